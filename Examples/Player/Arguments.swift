@@ -1,0 +1,45 @@
+/// What the command line asks for.
+struct Arguments {
+  static let usage = """
+    usage: player [--speed N] [FILE.wav]
+
+    Plays a WAVE file to whoever follows, without a sound. Without a file it rings some bells.
+
+      --speed N   N times as fast, for example 8 or 0.5
+      --help      this text
+
+    On a terminal the space bar pauses, and q quits.
+    """
+
+  /// What is wrong with a command line, in one sentence.
+  struct Mistake: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private(set) var path: String?
+  private(set) var speed = 1.0
+  private(set) var wantsHelp = false
+
+  /// Reads the arguments that follow the program's name.
+  init(_ arguments: some Sequence<String>) throws(Mistake) {
+    var rest = Array(arguments)[...]
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--help", "-h":
+        wantsHelp = true
+      case "--speed":
+        let text = rest.popFirst() ?? ""
+        guard let speed = Double(text), speed > 0, speed.isFinite else {
+          throw Mistake(description: "--speed needs a positive number, not '\(text)'.")
+        }
+        self.speed = speed
+      case _ where argument.hasPrefix("-"):
+        throw Mistake(description: "There is no option \(argument); see --help.")
+      case _ where path != nil:
+        throw Mistake(description: "One file at a time, please: \(argument) is one too many.")
+      default:
+        path = argument
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Campanile
+import Dispatch
+import Foundation
+
+/// Keys and signals, turned into commands that anybody can follow.
+@MainActor final class Controls {
+  enum Command: Sendable {
+    case togglePause, quit
+  }
+
+  /// Whether keys are heard as they are pressed, which takes a terminal on either side.
+  let hasKeys: Bool
+  private let source = Broadcaster<Command>()
+  private let mode: termios
+  private var signals: [any DispatchSourceSignal] = []
+
+  var commands: some Followable<Command> { source }
+
+  init() {
+    var mode = termios()
+    let isKnown = unsafe tcgetattr(STDIN_FILENO, &mode) == 0
+    hasKeys = isKnown && isatty(STDOUT_FILENO) == 1
+    self.mode = mode
+    // Whatever asks the program to end gives it the time to put the terminal back in order.
+    for number in [SIGHUP, SIGINT, SIGTERM] { quit(on: number) }
+    if hasKeys { hearKeys() }
+  }
+
+  /// Gives the terminal back as it was.
+  func finish() {
+    guard hasKeys else { return }
+    FileHandle.standardInput.readabilityHandler = nil
+    var mode = mode
+    _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
+  }
+
+  private func hearKeys() {
+    var raw = mode
+    raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &raw)
+    FileHandle.standardInput.readabilityHandler = { [source] input in
+      let keys = input.availableData
+      if keys.isEmpty { input.readabilityHandler = nil }
+      for key in keys {
+        switch key {
+        case UInt8(ascii: " "): source.send(.togglePause)
+        case UInt8(ascii: "q"): source.send(.quit)
+        default: break
+        }
+      }
+    }
+  }
+
+  private func quit(on number: Int32) {
+    signal(number, SIG_IGN)
+    let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    // Marked Sendable, the closure does not belong to the main actor, where it would not run.
+    arrival.setEventHandler { @Sendable [source] in
+      source.send(.quit)
+      // A second signal means it.
+      signal(number, SIG_DFL)
+    }
+    arrival.resume()
+    signals.append(arrival)
+  }
+}

@@ -1,0 +1,56 @@
+import Campanile
+import Foundation
+
+/// The program: one player, and many who follow it.
+@main struct PlayerMain {
+  static func main() async {
+    do {
+      let arguments = try Arguments(CommandLine.arguments.dropFirst())
+      if arguments.wantsHelp { return print(Arguments.usage) }
+      try await play(arguments)
+    } catch {
+      FileHandle.standardError.write(Data("player: \(error)\n".utf8))
+      exit(error is Arguments.Mistake ? 2 : 1)
+    }
+  }
+
+  @MainActor private static func play(_ arguments: Arguments) async throws {
+    let reader = try open(arguments.path)
+    let controls = Controls()
+    let display = Display(isTerminal: controls.hasKeys)
+    display.say("\(arguments.path ?? "A tune on four bells"): \(reader.format)")
+    if controls.hasKeys { display.say("Space pauses, q quits.") }
+
+    let player = Player()
+    player.play()
+    let stage = Stage(
+      player, duration: reader.duration, speed: arguments.speed, display: display)
+    let statistics = Statistics()
+    await statistics.follow(player)
+    let commands = controls.commands.observe(owner: player) { player, command in
+      switch command {
+      case .togglePause: player.togglePause()
+      case .quit: player.stop()
+      }
+    }
+    let decoder = Decoder(reader, speed: arguments.speed, for: player)
+    decoder.start()
+
+    let error = await player.ending()
+    commands.cancel()
+    display.finish()
+    controls.finish()
+    if let error { throw error }
+    stage.report(with: [statistics.tally, decoder.tally])
+    display.say(await statistics.summary)
+  }
+
+  /// Opens the file the user named, or a tune of our own.
+  private static func open(_ path: String?) throws(WaveError) -> WaveReader {
+    if let path { return try WaveReader(path: path) }
+    let path = try BellTune.write()
+    // The open file outlives its name, so nothing is left behind however the program ends.
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try WaveReader(path: path)
+  }
+}

@@ -1,0 +1,98 @@
+import Campanile
+import Foundation
+
+/// Something that shows one line of what it knows.
+@MainActor protocol Screen: AnyObject {
+  var line: String { get }
+}
+
+/// Shows the state and how far the music is.
+///
+/// The screen owns what it observes: no token to keep, nothing to undo when it goes.
+@MainActor final class NowPlayingScreen: Screen {
+  let tally = Tally("now-playing screen")
+  private let duration: Double
+  private var state = Player.State.ready
+  private var seconds = 0.0
+
+  init(_ player: Player, duration: Double) {
+    self.duration = duration
+    player.state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+      screen.tally.note()
+      screen.state = change.new
+    }
+    player.center.observe(PositionChanged.self, about: player, owner: self, on: .main) {
+      screen, message in
+      screen.tally.note()
+      screen.seconds = message.seconds
+    }
+  }
+
+  var line: String {
+    let word =
+      switch state {
+      case .paused: "paused "
+      case .stopping, .ended: "ended  "
+      case .ready, .playing: "playing"
+      }
+    return "\(word) [\(bar(seconds / duration, width: 24))] \(clock(seconds)) of \(clock(duration))"
+  }
+
+  private func clock(_ seconds: Double) -> String {
+    let tenths = Int(seconds * 10)
+    let rest = tenths / 10 % 60
+    return "\(tenths / 600):\(rest < 10 ? "0" : "")\(rest).\(tenths % 10)"
+  }
+}
+
+/// Floats above the other screens and shows how loud the music is while it plays.
+@MainActor final class FloatingBar: Screen {
+  let tally = Tally("floating bar")
+  private var isPlaying = false
+  private var peak: Float = 0
+
+  init(_ player: Player) {
+    // The bar comes when the music plays already. It learns that at once, by `.initial`, and is not
+    // told again what it knows, by `.distinct`.
+    player.state.observe(owner: self, on: .main, [.initial, .distinct]) { bar, change in
+      bar.tally.note()
+      bar.isPlaying = change.new == .playing
+    }
+    player.center.observe(LevelChanged.self, about: player, owner: self, on: .main) {
+      bar, message in
+      bar.tally.note()
+      bar.peak = message.peak
+    }
+  }
+
+  var line: String {
+    // The meter begins at -48 decibels.
+    let loudness = isPlaying ? 1 + log10(max(Double(peak), 1e-9)) * 20 / 48 : 0
+    return "level [\(bar(loudness, width: 12))]"
+  }
+}
+
+/// Draws the last few levels, until it is closed.
+@MainActor final class Visualizer: Screen {
+  let tally: Tally
+  private var drawing = String(repeating: " ", count: 16)
+
+  init(_ player: Player, tally: Tally) {
+    self.tally = tally
+    let shades = Array(" .:-=+*#")
+    player.center.observe(LevelChanged.self, about: player, owner: self, on: .main) {
+      screen, message in
+      screen.tally.note()
+      screen.drawing.removeFirst()
+      screen.drawing.append(shades[Int(message.peak * 7)])
+    }
+  }
+
+  var line: String { "visualizer \(drawing)" }
+}
+
+/// A bar of `width` characters, filled for `fraction` of it.
+private func bar(_ fraction: Double, width: Int) -> String {
+  let filled = Int((min(max(fraction, 0), 1) * Double(width)).rounded())
+  return String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
+}

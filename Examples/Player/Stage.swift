@@ -1,0 +1,85 @@
+import Campanile
+
+/// The screens of the show, and what happens to them while the music plays.
+@MainActor final class Stage {
+  private let player: Player
+  private let display: Display
+  private let refreshInterval: Double
+  private var nextRefresh = 0.0
+
+  private let nowPlaying: NowPlayingScreen
+  private let floatingBar: FloatingBar
+  private let album: StackedScreen
+  private let track: StackedScreen
+  private let stack = ScreenStack()
+  private var visualizer: Visualizer?
+  private let visualizerTally = Tally("visualizer")
+  /// What had been posted, and what the visualizer had heard of it, when it was closed.
+  private var atClose: (posted: Int, heard: Int)?
+
+  /// All who can draw a line, held weakly: who is closed is not asked again.
+  private let screens = Multicast<any Screen>()
+
+  init(_ player: Player, duration: Double, speed: Double, display: Display) {
+    self.player = player
+    self.display = display
+    // Measured in music: so many times a second for who watches, or eight lines of a short piece.
+    refreshInterval = min(speed * display.secondsPerRefresh, duration / 8)
+    nowPlaying = NowPlayingScreen(player, duration: duration)
+    floatingBar = FloatingBar(player)
+    album = StackedScreen("album screen", player)
+    track = StackedScreen("track screen", player)
+    visualizer = Visualizer(player, tally: visualizerTally)
+    stack.push(album)
+    stack.push(track)
+    for screen in [nowPlaying, floatingBar, album, track, visualizer] as [(any Screen)?] {
+      if let screen { screens.add(screen) }
+    }
+    // Registered last, so it is called last: all screens have heard the message by then.
+    player.center.observe(PositionChanged.self, about: player, owner: self, on: .main) {
+      stage, message in
+      stage.turn(at: message)
+    }
+    player.state.observe(owner: self, on: .main, .distinct) { stage, _ in stage.refresh() }
+  }
+
+  private func turn(at position: PositionChanged) {
+    if position.fraction >= 0.5, visualizer != nil {
+      // Closing is forgetting. The player is not told, and no token is canceled.
+      visualizer = nil
+      atClose = (player.postedCount, visualizerTally.count)
+      display.say("Half-way: the visualizer is closed.")
+    }
+    if position.fraction >= 0.75, stack.count == 2 {
+      stack.pop()
+      display.say("Three quarters: the track screen is gone, the album screen reacts again.")
+    }
+    if position.seconds >= nextRefresh {
+      nextRefresh = position.seconds + refreshInterval
+      refresh()
+    }
+  }
+
+  private func refresh() {
+    var lines: [String] = []
+    screens.call { lines.append($0.line) }
+    display.show(lines)
+  }
+
+  /// Writes the table of what was posted and who heard it, `others` included.
+  func report(with others: [Tally]) {
+    let report = Report(
+      posted: [player.positionsPosted, player.levelsPosted, player.statesSent],
+      observers: [
+        nowPlaying.tally, floatingBar.tally, album.tally, track.tally, visualizerTally,
+      ] + others)
+    report.lines.forEach(display.say)
+    if let atClose {
+      display.say(
+        """
+        After the visualizer was closed, \(player.postedCount - atClose.posted) messages were posted, \
+        and it heard \(visualizerTally.count - atClose.heard) of them.
+        """)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+extension WaveFormat.Encoding {
+  /// Replaces `samples` by the first `count` samples in `bytes`, scaled to lie between -1 and 1.
+  ///
+  /// A floating-point sample that is no number becomes silence.
+  func decode(_ bytes: [UInt8], count: Int, into samples: inout [Float]) {
+    samples.removeAll(keepingCapacity: true)
+    switch self {
+    case .unsigned8:
+      for index in 0..<count { samples.append((Float(bytes[index]) - 128) / 128) }
+    case .signed16, .signed24, .signed32:
+      // Shifted to the top of 32 bits, an integer of any width gets its sign by itself.
+      let unused = 32 - 8 * byteCount
+      for index in 0..<count {
+        let bits = bytes.littleEndian(byteCount, at: index * byteCount)
+        samples.append(Float(Int32(truncatingIfNeeded: bits << unused)) / 0x1p31)
+      }
+    case .float32:
+      for index in 0..<count {
+        let sample = Float(bitPattern: UInt32(bytes.littleEndian(4, at: index * 4)))
+        samples.append(sample.isFinite ? sample : 0)
+      }
+    case .float64:
+      for index in 0..<count {
+        let bits = UInt64(truncatingIfNeeded: bytes.littleEndian(8, at: index * 8))
+        let sample = Float(Double(bitPattern: bits))
+        samples.append(sample.isFinite ? sample : 0)
+      }
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/// A source that others can follow and not send to: the read-only face of a ``Broadcaster``.
+///
+/// ```swift
+/// final class Player {
+///   private let _finished = Broadcaster<Track>()
+///   var finished: some Followable<Track> { _finished }
+/// }
+/// ```
+///
+/// ## Behavior
+///
+/// Observers hear each value once, in the order they registered. The forms with an owner hold the
+/// owner weakly, hand it to the observer, keep it alive for the length of the call, and end with it;
+/// the forms without return a token that ends the observation when it is released. Every method is
+/// safe from any thread and from inside an observer, and no lock is held while an observer runs.
+/// Registering takes a lock briefly, allocates two or three objects, and costs the same however many
+/// observers there are.
+public protocol Followable<Element>: Sendable {
+  /// What observers are given.
+  associatedtype Element: Sendable
+  /// What can be asked of an observation.
+  associatedtype Options: Sendable & ExpressibleByArrayLiteral = ObservationOptions
+
+  /// Registers an observer. Not for direct use: call `observe`.
+  func _register(_ request: ObservationRequest<Element>, _ options: Options) -> Registration?
+  /// A registration that has ended. Not for direct use.
+  var _ended: Registration { get }
+}
+
+/// What can be asked of an observation.
+public struct ObservationOptions: OptionSet, Sendable {
+  /// The bits.
+  public let rawValue: Int
+  /// Creates options from bits.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// Ends the observation with its first delivery. Of many threads that post, one delivers.
+  public static let once = ObservationOptions(rawValue: 1)
+}
+
+extension Followable {
+  private func register(
+    _ request: ObservationRequest<Element>, _ options: Options
+  ) -> Registration {
+    _register(request, options) ?? _ended
+  }
+
+  /// Observes until the token is released.
+  ///
+  /// - Parameters:
+  ///   - delivery: Where the observer runs; on the sender's thread by default.
+  ///   - buffering: How many values wait for an observer that is behind; not for immediate delivery.
+  ///   - options: For instance `.once`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called. What it throws goes to the source's error handler.
+  public func observe(
+    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded, _ options: Options = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Element) throws -> Void
+  ) -> ObservationToken {
+    let request = ObservationRequest(
+      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
+    return ObservationToken(register(request, options))
+  }
+
+  /// Observes until the owner ends; the owner is handed to the observer.
+  @discardableResult
+  public func observe<Owner: AnyObject & Sendable>(
+    owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Owner, Element) throws -> Void
+  ) -> Registration {
+    register(
+      ObservationRequest(
+        owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line), observer),
+      options)
+  }
+
+  /// Observes on the main actor until the token is released.
+  public func observe(
+    on delivery: MainDelivery, buffering: Buffering = .unbounded, _ options: Options = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
+  ) -> ObservationToken {
+    let request = ObservationRequest(
+      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
+    return ObservationToken(register(request, options))
+  }
+
+  /// Observes on the main actor until the owner ends; the owner is handed to the observer.
+  @discardableResult
+  public func observe<Owner: AnyObject & Sendable>(
+    owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
+  ) -> Registration {
+    register(
+      ObservationRequest(
+        owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line), observer),
+      options)
+  }
+
+  /// Observes on an actor until the actor ends; the observer is isolated to it.
+  ///
+  /// The actor is held weakly. Deliveries always queue.
+  @discardableResult
+  public func observe<Instance: Actor>(
+    on instance: Instance, buffering: Buffering = .unbounded, _ options: Options = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
+  ) -> Registration {
+    register(
+      ObservationRequest(
+        on: instance, buffering, SourceLocation(file: file, line: line), observer),
+      options)
+  }
+
+  /// Observes asynchronously until the token is released, which cancels the task that runs.
+  ///
+  /// Each observer has a buffer of its own; its order relative to other observers is not promised.
+  public func observeAsync(
+    _ execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Element) async throws -> Void
+  ) -> ObservationToken {
+    let request = ObservationRequest(
+      execution, buffering, SourceLocation(file: file, line: line), observer)
+    return ObservationToken(register(request, options))
+  }
+
+  /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
+  @discardableResult
+  public func observeAsync<Owner: AnyObject & Sendable>(
+    owner: Owner, _ execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
+  ) -> Registration {
+    register(
+      ObservationRequest(
+        owner: owner, execution, buffering, SourceLocation(file: file, line: line), observer),
+      options)
+  }
+
+  /// The values that come from now on, as an asynchronous sequence.
+  ///
+  /// It hears from the moment it is made, before its first `next()`. It can be read many times: each
+  /// reader has a buffer of its own, which begins with the reader, the first reader's with the
+  /// sequence. It ends with the source, and at once in a cancelled task. Releasing it ends its
+  /// observation.
+  public func values(
+    buffering: Buffering = .unbounded, _ options: Options = [],
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> some AsyncSequence<Element, Never> & Sendable {
+    let location = SourceLocation(file: file, line: line)
+    return ValueSequence<Element> {
+      let buffer = SequenceBuffer<Element>(buffering)
+      let request = ObservationRequest<Element>(
+        owner: nil, delivery: .immediate, buffering: .unbounded, location: location,
+        body: .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
+      return ValueSequence.Reader(buffer, _register(request, options))
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// A state that others can read and follow and not set: the read-only face of a ``CurrentValue``.
+public protocol FollowableValue<Value>: Followable
+where Element == ValueChange<Value>, Options == FollowingOptions<Value> {
+  /// The type of the state.
+  associatedtype Value: Sendable
+
+  /// The value now.
+  var value: Value { get }
+}
+
+/// A change of a state.
+public struct ValueChange<Value: Sendable>: Sendable {
+  /// The value before, or `nil` in the first call of a follower that asked for `.initial`, and where
+  /// the change was made when nobody followed.
+  public let old: Value?
+  /// The value after.
+  public let new: Value
+  /// Which of the sets it was; 0 asks a follower for its initial call.
+  let revision: UInt64
+
+  /// Whether this is the first call of a follower that asked for `.initial`.
+  public var isInitial: Bool { revision == 0 }
+
+  static func initialRequest(_ value: Value) -> Self { Self(old: nil, new: value, revision: 0) }
+}
+
+extension ValueChange: Equatable where Value: Equatable {
+  /// Whether two changes lead from equal values to equal values.
+  public static func == (one: Self, other: Self) -> Bool {
+    one.old == other.old && one.new == other.new
+  }
+}
+
+/// What can be asked of an observation of a state.
+///
+/// ```swift
+/// state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in … }
+/// ```
+public struct FollowingOptions<Value: Sendable>: Sendable, ExpressibleByArrayLiteral {
+  var isInitial = false
+  var isOnce = false
+  var areEqual: (@Sendable (Value, Value) -> Bool)?
+
+  /// Begins with a call that carries the value of that moment; changes wait until it has returned.
+  ///
+  /// The call is made where the observer is delivered; for immediate delivery, and where the caller
+  /// is on the target already, before `observe` returns.
+  public static var initial: Self { Self(isInitial: true, isOnce: false) }
+
+  /// Ends the observation with its first call.
+  public static var once: Self { Self(isInitial: false, isOnce: true) }
+
+  private init(isInitial: Bool, isOnce: Bool) {
+    self.isInitial = isInitial
+    self.isOnce = isOnce
+  }
+
+  /// Combines options.
+  public init(arrayLiteral options: Self...) {
+    isInitial = options.contains(where: \.isInitial)
+    isOnce = options.contains(where: \.isOnce)
+    areEqual = options.lazy.compactMap(\.areEqual).first
+  }
+
+  /// Whether a follower needs no more than the changes themselves.
+  var isPlain: Bool { !isInitial && !isOnce && areEqual == nil }
+}
+
+extension FollowingOptions where Value: Equatable {
+  /// Leaves out changes to an equal value.
+  ///
+  /// `==` runs where the observer is delivered, and under no lock.
+  public static var distinct: Self {
+    var options = Self(isInitial: false, isOnce: false)
+    options.areEqual = { $0 == $1 }
+    return options
+  }
+}

@@ -1,0 +1,157 @@
+import Synchronization
+
+/// A follower that asked for more than the changes: an initial call, distinct changes, or one call.
+///
+/// It stands between the delivery and the observer, and is called where the observer runs. Changes
+/// that arrive before the initial call has returned wait here.
+final class Follower<Value: Sendable>: Sendable {
+  typealias Change = ValueChange<Value>
+
+  /// Protected by the lock.
+  struct StateMachine {
+    /// The changes that wait for the initial call, or `nil` when nothing waits any more.
+    private var held: [Change]?
+    /// The set that the initial call told; what is not newer has been told.
+    private var told: UInt64 = 0
+
+    init(isInitial: Bool) { held = isInitial ? [] : nil }
+
+    /// - Returns: the change, if it is to be told now.
+    mutating func arrive(_ change: Change) -> Change? {
+      if held != nil {
+        held!.append(change)
+        return nil
+      }
+      return change.revision > told ? change : nil
+    }
+
+    mutating func beginInitial(telling revision: UInt64) { told = revision }
+
+    /// - Returns: what came meanwhile, or `nil` when there is no more.
+    mutating func takeHeld() -> [Change]? {
+      guard let changes = held, !changes.isEmpty else {
+        held = nil
+        return nil
+      }
+      held = []
+      return changes.filter { $0.revision > told }
+    }
+  }
+
+  private let state: Locked<StateMachine>
+  private let options: FollowingOptions<Value>
+  private let hasCalled = Atomic<Bool>(false)
+  private let location: SourceLocation
+  private let registry: ObserverRegistry
+  private let current: @Sendable () -> (Value, UInt64)?
+
+  init(
+    _ options: FollowingOptions<Value>, _ location: SourceLocation, _ registry: ObserverRegistry,
+    current: @escaping @Sendable () -> (Value, UInt64)?
+  ) {
+    state = Locked(StateMachine(isInitial: options.isInitial))
+    self.options = options
+    self.location = location
+    self.registry = registry
+    self.current = current
+  }
+
+  /// The same request with this follower before its observer.
+  func wrap(_ request: ObservationRequest<Change>) -> ObservationRequest<Change> {
+    var request = request
+    switch request.body {
+    case .plain(let observer):
+      request.body = .plain { try self.receive($0, observer) }
+    case .told(let observer):
+      request.body = .plain { try self.receive($0) { try observer($0, nil) } }
+    case .async(let execution, let observer):
+      request.body = .async(execution) { try await self.receive($0, observer) }
+    case .reader(let take, let onEnd):
+      let once: @Sendable (Change) -> Void = { change in
+        // A reader that wanted one value ends with it.
+        do { try self.receive(change, take) } catch { onEnd() }
+      }
+      request.body = .reader(once, onEnd: onEnd)
+    }
+    return request
+  }
+
+  private func receive(_ change: Change, _ observer: (Change) throws -> Void) throws {
+    guard change.isInitial else {
+      if let change = state.withLock({ $0.arrive(change) }) { try call(change, observer) }
+      return
+    }
+    guard let initial = beginInitial() else { return }
+    try reportingFailures { try call(initial, observer) }
+    while let changes = state.withLock({ $0.takeHeld() }) {
+      for change in changes { try reportingFailures { try call(change, observer) } }
+    }
+  }
+
+  private func receive(
+    _ change: Change, _ observer: @Sendable (Change) async throws -> Void
+  ) async throws {
+    guard change.isInitial else {
+      if let change = state.withLock({ $0.arrive(change) }), try isWanted(change) {
+        try await observer(change)
+        try endIfOnce()
+      }
+      return
+    }
+    guard let initial = beginInitial() else { return }
+    var batch: [Change]? = [initial]
+    while let changes = batch {
+      for change in changes where try isWanted(change) {
+        do {
+          try await observer(change)
+        } catch {
+          try report(error)
+        }
+        try endIfOnce()
+      }
+      batch = state.withLock { $0.takeHeld() }
+    }
+  }
+
+  /// The newest value, from which on changes are told.
+  private func beginInitial() -> Change? {
+    guard let (value, revision) = current() else { return nil }
+    state.withLock { $0.beginInitial(telling: revision) }
+    return .initialRequest(value)
+  }
+
+  private func call(_ change: Change, _ observer: (Change) throws -> Void) throws {
+    guard try isWanted(change) else { return }
+    do {
+      try observer(change)
+    } catch {
+      try report(error)
+    }
+    try endIfOnce()
+  }
+
+  /// - Throws: `ObservationIsOver` when the one call has been made.
+  private func isWanted(_ change: Change) throws -> Bool {
+    if let areEqual = options.areEqual, let old = change.old, areEqual(old, change.new) {
+      return false
+    }
+    if options.isOnce, hasCalled.exchange(true, ordering: .sequentiallyConsistent) {
+      throw ObservationIsOver()
+    }
+    return true
+  }
+
+  private func endIfOnce() throws {
+    if options.isOnce { throw ObservationIsOver() }
+  }
+
+  private func reportingFailures(_ body: () throws -> Void) throws {
+    do { try body() } catch { try report(error) }
+  }
+
+  /// Reports a failure of the observer, and goes on; the wish to end goes through.
+  private func report(_ error: any Error) throws {
+    if error is ObservationIsOver { throw error }
+    registry.report(error, at: location, valueType: Value.self)
+  }
+}

@@ -1,0 +1,69 @@
+/// Weak members of one protocol, called in the order they joined.
+///
+/// For delegates of which there are many. The protocol is bound to classes, `any P` included:
+///
+/// ```swift
+/// let delegates = Multicast<any PlayerDelegate>()
+/// delegates.add(self)
+/// delegates.call { $0.playerDidFinish(track) }
+/// ```
+///
+/// Calls are made inline, in the caller's isolation, before ``call(_:)`` returns; a multicast whose
+/// members are isolated to the main actor is called there. A member may add and remove members, die,
+/// or call the multicast, while it is being called: who joins hears the next call, who leaves before
+/// its turn is skipped. No lock is held while a member runs. Members are not kept alive.
+///
+/// The multicast is Sendable if its members are.
+public final class Multicast<Delegate> {
+  private typealias Call = (Delegate) -> Void
+
+  private let registry = ObserverRegistry()
+  private let list: ObserverList
+
+  /// Creates a multicast without members.
+  public init() {
+    list = ObserverList(registry: registry, topic: .init(value: Delegate.self, subject: nil))
+  }
+
+  deinit { registry.finish { [list] } }
+
+  /// Adds a member, which leaves by itself when it dies.
+  ///
+  /// Adding a member twice makes it two members. A member that is no class instance is a precondition
+  /// failure: it could not be held weakly.
+  ///
+  /// - Returns: A handle to pause or remove this membership.
+  @discardableResult
+  public func add(
+    _ member: Delegate, file: StaticString = #fileID, line: UInt = #line
+  ) -> Registration {
+    list.addMember(member, SourceLocation(file: file, line: line))
+  }
+
+  /// Ends all memberships of `member`.
+  ///
+  /// - Complexity: O(*n*) in the memberships of that member.
+  public func remove(_ member: Delegate) {
+    registry.endAll(ownedBy: member as AnyObject) { _ in true }
+  }
+
+  /// Calls every member, inline, in the order they joined.
+  ///
+  /// - Parameter body: What to do with each member. It is called before this method returns, and never
+  ///   after.
+  public func call(_ body: (Delegate) -> Void) {
+    withoutActuallyEscaping(body) { body in
+      registry.post(body, to: list)
+    }
+  }
+
+  /// How many memberships have not ended.
+  ///
+  /// Those of a member that has died count until that is noticed, at the next call at the latest.
+  public var count: Int { list.count }
+
+  /// The live memberships, oldest first, for debugging.
+  public var registrations: [RegistrationDescription] { registry.describe { [list] } }
+}
+
+extension Multicast: Sendable where Delegate: Sendable {}

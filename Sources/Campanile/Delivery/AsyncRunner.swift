@@ -1,0 +1,71 @@
+/// Marks the task that runs an asynchronous observer.
+enum AsyncCall {
+  /// The observers whose calls the current task is part of.
+  @TaskLocal static var running: [DeliveryCounters] = []
+
+  static var isInside: Bool { !running.isEmpty }
+
+  static func isCurrent(_ counters: DeliveryCounters) -> Bool {
+    running.contains { $0 === counters }
+  }
+}
+
+/// How the calls of an asynchronous observer follow each other.
+public enum AsyncExecution: Sendable, Hashable {
+  /// One after the other, in the order of the posts; what comes meanwhile waits.
+  case oneAtATime
+  /// Each in a task of its own, at once; no order.
+  case concurrent
+}
+
+/// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
+final class AsyncRunner: Sendable {
+  /// Protected by the lock.
+  private struct State {
+    var isEnded = false
+    /// What the observer prepared for the value that has just arrived.
+    var prepared: (@Sendable () async -> Void)?
+    /// The tasks that have not ended; `nil` for one that is about to be made.
+    var tasks: [Int: Task<Void, Never>?] = [:]
+    var nextTask = 0
+  }
+
+  private let state = Locked(State())
+
+  /// Keeps the call that is to run next; called when a value has arrived and was checked.
+  func prepare(_ call: @escaping @Sendable () async -> Void) {
+    state.withLock { $0.prepared = call }
+  }
+
+  func takePrepared() -> (@Sendable () async -> Void)? {
+    state.withLock { $0.prepared.take() }
+  }
+
+  /// Starts a task that ends when `operation` does or, cancelled, with the registration.
+  func start(_ operation: @escaping @Sendable () async -> Void) {
+    let id = state.withLock { state in
+      state.nextTask += 1
+      state.tasks[state.nextTask] = .some(nil)
+      return state.nextTask
+    }
+    let task = Task {
+      // What the poster's task is part of says nothing about this one.
+      await AsyncCall.$running.withValue([]) { await operation() }
+      self.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+    }
+    let isEnded = state.withLock { state in
+      if state.tasks[id] != nil { state.tasks[id] = .some(task) }
+      return state.isEnded
+    }
+    if isEnded { task.cancel() }
+  }
+
+  /// Cancels the tasks; called when the registration ended.
+  func end() {
+    let tasks = state.withLock { state in
+      state.isEnded = true
+      return state.tasks.values.compactMap { $0 }
+    }
+    for task in tasks { task.cancel() }
+  }
+}

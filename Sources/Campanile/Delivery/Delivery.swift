@@ -1,0 +1,84 @@
+public import Dispatch
+
+/// Where an observer runs.
+///
+/// ```swift
+/// center.observe(TrackChanged.self, owner: self, on: .queue(decoder)) { track, message in … }
+/// ```
+///
+/// | delivery | where | before the post returns? |
+/// |---|---|---|
+/// | ``immediate`` | the thread that posts | yes |
+/// | ``mainQueue`` | the main queue | if the poster is on it and nothing waits there |
+/// | ``queue(_:)`` | that queue | likewise |
+/// | ``target(_:)`` | a place of your own | likewise, if the place can tell |
+/// | any of them, ``ordered`` | the same place | no |
+///
+/// Observers on one target hear the messages of all threads in one order, and never two at a time.
+/// A delivery that was queued is checked again when its turn comes: nothing arrives after the
+/// registration or its owner has ended. The poster is never blocked. A burst of messages wakes the
+/// target once.
+///
+/// For an observer that is isolated to the main actor see ``MainDelivery``; to run on an actor, pass
+/// the actor itself.
+public struct Delivery: Sendable, CustomStringConvertible {
+  /// `nil` for immediate delivery.
+  let target: (any DeliveryTarget)?
+  let isOrdered: Bool
+
+  /// On the thread that posts, before the post returns, in the order of registration.
+  public static let immediate = Delivery(target: nil, isOrdered: false)
+
+  /// On the main queue, with an observer that is not isolated.
+  ///
+  /// Runs inline when the poster is on the main queue or the main actor and nothing is waiting there.
+  public static let mainQueue = Delivery(target: QueueTarget.main, isOrdered: false)
+
+  /// On `queue`, which is retained for as long as the registration lives.
+  ///
+  /// Runs inline when the poster is on `queue` and nothing is waiting there. On a concurrent queue
+  /// the observers still run one at a time.
+  public static func queue(_ queue: DispatchQueue) -> Delivery {
+    Delivery(target: QueueTarget(queue), isOrdered: false)
+  }
+
+  /// On a place of your own, which is retained for as long as the registration lives.
+  public static func target(_ target: any DeliveryTarget) -> Delivery {
+    Delivery(target: target, isOrdered: false)
+  }
+
+  /// The same place, always through its queue: never before the post returns.
+  ///
+  /// For immediate delivery there is no queue, and this is a precondition failure.
+  public var ordered: Delivery {
+    precondition(target != nil, "An immediate delivery has no queue and cannot be ordered by one")
+    return Delivery(target: target, isOrdered: true)
+  }
+
+  /// The name that descriptions give it.
+  public var description: String {
+    guard let target else { return ".immediate" }
+    return target.deliveryName + (isOrdered ? ".ordered" : "")
+  }
+}
+
+/// The main actor, for observers that are isolated to it.
+///
+/// ```swift
+/// center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
+///   screen.title = message.title  // main-actor state: the compiler checks it
+/// }
+/// ```
+///
+/// Runs inline when the poster is on the main queue or the main actor and nothing is waiting there;
+/// ``ordered`` always queues. For an observer without isolation, or a delivery to store and inject,
+/// see ``Delivery/mainQueue``.
+public struct MainDelivery: Sendable {
+  let delivery: Delivery
+
+  /// On the main actor.
+  public static let main = MainDelivery(delivery: .mainQueue)
+
+  /// On the main actor, always through its queue: never before the post returns.
+  public var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
+}

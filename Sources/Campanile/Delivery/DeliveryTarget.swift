@@ -1,0 +1,62 @@
+/// A place where observers run: a queue, a thread, an event loop.
+///
+/// Conform a class to it to deliver somewhere of your own, and pass it with
+/// ``Delivery/target(_:)``:
+///
+/// ```swift
+/// final class Loop: DeliveryTarget {
+///   let mailbox = Mailbox()
+///   func enqueue(_ job: DeliveryJob) { myEventLoop.execute { job.run() } }
+/// }
+/// ```
+///
+/// A target runs jobs one at a time. `enqueue(_:)` is called on the thread that posts, once for many
+/// messages, with no lock held; it must not block and not run the job itself. A job that is released
+/// without having run, because the target has ended, discards what was waiting and counts it.
+public protocol DeliveryTarget: AnyObject, Sendable {
+  /// What waits for this target. Store `Mailbox()` in a `let`: one target, one mailbox.
+  var mailbox: Mailbox { get }
+
+  /// Arranges for `job` to run soon, after the jobs enqueued before it and not beside one.
+  func enqueue(_ job: DeliveryJob)
+
+  /// Whether the calling code runs on this target. The default says no, so that everything queues.
+  var isCurrent: Bool { get }
+
+  /// What descriptions call this target.
+  var deliveryName: String { get }
+}
+
+extension DeliveryTarget {
+  public var isCurrent: Bool { false }
+  public var deliveryName: String { "\(type(of: self))" }
+}
+
+/// Deliveries that are due on a target.
+///
+/// Run it once, on the target. A second `run()` does nothing. Releasing a job that has not run tells
+/// the mailbox that its target has ended.
+public final class DeliveryJob: Sendable {
+  private let drained: Locked<(any Drainable)?>
+  private let target: any DeliveryTarget
+
+  init(_ drained: any Drainable, on target: any DeliveryTarget) {
+    self.drained = Locked(drained)
+    self.target = target
+  }
+
+  deinit {
+    drained.withLock { $0.take() }?.discardPending()
+  }
+
+  /// Delivers what is waiting. Call it on the target.
+  public func run() {
+    drained.withLock { $0.take() }?.drain(on: target)
+  }
+}
+
+/// What a job can empty.
+protocol Drainable: AnyObject, Sendable {
+  func drain(on target: any DeliveryTarget)
+  func discardPending()
+}

@@ -1,0 +1,97 @@
+import Synchronization
+
+/// Who waits until each delivery of one post has ended.
+///
+/// Every delivery that goes to another place is counted by `begin()` while the post runs and taken
+/// back by `end()` when it ran or was given up.
+final class DeliveryTracker: Sendable {
+  private struct State {
+    /// The deliveries under way, and one for the post itself.
+    var count = 1
+    var continuation: CheckedContinuation<Void, Never>?
+    var isWaitOver = false
+  }
+
+  private let state = Locked(State())
+
+  func begin() {
+    state.withLock { $0.count += 1 }
+  }
+
+  func end() {
+    let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.count -= 1
+      if state.count > 0 { return nil }
+      state.isWaitOver = true
+      return state.continuation.take()
+    }
+    waiting?.resume()
+  }
+
+  /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
+  ///
+  /// - Throws: `CancellationError` when the waiting task is cancelled. The deliveries go on.
+  func wait() async throws {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if !state.isWaitOver { state.continuation = continuation }
+          return state.isWaitOver
+        }
+        if isOver { continuation.resume() }
+      }
+    } onCancel: {
+      let waiting = state.withLock { state in
+        state.isWaitOver = true
+        return state.continuation.take()
+      }
+      waiting?.resume()
+    }
+    let isDone = state.withLock { $0.count == 0 }
+    if !isDone { throw CancellationError() }
+  }
+}
+
+/// What can be asked of a registration that delivers elsewhere, also after it has ended.
+final class DeliveryCounters: Sendable {
+  private let dropped = Atomic<Int>(0)
+
+  private struct Calls {
+    var running = 0
+    var waiters: [@Sendable () -> Void] = []
+  }
+
+  private let calls = Locked(Calls())
+
+  var droppedCount: Int { dropped.load(ordering: .acquiring) }
+
+  func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
+
+  // MARK: Calls that outlast the post that began them
+
+  func beginCall() {
+    calls.withLock { $0.running += 1 }
+  }
+
+  func endCall() {
+    let waiters = calls.withLock { calls in
+      calls.running -= 1
+      if calls.running > 0 { return [@Sendable () -> Void]() }
+      defer { calls.waiters = [] }
+      return calls.waiters
+    }
+    for waiter in waiters { waiter() }
+  }
+
+  var isRunning: Bool { calls.withLock { $0.running > 0 } }
+
+  /// Calls `resume` once no asynchronous call runs.
+  func afterCalls(_ resume: @escaping @Sendable () -> Void) {
+    let mustWait = calls.withLock { calls in
+      if calls.running == 0 { return false }
+      calls.waiters.append(resume)
+      return true
+    }
+    if !mustWait { resume() }
+  }
+}

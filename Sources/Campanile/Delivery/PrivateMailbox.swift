@@ -1,0 +1,115 @@
+/// What waits for one observer: a bounded one, or one that is asynchronous.
+///
+/// The mailbox holds values and never the observer's closure, so that a registration's end releases
+/// the closure whatever is still waiting here.
+final class PrivateMailbox<Value: Sendable>: Sendable {
+  private struct Element {
+    let value: Value
+    let post: Post
+  }
+
+  /// Protected by the lock.
+  private struct State {
+    var queue: BoundedQueue<Element>
+    /// Whether a job is enqueued or draining.
+    var isScheduled = false
+    var isClosed = false
+    /// Whom the values are for; known at the first value.
+    var registration: Registration?
+  }
+
+  private let state: Locked<State>
+  /// Arranges for the mailbox to be drained.
+  private let schedule: @Sendable (PrivateMailbox) -> Void
+  private let counters: DeliveryCounters
+
+  init(
+    _ buffering: Buffering, counters: DeliveryCounters,
+    schedule: @escaping @Sendable (PrivateMailbox) -> Void
+  ) {
+    state = Locked(State(queue: BoundedQueue(buffering)))
+    self.counters = counters
+    self.schedule = schedule
+  }
+
+  /// Takes a value in; called where it was posted.
+  func append(_ value: Value, _ post: Post, for registration: Registration) {
+    var post = post
+    // An asynchronous observer that waits for a post cannot wait for its own turn.
+    if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
+    post.tracker?.begin()
+    let element = Element(value: value, post: post)
+    let (dropped, wasDropped, mustSchedule) = state.withLock {
+      state -> (Element?, Bool, Bool) in
+      if state.isClosed { return (element, false, false) }
+      state.registration = registration
+      let dropped = state.queue.append(element)
+      if state.isScheduled { return (dropped, dropped != nil, false) }
+      state.isScheduled = true
+      return (dropped, dropped != nil, true)
+    }
+    if wasDropped { counters.countDrop() }
+    dropped?.post.tracker?.end()
+    if mustSchedule { schedule(self) }
+  }
+
+  /// Takes nothing in any more, and gives up what is waiting; called when the registration ended.
+  func close() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      state.registration = nil
+      return state.queue.removeAll()
+    }
+    for element in waiting { element.post.tracker?.end() }
+  }
+
+  /// The next value and whom it is for, or `nil` when the mailbox is idle again.
+  private func next() -> (Element, Registration)? {
+    state.withLock { state -> (Element, Registration)? in
+      if let registration = state.registration, let element = state.queue.popFirst() {
+        return (element, registration)
+      }
+      state.isScheduled = false
+      return nil
+    }
+  }
+
+  /// Delivers what is waiting, one value after the other, in a task.
+  ///
+  /// - Parameter takeCall: what the observer prepared when the value arrived at it.
+  func drain(_ takeCall: () -> (@Sendable () async -> Void)?) async {
+    while let (element, registration) = next() {
+      registration.list.registry.arrive(element.value, element.post, at: registration)
+      if let call = takeCall() {
+        await call()
+        counters.endCall()
+      }
+      element.post.tracker?.end()
+    }
+  }
+}
+
+extension PrivateMailbox: Drainable {
+  private static var batchLimit: Int { 1_024 }
+
+  func drain(on target: any DeliveryTarget) {
+    var count = 0
+    while let (element, registration) = next() {
+      registration.list.registry.arrive(element.value, element.post, at: registration)
+      element.post.tracker?.end()
+      count += 1
+      if count >= Self.batchLimit {
+        // Still scheduled: the job that is enqueued here goes on.
+        target.enqueue(DeliveryJob(self, on: target))
+        return
+      }
+    }
+  }
+
+  func discardPending() {
+    while let (element, _) = next() {
+      counters.countDrop()
+      element.post.tracker?.end()
+    }
+  }
+}

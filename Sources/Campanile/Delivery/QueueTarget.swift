@@ -1,0 +1,34 @@
+import Dispatch
+
+/// A dispatch queue as a place where observers run.
+///
+/// The mailbox lives in the queue's own specific data: whoever names the same queue gets the same
+/// mailbox, it lives as long as the queue, and code can ask whether it runs there.
+final class QueueTarget: DeliveryTarget {
+  private static let key = DispatchSpecificKey<Mailbox>()
+  private static let creation = Locked(())
+
+  static let main = QueueTarget(.main, name: ".main")
+
+  let mailbox: Mailbox
+  let deliveryName: String
+  private let queue: DispatchQueue
+
+  init(_ queue: DispatchQueue, name: String? = nil) {
+    self.queue = queue
+    deliveryName = name ?? ".queue(\(queue.label))"
+    mailbox = Self.creation.withLock { _ in
+      if let mailbox = queue.getSpecific(key: Self.key) { return mailbox }
+      let mailbox = Mailbox()
+      queue.setSpecific(key: Self.key, value: mailbox)
+      return mailbox
+    }
+  }
+
+  /// True on the queue itself, and on a queue that targets it and was never named here.
+  var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) === mailbox }
+
+  func enqueue(_ job: DeliveryJob) {
+    queue.async { job.run() }
+  }
+}

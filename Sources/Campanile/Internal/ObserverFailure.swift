@@ -1,0 +1,71 @@
+/// What a source's error handler is told when an observer throws.
+public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
+  /// What the observer threw.
+  public let error: any Error
+  /// The type of the message or value that the observer had been given.
+  public let valueType: any Any.Type
+  /// The file in which the observer was registered, as `#fileID` names it.
+  public let file: String
+  /// The line at which the observer was registered.
+  public let line: Int
+
+  init(error: any Error, valueType: any Any.Type, location: SourceLocation) {
+    self.error = error
+    self.valueType = valueType
+    file = location.fileName
+    line = Int(location.line)
+  }
+
+  /// One line that names the observer, what it was given and what it threw.
+  public var description: String {
+    "The observer of \(valueType) registered at \(file):\(line) threw \(error)"
+  }
+}
+
+/// A live registration, as a source's list of them shows it.
+public struct RegistrationDescription: Sendable, CustomStringConvertible {
+  /// The type of the messages or values that the observer hears.
+  public let valueType: any Any.Type
+  /// The instance whose messages the observer hears, or `nil` for any.
+  public let subject: ObjectIdentifier?
+  /// The type of the owner, or `nil` where a token bounds the registration.
+  public let ownerType: (any AnyObject.Type)?
+  /// Where the observer runs.
+  public let delivery: String
+  /// Whether deliveries are being skipped.
+  public let isPaused: Bool
+  /// The file in which the observer was registered, as `#fileID` names it.
+  public let file: String
+  /// The line at which the observer was registered.
+  public let line: Int
+  /// The handle of the registration.
+  public let registration: Registration
+
+  /// One line with all of it.
+  public var description: String {
+    var parts = ["\(valueType)"]
+    if subject != nil { parts.append("about one subject") }
+    if let ownerType { parts.append("owner \(ownerType)") }
+    parts.append("on \(delivery)")
+    if isPaused { parts.append("paused") }
+    return parts.joined(separator: ", ") + " (\(file):\(line))"
+  }
+}
+
+extension ObserverRegistry {
+  /// The live registrations of `lists`, oldest first.
+  ///
+  /// A registration whose owner has died is left out.
+  func describe(_ lists: () -> [ObserverList]) -> [RegistrationDescription] {
+    let found = withState { _ in lists().flatMap(\.registrations) }
+    return found.sorted { $0.id < $1.id }.compactMap { id, list, observer in
+      let details = observer.details
+      if details?.isOwnerGone == true || observer.isEnded { return nil }
+      return RegistrationDescription(
+        valueType: list.topic.value, subject: list.topic.subject, ownerType: details?.ownerType,
+        delivery: details?.delivery ?? ".immediate", isPaused: observer.isPaused,
+        file: observer.location.fileName, line: Int(observer.location.line),
+        registration: Registration(list: list, id: id, counters: details?.counters))
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import Dispatch
+
+/// One registered observer: a handle that can end it, and does not end it by itself.
+///
+/// A value of two words that keeps neither the observer nor its owner alive. Two handles are equal if
+/// they name the same registration. All methods are safe from any thread and from inside an observer,
+/// and do nothing once the registration has ended.
+public struct Registration: Sendable, Hashable {
+  let list: ObserverList
+  let id: UInt64
+  let counters: DeliveryCounters?
+
+  init(list: ObserverList, id: UInt64, counters: DeliveryCounters?) {
+    self.list = list
+    self.id = id
+    self.counters = counters
+  }
+
+  /// What a call to ``cancel()`` found.
+  public enum Cancellation: Sendable, Hashable {
+    /// The registration has ended, and no call of its observer is running on another thread.
+    case ended
+    /// The registration has ended; a call that began before may still be running elsewhere.
+    case endedWhileMaybeRunning
+    /// The registration had ended before.
+    case alreadyEnded
+  }
+
+  /// Ends the registration.
+  ///
+  /// No delivery begins after this returned: not by a post in progress that has not reached the
+  /// observer, not by one that is queued. A call that has begun on another thread is not waited for;
+  /// the result says whether there may be one. What the observer captured is released as soon as
+  /// the posts in progress have left, on the thread of the last of them, or here.
+  ///
+  /// An asynchronous observer's task is cancelled.
+  ///
+  /// - Complexity: O(log *n*) in the observers of the list, and O(1) for one of the newest.
+  @discardableResult
+  public func cancel() -> Cancellation {
+    switch list.registry.end(id, in: list) {
+    case .late: .alreadyEnded
+    case .now(let mayBeRunning):
+      mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
+    }
+  }
+
+  /// What a wait for the calls in progress came to.
+  public enum Wait: Sendable, Hashable {
+    /// No call of the observer is running.
+    case finished
+    /// The caller is inside an observer itself and was not made to wait.
+    case insideObserver
+  }
+
+  /// Ends the registration and blocks until no call of its observer is running.
+  ///
+  /// Waits at most for the posts of this source that are in progress now, never for one that begins
+  /// later. Inside any observer it returns at once and says so, so that observers which cancel each
+  /// other cannot deadlock. It cannot know of locks: a caller that holds one which the running
+  /// observer wants waits for ever.
+  @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")
+  @discardableResult
+  public func cancelAndWait() -> Wait {
+    cancel()
+    if ThreadRecord.isInsidePost || AsyncCall.isInside { return .insideObserver }
+    let done = DispatchSemaphore(value: 0)
+    afterCalls { done.signal() }
+    done.wait()
+    return .finished
+  }
+
+  /// Ends the registration and suspends until no call of its observer is running.
+  ///
+  /// As ``cancelAndWait()``, for asynchronous code.
+  @discardableResult
+  public func cancelAndFinish() async -> Wait {
+    cancel()
+    if AsyncCall.isInside { return .insideObserver }
+    await withCheckedContinuation { continuation in
+      afterCalls { continuation.resume() }
+    }
+    return .finished
+  }
+
+  private func afterCalls(_ resume: @escaping @Sendable () -> Void) {
+    list.registry.afterPostsInProgress(reaching: id) { [counters] in
+      if let counters { counters.afterCalls(resume) } else { resume() }
+    }
+  }
+
+  /// Skips deliveries until ``resume()`` has been called as often.
+  ///
+  /// A delivery whose turn comes while the registration is paused is skipped, not kept.
+  public func pause() {
+    list.registry.withObserver(id, in: list) { $0.pause() }
+  }
+
+  /// Takes one ``pause()`` back.
+  ///
+  /// Without a pause to take back this does nothing.
+  public func resume() {
+    list.registry.withObserver(id, in: list) { if $0.isPaused { $0.resume() } }
+  }
+
+  /// Whether deliveries are being skipped.
+  public var isPaused: Bool {
+    list.registry.withObserver(id, in: list) { $0.isPaused } ?? false
+  }
+
+  /// Whether the registration has not ended.
+  ///
+  /// The registration of an owner that has died may say so until it has been looked at.
+  public var isActive: Bool {
+    list.registry.withObserver(id, in: list) { !$0.isEnded } ?? false
+  }
+
+  /// How many values the registration's buffer had no room for.
+  ///
+  /// Stays readable after the end. Always 0 without a bounded buffer.
+  public var droppedCount: Int { counters?.droppedCount ?? 0 }
+
+  /// Whether two handles name the same registration.
+  public static func == (one: Self, other: Self) -> Bool {
+    one.id == other.id && one.list === other.list
+  }
+
+  /// Hashes the registration's identity.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(id)
+    hasher.combine(ObjectIdentifier(list))
+  }
+}

@@ -1,0 +1,114 @@
+/// A group of observations that pause, resume and end together.
+///
+/// A screen that appears and disappears:
+///
+/// ```swift
+/// private let observations = TokenBag()
+///
+/// func load() {
+///   player.isPlaying.observe(owner: self, on: .main) { … }.store(in: observations)
+/// }
+/// func willAppear() { observations.resume() }
+/// func didDisappear() { observations.pause() }
+/// ```
+///
+/// Releasing the bag ends what is in it. All methods are safe from any thread and from inside an
+/// observer; no lock is held while a registration ends.
+public final class TokenBag: Sendable {
+  /// Protected by the lock.
+  private struct State {
+    var registrations: Set<Registration> = []
+    /// Kept so that a token outlives its bag's use of it.
+    var tokens: [ObservationToken] = []
+    var pauseCount = 0
+    var purgeThreshold = 32
+  }
+
+  private let state = Locked(State())
+
+  /// Creates an empty bag.
+  public init() {}
+
+  deinit { cancel() }
+
+  /// Keeps `token`; its observation ends with the bag.
+  ///
+  /// If the bag is paused, the observation is paused as often.
+  public func insert(_ token: ObservationToken) {
+    insert(token.registration, keeping: token)
+  }
+
+  /// Ends `registration` with the bag.
+  ///
+  /// If the bag is paused, the registration is paused as often. A registration that is in the bag
+  /// already stays in it once.
+  public func insert(_ registration: Registration) {
+    insert(registration, keeping: nil)
+  }
+
+  private func insert(_ registration: Registration, keeping token: ObservationToken?) {
+    purge()
+    // Pausing is done under the lock, so that a pause or resume of the bag meanwhile is not missed;
+    // it runs nothing foreign.
+    state.withLock { state in
+      if let token { state.tokens.append(token) }
+      guard state.registrations.insert(registration).inserted else { return }
+      for _ in 0..<state.pauseCount { registration.pause() }
+    }
+  }
+
+  /// Forgets the registrations that have ended by themselves, once in a while.
+  private func purge() {
+    let forgotten = state.withLock { state -> [ObservationToken] in
+      guard state.registrations.count >= state.purgeThreshold else { return [] }
+      state.registrations = state.registrations.filter(\.isActive)
+      let ended = state.tokens.filter { !state.registrations.contains($0.registration) }
+      state.tokens = state.tokens.filter { state.registrations.contains($0.registration) }
+      state.purgeThreshold = max(32, state.registrations.count * 2)
+      return ended
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+
+  /// Ends everything in the bag and empties it.
+  ///
+  /// The bag can be used again; its pauses stay.
+  public func cancel() {
+    let taken = state.withLock { state in
+      defer {
+        state.registrations = []
+        state.tokens = []
+      }
+      return (state.registrations, state.tokens)
+    }
+    for registration in taken.0 { registration.cancel() }
+  }
+
+  /// Pauses everything in the bag, and what comes into it, until ``resume()`` was called as often.
+  public func pause() {
+    state.withLock { state in
+      state.pauseCount += 1
+      for registration in state.registrations { registration.pause() }
+    }
+  }
+
+  /// Takes one ``pause()`` back; without one it does nothing.
+  public func resume() {
+    state.withLock { state in
+      if state.pauseCount == 0 { return }
+      state.pauseCount -= 1
+      for registration in state.registrations { registration.resume() }
+    }
+  }
+
+  /// Whether the bag is paused.
+  public var isPaused: Bool { state.withLock { $0.pauseCount > 0 } }
+
+  /// How many registrations in the bag have not ended.
+  public var count: Int { state.withLock { $0.registrations.count(where: \.isActive) } }
+}
+
+extension Registration {
+  /// Ends with `bag`, if not before.
+  public func store(in bag: TokenBag) { bag.insert(self) }
+}

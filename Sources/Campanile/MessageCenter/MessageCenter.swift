@@ -1,0 +1,184 @@
+/// A place to post messages, and to observe them by type.
+///
+/// ```swift
+/// struct TrackChanged: MessageCenter.Message { var title: String }
+///
+/// let center = MessageCenter()
+/// center.observe(TrackChanged.self, owner: screen, on: .main) { screen, message in
+///   screen.title = message.title
+/// }
+/// center.post(TrackChanged(title: "Aria"))
+/// ```
+///
+/// ## Behavior
+///
+/// A post reaches the observers that were registered when it began, of the message's type, about its
+/// subject or about any, and of any message, in the order they registered. An observer that registers
+/// during a post hears the next one; one that is ended before its turn is skipped.
+///
+/// All methods are safe from any thread and from inside an observer. No lock is held while an
+/// observer runs or what it captured is released. A post that nobody hears costs a table look-up; an
+/// immediate observer a few nanoseconds; neither takes a lock or allocates.
+///
+/// The observations of a center end with it.
+public final class MessageCenter: Sendable {
+  /// The name that descriptions give the center.
+  public let label: String
+  let registry: ObserverRegistry
+  let topics: TopicTable
+  /// Observers of any message.
+  let wide: ObserverList
+
+  /// Creates a center that nobody observes.
+  ///
+  /// - Parameters:
+  ///   - label: A name for descriptions.
+  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
+  ///     line goes to standard error.
+  public convenience init(
+    label: String = "", onError: (@Sendable (ObserverFailure) -> Void)? = nil
+  ) {
+    self.init(label: label, registry: ObserverRegistry(onError: onError))
+  }
+
+  init(label: String, registry: ObserverRegistry) {
+    self.label = label
+    self.registry = registry
+    topics = TopicTable(registry: registry)
+    wide = ObserverList(
+      registry: registry, topic: .init(value: (any Message).self, subject: nil))
+  }
+
+  deinit { registry.finish { topics.lists + [wide] } }
+
+  // MARK: Posting
+
+  /// Posts a message that is about nothing in particular.
+  ///
+  /// When it returns, the immediate observers have been called, and the others will be. Observers of
+  /// one subject do not hear it.
+  public func post<M: Message>(_ message: M) {
+    post(message, Post())
+  }
+
+  /// Posts a message about `subject`.
+  ///
+  /// The subject is compared by identity. It is kept only on the way to observers that are told it.
+  public func post<M: Message>(_ message: M, about subject: M.Subject) {
+    post(message, Post(subject: subject))
+  }
+
+  /// Posts a message and waits until every delivery of it has ended.
+  ///
+  /// A delivery has ended when the observer ran, or was skipped, cancelled, dropped for want of room,
+  /// or discarded with its owner or target. Inside an asynchronous observer it does not wait for that
+  /// observer.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled meanwhile; the deliveries go on.
+  public func postAndWait<M: Message>(_ message: M) async throws {
+    try await postAndWait(message, Post())
+  }
+
+  /// Posts a message about `subject` and waits until every delivery of it has ended.
+  ///
+  /// As ``postAndWait(_:)``.
+  public func postAndWait<M: Message>(_ message: M, about subject: M.Subject) async throws {
+    try await postAndWait(message, Post(subject: subject))
+  }
+
+  private func postAndWait(_ message: some Message, _ post: Post) async throws {
+    var post = post
+    let tracker = DeliveryTracker()
+    post.tracker = tracker
+    self.post(message, post)
+    post.subject = nil
+    tracker.end()
+    try await tracker.wait()
+  }
+
+  @inline(__always)
+  private func post<M: Message>(_ message: M, _ post: Post) {
+    topics.post(message, post, wide: wide) {
+      PostedMessage(message: message, subject: post.subject.map { ObjectIdentifier($0) })
+    }
+  }
+
+  // MARK: Removing
+
+  /// Ends every observation that `owner` bounds.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  public func removeObservers(ownedBy owner: AnyObject) {
+    registry.endAll(ownedBy: owner) { _ in true }
+  }
+
+  /// Ends the observations of one message type that `owner` bounds, whatever they are about.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  public func removeObservers<M: Message>(ownedBy owner: AnyObject, of type: M.Type) {
+    registry.endAll(ownedBy: owner) { $0.topic.value == type }
+  }
+
+  /// Ends the observations of one message type about `subject` that `owner` bounds.
+  ///
+  /// Those about any subject stay.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  public func removeObservers<M: Message>(
+    ownedBy owner: AnyObject, of type: M.Type, about subject: M.Subject
+  ) {
+    registry.endAll(ownedBy: owner) {
+      $0.topic.value == type && $0.topic.subject == ObjectIdentifier(subject)
+    }
+  }
+
+  // MARK: Looking
+
+  /// The live observations, oldest first, for debugging.
+  ///
+  /// - Complexity: O(*n* log *n*).
+  public var registrations: [RegistrationDescription] {
+    registry.describe { topics.lists + [wide] }
+  }
+
+  /// How many observations have not ended.
+  ///
+  /// Those of an owner that has died do not count.
+  public var observerCount: Int { registrations.count }
+}
+
+extension MessageCenter: CustomStringConvertible {
+  /// The center's label and its live observations, a line each.
+  public var description: String {
+    let name = label.isEmpty ? "MessageCenter" : "MessageCenter \(label)"
+    return registrations.reduce(name) { $0 + "\n  " + $1.description }
+  }
+}
+
+/// The shared center.
+extension MessageCenter {
+  private static let shared = MessageCenter(label: "default")
+  @TaskLocal private static var replacement: MessageCenter?
+
+  /// The center that parts of a program share which were not given another.
+  ///
+  /// Inside ``withDefault(_:operation:)`` it is the replacement.
+  public static var `default`: MessageCenter { replacement ?? shared }
+
+  /// Runs `operation` with another default center, for a test that must not meet other tests.
+  ///
+  /// The replacement holds for the task that runs the operation and for the tasks made in it.
+  /// Deliveries on queues do not see it.
+  public static func withDefault<Result>(
+    _ center: MessageCenter, operation: () throws -> Result
+  ) rethrows -> Result {
+    try $replacement.withValue(center, operation: operation)
+  }
+
+  /// Runs an asynchronous `operation` with another default center.
+  public static func withDefault<Result>(
+    _ center: MessageCenter, operation: () async throws -> Result
+  ) async rethrows -> Result {
+    try await $replacement.withValue(center, operation: operation)
+  }
+}

@@ -1,0 +1,213 @@
+import Synchronization
+
+/// Where in a program a registration was made.
+///
+/// Two words, since every registration keeps one.
+@safe struct SourceLocation: Sendable {
+  // SAFETY: points to a literal of the program, which lives as long as the process.
+  private nonisolated(unsafe) let file: UnsafePointer<UInt8>
+  let line: UInt32
+
+  init(file: StaticString, line: UInt) {
+    precondition(file.hasPointerRepresentation, "The file of an observer is named by a literal")
+    unsafe self.file = file.utf8Start
+    self.line = UInt32(truncatingIfNeeded: line)
+  }
+
+  var fileName: String { unsafe String(cString: file) }
+}
+
+/// What a post tells an observer besides the value.
+///
+/// Sendable although the subject need not be: only an observer that is told the subject looks at it,
+/// and there its type is Sendable; where there is none, the subject is not sent on.
+struct Post: @unchecked Sendable {
+  /// The instance that the message is about.
+  var subject: AnyObject?
+  /// Who waits for the deliveries of this post, if anybody does.
+  var tracker: DeliveryTracker?
+  /// Whom an arrival is for.
+  var registration: Registration?
+}
+
+/// Thrown by what wraps an observer when the registration is to end: its owner has died, say.
+struct ObservationIsOver: Error {}
+
+/// What a registration needs beyond its closure, where it needs more.
+final class ObserverDetails: Sendable {
+  /// The owner, never kept alive by us.
+  weak let owner: (any AnyObject & Sendable)?
+  let ownerType: (any AnyObject.Type)?
+  let ownerID: ObjectIdentifier?
+  let delivery: String
+  /// What happens once, when the registration has ended; called outside all locks.
+  let onEnd: (@Sendable (Registration) -> Void)?
+  /// What happens instead, when the source had finished before.
+  let onRefused: (@Sendable () -> Void)?
+  let counters: DeliveryCounters?
+
+  init(
+    owner: (any AnyObject & Sendable)? = nil,
+    delivery: String,
+    counters: DeliveryCounters? = nil,
+    onEnd: (@Sendable (Registration) -> Void)? = nil,
+    onRefused: (@Sendable () -> Void)? = nil
+  ) {
+    self.owner = owner
+    ownerType = owner.map { type(of: $0) }
+    ownerID = owner.map { ObjectIdentifier($0) }
+    self.delivery = delivery
+    self.counters = counters
+    self.onEnd = onEnd
+    self.onRefused = onRefused
+  }
+
+  /// Whether there was an owner and its deinit has begun.
+  var isOwnerGone: Bool { ownerType != nil && owner == nil }
+}
+
+/// One registered observer: its closure and the word that says whether it may be called.
+///
+/// `state` is the registration word. It is 0 for an observer that may simply be called, so that the
+/// common check is one load and one branch; every other value is looked at by `claim()`.
+class AnyObserver: @unchecked Sendable {
+  private static let endedBit: UInt32 = 1
+  private static let onceBit: UInt32 = 2
+  private static let pauseUnit: UInt32 = 4
+
+  private let state: Atomic<UInt32>
+  /// Whether this is a `DirectObserver`, which the walk calls without asking further.
+  fileprivate let isDirect: Bool
+  /// Whether the call that counts happens at another place, later.
+  private let hasArrival: Bool
+  /// Whether deliveries queue even if the poster is on the target already.
+  let isOrdered: Bool
+  /// Whether the observer is told the subject.
+  let isTold: Bool
+  let location: SourceLocation
+  let details: ObserverDetails?
+
+  fileprivate init(isDirect: Bool, hasArrival: Bool, traits: ObserverTraits) {
+    self.hasArrival = hasArrival
+    state = Atomic(traits.isOnce ? Self.onceBit : 0)
+    self.isDirect = isDirect
+    isOrdered = traits.isOrdered
+    isTold = traits.isTold
+    location = traits.location
+    details = traits.details
+  }
+
+  enum Claim {
+    case call
+    case callAndEnd
+    case skip
+  }
+
+  /// Decides, just before a call, whether the call may be made.
+  @inline(__always)
+  final func claim() -> Claim {
+    // Sequentially consistent: the other side of the pair with `markEnded`.
+    let word = state.load(ordering: .sequentiallyConsistent)
+    return word == 0 ? .call : claim(word, isLast: !hasArrival)
+  }
+
+  /// Decides the same at the place that the value was sent to.
+  final func claimArrival() -> Claim {
+    claim(state.load(ordering: .sequentiallyConsistent), isLast: true)
+  }
+
+  /// - Parameter isLast: whether the observer's own closure is what follows; only that uses up an
+  ///   observer that wants to be called once.
+  @inline(never)
+  private final func claim(_ loaded: UInt32, isLast: Bool) -> Claim {
+    var word = loaded
+    while true {
+      if word & Self.endedBit != 0 || word >= Self.pauseUnit { return .skip }
+      if word & Self.onceBit == 0 || !isLast { return .call }
+      let (won, seen) = state.compareExchange(
+        expected: word, desired: word | Self.endedBit, ordering: .sequentiallyConsistent)
+      if won { return .callAndEnd }
+      word = seen
+    }
+  }
+
+  /// No call begins after this returned.
+  final func markEnded() {
+    state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
+  }
+
+  final func pause() {
+    let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
+    precondition(word >= Self.pauseUnit, "A registration was paused a thousand million times")
+  }
+
+  /// Takes one pause back; the caller has made sure that there is one.
+  final func resume() {
+    state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
+  }
+
+  final var isPaused: Bool { state.load(ordering: .acquiring) >= Self.pauseUnit }
+  final var isEnded: Bool { state.load(ordering: .acquiring) & Self.endedBit != 0 }
+}
+
+/// How a registration is to be kept.
+struct ObserverTraits {
+  var location: SourceLocation
+  var isOnce = false
+  var isOrdered = false
+  var isTold = false
+  var details: ObserverDetails?
+}
+
+/// An observer that wants the value and nothing else.
+final class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
+  // `let`, so that a call needs no retain of the closure's context.
+  fileprivate let body: (Value) throws -> Void
+
+  init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
+    self.body = body
+    super.init(isDirect: true, hasArrival: false, traits: traits)
+  }
+}
+
+/// An observer that is told about the post, or that takes the value to another place first.
+final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
+  /// What runs where the value is posted.
+  fileprivate let body: (Value, Post, Registration) throws -> Void
+  /// What runs at the other place, once the value has arrived there.
+  fileprivate let arrival: ((Value, Post) throws -> Void)?
+
+  init(
+    _ traits: ObserverTraits,
+    arrival: ((Value, Post) throws -> Void)? = nil,
+    _ body: @escaping (Value, Post, Registration) throws -> Void
+  ) {
+    self.body = body
+    self.arrival = arrival
+    super.init(isDirect: false, hasArrival: arrival != nil, traits: traits)
+  }
+}
+
+extension AnyObserver {
+  /// Calls the closure at +0: neither it nor the value is retained.
+  @inline(__always)
+  final func call<Value>(
+    _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: Unmanaged<ObserverList>
+  ) throws {
+    // SAFETY: a list of `Value` holds observers of `Value` alone; `isDirect` tells which class.
+    if isDirect {
+      try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
+    } else {
+      let registration = unsafe Registration(
+        list: list.takeUnretainedValue(), id: id, counters: details?.counters)
+      try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
+        .body(value, copy post, registration)
+    }
+  }
+
+  /// Calls what waits for the value at the place it was sent to.
+  final func callArrival<Value>(_ value: Value, _ post: Post) throws {
+    // SAFETY: as in `call`; only indirect observers send values to a place of their own.
+    try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self).arrival?(value, post)
+  }
+}

@@ -1,0 +1,24 @@
+extension ObserverList {
+  /// Registers an object that is called through `(Delegate) -> Void` closures, and held weakly.
+  ///
+  /// The object need not be Sendable: it is called in the isolation of who posts the closure, and a
+  /// list of objects that are not Sendable is itself in the hands of one isolation.
+  func addMember<Delegate>(_ member: Delegate, _ location: SourceLocation) -> Registration {
+    precondition(
+      type(of: member as Any) is AnyObject.Type,
+      "A multicast was given a member of type \(type(of: member)), which is no class")
+    // SAFETY: only its identity, its type and whether it lives are used across isolations.
+    let object = unsafe unsafeBitCast(
+      member as AnyObject, to: (any AnyObject & Sendable).self)
+    let traits = ObserverTraits(
+      location: location,
+      details: ObserverDetails(owner: object, delivery: "the caller's isolation"))
+    let observer = DirectObserver<(Delegate) -> Void>(traits) { [weak object] call in
+      guard let object else { throw ObservationIsOver() }
+      // The object is the member that was handed in as a `Delegate`.
+      call(object as! Delegate)
+    }
+    return registry.add(observer, owner: object) { _ in self }
+      ?? Registration(list: self, id: 0, counters: nil)
+  }
+}

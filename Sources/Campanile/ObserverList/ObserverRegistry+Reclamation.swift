@@ -1,0 +1,228 @@
+import Synchronization
+
+/// What a change under the lock leaves over, to be released outside it.
+struct Garbage {
+  /// Observers whose registrations have ended, with their identifiers.
+  var observers: [(AnyObserver, id: UInt64)] = []
+  /// Buffers, group arrays and tables that were replaced, with the time they were made.
+  var structures: [(any AnyObject & Sendable, since: UInt64)] = []
+
+  var isEmpty: Bool { observers.isEmpty && structures.isEmpty }
+
+  /// Lets go of everything; never called under a lock, since closures end here.
+  mutating func release() {
+    observers = []
+    structures = []
+  }
+}
+
+/// One post in progress, as a scan found it.
+struct Ticket: Equatable {
+  fileprivate let frame: UInt
+  fileprivate let stamp: UInt64
+  fileprivate let mark: UInt64
+
+  static func == (one: Self, other: Self) -> Bool {
+    one.frame == other.frame && one.stamp == other.stamp
+  }
+
+  /// Whether the post is still in progress at `source`.
+  fileprivate func isOpen(at source: UInt) -> Bool {
+    // SAFETY: frames are never freed.
+    let frame = unsafe UnsafePointer<PostFrame>(bitPattern: frame)!
+    return unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == source
+      && frame.pointee.stamp.load(ordering: .acquiring) == stamp
+  }
+}
+
+/// What waits for some posts to leave before it is released.
+struct Retired {
+  var tickets: [Ticket]
+  var garbage: Garbage
+}
+
+/// Who waits for some posts to leave.
+struct Waiter {
+  var tickets: [Ticket]
+  var resume: @Sendable () -> Void
+}
+
+/// How a registration ended, as seen by the call that tried to end it.
+enum Ending {
+  /// The registration had ended before.
+  case late
+  /// Ended now; a call that had begun on another thread may still run.
+  case now(mayBeRunning: Bool)
+}
+
+extension ObserverRegistry {
+  /// Ends one registration: no call of it begins after this returned.
+  @discardableResult
+  func end(_ id: UInt64, in list: ObserverList) -> Ending {
+    var garbage = Garbage()
+    var mayBeRunning = false
+    let ended = withState { state -> AnyObserver? in
+      guard let observer = list.find(id) else { return nil }
+      observer.markEnded()
+      reach(.willRemove)
+      remove(observer, id, from: list, &garbage, &state)
+      reach(.willScan)
+      let posts = scan()
+      list.compact(above: posts.map(\.mark).max() ?? 0, &garbage)
+      mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
+      retire(&garbage, from: posts, &state)
+      return observer
+    }
+    guard let ended else { return .late }
+    ended.details?.onEnd?(Registration(list: list, id: id, counters: ended.details?.counters))
+    reach(.willReclaim)
+    withExtendedLifetime(ended) { garbage.release() }
+    return .now(mayBeRunning: mayBeRunning)
+  }
+
+  /// Takes a registration out of its list and out of the owners' index.
+  private func remove(
+    _ observer: AnyObserver, _ id: UInt64, from list: ObserverList, _ garbage: inout Garbage,
+    _ state: inout State
+  ) {
+    guard let taken = list.remove(id) else { return }
+    garbage.observers.append((taken, id: id))
+    if let owner = observer.details?.ownerID {
+      state.owners[owner]?[id] = nil
+      if state.owners[owner]?.isEmpty == true { state.owners[owner] = nil }
+      state.ownedCount -= 1
+    }
+    if list.isEmpty { list.leaveHome(&garbage) }
+  }
+
+  /// Ends the registrations of `owner` for which `isIncluded` holds.
+  ///
+  /// - Complexity: O(*n*) in the registrations of that owner.
+  func endAll(ownedBy owner: AnyObject, where isIncluded: (ObserverList) -> Bool) {
+    let owned = withState { $0.owners[ObjectIdentifier(owner)] ?? [:] }
+    for (id, list) in owned where isIncluded(list) { end(id, in: list) }
+  }
+
+  /// Ends what `lists` hold, and refuses every later registration.
+  func finish(_ lists: () -> [ObserverList]) {
+    let registrations = withState { state -> [(id: UInt64, list: ObserverList)] in
+      state.isFinished = true
+      return lists().flatMap(\.registrations).map { ($0.id, $0.list) }
+    }
+    for (id, list) in registrations { end(id, in: list) }
+  }
+
+  // MARK: Posts in progress
+
+  /// The posts in progress. Under the lock, and before anything is decided from it.
+  private func scan() -> [Ticket] {
+    // Before the frames are read: a post that leaves unseen by us sees this.
+    pending.store(1, ordering: .sequentiallyConsistent)
+    var posts: [Ticket] = []
+    var bits = mask.load(ordering: .sequentiallyConsistent)
+    while bits != 0 {
+      let bit = bits.trailingZeroBitCount
+      bits &= bits - 1
+      if collect(bit, &posts) { continue }
+      // Nobody of this bit is inside: forget it, so that the next scan is spared. A thread that
+      // announced itself before it could see the bit gone is found by looking again.
+      mask.bitwiseAnd(~(1 << UInt64(bit)), ordering: .sequentiallyConsistent)
+      if collect(bit, &posts) {
+        mask.bitwiseOr(1 << UInt64(bit), ordering: .sequentiallyConsistent)
+      }
+    }
+    return posts
+  }
+
+  private func collect(_ bit: Int, _ posts: inout [Ticket]) -> Bool {
+    let count = posts.count
+    unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame in
+      guard unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == address else {
+        return
+      }
+      let stamp = unsafe frame.pointee.stamp.load(ordering: .acquiring)
+      let mark = unsafe frame.pointee.mark.load(ordering: .acquiring)
+      posts.append(Ticket(frame: UInt(bitPattern: frame), stamp: stamp, mark: mark))
+    }
+    return posts.count > count
+  }
+
+  /// Leaves in `garbage` what may be released now, and keeps the rest for the posts that hold it.
+  func retire(_ garbage: inout Garbage, from found: [Ticket]? = nil, _ state: inout State) {
+    if garbage.isEmpty && found == nil { return }
+    let posts = found ?? scan()
+    if !posts.isEmpty {
+      for (observer, id) in garbage.observers {
+        keep(posts.filter { $0.mark >= id }, &state) { $0.observers.append((observer, id: id)) }
+      }
+      for (structure, since) in garbage.structures {
+        keep(posts.filter { $0.mark >= since }, &state) { $0.structures.append((structure, since)) }
+      }
+    }
+    updatePending(state)
+  }
+
+  private func keep(_ tickets: [Ticket], _ state: inout State, _ add: (inout Garbage) -> Void) {
+    if tickets.isEmpty { return }
+    if state.retired.last?.tickets != tickets {
+      state.retired.append(Retired(tickets: tickets, garbage: Garbage()))
+    }
+    add(&state.retired[state.retired.count - 1].garbage)
+  }
+
+  private func updatePending(_ state: State) {
+    let isWaitedFor = !state.retired.isEmpty || !state.waiters.isEmpty
+    pending.store(isWaitedFor ? 1 : 0, ordering: .sequentiallyConsistent)
+  }
+
+  /// Releases what waited for posts that have left, and resumes who waited for them.
+  @inline(never)
+  func reclaim() {
+    reach(.willReclaim)
+    var released: [Garbage] = []
+    var resumed: [@Sendable () -> Void] = []
+    withState { state in
+      state.retired = state.retired.compactMap { retired in
+        let tickets = retired.tickets.filter { $0.isOpen(at: address) }
+        if tickets.isEmpty {
+          released.append(retired.garbage)
+          return nil
+        }
+        return Retired(tickets: tickets, garbage: retired.garbage)
+      }
+      state.waiters = state.waiters.compactMap { waiter in
+        let tickets = waiter.tickets.filter { $0.isOpen(at: address) }
+        if tickets.isEmpty {
+          resumed.append(waiter.resume)
+          return nil
+        }
+        return Waiter(tickets: tickets, resume: waiter.resume)
+      }
+      updatePending(state)
+    }
+    for resume in resumed { resume() }
+    released = []
+  }
+
+  /// Calls `resume` once the posts in progress that may be calling `id` have left.
+  ///
+  /// Posts that begin later are not waited for. The caller is not inside an observer.
+  func afterPostsInProgress(reaching id: UInt64, _ resume: @escaping @Sendable () -> Void) {
+    let mustWait = withState { state in
+      let posts = scan().filter { $0.mark >= id }
+      if !posts.isEmpty { state.waiters.append(Waiter(tickets: posts, resume: resume)) }
+      updatePending(state)
+      return !posts.isEmpty
+    }
+    if !mustWait { resume() }
+  }
+}
+
+extension ObserverRegistry {
+  /// Runs `body` with the observer registered as `id`, under the lock, unless it has ended.
+  func withObserver<Result>(
+    _ id: UInt64, in list: ObserverList, _ body: (AnyObserver) -> Result
+  ) -> Result? {
+    withState { _ in list.find(id).map(body) }
+  }
+}

@@ -1,0 +1,214 @@
+import Synchronization
+
+/// What a source's lists have in common: the clock, the lock, and who is posting.
+///
+/// ## Posts
+///
+/// A post takes no lock. It announces itself in a frame of its own thread, reads the clock once (its
+/// *watermark*), finds its lists, and calls the observers whose identifiers are at or below the
+/// watermark. Leaving, it clears the frame and reads `pending`; if somebody waits for posts to leave,
+/// it looks whether that was the last one.
+///
+/// ## Changes
+///
+/// Everything that changes is changed under `state`'s lock. Identifiers are ticks of the clock, so
+/// they ascend over all lists of a source and are never used twice. A new structure (a longer buffer,
+/// another array of groups) gets a tick too, *before* it is published: a post whose mark is lower
+/// cannot hold it.
+///
+/// ## Ends
+///
+/// What ends is taken out of its list first. Then the frames are read: a post that announced itself
+/// before may still hold it, a post that announces itself later cannot find it. Announcement and
+/// removal are each a sequentially consistent store followed by a load of the other's, so one of the
+/// two sees the other. What no post holds is released at once, outside the lock; the rest waits in
+/// `retired` with the stamps of the posts that may hold it.
+final class ObserverRegistry: @unchecked Sendable {
+  /// Identifiers and creation times. Advanced under the lock.
+  let clock = Atomic<UInt64>(0)
+  /// The bits of the threads that may be inside a post of this source.
+  let mask = Atomic<UInt64>(0)
+  /// Not 0 while a scan runs or something waits for posts to leave. Written under the lock.
+  let pending = Atomic<UInt32>(0)
+  private let state = Locked(State())
+  private let onError: (@Sendable (ObserverFailure) -> Void)?
+  /// Where tests hold the engine in mid-step.
+  private let probe: (@Sendable (Checkpoint) -> Void)?
+
+  /// Protected by the lock.
+  struct State {
+    var retired: [Retired] = []
+    var waiters: [Waiter] = []
+    /// The registrations of each owner, by identifier.
+    var owners: [ObjectIdentifier: [UInt64: ObserverList]] = [:]
+    var ownedCount = 0
+    /// How many owned registrations there may be before the dead ones are looked for.
+    var sweepThreshold = 16
+    var isFinished = false
+  }
+
+  init(
+    onError: (@Sendable (ObserverFailure) -> Void)? = nil,
+    probe: (@Sendable (Checkpoint) -> Void)? = nil
+  ) {
+    self.onError = onError
+    self.probe = probe
+  }
+
+  var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+
+  /// The steps at which a test can hold the engine.
+  enum Checkpoint: Sendable, Hashable {
+    /// A post has announced itself and not read the watermark.
+    case announced
+    /// A post has read the watermark and found its lists.
+    case located
+    /// A post is about to check a registration.
+    case willCheck
+    /// A post has checked a registration and not entered the closure.
+    case willCall
+    /// A registration has been marked as ended and not taken out of its list.
+    case willRemove
+    /// A registration has been taken out of its list and the frames have not been read.
+    case willScan
+    /// A post has cleared its frame and not looked at what waits.
+    case left
+    /// A post or a canceller is about to take what nobody holds any more.
+    case willReclaim
+  }
+
+  @inline(__always)
+  func reach(_ checkpoint: Checkpoint) {
+    #if DEBUG
+      probe?(checkpoint)
+    #endif
+  }
+
+  /// Advances the clock. Under the lock.
+  func tick() -> UInt64 {
+    clock.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+  }
+}
+
+// MARK: - Posting
+
+extension ObserverRegistry {
+  /// A post in progress: its frame, and the newest registration it reaches.
+  @safe struct Visit {
+    fileprivate let record: UnsafeMutablePointer<ThreadRecord>
+    fileprivate let frame: UnsafeMutablePointer<PostFrame>
+    let watermark: UInt64
+  }
+
+  /// Announces a post. What is found in the lists from here on stays valid until `leave`.
+  @inline(__always)
+  func enter() -> Visit {
+    let record = unsafe ThreadRecord.current
+    let frame = unsafe record.pointee.push(address)
+    // Sequentially consistent: a scan that cleared the bit reads the frames again afterwards.
+    if unsafe mask.load(ordering: .sequentiallyConsistent) & record.pointee.bit == 0 {
+      unsafe mask.bitwiseOr(record.pointee.bit, ordering: .sequentiallyConsistent)
+    }
+    reach(.announced)
+    let watermark = clock.load(ordering: .sequentiallyConsistent)
+    return unsafe Visit(record: record, frame: frame, watermark: watermark)
+  }
+
+  /// Tells that the visit has found all its lists: what is made from now on is beyond its reach.
+  @inline(__always)
+  func settle(_ visit: Visit) {
+    let now = clock.load(ordering: .sequentiallyConsistent)
+    unsafe visit.frame.pointee.mark.store(now, ordering: .releasing)
+    reach(.located)
+  }
+
+  /// Ends a visit, and releases what waited for it.
+  @inline(__always)
+  func leave(_ visit: Visit) {
+    unsafe visit.record.pointee.pop(visit.frame)
+    reach(.left)
+    if pending.load(ordering: .sequentiallyConsistent) != 0 { reclaim() }
+  }
+
+  /// Sees to what an observer threw: ends its registration if that was the request, else reports it.
+  @inline(never)
+  func handle(_ error: any Error, at location: SourceLocation, of registration: Registration) {
+    if error is ObservationIsOver {
+      end(registration.id, in: registration.list)
+    } else {
+      report(error, at: location, valueType: registration.list.topic.value)
+    }
+  }
+
+  /// Tells the source's error handler, or standard error, that an observer threw.
+  func report(_ error: any Error, at location: SourceLocation, valueType: any Any.Type) {
+    let failure = ObserverFailure(error: error, valueType: valueType, location: location)
+    if let onError {
+      onError(failure)
+    } else {
+      Platform.writeToStandardError(failure.description)
+    }
+  }
+
+  /// The newest identifier; a post that is limited to it reaches nobody who registers later.
+  var now: UInt64 { clock.load(ordering: .sequentiallyConsistent) }
+}
+
+// MARK: - Registering
+
+extension ObserverRegistry {
+  /// Registers `observer` in the list that `place` finds or makes, under the lock.
+  ///
+  /// - Returns: the registration, or `nil` when the source has finished.
+  func add(
+    _ observer: AnyObserver,
+    owner: (any AnyObject & Sendable)?,
+    to place: (_ garbage: inout Garbage) -> ObserverList
+  ) -> Registration? {
+    if owner != nil { sweepDeadOwners() }
+    let owner = owner.map { ObjectIdentifier($0) }
+    var garbage = Garbage()
+    let registration = withState { state -> Registration? in
+      if state.isFinished { return nil }
+      let list = place(&garbage)
+      list.makeRoom(&garbage)
+      // The clock shows the identifier only after the observer is in place: a post that reads the
+      // one finds the other.
+      let id = clock.load(ordering: .relaxed) + 1
+      list.append(observer, id: id)
+      clock.store(id, ordering: .sequentiallyConsistent)
+      if let owner {
+        state.owners[owner, default: [:]][id] = list
+        state.ownedCount += 1
+      }
+      retire(&garbage, &state)
+      return Registration(list: list, id: id, counters: observer.details?.counters)
+    }
+    garbage.release()
+    return registration
+  }
+
+  /// Runs `body` under the lock.
+  func withState<Result>(_ body: (inout State) -> Result) -> Result {
+    state.withLock(body)
+  }
+
+  /// Ends the registrations whose owners have died, once in a while.
+  ///
+  /// The work is a constant factor of the registrations made since the last time. Owners are looked
+  /// at outside the lock: looking can release one.
+  private func sweepDeadOwners() {
+    let suspects = withState { state -> [(UInt64, ObserverList, AnyObserver)] in
+      guard state.ownedCount >= state.sweepThreshold else { return [] }
+      state.sweepThreshold = max(16, state.ownedCount * 2)
+      return state.owners.values.flatMap { registrations in
+        registrations.compactMap { id, list in list.find(id).map { (id, list, $0) } }
+      }
+    }
+    if suspects.isEmpty { return }
+    for (id, list, observer) in suspects where observer.details?.isOwnerGone == true {
+      end(id, in: list)
+    }
+    withState { $0.sweepThreshold = max(16, $0.ownedCount * 2) }
+  }
+}

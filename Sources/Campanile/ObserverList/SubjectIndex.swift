@@ -1,0 +1,84 @@
+import Synchronization
+
+/// The lists of one message type, by subject: an open-addressing table read without a lock.
+///
+/// Written under the registry's lock. A place whose list has gone keeps its key, so that a reader's
+/// search goes on past it; such places are left behind when the table is built anew.
+final class SubjectIndex: @unchecked Sendable {
+  private let registry: ObserverRegistry
+  private let valueType: any Any.Type
+  private let table = Atomic<UInt>(0)
+
+  init(registry: ObserverRegistry, valueType: any Any.Type) {
+    self.registry = registry
+    self.valueType = valueType
+  }
+
+  deinit {
+    guard let address = unsafe UnsafeRawPointer(bitPattern: table.load(ordering: .relaxed)) else {
+      return
+    }
+    // SAFETY: the index owns its table, and nobody else has the index.
+    unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(address).release()
+  }
+
+  /// Whether no subject has a list. A post may ask before it announces itself.
+  @inline(__always)
+  var isEmpty: Bool { table.load(ordering: .acquiring) == 0 }
+
+  private var current: AddressTable<ObserverList>? {
+    let address = table.load(ordering: .sequentiallyConsistent)
+    // SAFETY: replaced tables are kept until the posts that may hold them have left.
+    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
+    return unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  /// The list for a subject, for a post that has announced itself.
+  func list(about subject: ObjectIdentifier) -> Unmanaged<ObserverList>? {
+    unsafe current?.object(for: UInt(bitPattern: subject))
+  }
+
+  // MARK: Under the registry's lock
+
+  /// The list for a subject, made if there is none.
+  func makeList(about subject: AnyObject, _ garbage: inout Garbage) -> ObserverList {
+    let key = UInt(bitPattern: ObjectIdentifier(subject))
+    let list = unsafe current?.object(for: key)?.takeUnretainedValue()
+    if let list { return list }
+    let new = ObserverList(
+      registry: registry,
+      topic: .init(value: valueType, subject: ObjectIdentifier(subject)),
+      subject: subject,
+      home: .index(.init(object: self)))
+    if current?.insert(key, new) != true {
+      rebuild(&garbage)
+      _ = current!.insert(key, new)
+    }
+    return new
+  }
+
+  func remove(_ list: ObserverList, _ garbage: inout Garbage) {
+    guard let subject = list.topic.subject, let table = current else { return }
+    garbage.structures.append((list, since: list.created))
+    table.remove(UInt(bitPattern: subject))
+    if table.liveCount == 0 { replace(with: nil, &garbage) }
+  }
+
+  var lists: [ObserverList] { current?.objects ?? [] }
+
+  private func rebuild(_ garbage: inout Garbage) {
+    let lists = self.lists
+    let new = AddressTable<ObserverList>(capacity: max(4, (lists.count + 1) * 2), created: registry.tick())
+    for list in lists { _ = new.insert(UInt(bitPattern: list.topic.subject!), list) }
+    replace(with: new, &garbage)
+  }
+
+  private func replace(with new: AddressTable<ObserverList>?, _ garbage: inout Garbage) {
+    if let old = current { garbage.structures.append((old, since: old.created)) }
+    let address = new.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
+    let old = table.exchange(address ?? 0, ordering: .sequentiallyConsistent)
+    guard let pointer = unsafe UnsafeRawPointer(bitPattern: old) else { return }
+    // The garbage holds it too, so that this release cannot be the last.
+    unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(pointer).release()
+  }
+}

@@ -1,0 +1,94 @@
+import Synchronization
+
+/// What a center knows of one message type.
+final class Topic: Sendable {
+  /// Observers of the type, whatever a message is about.
+  let all: ObserverList
+  /// Observers of messages about one subject.
+  let subjects: SubjectIndex
+
+  init(registry: ObserverRegistry, valueType: any Any.Type) {
+    all = ObserverList(registry: registry, topic: .init(value: valueType, subject: nil))
+    subjects = SubjectIndex(registry: registry, valueType: valueType)
+  }
+
+  var lists: [ObserverList] { [all] + subjects.lists }
+}
+
+/// The topics of a center by message type.
+///
+/// Topics and tables live as long as the center: a post may look here before it announces itself.
+/// Types are known by the address of their metadata.
+final class TopicTable: @unchecked Sendable {
+  private let registry: ObserverRegistry
+  private let table: Atomic<UInt>
+  /// Every table there ever was, the newest last. Protected by the registry's lock.
+  private var tables: [AddressTable<Topic>]
+
+  init(registry: ObserverRegistry) {
+    self.registry = registry
+    let first = AddressTable<Topic>(capacity: 8, created: 0)
+    tables = [first]
+    table = Atomic(UInt(bitPattern: ObjectIdentifier(first)))
+  }
+
+  @inline(__always)
+  private static func key(_ type: any Any.Type) -> UInt {
+    UInt(bitPattern: ObjectIdentifier(type))
+  }
+
+  /// The topic of a type, if anybody ever observed it here.
+  @inline(__always)
+  private func topic(of type: any Any.Type) -> Unmanaged<Topic>? {
+    let address = table.load(ordering: .acquiring)
+    // SAFETY: `tables` keeps every table for as long as this object lives.
+    let current = unsafe Unmanaged<AddressTable<Topic>>.fromOpaque(
+      UnsafeRawPointer(bitPattern: address)!)
+    return unsafe current._withUnsafeGuaranteedRef { unsafe $0.object(for: Self.key(type)) }
+  }
+
+  /// The topic of a type, made if there is none. Under the registry's lock.
+  func makeTopic(of type: any Any.Type) -> Topic {
+    if let topic = unsafe topic(of: type)?.takeUnretainedValue() { return topic }
+    let topic = Topic(registry: registry, valueType: type)
+    if !tables.last!.insert(Self.key(type), topic) {
+      let topics = tables.last!.objects
+      let new = AddressTable<Topic>(capacity: (topics.count + 1) * 4, created: registry.tick())
+      for topic in topics + [topic] { _ = new.insert(Self.key(topic.all.topic.value), topic) }
+      tables.append(new)
+      table.store(UInt(bitPattern: ObjectIdentifier(new)), ordering: .sequentiallyConsistent)
+    }
+    return topic
+  }
+
+  /// Every list. Under the registry's lock.
+  var lists: [ObserverList] { tables.last!.objects.flatMap(\.lists) }
+
+  /// Posts to the lists of `Value`, and to `wide` if it has observers.
+  @inline(__always)
+  func post<Value, Wide>(
+    _ value: Value, _ post: Post, wide: ObserverList, _ wideValue: () -> Wide
+  ) {
+    let topic = unsafe topic(of: Value.self)
+    let isHeard = unsafe topic?._withUnsafeGuaranteedRef {
+      !$0.all.isEmpty || (post.subject != nil && !$0.subjects.isEmpty)
+    }
+    if isHeard != true && wide.isEmpty { return }
+
+    let visit = registry.enter()
+    var route = Route<Value, Wide>()
+    if let topic = unsafe topic {
+      // SAFETY: topics live as long as the center; what is found in one is kept by the announcement.
+      unsafe topic._withUnsafeGuaranteedRef { topic in
+        unsafe route.all = Cursor(Unmanaged.passUnretained(topic.all))
+        if let subject = post.subject, !topic.subjects.isEmpty {
+          unsafe route.about = topic.subjects.list(about: ObjectIdentifier(subject)).map {
+            unsafe Cursor($0)
+          }
+        }
+      }
+    }
+    if !wide.isEmpty { unsafe route.wide = (Cursor(Unmanaged.passUnretained(wide)), wideValue()) }
+    registry.deliver(value, post, visit, upTo: visit.watermark, route)
+  }
+}
