@@ -54,7 +54,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// - Throws: `CancellationError` if the task is cancelled meanwhile; the deliveries go on.
   public func sendAndWait(_ value: Value) async throws {
     let tracker = DeliveryTracker()
-    registry.post(value, Post(tracker: tracker), to: list)
+    registry.post(value, tracker: tracker, to: list)
     tracker.end()
     try await tracker.wait()
   }

@@ -33,10 +33,11 @@ public final class Mailbox: Sendable {
   /// How many deliveries were discarded because the target ended with them waiting.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 
-  func append(_ record: some QueuedRecord, for target: any DeliveryTarget) {
-    nonisolated(unsafe) let record = record
+  func append<Value>(
+    _ letter: ObserverRegistry.Letter, _ value: Value, for target: any DeliveryTarget
+  ) {
     let mustSchedule = state.withLock { state in
-      unsafe state.filling.append(record)
+      state.filling.append(letter, value)
       if state.activity != .idle { return false }
       state.activity = .scheduled
       return true
@@ -81,7 +82,7 @@ extension Mailbox: Drainable {
     var count = 0
     while let batch = takeBatch() {
       count += batch.count
-      batch.runAll()
+      batch.deliverAll()
       state.withLock { $0.spare = batch }
       if count >= Self.batchLimit {
         let isDone = state.withLock { state in

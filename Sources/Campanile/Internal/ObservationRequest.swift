@@ -191,7 +191,9 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
       target.enqueue(DeliveryJob($0, on: target))
     }
     let traits = traits(lifetimes, isTold: isTold, counters: counters) { _ in mailbox.close() }
-    let observer = IndirectObserver<Value>(traits, arrival: body) { value, post, registration in
+    let observer = IndirectObserver<Value>(
+      traits, arrival: { value, post, _ in try body(value, post) }
+    ) { value, post, registration in
       var post = post
       if !isTold { post.subject = nil }
       mailbox.append(value, post, for: registration)
@@ -229,8 +231,7 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
       }
       return IndirectObserver<Value>(
         traits,
-        arrival: { value, post in
-          guard let registration = post.registration else { return }
+        arrival: { value, _, registration in
           runner.prepare(prepare(value, registration))
         }
       ) { value, post, registration in

@@ -97,9 +97,10 @@ public final class MessageCenter: Sendable {
   }
 
   @inline(__always)
-  private func post<M: Message>(_ message: M, _ post: Post) {
+  private func post<M: Message>(_ message: M, _ post: borrowing Post) {
+    let subject = post.subject.map { ObjectIdentifier($0) }
     topics.post(message, post, wide: wide) {
-      PostedMessage(message: message, subject: post.subject.map { ObjectIdentifier($0) })
+      PostedMessage(message: message, subject: subject)
     }
   }
 

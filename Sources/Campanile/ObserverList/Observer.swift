@@ -26,8 +26,6 @@ struct Post: @unchecked Sendable {
   var subject: AnyObject?
   /// Who waits for the deliveries of this post, if anybody does.
   var tracker: DeliveryTracker?
-  /// Whom an arrival is for.
-  var registration: Registration?
 }
 
 /// Thrown by what wraps an observer when the registration is to end: its owner has died, say.
@@ -175,11 +173,11 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   /// What runs where the value is posted.
   fileprivate let body: (Value, Post, Registration) throws -> Void
   /// What runs at the other place, once the value has arrived there.
-  fileprivate let arrival: ((Value, Post) throws -> Void)?
+  fileprivate let arrival: ((Value, Post, Registration) throws -> Void)?
 
   init(
     _ traits: ObserverTraits,
-    arrival: ((Value, Post) throws -> Void)? = nil,
+    arrival: ((Value, Post, Registration) throws -> Void)? = nil,
     _ body: @escaping (Value, Post, Registration) throws -> Void
   ) {
     self.body = body
@@ -206,8 +204,11 @@ extension AnyObserver {
   }
 
   /// Calls what waits for the value at the place it was sent to.
-  final func callArrival<Value>(_ value: Value, _ post: Post) throws {
+  final func callArrival<Value>(
+    _ value: Value, _ post: borrowing Post, _ registration: Registration
+  ) throws {
     // SAFETY: as in `call`; only indirect observers send values to a place of their own.
-    try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self).arrival?(value, post)
+    try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
+      .arrival?(value, copy post, registration)
   }
 }

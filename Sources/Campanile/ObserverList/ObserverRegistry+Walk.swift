@@ -48,19 +48,26 @@ import Synchronization
   fileprivate var listReference: ObserverList { unsafe list.takeUnretainedValue() }
 }
 
-/// The lists that a post reaches: those of its own type, and those of any type.
-struct Route<Value, Wide> {
+/// The lists that a post reaches: those of its own type, and that of any type.
+///
+/// Not generic, like everything here that a post has on its stack but the value itself: the layout of
+/// a generic type would have to be looked up at each post.
+struct Route {
   var all: Cursor?
   var about: Cursor?
-  /// The list of observers of any message, and the message as they see it.
-  var wide: (cursor: Cursor, value: Wide)?
+  /// The list of the observers of any message.
+  var wide: Cursor?
 
-  init(all: Cursor? = nil) { self.all = all }
+  @inline(__always)
+  fileprivate var isSingle: Bool { about == nil && wide == nil }
 
   fileprivate var hasGroups: Bool {
-    all?.hasGroups == true || about?.hasGroups == true || wide?.cursor.hasGroups == true
+    all?.hasGroups == true || about?.hasGroups == true || wide?.hasGroups == true
   }
 }
+
+/// A message as observers of any message are given it.
+typealias WideValue = MessageCenter.PostedMessage
 
 /// The registrations that a walk is for.
 enum Portion {
@@ -86,66 +93,67 @@ extension ObserverRegistry {
   /// - Parameter limit: the newest registration that may be reached.
   @inline(__always)
   func post<Value>(
-    _ value: Value, _ post: Post = Post(), to list: ObserverList, limit: UInt64 = .max
+    _ value: Value, tracker: DeliveryTracker? = nil, to list: ObserverList, limit: UInt64 = .max
   ) {
     if list.isEmpty { return }
     let visit = enter()
-    unsafe deliver(
-      value, post, visit, upTo: min(limit, visit.watermark),
-      Route<Value, Never>(all: Cursor(Unmanaged.passUnretained(list))))
+    let route = unsafe Route(all: Cursor(Unmanaged.passUnretained(list)))
+    let post = Post(tracker: tracker)
+    deliver(value, nil, post, visit, upTo: min(limit, visit.watermark), route)
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration) {
     let visit = enter()
     let list = registration.list
-    let route = unsafe Route<Value, Never>(all: Cursor(Unmanaged.passUnretained(list)))
+    let route = unsafe Route(all: Cursor(Unmanaged.passUnretained(list)))
     settle(visit)
+    let range = registration.id...registration.id
     if let target = list.groupTarget {
-      deliver(
-        value, Post(), registration.id...registration.id, Route<Value, Never>(),
-        [Stop(target: target, all: list)])
+      let stop = Stop(target: target, all: list)
+      let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
+      if runsInline { runInline(value, nil, Post(), range, at: stop) }
     } else {
-      walk(value, Post(), registration.id...registration.id, .everyone, route)
+      walk(value, nil, Post(), range, .everyone, route)
     }
     leave(visit)
   }
 
   /// Posts along a route that was found within `visit`, and leaves.
   @inline(__always)
-  func deliver<Value, Wide>(
-    _ value: Value, _ post: Post, _ visit: Visit, upTo watermark: UInt64,
-    _ route: Route<Value, Wide>
+  func deliver<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ visit: Visit,
+    upTo watermark: UInt64, _ route: Route
   ) {
     settle(visit)
     if route.hasGroups {
-      deliver(value, post, 0...watermark, route, route.stops)
+      deliverToTargets(value, wideValue, post, 0...watermark, route)
     } else {
-      walk(value, post, 0...watermark, .everyone, route)
+      walk(value, wideValue, post, 0...watermark, .everyone, route)
     }
     leave(visit)
   }
 
   /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
   @inline(__always)
-  func walk<Value, Wide>(
-    _ value: Value, _ post: Post, _ range: ClosedRange<UInt64>, _ portion: Portion,
-    _ route: Route<Value, Wide>
+  func walk<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ portion: Portion, _ route: Route
   ) {
-    if route.about == nil && route.wide == nil {
+    if route.isSingle {
       guard var cursor = route.all else { return }
       cursor.skip(below: range.lowerBound)
       while cursor.nextID <= range.upperBound { call(&cursor, value, post, portion) }
     } else {
-      merge(value, post, range, portion, route)
+      merge(value, wideValue, post, range, portion, route)
     }
   }
 
   /// Walks several lists as one.
   @inline(never)
-  private func merge<Value, Wide>(
-    _ value: Value, _ post: Post, _ range: ClosedRange<UInt64>, _ portion: Portion,
-    _ route: Route<Value, Wide>
+  private func merge<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ portion: Portion, _ route: Route
   ) {
     var all = route.all
     var about = route.about
@@ -153,7 +161,7 @@ extension ObserverRegistry {
     while true {
       let first = all?.nextID ?? .max
       let second = about?.nextID ?? .max
-      let third = wide?.cursor.nextID ?? .max
+      let third = wide?.nextID ?? .max
       let next = min(first, second, third)
       if next > range.upperBound { return }
       if next == first {
@@ -161,7 +169,8 @@ extension ObserverRegistry {
       } else if next == second {
         call(&about!, value, post, portion)
       } else {
-        call(&wide!.cursor, wide!.value, post, portion)
+        // A route with a wide list comes with a wide value.
+        call(&wide!, wideValue!, post, portion)
       }
     }
   }
@@ -169,7 +178,7 @@ extension ObserverRegistry {
   /// Checks the registration that comes next, and calls its observer.
   @inline(__always)
   private func call<Value>(
-    _ cursor: inout Cursor, _ value: Value, _ post: Post, _ portion: Portion
+    _ cursor: inout Cursor, _ value: Value, _ post: borrowing Post, _ portion: Portion
   ) {
     let id = cursor.nextID
     let address = cursor.takeAddress()
@@ -193,10 +202,8 @@ extension ObserverRegistry {
   }
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
-  func arrive<Value>(_ value: Value, _ post: Post, at registration: Registration) {
+  func arrive<Value>(_ value: Value, _ post: borrowing Post, at registration: Registration) {
     let (id, list) = (registration.id, registration.list)
-    var post = post
-    post.registration = registration
     let visit = enter()
     let entries = unsafe list.bufferReference
     settle(visit)
@@ -211,7 +218,7 @@ extension ObserverRegistry {
         if claim == .skip { return }
         reach(.willCall)
         do {
-          try observer.callArrival(value, post)
+          try observer.callArrival(value, post, registration)
         } catch {
           handle(error, at: observer.location, of: registration)
         }
@@ -228,31 +235,52 @@ extension ObserverRegistry {
   /// Leaves one record for each target, calls the observers that run here, then those whose target
   /// the poster is on already.
   @inline(never)
-  private func deliver<Value, Wide>(
-    _ value: Value, _ post: Post, _ range: ClosedRange<UInt64>, _ route: Route<Value, Wide>,
-    _ stops: [Stop]
+  private func deliverToTargets<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ route: Route
   ) {
+    // The common case, spared the array: one list, one target.
+    if route.isSingle, let stop = route.all?.singleStop {
+      let runsInline = leaveRecord(value, wideValue, post, range, at: stop)
+      walk(value, wideValue, post, range, .everyone, route)
+      if runsInline { runInline(value, wideValue, post, range, at: stop) }
+      return
+    }
     var inline: [Stop] = []
-    for stop in stops {
-      let mailbox = stop.target.mailbox
-      // Decided once for this post, before any observer runs.
-      let runsInline = stop.hasUnordered && stop.target.isCurrent && mailbox.beginInline()
-      if runsInline { inline.append(stop) }
-      if runsInline && !stop.hasOrdered { continue }
-      post.tracker?.begin()
-      var sent = post
-      if !stop.hasTold { sent.subject = nil }
-      mailbox.append(
-        Record<Value, Wide>(
-          registry: self, stop: stop, range: range, portion: runsInline ? .ordered : .everyone,
-          post: sent, value: value, wideValue: route.wide?.value),
-        for: stop.target)
+    for stop in route.stops where leaveRecord(value, wideValue, post, range, at: stop) {
+      inline.append(stop)
     }
-    walk(value, post, range, .everyone, route)
-    for stop in inline {
-      walk(value, post, range, .unordered, stop.route(Value.self, route.wide?.value))
-      stop.target.mailbox.endInline(for: stop.target)
-    }
+    walk(value, wideValue, post, range, .everyone, route)
+    for stop in inline { runInline(value, wideValue, post, range, at: stop) }
+  }
+
+  /// Leaves a record for those who cannot be called here.
+  ///
+  /// - Returns: whether the others are to be called by `runInline`.
+  private func leaveRecord<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    at stop: Stop
+  ) -> Bool {
+    let mailbox = stop.target.mailbox
+    // Decided once for this post, before any observer runs.
+    let runsInline = stop.hasUnordered && stop.target.isCurrent && mailbox.beginInline()
+    if runsInline && !stop.hasOrdered { return true }
+    var sent = copy post
+    sent.tracker?.begin()
+    if !stop.hasTold { sent.subject = nil }
+    let letter = Letter(
+      registry: self, stop: stop, range: range, portion: runsInline ? .ordered : .everyone,
+      post: sent, wideValue: stop.wide == nil ? nil : wideValue)
+    mailbox.append(letter, value, for: stop.target)
+    return runsInline
+  }
+
+  private func runInline<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    at stop: Stop
+  ) {
+    walk(value, wideValue, post, range, .unordered, stop.route)
+    stop.target.mailbox.endInline(for: stop.target)
   }
 
   /// A target of one post, with the groups that the post found for it.
@@ -262,42 +290,45 @@ extension ObserverRegistry {
     var about: ObserverList?
     var wide: ObserverList?
 
-    private var lists: [ObserverList] { [all, about, wide].compactMap { $0 } }
-    var hasOrdered: Bool { lists.contains(where: \.hasOrdered) }
-    var hasUnordered: Bool { lists.contains(where: \.hasUnordered) }
-    var hasTold: Bool { lists.contains(where: \.hasTold) }
+    var hasOrdered: Bool {
+      all?.hasOrdered == true || about?.hasOrdered == true || wide?.hasOrdered == true
+    }
+    var hasUnordered: Bool {
+      all?.hasUnordered == true || about?.hasUnordered == true || wide?.hasUnordered == true
+    }
+    var hasTold: Bool {
+      all?.hasTold == true || about?.hasTold == true || wide?.hasTold == true
+    }
 
     /// The way through the groups, for a post that has announced itself.
-    func route<Value, Wide>(_: Value.Type, _ wideValue: Wide?) -> Route<Value, Wide> {
-      var route = Route<Value, Wide>()
-      route.all = all.map { unsafe Cursor(Unmanaged.passUnretained($0)) }
-      route.about = about.map { unsafe Cursor(Unmanaged.passUnretained($0)) }
-      if let wide, let wideValue {
-        unsafe route.wide = (Cursor(Unmanaged.passUnretained(wide)), wideValue)
-      }
-      return route
+    var route: Route {
+      Route(
+        all: all.map { unsafe Cursor(Unmanaged.passUnretained($0)) },
+        about: about.map { unsafe Cursor(Unmanaged.passUnretained($0)) },
+        wide: wide.map { unsafe Cursor(Unmanaged.passUnretained($0)) })
     }
   }
 
-  /// What a post leaves at a target: the message, and the groups that hear it.
-  private struct Record<Value, Wide>: QueuedRecord {
+  /// What a post leaves at a target besides the value: who hears it.
+  struct Letter {
     let registry: ObserverRegistry
     let stop: Stop
     let range: ClosedRange<UInt64>
     let portion: Portion
     let post: Post
-    let value: Value
-    let wideValue: Wide?
+    let wideValue: WideValue?
 
-    func run() {
+    /// Delivers; called on the target.
+    func deliver<Value>(_ value: Value) {
       let visit = registry.enter()
-      let route = stop.route(Value.self, wideValue)
+      let route = stop.route
       registry.settle(visit)
-      registry.walk(value, post, range, portion, route)
+      registry.walk(value, wideValue, post, range, portion, route)
       registry.leave(visit)
       post.tracker?.end()
     }
 
+    /// Gives up: the target has ended.
     func discard() { post.tracker?.end() }
   }
 }
@@ -308,12 +339,18 @@ extension Route {
     var stops: [ObserverRegistry.Stop] = []
     all?.collectGroups(into: &stops, \.all)
     about?.collectGroups(into: &stops, \.about)
-    wide?.cursor.collectGroups(into: &stops, \.wide)
+    wide?.collectGroups(into: &stops, \.wide)
     return stops
   }
 }
 
 extension Cursor {
+  /// The stop of a list that has one group.
+  fileprivate var singleStop: ObserverRegistry.Stop? {
+    guard let groups = listReference.currentGroups?.groups, groups.count == 1 else { return nil }
+    return ObserverRegistry.Stop(target: groups[0].target, all: groups[0].list)
+  }
+
   /// Adds the groups of this cursor's list to the stops of a post.
   fileprivate func collectGroups(
     into stops: inout [ObserverRegistry.Stop],

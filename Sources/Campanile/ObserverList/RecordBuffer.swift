@@ -1,22 +1,15 @@
-/// What a post leaves in a mailbox.
-protocol QueuedRecord {
-  /// Delivers; called on the target.
-  func run()
-  /// Gives up: the target has ended.
-  func discard()
-}
-
-/// Records of any type and size in the order they came, in memory that is used again.
+/// Letters with their values in the order they came, in memory that is used again.
 ///
 /// Belongs to one mailbox or to one drain at a time, never to both.
 ///
-/// Invariant: the bytes below `used` of each chunk are headers, each followed by an initialized
-/// record of the type that the header names, at an offset that the record's alignment allows.
+/// Invariant: the bytes below `used` of each chunk are letters, each followed by an initialized value
+/// of the type that the letter's carrier names, at the offset that the letter's place gives.
 @safe final class RecordBuffer: @unchecked Sendable {
-  private struct Header {
-    let type: any QueuedRecord.Type
-    /// The offset of the record, and of what follows it, from the header.
-    let recordOffset: Int
+  private struct Record {
+    let letter: ObserverRegistry.Letter
+    let carrier: any Carrier.Type
+    /// The offset of the value, and of the next record, from this one.
+    let valueOffset: Int
     let size: Int
   }
 
@@ -27,7 +20,7 @@ protocol QueuedRecord {
   }
 
   private static let alignment = 64
-  private static let chunkSize = 8_192
+  private static let chunkSize = 32_768
   private var chunks: [Chunk] = []
   private(set) var count = 0
 
@@ -38,27 +31,29 @@ protocol QueuedRecord {
 
   var isEmpty: Bool { count == 0 }
 
-  func append<Record: QueuedRecord>(_ record: consuming Record) {
-    let alignment = MemoryLayout<Record>.alignment
+  func append<Value>(_ letter: consuming ObserverRegistry.Letter, _ value: Value) {
+    let alignment = MemoryLayout<Value>.alignment
     precondition(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
-    let most = MemoryLayout<Header>.size + alignment + MemoryLayout<Record>.size
-    if chunks.isEmpty || chunks[chunks.count - 1].used + most > chunks.last!.capacity {
-      let capacity = max(Self.chunkSize, most + MemoryLayout<Header>.alignment)
-      unsafe chunks.append(
-        Chunk(
+    let most = MemoryLayout<Record>.stride + alignment + MemoryLayout<Value>.size + 16
+    if chunks.isEmpty || chunks[chunks.count - 1].used + most > chunks[chunks.count - 1].capacity {
+      let capacity = max(Self.chunkSize, most)
+      chunks.append(
+        unsafe Chunk(
           base: .allocate(byteCount: capacity, alignment: Self.alignment), capacity: capacity))
     }
     let last = chunks.count - 1
     let start = chunks[last].used
-    let recordOffset = Self.round(start + MemoryLayout<Header>.size, to: alignment) - start
+    let valueOffset = Self.round(start + MemoryLayout<Record>.size, to: alignment) - start
     let size = Self.round(
-      recordOffset + MemoryLayout<Record>.size, to: MemoryLayout<Header>.alignment)
-    // SAFETY: `start` is a multiple of the header's alignment, since every size is; the record's
+      valueOffset + MemoryLayout<Value>.size, to: MemoryLayout<Record>.alignment)
+    // SAFETY: `start` is a multiple of the record's alignment, since every size is; the value's
     // place is rounded up to its own; both end within the chunk.
     let place = unsafe chunks[last].base + start
     unsafe place.initializeMemory(
-      as: Header.self, to: Header(type: Record.self, recordOffset: recordOffset, size: size))
-    unsafe (place + recordOffset).initializeMemory(as: Record.self, to: record)
+      as: Record.self,
+      to: Record(
+        letter: letter, carrier: Cargo<Value>.self, valueOffset: valueOffset, size: size))
+    unsafe (place + valueOffset).initializeMemory(as: Value.self, to: value)
     chunks[last].used = start + size
     count += 1
   }
@@ -67,43 +62,54 @@ protocol QueuedRecord {
     (offset + alignment - 1) & ~(alignment - 1)
   }
 
-  /// Runs and removes every record, oldest first.
-  func runAll() { unsafe takeAll { unsafe $0.run(at: $1) } }
+  /// Delivers and removes every record, oldest first.
+  func deliverAll() {
+    unsafe takeAll { unsafe $0.carrier.deliver($0.letter, at: $1) }
+  }
 
-  /// Removes every record and tells it that it will not run.
-  func discardAll() { unsafe takeAll { unsafe $0.discard(at: $1) } }
+  /// Removes every record and tells it that it will not be delivered.
+  func discardAll() {
+    unsafe takeAll { unsafe $0.carrier.discard($0.letter, at: $1) }
+  }
 
-  private func takeAll(_ body: (any QueuedRecord.Type, UnsafeMutableRawPointer) -> Void) {
+  private func takeAll(_ body: (Record, UnsafeMutableRawPointer) -> Void) {
     for index in chunks.indices {
       let chunk = chunks[index]
       var offset = 0
       while offset < chunk.used {
-        // SAFETY: by the invariant a header stands at `offset` and its record where it says.
-        let header = unsafe (chunk.base + offset).load(as: Header.self)
-        unsafe body(header.type, chunk.base + offset + header.recordOffset)
-        offset += header.size
+        // SAFETY: by the invariant a record stands at `offset` and its value where it says.
+        let place = unsafe chunk.base + offset
+        let record = unsafe place.assumingMemoryBound(to: Record.self).move()
+        unsafe body(record, place + record.valueOffset)
+        offset += record.size
       }
       chunks[index].used = 0
     }
     count = 0
     // One chunk is kept for the next batch; a burst's others go back.
     while chunks.count > 1 { unsafe chunks.removeLast().base.deallocate() }
-    if chunks.first.map({ $0.capacity > Self.chunkSize }) == true {
-      unsafe chunks.removeLast().base.deallocate()
+    if let only = chunks.first, only.capacity > Self.chunkSize {
+      chunks = []
+      unsafe only.base.deallocate()
     }
   }
 }
 
-extension QueuedRecord {
-  fileprivate static func run(at place: UnsafeMutableRawPointer) {
-    // SAFETY: the caller's place holds an initialized record of this type, and forgets it now.
-    let record = unsafe place.assumingMemoryBound(to: Self.self).move()
-    record.run()
+/// What knows the type of the value in a record.
+private protocol Carrier {
+  static func deliver(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer)
+  static func discard(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer)
+}
+
+private enum Cargo<Value>: Carrier {
+  static func deliver(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer) {
+    // SAFETY: the place holds an initialized value of this type, which is moved out now.
+    letter.deliver(unsafe place.assumingMemoryBound(to: Value.self).move())
   }
 
-  fileprivate static func discard(at place: UnsafeMutableRawPointer) {
-    // SAFETY: as above.
-    let record = unsafe place.assumingMemoryBound(to: Self.self).move()
-    record.discard()
+  static func discard(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer) {
+    // SAFETY: as above; the value is released before whoever waits is told.
+    unsafe place.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+    letter.discard()
   }
 }

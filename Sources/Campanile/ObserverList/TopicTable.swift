@@ -66,29 +66,31 @@ final class TopicTable: @unchecked Sendable {
 
   /// Posts to the lists of `Value`, and to `wide` if it has observers.
   @inline(__always)
-  func post<Value, Wide>(
-    _ value: Value, _ post: Post, wide: ObserverList, _ wideValue: () -> Wide
+  func post<Value>(
+    _ value: Value, _ post: borrowing Post, wide: ObserverList, _ wideValue: () -> WideValue
   ) {
     let topic = unsafe topic(of: Value.self)
+    let hasSubject = post.subject != nil
     let isHeard = unsafe topic?._withUnsafeGuaranteedRef {
-      !$0.all.isEmpty || (post.subject != nil && !$0.subjects.isEmpty)
+      !$0.all.isEmpty || (hasSubject && !$0.subjects.isEmpty)
     }
-    if isHeard != true && wide.isEmpty { return }
+    let isHeardByAll = !wide.isEmpty
+    if isHeard != true && !isHeardByAll { return }
 
     let visit = registry.enter()
-    var route = Route<Value, Wide>()
+    var route = Route()
     if let topic = unsafe topic {
+      let subject = post.subject.map { ObjectIdentifier($0) }
       // SAFETY: topics live as long as the center; what is found in one is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
         unsafe route.all = Cursor(Unmanaged.passUnretained(topic.all))
-        if let subject = post.subject, !topic.subjects.isEmpty {
-          unsafe route.about = topic.subjects.list(about: ObjectIdentifier(subject)).map {
-            unsafe Cursor($0)
-          }
+        if let subject, !topic.subjects.isEmpty {
+          unsafe route.about = topic.subjects.list(about: subject).map { unsafe Cursor($0) }
         }
       }
     }
-    if !wide.isEmpty { unsafe route.wide = (Cursor(Unmanaged.passUnretained(wide)), wideValue()) }
-    registry.deliver(value, post, visit, upTo: visit.watermark, route)
+    if isHeardByAll { unsafe route.wide = Cursor(Unmanaged.passUnretained(wide)) }
+    registry.deliver(
+      value, isHeardByAll ? wideValue() : nil, post, visit, upTo: visit.watermark, route)
   }
 }
