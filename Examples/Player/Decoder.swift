@@ -14,8 +14,10 @@ struct Decoder: Sendable {
     self.player = player
     self.speed = speed
     self.reader = reader
-    // A block is a hundredth of a second, or less, so that the shortest file has some hundred too.
-    blockLength = max(1, min(reader.format.sampleRate / 100, reader.frameCount / 400))
+    // A block is a hundredth of a second of music, or longer where no one could follow that fast. Of
+    // a short file it is less, so that there are some hundred blocks all the same.
+    let length = Double(reader.format.sampleRate) * max(0.01, speed * 0.0002)
+    blockLength = Int(max(1, min(length, Double(reader.frameCount / 400))))
   }
 
   /// Starts the thread, which waits for the player to play.
@@ -56,7 +58,7 @@ struct Decoder: Sendable {
           seconds: Double(reader.position) / sampleRate,
           fraction: Double(reader.position) / Double(reader.frameCount)))
       post(
-        LevelChanged(peak: samples.reduce(0) { max($0, min(abs($1), 1)) }),
+        LevelChanged(peak: min(samples.reduce(0) { max($0, abs($1)) }, 1)),
         waiting: isLast || blockCount.isMultiple(of: 8))
       due = due + Double(frameCount) / sampleRate / speed
     }

@@ -74,7 +74,9 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { [list] } }
 
-  /// Registers an observer. Not for direct use: call `observe`.
+  /// Registers an observer.
+  ///
+  /// Not for direct use: call `observe`.
   public func _register(
     _ request: ObservationRequest<Value>, _ options: ObservationOptions
   ) -> Registration? {
@@ -83,7 +85,9 @@ public final class Broadcaster<Value: Sendable>: Followable {
     return request.register(with: registry) { _ in list }
   }
 
-  /// A registration that has ended. Not for direct use.
+  /// A registration that has ended.
+  ///
+  /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }
 

@@ -67,7 +67,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   // MARK: The value
 
-  /// The value now. Setting it tells the followers.
+  /// The value now.
+  ///
+  /// Setting it tells the followers.
   ///
   /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure.
   public var value: Value {
@@ -118,7 +120,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   // MARK: Telling
 
-  /// Keeps a change that has just been stored. Under the lock.
+  /// Keeps a change that has just been stored.
+  ///
+  /// Under the lock.
   ///
   /// - Returns: The change, if the caller is to tell it.
   private func enqueue(_ old: Value?, _ state: inout State) -> Notice? {
@@ -165,7 +169,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { [list] } }
 
-  /// Registers a follower. Not for direct use: call `observe`.
+  /// Registers a follower.
+  ///
+  /// Not for direct use: call `observe`.
   public func _register(
     _ request: ObservationRequest<ValueChange<Value>>, _ options: FollowingOptions<Value>
   ) -> Registration? {
@@ -180,7 +186,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     return registration
   }
 
-  /// A registration that has ended. Not for direct use.
+  /// A registration that has ended.
+  ///
+  /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }
 

@@ -34,7 +34,9 @@ public struct ObservationOptions: OptionSet, Sendable {
   /// Creates options from bits.
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Ends the observation with its first delivery. Of many threads that post, one delivers.
+  /// Ends the observation with its first delivery.
+  ///
+  /// Of many threads that post, one delivers.
   public static let once = ObservationOptions(rawValue: 1)
 }
 

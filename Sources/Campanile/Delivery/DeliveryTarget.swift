@@ -49,7 +49,9 @@ public final class DeliveryJob: Sendable {
     drained.withLock { $0.take() }?.discardPending()
   }
 
-  /// Delivers what is waiting. Call it on the target.
+  /// Delivers what is waiting.
+  ///
+  /// Call it on the target.
   public func run() {
     drained.withLock { $0.take() }?.drain(on: target)
   }

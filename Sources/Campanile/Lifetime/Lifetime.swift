@@ -32,7 +32,9 @@ public final class Lifetime: Sendable {
     storage.add(action)
   }
 
-  /// What ends with a lifetime. Registrations know this part, so that they do not keep the other.
+  /// What ends with a lifetime.
+  ///
+  /// Registrations know this part, so that they do not keep the other.
   final class Storage: Sendable {
     /// Protected by the lock.
     private struct State {

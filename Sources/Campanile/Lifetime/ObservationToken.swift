@@ -19,7 +19,9 @@ public final class ObservationToken: Sendable {
 
   deinit { registration.cancel() }
 
-  /// Ends the registration now; see ``Registration/cancel()``. A second call does nothing.
+  /// Ends the registration now; see ``Registration/cancel()``.
+  ///
+  /// A second call does nothing.
   @discardableResult
   public func cancel() -> Registration.Cancellation { registration.cancel() }
 

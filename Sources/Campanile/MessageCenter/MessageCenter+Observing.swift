@@ -46,7 +46,8 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest<M>(on: delivery, buffering, SourceLocation(file: file, line: line), observer)
+    let request = ObservationRequest<M>(
+      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
     return ObservationToken(register(request, about: subject, options))
   }
 
@@ -70,7 +71,8 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest<M>(on: delivery, buffering, SourceLocation(file: file, line: line), observer)
+    let request = ObservationRequest<M>(
+      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
     return ObservationToken(register(request, about: subject, options))
   }
 
@@ -95,7 +97,8 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {
-    let request = ObservationRequest<M>(on: instance, buffering, SourceLocation(file: file, line: line), observer)
+    let request = ObservationRequest<M>(
+      on: instance, buffering, SourceLocation(file: file, line: line), observer)
     return register(request, about: subject, options)
   }
 
@@ -106,7 +109,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M, M.Subject?) throws -> Void
   ) -> ObservationToken where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(on: delivery, buffering, SourceLocation(file: file, line: line)) {
+    let request = ObservationRequest<Told<M>>(
+      on: delivery, buffering, SourceLocation(file: file, line: line)
+    ) {
       try observer($0.message, $0.subject)
     }
     return ObservationToken(register(told: request, about: subject, options))
@@ -120,7 +125,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M, M.Subject?) throws -> Void
   ) -> Registration where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line)) {
+    let request = ObservationRequest<Told<M>>(
+      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line)
+    ) {
       try observer($0, $1.message, $1.subject)
     }
     return register(told: request, about: subject, options)
@@ -133,7 +140,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M, M.Subject?) throws -> Void
   ) -> ObservationToken where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(on: delivery, buffering, SourceLocation(file: file, line: line)) {
+    let request = ObservationRequest<Told<M>>(
+      on: delivery, buffering, SourceLocation(file: file, line: line)
+    ) {
       try observer($0.message, $0.subject)
     }
     return ObservationToken(register(told: request, about: subject, options))
@@ -147,7 +156,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M, M.Subject?) throws -> Void
   ) -> Registration where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line)) {
+    let request = ObservationRequest<Told<M>>(
+      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line)
+    ) {
       try observer($0, $1.message, $1.subject)
     }
     return register(told: request, about: subject, options)
@@ -161,7 +172,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M, M.Subject?) throws -> Void
   ) -> Registration where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(on: instance, buffering, SourceLocation(file: file, line: line)) {
+    let request = ObservationRequest<Told<M>>(
+      on: instance, buffering, SourceLocation(file: file, line: line)
+    ) {
       try observer($0, $1.message, $1.subject)
     }
     return register(told: request, about: subject, options)

@@ -31,9 +31,13 @@ final class ObserverList: @unchecked Sendable {
   private let ordered = Atomic<Int>(0)
   /// The registrations in the buffer that are told the subject.
   private let told = Atomic<Int>(0)
-  /// The registrations in the buffer that have not ended. Protected by the registry's lock.
+  /// The registrations in the buffer that have not ended.
+  ///
+  /// Protected by the registry's lock.
   private var liveCount = 0
-  /// Keeps the address of a dead subject from being used again. Protected by the registry's lock.
+  /// Keeps the address of a dead subject from being used again.
+  ///
+  /// Protected by the registry's lock.
   private unowned var subject: AnyObject?
 
   /// Who lets go of a list that has become empty.
@@ -104,7 +108,9 @@ final class ObserverList: @unchecked Sendable {
     return unsafe Unmanaged<T>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// The memory to walk. Valid under the lock, or until an announced post leaves.
+  /// The memory to walk.
+  ///
+  /// Valid under the lock, or until an announced post leaves.
   @inline(__always)
   var currentBuffer: EntryBuffer? {
     Self.object(EntryBuffer.self, at: buffer.load(ordering: .sequentiallyConsistent))
@@ -121,7 +127,9 @@ final class ObserverList: @unchecked Sendable {
   @inline(__always)
   var hasGroups: Bool { groups.load(ordering: .sequentiallyConsistent) != 0 }
 
-  /// The groups to leave records for. Valid as `currentBuffer` is.
+  /// The groups to leave records for.
+  ///
+  /// Valid as `currentBuffer` is.
   @inline(__always)
   var currentGroups: GroupArray? {
     Self.object(GroupArray.self, at: groups.load(ordering: .sequentiallyConsistent))
@@ -203,7 +211,8 @@ extension ObserverList {
   func group(for target: any DeliveryTarget, _ garbage: inout Garbage) -> TargetGroup {
     let old = currentGroups
     if let group = old?.first(for: target.mailbox) { return group }
-    let list = ObserverList(registry: registry, topic: topic, home: .list(Unowned(object: self)), groupTarget: target)
+    let list = ObserverList(
+      registry: registry, topic: topic, home: .list(Unowned(object: self)), groupTarget: target)
     let group = TargetGroup(target: target, list: list)
     if let old { garbage.structures.append((old, since: old.created)) }
     replace(groups, with: GroupArray((old?.groups ?? []) + [group], created: registry.tick()))

@@ -114,7 +114,9 @@ extension ObserverRegistry {
 
   // MARK: Posts in progress
 
-  /// The posts in progress. Under the lock, and before anything is decided from it.
+  /// The posts in progress.
+  ///
+  /// Under the lock, and before anything is decided from it.
   private func scan() -> [Ticket] {
     // Before the frames are read: a post that leaves unseen by us sees this.
     pending.store(1, ordering: .sequentiallyConsistent)

@@ -24,11 +24,15 @@ import Synchronization
 /// two sees the other. What no post holds is released at once, outside the lock; the rest waits in
 /// `retired` with the stamps of the posts that may hold it.
 final class ObserverRegistry: @unchecked Sendable {
-  /// Identifiers and creation times. Advanced under the lock.
+  /// Identifiers and creation times.
+  ///
+  /// Advanced under the lock.
   let clock = Atomic<UInt64>(0)
   /// The bits of the threads that may be inside a post of this source.
   let mask = Atomic<UInt64>(0)
-  /// Not 0 while a scan runs or something waits for posts to leave. Written under the lock.
+  /// Not 0 while a scan runs or something waits for posts to leave.
+  ///
+  /// Written under the lock.
   let pending = Atomic<UInt32>(0)
   private let state = Locked(State())
   private let onError: (@Sendable (ObserverFailure) -> Void)?
@@ -84,7 +88,9 @@ final class ObserverRegistry: @unchecked Sendable {
     #endif
   }
 
-  /// Advances the clock. Under the lock.
+  /// Advances the clock.
+  ///
+  /// Under the lock.
   func tick() -> UInt64 {
     clock.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
   }
@@ -100,7 +106,9 @@ extension ObserverRegistry {
     let watermark: UInt64
   }
 
-  /// Announces a post. What is found in the lists from here on stays valid until `leave`.
+  /// Announces a post.
+  ///
+  /// What is found in the lists from here on stays valid until `leave`.
   @inline(__always)
   func enter() -> Visit {
     let record = unsafe ThreadRecord.current

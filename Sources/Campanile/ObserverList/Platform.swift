@@ -37,7 +37,8 @@ enum Platform {
     unsafe bytes.withUnsafeBytes { buffer in
       var rest = unsafe buffer[...]
       while unsafe !rest.isEmpty {
-        let written = unsafe write(2, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        let written = unsafe write(
+          2, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
         // A closed standard error takes nothing: there is nobody left to tell.
         if written <= 0 { return }
         unsafe rest = rest.dropFirst(written)

@@ -22,7 +22,9 @@ final class SubjectIndex: @unchecked Sendable {
     unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(address).release()
   }
 
-  /// Whether no subject has a list. A post may ask before it announces itself.
+  /// Whether no subject has a list.
+  ///
+  /// A post may ask before it announces itself.
   @inline(__always)
   var isEmpty: Bool { table.load(ordering: .acquiring) == 0 }
 
@@ -68,7 +70,8 @@ final class SubjectIndex: @unchecked Sendable {
 
   private func rebuild(_ garbage: inout Garbage) {
     let lists = self.lists
-    let new = AddressTable<ObserverList>(capacity: max(4, (lists.count + 1) * 2), created: registry.tick())
+    let new = AddressTable<ObserverList>(
+      capacity: max(4, (lists.count + 1) * 2), created: registry.tick())
     for list in lists { _ = new.insert(UInt(bitPattern: list.topic.subject!), list) }
     replace(with: new, &garbage)
   }

@@ -22,7 +22,9 @@ final class Topic: Sendable {
 final class TopicTable: @unchecked Sendable {
   private let registry: ObserverRegistry
   private let table: Atomic<UInt>
-  /// Every table there ever was, the newest last. Protected by the registry's lock.
+  /// Every table there ever was, the newest last.
+  ///
+  /// Protected by the registry's lock.
   private var tables: [AddressTable<Topic>]
 
   init(registry: ObserverRegistry) {
@@ -47,7 +49,9 @@ final class TopicTable: @unchecked Sendable {
     return unsafe current._withUnsafeGuaranteedRef { unsafe $0.object(for: Self.key(type)) }
   }
 
-  /// The topic of a type, made if there is none. Under the registry's lock.
+  /// The topic of a type, made if there is none.
+  ///
+  /// Under the registry's lock.
   func makeTopic(of type: any Any.Type) -> Topic {
     if let topic = unsafe topic(of: type)?.takeUnretainedValue() { return topic }
     let topic = Topic(registry: registry, valueType: type)
@@ -61,7 +65,9 @@ final class TopicTable: @unchecked Sendable {
     return topic
   }
 
-  /// Every list. Under the registry's lock.
+  /// Every list.
+  ///
+  /// Under the registry's lock.
   var lists: [ObserverList] { tables.last!.objects.flatMap(\.lists) }
 
   /// Posts to the lists of `Value`, and to `wide` if it has observers.
