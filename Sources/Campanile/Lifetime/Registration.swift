@@ -62,10 +62,12 @@ public struct Registration: Sendable, Hashable {
   @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Wait {
-    cancel()
-    if ThreadRecord.isInsidePost || AsyncCall.isInside { return .insideObserver }
+    if ThreadRecord.isInsidePost || AsyncCall.isInside {
+      cancel()
+      return .insideObserver
+    }
     let done = DispatchSemaphore(value: 0)
-    afterCalls { done.signal() }
+    cancel { done.signal() }
     done.wait()
     return .finished
   }
@@ -75,16 +77,19 @@ public struct Registration: Sendable, Hashable {
   /// As ``cancelAndWait()``, for asynchronous code.
   @discardableResult
   public func cancelAndFinish() async -> Wait {
-    cancel()
-    if AsyncCall.isInside { return .insideObserver }
+    if AsyncCall.isInside {
+      cancel()
+      return .insideObserver
+    }
     await withCheckedContinuation { continuation in
-      afterCalls { continuation.resume() }
+      cancel { continuation.resume() }
     }
     return .finished
   }
 
-  private func afterCalls(_ resume: @escaping @Sendable () -> Void) {
-    list.registry.afterPostsInProgress(reaching: id) { [counters] in
+  /// Ends the registration, and calls `resume` when no call is running.
+  private func cancel(thenResume resume: @escaping @Sendable () -> Void) {
+    list.registry.end(id, in: list) { [counters] in
       if let counters { counters.afterCalls(resume) } else { resume() }
     }
   }

@@ -52,6 +52,10 @@ import Synchronization
 
   func object(for key: UInt) -> Unmanaged<Object>? {
     let index = place(of: key)
+    // A search that ended at an unused place found nothing, whatever stands there by now: a place
+    // gets its object before its key.
+    // SAFETY: as above.
+    guard unsafe places[index].key.load(ordering: .acquiring) == key else { return nil }
     // SAFETY: as above. Sequentially consistent: a post's half of the pair with a removal.
     let address = unsafe places[index].object.load(ordering: .sequentiallyConsistent)
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }

@@ -57,12 +57,22 @@ enum Ending {
 
 extension ObserverRegistry {
   /// Ends one registration: no call of it begins after this returned.
+  ///
+  /// - Parameter resume: Called once the posts which may be calling the observer have left, for a
+  ///   caller that is in none of them. Posts that begin later are not waited for.
   @discardableResult
-  func end(_ id: UInt64, in list: ObserverList) -> Ending {
+  func end(
+    _ id: UInt64, in list: ObserverList, whenLeft resume: (@Sendable () -> Void)? = nil
+  ) -> Ending {
     var garbage = Garbage()
     var mayBeRunning = false
+    var mustWait = false
     let ended = withState { state -> AnyObserver? in
-      guard let observer = list.find(id) else { return nil }
+      defer { updatePending(state) }
+      guard let observer = list.find(id) else {
+        if let resume { mustWait = wait(for: id, among: scan(), resume, &state) }
+        return nil
+      }
       observer.markEnded()
       reach(.willRemove)
       remove(observer, id, from: list, &garbage, &state)
@@ -71,8 +81,10 @@ extension ObserverRegistry {
       list.compact(above: posts.map(\.mark).max() ?? 0, &garbage)
       mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
       retire(&garbage, from: posts, &state)
+      if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       return observer
     }
+    defer { if !mustWait { resume?() } }
     guard let ended else { return .late }
     ended.details?.onEnd?(Registration(list: list, id: id, counters: ended.details?.counters))
     reach(.willReclaim)
@@ -143,7 +155,7 @@ extension ObserverRegistry {
         return
       }
       let stamp = unsafe frame.pointee.stamp.load(ordering: .acquiring)
-      let mark = unsafe frame.pointee.mark.load(ordering: .acquiring)
+      let mark = unsafe frame.pointee.mark.load(ordering: .sequentiallyConsistent)
       posts.append(Ticket(frame: UInt(bitPattern: frame), stamp: stamp, mark: mark))
     }
     return posts.count > count
@@ -206,17 +218,17 @@ extension ObserverRegistry {
     released = []
   }
 
-  /// Calls `resume` once the posts in progress that may be calling `id` have left.
+  /// Resumes somebody when the posts that may be calling `id` have left.
   ///
-  /// Posts that begin later are not waited for. The caller is not inside an observer.
-  func afterPostsInProgress(reaching id: UInt64, _ resume: @escaping @Sendable () -> Void) {
-    let mustWait = withState { state in
-      let posts = scan().filter { $0.mark >= id }
-      if !posts.isEmpty { state.waiters.append(Waiter(tickets: posts, resume: resume)) }
-      updatePending(state)
-      return !posts.isEmpty
-    }
-    if !mustWait { resume() }
+  /// - Returns: whether there are any.
+  private func wait(
+    for id: UInt64, among posts: [Ticket], _ resume: @escaping @Sendable () -> Void,
+    _ state: inout State
+  ) -> Bool {
+    let posts = posts.filter { $0.mark >= id }
+    if posts.isEmpty { return false }
+    state.waiters.append(Waiter(tickets: posts, resume: resume))
+    return true
   }
 }
 

@@ -112,7 +112,7 @@ extension ObserverRegistry {
     if let target = list.groupTarget {
       let stop = Stop(target: target, all: list)
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
-      if runsInline { runInline(value, nil, Post(), range, at: stop) }
+      if runsInline { runInline(value, nil, Post(), range, at: stop, visit) }
     } else {
       walk(value, nil, Post(), range, .everyone, route)
     }
@@ -125,10 +125,10 @@ extension ObserverRegistry {
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ visit: Visit,
     upTo watermark: UInt64, _ route: Route
   ) {
-    settle(visit)
     if route.hasGroups {
-      deliverToTargets(value, wideValue, post, 0...watermark, route)
+      deliverToTargets(value, wideValue, post, 0...watermark, route, visit)
     } else {
+      settle(visit)
       walk(value, wideValue, post, 0...watermark, .everyone, route)
     }
     leave(visit)
@@ -237,21 +237,21 @@ extension ObserverRegistry {
   @inline(never)
   private func deliverToTargets<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    _ route: Route
+    _ route: Route, _ visit: Visit
   ) {
     // The common case, spared the array: one list, one target.
     if route.isSingle, let stop = route.all?.singleStop {
+      settle(visit)
       let runsInline = leaveRecord(value, wideValue, post, range, at: stop)
       walk(value, wideValue, post, range, .everyone, route)
-      if runsInline { runInline(value, wideValue, post, range, at: stop) }
+      if runsInline { runInline(value, wideValue, post, range, at: stop, visit) }
       return
     }
-    var inline: [Stop] = []
-    for stop in route.stops where leaveRecord(value, wideValue, post, range, at: stop) {
-      inline.append(stop)
-    }
+    let stops = route.stops
+    settle(visit)
+    let inline = stops.filter { leaveRecord(value, wideValue, post, range, at: $0) }
     walk(value, wideValue, post, range, .everyone, route)
-    for stop in inline { runInline(value, wideValue, post, range, at: stop) }
+    for stop in inline { runInline(value, wideValue, post, range, at: stop, visit) }
   }
 
   /// Leaves a record for those who cannot be called here.
@@ -277,9 +277,13 @@ extension ObserverRegistry {
 
   private func runInline<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    at stop: Stop
+    at stop: Stop, _ visit: Visit
   ) {
-    walk(value, wideValue, post, range, .unordered, stop.route)
+    // Observers have run since the visit settled: the group may have other memory now.
+    reopen(visit)
+    let route = stop.route
+    settle(visit)
+    walk(value, wideValue, post, range, .unordered, route)
     stop.target.mailbox.endInline(for: stop.target)
   }
 

@@ -130,6 +130,12 @@ extension ObserverRegistry {
     reach(.located)
   }
 
+  /// Lets the visit find more; `settle` is to follow.
+  func reopen(_ visit: Visit) {
+    // Sequentially consistent: one side of the store-then-load pair with a registry's scan.
+    unsafe visit.frame.pointee.mark.store(.max, ordering: .sequentiallyConsistent)
+  }
+
   /// Ends a visit, and releases what waited for it.
   @inline(__always)
   func leave(_ visit: Visit) {
