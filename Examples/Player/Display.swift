@@ -2,14 +2,13 @@ import Foundation
 
 /// Standard output: a few lines drawn in place on a terminal, plain lines anywhere else.
 @MainActor final class Display {
-  let isTerminal: Bool
+  private let isTerminal = isatty(STDOUT_FILENO) == 1
   private var drawn: [String] = []
 
   /// How often the lines are worth drawing again.
   var secondsPerRefresh: Double { isTerminal ? 0.04 : 0.5 }
 
-  init(isTerminal: Bool) {
-    self.isTerminal = isTerminal
+  init() {
     // Who reads may stop before we do. Then a write fails, instead of ending the program.
     signal(SIGPIPE, SIG_IGN)
   }
@@ -38,8 +37,11 @@ import Foundation
   private func write(_ text: String) {
     do {
       try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    } catch CocoaError.fileWriteOutOfSpace {
+      FileHandle.standardError.write(Data("player: The output is full.\n".utf8))
+      exit(1)
     } catch {
-      // Nobody is left to tell.
+      // Whoever read this has gone.
       exit(0)
     }
   }

@@ -56,7 +56,10 @@ final class Player: Sendable {
   /// Asks the decoding thread to end, which says so by the state `ended`.
   func stop() {
     change { state in
-      if case .ended = state { nil } else { .stopping }
+      switch state {
+      case .stopping, .ended: nil
+      default: .stopping
+      }
     }
   }
 

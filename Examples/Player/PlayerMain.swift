@@ -17,7 +17,7 @@ import Foundation
   @MainActor private static func play(_ arguments: Arguments) async throws {
     let reader = try open(arguments.path)
     let controls = Controls()
-    let display = Display(isTerminal: controls.hasKeys)
+    let display = Display()
     display.say("\(arguments.path ?? "A tune on four bells"): \(reader.format)")
     if controls.hasKeys { display.say("Space pauses, q quits.") }
 

@@ -25,10 +25,15 @@ public final class Broadcaster<Value: Sendable>: Followable {
 
   /// Creates a broadcaster that nobody follows.
   ///
-  /// - Parameter onError: Called with what an observer throws, on the thread where it threw. Without
-  ///   it, one line goes to standard error.
-  public convenience init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    self.init(registry: ObserverRegistry(onError: onError))
+  /// - Parameters:
+  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
+  ///     line goes to standard error.
+  ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
+  public convenience init(
+    onError: (@Sendable (ObserverFailure) -> Void)? = nil,
+    onEvent: (@Sendable (SourceEvent) -> Void)? = nil
+  ) {
+    self.init(registry: ObserverRegistry(onError: onError, onEvent: onEvent))
   }
 
   init(registry: ObserverRegistry) {
@@ -68,8 +73,10 @@ public final class Broadcaster<Value: Sendable>: Followable {
 
   /// How many observations have not ended.
   ///
-  /// Those of an owner that has died count until that is noticed, at the next value at the latest.
-  public var observerCount: Int { list.count }
+  /// Those of an owner that has died do not count.
+  ///
+  /// - Complexity: O(*n* log *n*).
+  public var observerCount: Int { registrations.count }
 
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { [list] } }

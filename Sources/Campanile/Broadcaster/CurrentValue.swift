@@ -56,8 +56,12 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   ///   - value: The first value.
   ///   - onError: Called with what a follower throws, on the thread where it threw. Without it, one
   ///     line goes to standard error.
-  public init(_ value: Value, onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    registry = ObserverRegistry(onError: onError)
+  ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
+  public init(
+    _ value: Value, onError: (@Sendable (ObserverFailure) -> Void)? = nil,
+    onEvent: (@Sendable (SourceEvent) -> Void)? = nil
+  ) {
+    registry = ObserverRegistry(onError: onError, onEvent: onEvent)
     list = ObserverList(
       registry: registry, topic: .init(value: Value.self, subject: nil))
     state = Locked(State(value: value))
@@ -163,8 +167,10 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   /// How many observations have not ended.
   ///
-  /// Those of an owner that has died count until that is noticed, at the next change at the latest.
-  public var observerCount: Int { list.count }
+  /// Those of an owner that has died do not count.
+  ///
+  /// - Complexity: O(*n* log *n*).
+  public var observerCount: Int { registrations.count }
 
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { [list] } }

@@ -153,10 +153,10 @@ extension Followable {
   public func values(
     buffering: Buffering = .unbounded, _ options: Options = [],
     file: StaticString = #fileID, line: UInt = #line
-  ) -> some AsyncSequence<Element, Never> & Sendable {
+  ) -> ValueSequence<Element> {
     let location = SourceLocation(file: file, line: line)
-    return ValueSequence<Element> {
-      let buffer = SequenceBuffer<Element>(buffering)
+    return ValueSequence<Element> { counters in
+      let buffer = SequenceBuffer<Element>(buffering, counters)
       let request = ObservationRequest<Element>(
         owner: nil, delivery: .immediate, buffering: .unbounded, location: location,
         body: .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))

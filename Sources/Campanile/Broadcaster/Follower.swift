@@ -2,38 +2,58 @@ import Synchronization
 
 /// A follower that asked for more than the changes: an initial call, distinct changes, or one call.
 ///
-/// It stands between the delivery and the observer, and is called where the observer runs. Changes
-/// that arrive before the initial call has returned wait here.
+/// It stands between the delivery and the observer, and is called where the observer runs. The first
+/// thing that arrives, the request for the initial call or a change, makes that call; so it is made
+/// also if the request was skipped or found no room. Changes that arrive meanwhile wait here.
 final class Follower<Value: Sendable>: Sendable {
   typealias Change = ValueChange<Value>
 
   /// Protected by the lock.
   struct StateMachine {
-    /// The changes that wait for the initial call, or `nil` when nothing waits any more.
-    private var held: [Change]?
+    private enum State {
+      /// The initial call has not begun: whatever arrives first begins it.
+      case due
+      /// The initial call runs; these changes wait for it.
+      case calling([Change])
+      case open
+    }
+
+    private var state: State
     /// The set that the initial call told; what is not newer has been told.
     private var told: UInt64 = 0
 
-    init(isInitial: Bool) { held = isInitial ? [] : nil }
+    init(isInitial: Bool) { state = isInitial ? .due : .open }
 
-    /// - Returns: the change, if it is to be told now.
-    mutating func arrive(_ change: Change) -> Change? {
-      if held != nil {
-        held!.append(change)
-        return nil
+    enum ArriveAction {
+      case callInitial
+      case tell
+      case ignore
+    }
+    mutating func arrive(_ change: Change) -> ArriveAction {
+      switch state {
+      case .due:
+        state = .calling(change.isInitial ? [] : [change])
+        return .callInitial
+      case .calling(var changes):
+        // Let go of the array before it grows, so that it need not be copied.
+        state = .open
+        if !change.isInitial { changes.append(change) }
+        state = .calling(changes)
+        return .ignore
+      case .open:
+        return change.isInitial || change.revision <= told ? .ignore : .tell
       }
-      return change.revision > told ? change : nil
     }
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
     /// - Returns: what came meanwhile, or `nil` when there is no more.
     mutating func takeHeld() -> [Change]? {
-      guard let changes = held, !changes.isEmpty else {
-        held = nil
+      guard case .calling(let changes) = state, !changes.isEmpty else {
+        state = .open
         return nil
       }
-      held = []
+      state = .calling([])
       return changes.filter { $0.revision > told }
     }
   }
@@ -77,39 +97,30 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   private func receive(_ change: Change, _ observer: (Change) throws -> Void) throws {
-    guard change.isInitial else {
-      if let change = state.withLock({ $0.arrive(change) }) { try call(change, observer) }
-      return
-    }
-    guard let initial = beginInitial() else { return }
-    try reportingFailures { try call(initial, observer) }
-    while let changes = state.withLock({ $0.takeHeld() }) {
-      for change in changes { try reportingFailures { try call(change, observer) } }
+    switch state.withLock({ $0.arrive(change) }) {
+    case .ignore: return
+    case .tell: try call(change, observer)
+    case .callInitial:
+      var batch: [Change]? = [beginInitial()].compactMap { $0 }
+      while let changes = batch {
+        for change in changes { try call(change, observer) }
+        batch = state.withLock { $0.takeHeld() }
+      }
     }
   }
 
   private func receive(
     _ change: Change, _ observer: @Sendable (Change) async throws -> Void
   ) async throws {
-    guard change.isInitial else {
-      if let change = state.withLock({ $0.arrive(change) }), try isWanted(change) {
-        try await observer(change)
-        try endIfOnce()
+    switch state.withLock({ $0.arrive(change) }) {
+    case .ignore: return
+    case .tell: try await call(change, observer)
+    case .callInitial:
+      var batch: [Change]? = [beginInitial()].compactMap { $0 }
+      while let changes = batch {
+        for change in changes { try await call(change, observer) }
+        batch = state.withLock { $0.takeHeld() }
       }
-      return
-    }
-    guard let initial = beginInitial() else { return }
-    var batch: [Change]? = [initial]
-    while let changes = batch {
-      for change in changes where try isWanted(change) {
-        do {
-          try await observer(change)
-        } catch {
-          try report(error)
-        }
-        try endIfOnce()
-      }
-      batch = state.withLock { $0.takeHeld() }
     }
   }
 
@@ -124,6 +135,18 @@ final class Follower<Value: Sendable>: Sendable {
     guard try isWanted(change) else { return }
     do {
       try observer(change)
+    } catch {
+      try report(error)
+    }
+    try endIfOnce()
+  }
+
+  private func call(
+    _ change: Change, _ observer: @Sendable (Change) async throws -> Void
+  ) async throws {
+    guard try isWanted(change) else { return }
+    do {
+      try await observer(change)
     } catch {
       try report(error)
     }
@@ -145,13 +168,11 @@ final class Follower<Value: Sendable>: Sendable {
     if options.isOnce { throw ObservationIsOver() }
   }
 
-  private func reportingFailures(_ body: () throws -> Void) throws {
-    do { try body() } catch { try report(error) }
-  }
-
   /// Reports a failure of the observer, and goes on; the wish to end goes through.
   private func report(_ error: any Error) throws {
-    if error is ObservationIsOver { throw error }
+    if error is ObservationIsOver || (error is CancellationError && Task.isCancelled) {
+      throw error
+    }
     registry.report(error, at: location, valueType: Value.self)
   }
 }

@@ -59,8 +59,10 @@ public final class Multicast<Delegate> {
 
   /// How many memberships have not ended.
   ///
-  /// Those of a member that has died count until that is noticed, at the next call at the latest.
-  public var count: Int { list.count }
+  /// Those of a member that has died do not count.
+  ///
+  /// - Complexity: O(*n* log *n*).
+  public var count: Int { registrations.count }
 
   /// The live memberships, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { [list] } }

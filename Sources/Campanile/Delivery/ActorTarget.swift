@@ -40,9 +40,9 @@ final class ActorTarget: DeliveryTarget {
   }
 
   func enqueue(_ job: DeliveryJob) {
-    // An actor that has died takes no job: released here, the job discards what is waiting.
-    guard let instance else { return }
-    Task { await instance.run(job) }
+    // The task does not keep the actor before it runs there. Released without having run, the job
+    // discards what is waiting, and ends the registrations of the actor that has died.
+    Task { [weak instance] in await instance?.run(job) }
   }
 }
 

@@ -107,8 +107,9 @@ extension PrivateMailbox: Drainable {
   }
 
   func discardPending() {
-    while let (element, _) = next() {
+    while let (element, registration) = next() {
       counters.countDrop()
+      registration.list.registry.endDead(in: registration.list)
       element.post.tracker?.end()
     }
   }

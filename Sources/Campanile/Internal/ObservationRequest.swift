@@ -214,6 +214,8 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
         await AsyncCall.$running.withValue([counters]) {
           do {
             try await body(value)
+          } catch is CancellationError where Task.isCancelled {
+            // The registration ended and its task was canceled: no failure of the observer.
           } catch {
             registration.list.registry.handle(error, at: location, of: registration)
           }

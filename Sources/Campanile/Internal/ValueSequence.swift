@@ -2,28 +2,41 @@
 ///
 /// Every iterator has a buffer of its own. The first one takes over the buffer that has been filling
 /// since the sequence was made; each further one hears what comes after it was made.
-struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
-  typealias Failure = Never
+///
+/// Releasing the sequence and its iterators ends the observation. A task that is cancelled reads
+/// nothing more, not even what has gathered.
+public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
+  /// A sequence of values does not fail.
+  public typealias Failure = Never
+  /// The type of the sequence's elements.
+  public typealias AsyncIterator = Iterator
 
-  private let subscribe: @Sendable () -> Reader
+  private let subscribe: @Sendable (DeliveryCounters) -> Reader
   private let first: Locked<Reader?>.Box
+  private let counters = DeliveryCounters()
 
-  init(_ subscribe: @escaping @Sendable () -> Reader) {
+  init(_ subscribe: @escaping @Sendable (DeliveryCounters) -> Reader) {
     self.subscribe = subscribe
-    first = .init(subscribe())
+    first = .init(subscribe(counters))
   }
 
-  func makeAsyncIterator() -> Iterator {
-    Iterator(reader: first.locked.withLock { $0.take() } ?? subscribe())
+  /// Begins to read; the first reader takes over what has gathered since the sequence was made.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(reader: first.locked.withLock { $0.take() } ?? subscribe(counters))
   }
 
-  /// Not Sendable: one task reads it.
-  struct Iterator: AsyncIteratorProtocol {
+  /// How many values the buffers of this sequence's readers had no room for.
+  public var droppedCount: Int { counters.droppedCount }
+
+  /// One reader of the sequence, with a buffer of its own; not for two tasks at a time.
+  public struct Iterator: AsyncIteratorProtocol {
     fileprivate let reader: Reader
 
-    mutating func next() async -> Element? { await reader.buffer.next() }
+    /// The next value, or `nil` when the source has ended or the task is cancelled.
+    public mutating func next() async -> Element? { await reader.buffer.next() }
 
-    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+    /// The next value, or `nil` when the source has ended or the task is cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
       await reader.buffer.next()
     }
   }
@@ -104,14 +117,19 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
   }
 
   private let state: Locked<StateMachine>
-  private let counters = DeliveryCounters()
+  private let counters: DeliveryCounters
 
-  init(_ buffering: Buffering) { state = Locked(StateMachine(buffering)) }
+  init(_ buffering: Buffering, _ counters: DeliveryCounters) {
+    state = Locked(StateMachine(buffering))
+    self.counters = counters
+  }
 
   func append(_ element: Element) {
     switch state.withLock({ $0.append(element) }) {
     case .resume(let continuation): continuation.resume(returning: element)
-    case .drop(let dropped): withExtendedLifetime(dropped) {}
+    case .drop(let dropped):
+      // Released here, outside the lock.
+      if dropped != nil { counters.countDrop() }
     }
   }
 

@@ -216,12 +216,12 @@ extension MessageCenter {
   public func messages<M: Message>(
     of type: M.Type, about subject: M.Subject? = nil, buffering: Buffering = .unbounded,
     file: StaticString = #fileID, line: UInt = #line
-  ) -> some AsyncSequence<M, Never> & Sendable {
+  ) -> ValueSequence<M> {
     let location = SourceLocation(file: file, line: line)
     let subject = SubjectReference(subject)
-    return ValueSequence<M> { [weak self] in
-      let buffer = SequenceBuffer<M>(buffering)
-      let request = ObservationRequest<M>(
+    return ValueSequence<M> { [weak self] counters in
+      let buffer = SequenceBuffer<M>(buffering, counters)
+      var request = ObservationRequest<M>(
         owner: nil, delivery: .immediate, buffering: .unbounded, location: location,
         body: .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
       guard let self else {
@@ -234,7 +234,9 @@ extension MessageCenter {
       case .one(let subject):
         return ValueSequence.Reader(buffer, self.register(request, about: subject, []))
       case .dead:
-        return ValueSequence.Reader(buffer, nil)
+        // Nothing more comes about it; the sequence still ends with the center.
+        request.body = .reader({ _ in }, onEnd: { buffer.finish() })
+        return ValueSequence.Reader(buffer, self.register(request, about: nil, []))
       }
     }
   }

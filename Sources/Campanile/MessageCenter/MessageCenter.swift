@@ -35,10 +35,12 @@ public final class MessageCenter: Sendable {
   ///   - label: A name for descriptions.
   ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
   ///     line goes to standard error.
+  ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
   public convenience init(
-    label: String = "", onError: (@Sendable (ObserverFailure) -> Void)? = nil
+    label: String = "", onError: (@Sendable (ObserverFailure) -> Void)? = nil,
+    onEvent: (@Sendable (SourceEvent) -> Void)? = nil
   ) {
-    self.init(label: label, registry: ObserverRegistry(onError: onError))
+    self.init(label: label, registry: ObserverRegistry(onError: onError, onEvent: onEvent))
   }
 
   init(label: String, registry: ObserverRegistry) {

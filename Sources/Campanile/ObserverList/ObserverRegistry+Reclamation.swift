@@ -86,6 +86,7 @@ extension ObserverRegistry {
     }
     defer { if !mustWait { resume?() } }
     guard let ended else { return .late }
+    note(.ended, list.topic.value, ended.location)
     ended.details?.onEnd?(Registration(list: list, id: id, counters: ended.details?.counters))
     reach(.willReclaim)
     withExtendedLifetime(ended) { garbage.release() }

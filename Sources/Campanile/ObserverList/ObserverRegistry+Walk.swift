@@ -95,6 +95,7 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, tracker: DeliveryTracker? = nil, to list: ObserverList, limit: UInt64 = .max
   ) {
+    note(.posted, Value.self)
     if list.isEmpty { return }
     let visit = enter()
     let route = unsafe Route(all: Cursor(Unmanaged.passUnretained(list)))
@@ -189,6 +190,7 @@ extension ObserverRegistry {
       reach(.willCheck)
       let claim = observer.claim()
       if claim == .skip { return }
+      note(.called, cursor.listReference.topic.value, observer.location)
       reach(.willCall)
       do {
         try unsafe observer.call(value, post, id, in: cursor.list)
@@ -216,6 +218,7 @@ extension ObserverRegistry {
         reach(.willCheck)
         let claim = observer.claimArrival()
         if claim == .skip { return }
+        note(.called, list.topic.value, observer.location)
         reach(.willCall)
         do {
           try observer.callArrival(value, post, registration)
@@ -333,7 +336,10 @@ extension ObserverRegistry {
     }
 
     /// Gives up: the target has ended.
-    func discard() { post.tracker?.end() }
+    func discard() {
+      for list in [stop.all, stop.about, stop.wide] { list.map(registry.endDead(in:)) }
+      post.tracker?.end()
+    }
   }
 }
 

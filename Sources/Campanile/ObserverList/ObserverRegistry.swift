@@ -36,6 +36,7 @@ final class ObserverRegistry: @unchecked Sendable {
   let pending = Atomic<UInt32>(0)
   private let state = Locked(State())
   private let onError: (@Sendable (ObserverFailure) -> Void)?
+  private let onEvent: (@Sendable (SourceEvent) -> Void)?
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
@@ -53,9 +54,11 @@ final class ObserverRegistry: @unchecked Sendable {
 
   init(
     onError: (@Sendable (ObserverFailure) -> Void)? = nil,
+    onEvent: (@Sendable (SourceEvent) -> Void)? = nil,
     probe: (@Sendable (Checkpoint) -> Void)? = nil
   ) {
     self.onError = onError
+    self.onEvent = onEvent
     self.probe = probe
   }
 
@@ -86,6 +89,17 @@ final class ObserverRegistry: @unchecked Sendable {
     #if DEBUG
       probe?(checkpoint)
     #endif
+  }
+
+  /// Tells whoever measures, if anybody does.
+  ///
+  /// Under no lock.
+  @inline(__always)
+  func note(
+    _ kind: SourceEvent.Kind, _ valueType: @autoclosure () -> any Any.Type,
+    _ location: @autoclosure () -> SourceLocation? = nil
+  ) {
+    if let onEvent { onEvent(SourceEvent(kind, valueType(), location())) }
   }
 
   /// Advances the clock.
@@ -199,12 +213,23 @@ extension ObserverRegistry {
       return Registration(list: list, id: id, counters: observer.details?.counters)
     }
     garbage.release()
+    if let registration {
+      note(.registered, registration.list.topic.value, observer.location)
+    }
     return registration
   }
 
   /// Runs `body` under the lock.
   func withState<Result>(_ body: (inout State) -> Result) -> Result {
     state.withLock(body)
+  }
+
+  /// Ends the registrations in `list` whose owners have died.
+  func endDead(in list: ObserverList) {
+    let suspects = withState { _ in list.registrations }
+    for (id, list, observer) in suspects where observer.details?.isOwnerGone == true {
+      end(id, in: list)
+    }
   }
 
   /// Ends the registrations whose owners have died, once in a while.

@@ -75,6 +75,7 @@ final class TopicTable: @unchecked Sendable {
   func post<Value>(
     _ value: Value, _ post: borrowing Post, wide: ObserverList, _ wideValue: () -> WideValue
   ) {
+    registry.note(.posted, Value.self)
     let topic = unsafe topic(of: Value.self)
     let hasSubject = post.subject != nil
     let isHeard = unsafe topic?._withUnsafeGuaranteedRef {

@@ -1,0 +1,39 @@
+/// Something that happened at a source, for whoever measures or traces a program.
+///
+/// ```swift
+/// let center = MessageCenter(onEvent: { event in trace.record(event) })
+/// ```
+///
+/// The closure is called where the event happens, under no lock, and may use the source. A source
+/// without one pays a predictable branch.
+public struct SourceEvent: Sendable {
+  /// What happened.
+  public enum Kind: Sendable, Hashable {
+    /// A value was posted or sent, whether or not anybody hears it.
+    case posted
+    /// An observer is about to be called.
+    case called
+    /// An observer was registered.
+    case registered
+    /// A registration ended.
+    case ended
+  }
+
+  /// What happened.
+  public let kind: Kind
+  /// The type of the message or value.
+  public let valueType: any Any.Type
+  /// Where the observer was registered, unless the event is about none.
+  private let location: SourceLocation?
+
+  /// The file in which the observer was registered, as `#fileID` names it.
+  public var file: String? { location?.fileName }
+  /// The line at which the observer was registered.
+  public var line: Int? { location.map { Int($0.line) } }
+
+  init(_ kind: Kind, _ valueType: any Any.Type, _ location: SourceLocation?) {
+    self.kind = kind
+    self.valueType = valueType
+    self.location = location
+  }
+}
