@@ -186,6 +186,7 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
       self?.state.withLock { ($0.value, $0.revision) }
     }
     let registration = follower.wrap(request).register(with: registry) { _ in list }
+    follower.bind(to: registration)
     if options.isInitial, let registration {
       registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)
     }

@@ -15,15 +15,24 @@
 /// safe from any thread and from inside an observer, and no lock is held while an observer runs.
 /// Registering takes a lock briefly, allocates two or three objects, and costs the same however many
 /// observers there are.
-public protocol Followable<Element>: Sendable {
+public protocol Followable<Element>: ObservationSource where Options == ObservationOptions {}
+
+/// What ``Followable`` and ``FollowableValue`` have in common: the ways to observe.
+///
+/// Take and hand out one of those two; the `observe` methods of both are documented here.
+public protocol ObservationSource<Element>: Sendable {
   /// What observers are given.
   associatedtype Element: Sendable
   /// What can be asked of an observation.
-  associatedtype Options: Sendable & ExpressibleByArrayLiteral = ObservationOptions
+  associatedtype Options: Sendable & ExpressibleByArrayLiteral
 
-  /// Registers an observer. Not for direct use: call `observe`.
+  /// Registers an observer.
+  ///
+  /// Not for direct use: call `observe`.
   func _register(_ request: ObservationRequest<Element>, _ options: Options) -> Registration?
-  /// A registration that has ended. Not for direct use.
+  /// A registration that has ended.
+  ///
+  /// Not for direct use.
   var _ended: Registration { get }
 }
 
@@ -40,7 +49,7 @@ public struct ObservationOptions: OptionSet, Sendable {
   public static let once = ObservationOptions(rawValue: 1)
 }
 
-extension Followable {
+extension ObservationSource {
   private func register(
     _ request: ObservationRequest<Element>, _ options: Options
   ) -> Registration {

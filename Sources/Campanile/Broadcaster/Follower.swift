@@ -59,6 +59,8 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   private let state: Locked<StateMachine>
+  /// Known a moment after the registration is made.
+  private let registration = Locked<Registration?>(nil)
   private let options: FollowingOptions<Value>
   private let hasCalled = Atomic<Bool>(false)
   private let location: SourceLocation
@@ -74,6 +76,17 @@ final class Follower<Value: Sendable>: Sendable {
     self.location = location
     self.registry = registry
     self.current = current
+  }
+
+  /// Says whom the changes are for.
+  func bind(to registration: Registration?) {
+    self.registration.withLock { $0 = registration }
+  }
+
+  /// Whether a change that waited may still be told.
+  private var mayCall: Bool {
+    guard let registration = registration.withLock({ $0 }) else { return true }
+    return registration.isActive && !registration.isPaused
   }
 
   /// The same request with this follower before its observer.
@@ -103,7 +116,7 @@ final class Follower<Value: Sendable>: Sendable {
     case .callInitial:
       var batch: [Change]? = [beginInitial()].compactMap { $0 }
       while let changes = batch {
-        for change in changes { try call(change, observer) }
+        for change in changes where change.isInitial || mayCall { try call(change, observer) }
         batch = state.withLock { $0.takeHeld() }
       }
     }
@@ -118,7 +131,9 @@ final class Follower<Value: Sendable>: Sendable {
     case .callInitial:
       var batch: [Change]? = [beginInitial()].compactMap { $0 }
       while let changes = batch {
-        for change in changes { try await call(change, observer) }
+        for change in changes where change.isInitial || mayCall {
+          try await call(change, observer)
+        }
         batch = state.withLock { $0.takeHeld() }
       }
     }

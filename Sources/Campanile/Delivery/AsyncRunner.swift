@@ -48,9 +48,9 @@ final class AsyncRunner: Sendable {
       state.tasks[state.nextTask] = .some(nil)
       return state.nextTask
     }
-    let task = Task {
-      // What the poster's task is part of says nothing about this one.
-      await AsyncCall.$running.withValue([]) { await operation() }
+    // Detached: what the poster's task is part of says nothing about this one.
+    let task = Task.detached(priority: Task.currentPriority) {
+      await operation()
       self.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
     }
     let isEnded = state.withLock { state in

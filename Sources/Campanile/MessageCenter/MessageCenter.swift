@@ -171,7 +171,7 @@ extension MessageCenter {
   /// Runs `operation` with another default center, for a test that must not meet other tests.
   ///
   /// The replacement holds for the task that runs the operation and for the tasks made in it.
-  /// Deliveries on queues do not see it.
+  /// Observers that run elsewhere than on the poster's thread do not see it.
   public static func withDefault<Result>(
     _ center: MessageCenter, operation: () throws -> Result
   ) rethrows -> Result {
