@@ -102,7 +102,7 @@ public final class MessageCenter: Sendable {
   private func post<M: Message>(_ message: M, _ post: borrowing Post) {
     let subject = post.subject.map { ObjectIdentifier($0) }
     topics.post(message, post, wide: wide) {
-      PostedMessage(message: message, subject: subject)
+      WideValue(PostedMessage(message: message, subject: subject))
     }
   }
 

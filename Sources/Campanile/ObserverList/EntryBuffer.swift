@@ -20,7 +20,7 @@ struct Entry: ~Copyable {
   let capacity: Int
   /// The clock's time when this buffer was made; a post with a lower mark does not hold it.
   let created: UInt64
-  private let base: UnsafeMutablePointer<Entry>
+  let base: UnsafeMutablePointer<Entry>
   private let published = Atomic<Int>(0)
 
   init(capacity: Int, created: UInt64) {

@@ -5,10 +5,10 @@ import Synchronization
 /// No reference is counted here: two threads that post to one source must not write to a common
 /// line.
 @safe struct Cursor {
-  fileprivate let entries: Unmanaged<EntryBuffer>?
-  fileprivate let count: Int
+  /// The entry that comes next, up to the one that ends what the post may read.
+  fileprivate var next: UnsafeMutablePointer<Entry>?
+  fileprivate let end: UnsafeMutablePointer<Entry>?
   fileprivate let list: Unmanaged<ObserverList>
-  fileprivate var index = 0
   fileprivate let hasGroups: Bool
 
   /// Reads `list`, which an announced post has found.
@@ -16,33 +16,36 @@ import Synchronization
   init(_ list: Unmanaged<ObserverList>) {
     unsafe self.list = list
     // SAFETY: the announcement keeps the list and its buffer.
-    (unsafe entries, count, hasGroups) = unsafe list._withUnsafeGuaranteedRef {
-      let entries = unsafe $0.bufferReference
-      return unsafe (entries, entries?._withUnsafeGuaranteedRef(\.count) ?? 0, $0.hasGroups)
+    (unsafe next, unsafe end, hasGroups) = unsafe list._withUnsafeGuaranteedRef { list in
+      guard let buffer = unsafe list.bufferReference else { return (nil, nil, list.hasGroups) }
+      return unsafe buffer._withUnsafeGuaranteedRef { buffer in
+        unsafe (buffer.base, buffer.base + buffer.count, list.hasGroups)
+      }
     }
   }
 
   /// The identifier that comes next, or the greatest number at the end.
   @inline(__always)
   fileprivate var nextID: UInt64 {
-    guard index < count else { return .max }
-    return unsafe entries.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.id(at: index) }
+    guard unsafe next != end, let entry = unsafe next else { return .max }
+    // SAFETY: `next` is below `end`, which is the end of what was published.
+    return unsafe entry.pointee.id.load(ordering: .acquiring)
   }
 
   /// Goes to the first entry that is not older than `id`.
   @inline(__always)
   fileprivate mutating func skip(below id: UInt64) {
     if id == 0 { return }
-    while nextID < id { index += 1 }
+    while nextID < id { unsafe next = unsafe next.unsafelyUnwrapped + 1 }
   }
 
+  /// The observer that comes next, or 0; `nextID` has shown that there is an entry.
   @inline(__always)
   fileprivate mutating func takeAddress() -> UInt {
-    let address = unsafe entries.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-      $0.address(at: index)
-    }
-    index += 1
-    return address
+    // SAFETY: as above. Sequentially consistent: a post's half of the pair with `take`.
+    let entry = unsafe next.unsafelyUnwrapped
+    unsafe next = unsafe entry + 1
+    return unsafe entry.pointee.observer.load(ordering: .sequentiallyConsistent)
   }
 
   fileprivate var listReference: ObserverList { unsafe list.takeUnretainedValue() }
@@ -66,8 +69,12 @@ struct Route {
   }
 }
 
-/// A message as observers of any message are given it.
-typealias WideValue = MessageCenter.PostedMessage
+/// A message as observers of any message are given it; made once for a post, if there are any.
+final class WideValue: Sendable {
+  let message: MessageCenter.PostedMessage
+
+  init(_ message: MessageCenter.PostedMessage) { self.message = message }
+}
 
 /// The registrations that a walk is for.
 enum Portion {
@@ -144,7 +151,11 @@ extension ObserverRegistry {
     if route.isSingle {
       guard var cursor = route.all else { return }
       cursor.skip(below: range.lowerBound)
-      while cursor.nextID <= range.upperBound { call(&cursor, value, post, portion) }
+      while true {
+        let id = cursor.nextID
+        if id > range.upperBound { return }
+        call(&cursor, id, value, post, portion)
+      }
     } else {
       merge(value, wideValue, post, range, portion, route)
     }
@@ -166,12 +177,12 @@ extension ObserverRegistry {
       let next = min(first, second, third)
       if next > range.upperBound { return }
       if next == first {
-        call(&all!, value, post, portion)
+        call(&all!, next, value, post, portion)
       } else if next == second {
-        call(&about!, value, post, portion)
+        call(&about!, next, value, post, portion)
       } else {
         // A route with a wide list comes with a wide value.
-        call(&wide!, wideValue!, post, portion)
+        call(&wide!, next, wideValue!.message, post, portion)
       }
     }
   }
@@ -179,9 +190,9 @@ extension ObserverRegistry {
   /// Checks the registration that comes next, and calls its observer.
   @inline(__always)
   private func call<Value>(
-    _ cursor: inout Cursor, _ value: Value, _ post: borrowing Post, _ portion: Portion
+    _ cursor: inout Cursor, _ id: UInt64, _ value: Value, _ post: borrowing Post,
+    _ portion: Portion
   ) {
-    let id = cursor.nextID
     let address = cursor.takeAddress()
     if address == 0 { return }
     // SAFETY: the post is announced and `id` is at or below its mark, so that the observer is kept.
