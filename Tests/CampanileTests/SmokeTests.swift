@@ -4,7 +4,6 @@ import Testing
 
 @testable import Campanile
 
-
 @Suite("Smoke")
 struct SmokeTests {
   @Test func post() async throws {
@@ -12,7 +11,9 @@ struct SmokeTests {
     let sum = Atomic<Int>(0)
     let owner = Player()
     let token = center.observe(Tick.self) { sum.wrappingAdd($0.number, ordering: .relaxed) }
-    center.observe(Tick.self, owner: owner) { _, t in sum.wrappingAdd(t.number * 10, ordering: .relaxed) }
+    center.observe(Tick.self, owner: owner) { _, t in
+      sum.wrappingAdd(t.number * 10, ordering: .relaxed)
+    }
     center.observe(Tick.self, owner: owner, on: .queue(DispatchQueue(label: "q"))) { _, t in
       sum.wrappingAdd(t.number * 100, ordering: .relaxed)
     }

@@ -207,10 +207,12 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
   ) -> AnyObserver {
     let counters = DeliveryCounters()
     let runner = AsyncRunner()
+    // Named here, since a closure that named the request would keep the owner.
+    let location = location
     let prepare: @Sendable (Value, Registration) -> @Sendable () async -> Void = {
       value, registration in
       counters.beginCall()
-      return { [location] in
+      return {
         await AsyncCall.$running.withValue([counters]) {
           do {
             try await body(value)
