@@ -64,6 +64,13 @@ public final class Broadcaster<Value: Sendable>: Followable {
     try await tracker.wait()
   }
 
+  /// Ends every observation of this source that `owner` bounds.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  public func removeObservers(ownedBy owner: AnyObject) {
+    registry.endAll(ownedBy: owner) { _ in true }
+  }
+
   /// Ends every observation and every sequence; what comes later is refused.
   ///
   /// Deliveries that were queued are not made. A second call does nothing.

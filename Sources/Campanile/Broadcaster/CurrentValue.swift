@@ -158,6 +158,13 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   // MARK: Following
 
+  /// Ends every observation of this source that `owner` bounds.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  public func removeObservers(ownedBy owner: AnyObject) {
+    registry.endAll(ownedBy: owner) { _ in true }
+  }
+
   /// Ends every observation and every sequence; what comes later is refused.
   ///
   /// The value can still be read and set. A second call does nothing.

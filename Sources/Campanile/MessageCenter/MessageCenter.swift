@@ -108,6 +108,18 @@ public final class MessageCenter: Sendable {
 
   // MARK: Removing
 
+  /// Ends one observation of this center, as ``Registration/cancel()`` does.
+  ///
+  /// An observation that has ended, or that is another source's, is left as it is.
+  public func removeObserver(_ registration: Registration) {
+    if registration.list.registry === registry { registration.cancel() }
+  }
+
+  /// Ends the observation that `token` keeps, if it is one of this center.
+  public func removeObserver(_ token: ObservationToken) {
+    removeObserver(token.registration)
+  }
+
   /// Ends every observation that `owner` bounds.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
