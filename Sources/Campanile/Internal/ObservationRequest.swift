@@ -129,8 +129,9 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     with registry: ObserverRegistry, subject: AnyObject? = nil,
     in place: (_ garbage: inout Garbage) -> ObserverList
   ) -> Registration? {
-    let lifetimes = [owner, subject as? any LifetimeOwner]
-      .compactMap { ($0 as? any LifetimeOwner)?.lifetime.storage }
+    var lifetimes: [Lifetime.Storage] = []
+    if let owner = owner as? any LifetimeOwner { lifetimes.append(owner.lifetime.storage) }
+    if let subject = subject as? any LifetimeOwner { lifetimes.append(subject.lifetime.storage) }
     var made = makeObserver(lifetimes)
     let observer = made.observer
     let registration = registry.add(observer, owner: owner) { garbage in

@@ -177,7 +177,7 @@ extension MessageCenter {
 
   /// The center that parts of a program share which were not given another.
   ///
-  /// Inside ``withDefault(_:operation:)`` it is the replacement.
+  /// Inside `withDefault(_:operation:)` it is the replacement.
   public static var `default`: MessageCenter { replacement ?? shared }
 
   /// Runs `operation` with another default center, for a test that must not meet other tests.
