@@ -39,7 +39,7 @@ struct Entry: ~Copyable {
 
   /// How many entries a post that looks now may read.
   @inline(__always)
-  var count: Int { published.load(ordering: .acquiring) }
+  var count: Int { published.load(ordering: .sequentiallyConsistent) }
 
   @inline(__always)
   func id(at index: Int) -> UInt64 {
@@ -83,11 +83,26 @@ struct Entry: ~Copyable {
     unsafe base[index].observer.exchange(0, ordering: .sequentiallyConsistent)
   }
 
-  /// Gives the empty places at the end back, as far as their identifiers are above `mark`.
-  func trim(above mark: UInt64) {
-    var end = count
-    while end > 0, address(at: end - 1) == 0, id(at: end - 1) > mark { end -= 1 }
-    published.store(end, ordering: .releasing)
+  /// Withdraws the empty places at the end from posts that announce themselves later.
+  ///
+  /// - Returns: the count before, for `restore`, which is to follow after the frames were read.
+  func withdraw() -> Int {
+    let before = count
+    var end = before
+    while end > 0, address(at: end - 1) == 0 { end -= 1 }
+    published.store(end, ordering: .sequentiallyConsistent)
+    return before
+  }
+
+  /// Gives those withdrawn places out again that a post with `mark` may still be reading.
+  ///
+  /// The others may be overwritten: a post that has read the old count stops there on the
+  /// identifier, the old or the new.
+  func restore(_ before: Int, upTo mark: UInt64) {
+    let withdrawn = count
+    var end = before
+    while end > withdrawn, id(at: end - 1) > mark { end -= 1 }
+    published.store(end, ordering: .sequentiallyConsistent)
   }
 
   func checkInvariants() {

@@ -171,13 +171,26 @@ extension ObserverList {
     return observer
   }
 
-  /// Gives memory back after a removal, as far as posts in progress allow.
-  func compact(above mark: UInt64, _ garbage: inout Garbage) {
-    guard let buffer = currentBuffer else { return }
-    buffer.trim(above: mark)
-    if buffer.capacity > 8, liveCount * 4 < buffer.capacity {
-      rebuild(capacity: max(2, liveCount * 2), &garbage)
+  /// Gives memory back after a removal, around the reading of the frames.
+  ///
+  /// - Parameter scan: Reads the frames, and returns the greatest mark of a post in progress.
+  func trim(_ scan: () -> UInt64) {
+    guard let buffer = currentBuffer else {
+      _ = scan()
+      return
     }
+    let before = buffer.withdraw()
+    buffer.restore(before, upTo: scan())
+  }
+
+  /// Moves to a smaller buffer when most of this one is empty.
+  ///
+  /// What this leaves over was in reach of posts until now: the frames are to be read again.
+  func shrink(_ garbage: inout Garbage) {
+    guard let buffer = currentBuffer, buffer.capacity > 8, liveCount * 4 < buffer.capacity else {
+      return
+    }
+    rebuild(capacity: max(2, liveCount * 2), &garbage)
   }
 
   /// Moves what lives to a new buffer; posts in progress finish on the old one.

@@ -77,10 +77,17 @@ extension ObserverRegistry {
       reach(.willRemove)
       remove(observer, id, from: list, &garbage, &state)
       reach(.willScan)
-      let posts = scan()
-      list.compact(above: posts.map(\.mark).max() ?? 0, &garbage)
+      var posts: [Ticket] = []
+      list.trim {
+        posts = scan()
+        return posts.map(\.mark).max() ?? 0
+      }
       mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
       retire(&garbage, from: posts, &state)
+      var left = Garbage()
+      list.shrink(&left)
+      retire(&left, &state)
+      garbage.structures += left.structures
       if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       return observer
     }
