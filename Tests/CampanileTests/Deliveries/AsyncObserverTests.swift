@@ -1,0 +1,169 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Asynchronous observers")
+struct AsyncObserverTests {
+  private let center = MessageCenter()
+  private let heard = Inbox<Int>()
+
+  @Test("One at a time, the next call begins when the last has returned")
+  func oneAtATime() async throws {
+    let gate = AsyncGate()
+    let began = Inbox<Int>()
+    let token = center.observeAsync(Tick.self) { [heard] tick in
+      began.record(tick.number)
+      await gate.pass()
+      heard.record(tick.number)
+    }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    await gate.waitUntilReached()
+    #expect(began.values == [1])
+    gate.open()
+    #expect(await heard.values(count: 2) == [1, 2])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Concurrently, each call begins at once")
+  func concurrent() async throws {
+    let gate = AsyncGate()
+    let token = center.observeAsync(Tick.self, .concurrent) { [heard] tick in
+      await gate.pass()
+      heard.record(tick.number)
+    }
+    for number in 0..<5 { center.post(Tick(number: number)) }
+    await gate.waitUntilReached(by: 5)
+    #expect(heard.values.isEmpty)
+    gate.open()
+    #expect(Set(await heard.values(count: 5)) == Set(0..<5))
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Cancelling cancels the running task", arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func cancels(execution: AsyncExecution) async {
+    let gate = AsyncGate()
+    let states = Inbox<Bool>()
+    let token = center.observeAsync(Tick.self, execution) { _ in
+      await gate.pass()
+      states.record(Task.isCancelled)
+    }
+    center.post(Tick(number: 1))
+    await gate.waitUntilReached()
+    #expect(token.cancel() == .endedWhileMaybeRunning)
+    gate.open()
+    #expect(await states.values(count: 1) == [true])
+  }
+
+  @Test("After a cancel nothing that waits is called")
+  func nothingAfterCancel() async {
+    let gate = AsyncGate()
+    let token = center.observeAsync(Tick.self) { [heard] tick in
+      heard.record(tick.number)
+      await gate.pass()
+    }
+    for number in 0..<5 { center.post(Tick(number: number)) }
+    await gate.waitUntilReached()
+    token.cancel()
+    gate.open()
+    #expect(await token.cancelAndFinish() == .finished)
+    #expect(heard.values == [0])
+  }
+
+  @Test("Releasing the token cancels the task")
+  func release() async {
+    let gate = AsyncGate()
+    let states = Inbox<Bool>()
+    let slot = Slot<ObservationToken>()
+    slot.set(
+      center.observeAsync(Tick.self) { _ in
+        await gate.pass()
+        states.record(Task.isCancelled)
+      })
+    center.post(Tick(number: 1))
+    await gate.waitUntilReached()
+    slot.set(nil)
+    gate.open()
+    #expect(await states.values(count: 1) == [true])
+  }
+
+  @Test("cancelAndFinish returns when the call has", arguments: [1, 2, 8])
+  func cancelAndFinish(width: Int) async {
+    let gate = AsyncGate()
+    let token = center.observeAsync(Tick.self, .concurrent) { [heard] tick in
+      await gate.pass()
+      heard.record(tick.number)
+    }
+    for number in 0..<width { center.post(Tick(number: number)) }
+    await gate.waitUntilReached(by: width)
+    token.cancel()
+    let finishing = Task { [heard] in
+      let result = await token.cancelAndFinish()
+      return (result, heard.values.count)
+    }
+    gate.open()
+    let (result, count) = await finishing.value
+    #expect(result == .finished)
+    #expect(count == width)
+  }
+
+  @Test("cancelAndFinish and cancelAndWait inside an asynchronous observer return at once")
+  func insideObserver() async {
+    let waits = Inbox<Registration.Wait>()
+    let slot = Slot<ObservationToken>()
+    let token = center.observeAsync(Tick.self) { _ in
+      guard let token = slot.value else { return }
+      waits.record(await token.cancelAndFinish())
+      @Sendable func wait() -> Registration.Wait { token.cancelAndWait() }
+      waits.record(wait())
+    }
+    slot.set(token)
+    center.post(Tick(number: 1))
+    #expect(await waits.values(count: 2) == [.insideObserver, .insideObserver])
+    slot.set(nil)
+  }
+
+  @Test("Once is once", arguments: [1, 2, 8])
+  func once(width: Int) async throws {
+    let token = center.observeAsync(Tick.self, .oneAtATime, .once) { [heard] in
+      heard.record($0.number)
+    }
+    onThreads(width) { [center] in center.post(Tick(number: $0)) }
+    try await center.postAndWait(Tick(number: 100))
+    #expect(heard.values.count == 1)
+    #expect(!token.isActive)
+  }
+
+  @Test("An asynchronous observer of a broadcaster and of a current value")
+  func otherSources() async throws {
+    let ticks = Broadcaster<Int>()
+    let state = CurrentValue(1)
+    let screen = Screen()
+    let tokens = [
+      ticks.observeAsync { [heard] in heard.record($0) },
+      state.observeAsync(.oneAtATime, .initial) { [heard] in heard.record($0.new * 100) },
+    ]
+    ticks.observeAsync(owner: screen) { $0.heard.record($1) }
+    state.observeAsync(owner: screen, .concurrent) { $0.heard.record($1.new * 100) }
+    #expect(await heard.values(count: 1) == [100])
+    try await ticks.sendAndWait(5)
+    state.value = 2
+    #expect(await heard.values(count: 3).sorted() == [5, 100, 200])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("An error of an asynchronous observer goes to the handler")
+  func error() async throws {
+    let failures = Inbox<ObserverFailure>()
+    let center = MessageCenter(onError: { failures.record($0) })
+    let line: UInt = #line + 1
+    let token = center.observeAsync(Tick.self) { _ in
+      await Task.yield()
+      throw TestFailure()
+    }
+    try await center.postAndWait(Tick(number: 1))
+    withExtendedLifetime(token) {}
+    #expect(failures.values.map(\.line) == [Int(line)])
+    #expect(failures.values.first?.error as? TestFailure == TestFailure())
+  }
+}

@@ -1,0 +1,183 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K12: bounded on demand")
+struct BufferingTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  private func post(_ numbers: Range<Int>) {
+    queue.hold()
+    for number in numbers { center.post(Tick(number: number)) }
+    queue.letGo()
+    queue.flush()
+  }
+
+  @Test("K12 newest keeps the newest, in order, and counts what it dropped")
+  func newest() {
+    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(3)) {
+      [heard] in heard.record($0.number)
+    }
+    post(0..<10)
+    #expect(heard.values == [7, 8, 9])
+    #expect(token.registration.droppedCount == 7)
+    post(10..<12)
+    #expect(heard.values == [7, 8, 9, 10, 11])
+    #expect(token.registration.droppedCount == 7)
+  }
+
+  @Test("K12 oldest keeps the oldest, in order, and counts what it dropped")
+  func oldest() {
+    let token = center.observe(Tick.self, on: queue.delivery, buffering: .oldest(3)) {
+      [heard] in heard.record($0.number)
+    }
+    post(0..<10)
+    #expect(heard.values == [0, 1, 2])
+    #expect(token.registration.droppedCount == 7)
+  }
+
+  @Test("K12 unbounded keeps everything and drops nothing")
+  func unbounded() {
+    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
+      heard.record($0.number)
+    }
+    post(0..<500)
+    #expect(heard.values == Array(0..<500))
+    #expect(token.registration.droppedCount == 0)
+  }
+
+  @Test("K12 the count stays readable after the end")
+  func countAfterEnd() {
+    let screen = Screen()
+    let registration = center.observe(
+      Tick.self, owner: screen, on: queue.delivery, buffering: .newest(1)
+    ) { $0.heard.record($1.number) }
+    post(0..<5)
+    registration.cancel()
+    #expect(registration.droppedCount == 4)
+    #expect(screen.heard.values == [4])
+  }
+
+  @Test("K12 each bounded observer has a buffer of its own")
+  func separate() {
+    let others = Recorder<Int>()
+    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) {
+      [heard] in heard.record($0.number)
+    }
+    let other = center.observe(Tick.self, on: queue.delivery, buffering: .oldest(2)) {
+      others.record($0.number)
+    }
+    post(0..<4)
+    #expect(heard.values == [3])
+    #expect(others.values == [0, 1])
+    #expect(token.registration.droppedCount == 3)
+    #expect(other.registration.droppedCount == 2)
+  }
+
+  @Test("K12 posts of many threads are heard or counted", arguments: [1, 2, 8])
+  func accounts(width: Int) {
+    let tokens = [
+      center.observe(Tick.self, on: queue.delivery, buffering: .newest(4)) { [heard] in
+        heard.record($0.number)
+      },
+      center.observe(Tick.self, on: queue.delivery, buffering: .oldest(4)) { [heard] in
+        heard.record($0.number)
+      },
+    ]
+    onThreads(width) { [center] _ in
+      for number in 0..<200 { center.post(Tick(number: number)) }
+    }
+    queue.flush()
+    let dropped = tokens.reduce(0) { $0 + $1.registration.droppedCount }
+    #expect(heard.count + dropped == 2 * width * 200)
+  }
+
+  @Test("K12 an asynchronous observer takes a policy")
+  func async() async throws {
+    let gate = AsyncGate()
+    let inbox = Inbox<Int>()
+    let token = center.observeAsync(Tick.self, buffering: .newest(2)) { tick in
+      await gate.pass()
+      inbox.record(tick.number)
+    }
+    center.post(Tick(number: 0))
+    await gate.waitUntilReached()
+    for number in 1..<6 { center.post(Tick(number: number)) }
+    #expect(token.registration.droppedCount == 3)
+    gate.open()
+    #expect(await inbox.values(count: 3) == [0, 4, 5])
+  }
+
+  @Test("K12 a main and an actor observer take a policy")
+  func mainAndActor() async throws {
+    let statistics = Statistics()
+    let main = center.observe(Tick.self, on: .main, buffering: .newest(1_000)) { [heard] in
+      heard.record($0.number)
+    }
+    let actor = center.observe(Tick.self, on: statistics, buffering: .newest(1_000)) {
+      $0.append($1.number)
+    }
+    for number in 0..<10 { center.post(Tick(number: number)) }
+    try await center.postAndWait(Tick(number: 10))
+    #expect(heard.values == Array(0...10))
+    #expect(await statistics.numbers == Array(0...10))
+    #expect(main.registration.droppedCount + actor.droppedCount == 0)
+  }
+
+  @Test("K12 a sequence keeps the newest or the oldest")
+  func sequences() async {
+    var newest = center.messages(of: Tick.self, buffering: .newest(2)).makeAsyncIterator()
+    var oldest = center.messages(of: Tick.self, buffering: .oldest(2)).makeAsyncIterator()
+    for number in 0..<5 { center.post(Tick(number: number)) }
+    #expect(await newest.next(isolation: nil)?.number == 3)
+    #expect(await newest.next(isolation: nil)?.number == 4)
+    #expect(await oldest.next(isolation: nil)?.number == 0)
+    #expect(await oldest.next(isolation: nil)?.number == 1)
+  }
+
+  @Test("K12 a value that was dropped is released")
+  func released() {
+    struct Cargo: MessageCenter.Message { let tracked: Tracked }
+    let live = LiveCount()
+    let token = center.observe(Cargo.self, on: queue.delivery, buffering: .newest(1)) { _ in }
+    queue.hold()
+    for _ in 0..<5 { center.post(Cargo(tracked: Tracked(live))) }
+    #expect(live.current == 1)
+    token.cancel()
+    #expect(live.current == 0)
+    queue.letGo()
+  }
+
+  @Test("K12 a capacity below one is a precondition failure")
+  func capacity() async {
+    await #expect(processExitsWith: .failure) {
+      let center = MessageCenter()
+      center.observe(Tick.self, on: .mainQueue, buffering: .newest(0)) { _ in }.cancel()
+    }
+    await #expect(processExitsWith: .failure) {
+      let center = MessageCenter()
+      center.observe(Tick.self, on: .mainQueue, buffering: .oldest(-1)) { _ in }.cancel()
+    }
+    await #expect(processExitsWith: .failure) {
+      let center = MessageCenter()
+      center.observeAsync(Tick.self, buffering: .newest(0)) { _ in }.cancel()
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = MessageCenter().messages(of: Tick.self, buffering: .newest(0))
+    }
+  }
+
+  @Test("K12 a buffer for an immediate or a concurrent observer is a precondition failure")
+  func misplaced() async {
+    await #expect(processExitsWith: .failure) {
+      let center = MessageCenter()
+      center.observe(Tick.self, buffering: .newest(1)) { _ in }.cancel()
+    }
+    await #expect(processExitsWith: .failure) {
+      let center = MessageCenter()
+      center.observeAsync(Tick.self, .concurrent, buffering: .newest(1)) { _ in }.cancel()
+    }
+  }
+}

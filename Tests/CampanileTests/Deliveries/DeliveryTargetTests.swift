@@ -1,0 +1,181 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Delivery targets of one's own")
+struct DeliveryTargetTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+  private let target = ManualTarget()
+
+  @Test("A target runs its jobs when it likes, and is woken once for a burst")
+  func burst() {
+    let tokens = (0..<3).map { _ in
+      center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) }
+    }
+    for number in 0..<3 { center.post(Tick(number: number)) }
+    #expect(heard.values.isEmpty)
+    #expect(target.enqueuedCount == 1)
+    target.runJobs()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [0, 0, 0, 1, 1, 1, 2, 2, 2])
+    #expect(target.enqueuedCount == 1)
+  }
+
+  @Test("Two deliveries to one target are one place with one order")
+  func onePlace() {
+    let other = MessageCenter()
+    let tokens = [
+      center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
+      other.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
+    ]
+    for number in 0..<4 { (number % 2 == 0 ? center : other).post(Tick(number: number)) }
+    target.runJobs()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [0, 1, 2, 3])
+    #expect(target.enqueuedCount == 1)
+  }
+
+  @Test("A poster that is on the target runs inline; ordered observers queue")
+  func inline() {
+    let tokens = [
+      center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number) },
+      center.observe(Tick.self, on: .target(target).ordered) { [heard] in
+        heard.record($0.number * 10)
+      },
+    ]
+    target.run { center.post(Tick(number: 1)) }
+    #expect(heard.values == [1])
+    target.runJobs()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [1, 10])
+  }
+
+  @Test("A target that cannot tell always queues")
+  func defaults() {
+    final class Plain: DeliveryTarget {
+      let mailbox = Mailbox()
+      let jobs = Recorder<DeliveryJob>()
+      func enqueue(_ job: DeliveryJob) { jobs.record(job) }
+    }
+    let plain = Plain()
+    let token = center.observe(Tick.self, on: .target(plain)) { [heard] in heard.record($0.number) }
+    center.post(Tick(number: 1))
+    #expect(!plain.isCurrent)
+    #expect(plain.deliveryName == "Plain")
+    #expect(heard.values.isEmpty)
+    for job in plain.jobs.values { job.run() }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+  }
+
+  @Test("Running a job twice delivers once")
+  func twice() {
+    let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)
+    }
+    center.post(Tick(number: 1))
+    let job = target.takeJob()
+    job?.run()
+    job?.run()
+    #expect(heard.values == [1])
+    center.post(Tick(number: 2))
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 2])
+  }
+
+  @Test("A post from an observer on the target is delivered by the job that runs")
+  func nested() {
+    let token = center.observe(Tick.self, on: .target(target)) { [center, heard] tick in
+      heard.record(tick.number)
+      if tick.number < 3 { center.post(Tick(number: tick.number + 1)) }
+    }
+    center.post(Tick(number: 1))
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 2, 3])
+    #expect(target.enqueuedCount == 1)
+  }
+
+  @Test("A target that has ended discards what waits and what comes, and counts it")
+  func ended() {
+    let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)
+    }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    target.end()
+    #expect(target.mailbox.discardedCount == 2)
+    center.post(Tick(number: 3))
+    #expect(target.mailbox.discardedCount == 3)
+    withExtendedLifetime(token) {}
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("What a bounded observer had waiting on an ended target counts as dropped")
+  func endedBounded() {
+    let token = center.observe(Tick.self, on: .target(target), buffering: .newest(2)) {
+      [heard] in heard.record($0.number)
+    }
+    for number in 0..<3 { center.post(Tick(number: number)) }
+    target.end()
+    #expect(token.registration.droppedCount == 3)
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("A message that was discarded is released")
+  func released() {
+    struct Cargo: MessageCenter.Message { let tracked: Tracked }
+    let live = LiveCount()
+    let token = center.observe(Cargo.self, on: .target(target)) { _ in }
+    center.post(Cargo(tracked: Tracked(live)))
+    #expect(live.current == 1)
+    target.end()
+    withExtendedLifetime(token) {}
+    #expect(live.current == 0)
+  }
+
+  @Test("A message that waits does not keep the closure of a cancelled observer")
+  func closureIsReleased() {
+    let live = LiveCount()
+    let tracked = Tracked(live)
+    let token = center.observe(Tick.self, on: .target(target)) { [tracked] _ in tracked.touch() }
+    func drop(_ tracked: consuming Tracked) {}
+    drop(tracked)
+    center.post(Tick(number: 1))
+    token.cancel()
+    target.runJobs()
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("More messages than a job takes are delivered by several jobs, in order")
+  func manyJobs() {
+    let token = center.observe(Tick.self, on: .target(target)) { [heard] tick in
+      heard.record(tick.number)
+    }
+    for number in 0..<1_500 { center.post(Tick(number: number)) }
+    target.runJobs()
+    for number in 1_500..<3_000 { center.post(Tick(number: number)) }
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == Array(0..<3_000))
+  }
+
+  @Test("Posts of many threads to one target", arguments: [1, 2, 8])
+  func race(width: Int) {
+    let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)
+    }
+    onThreads(width) { [center, target] thread in
+      for number in 0..<200 {
+        center.post(Tick(number: thread * 1_000 + number))
+        if thread == 0 { target.runJobs() }
+      }
+    }
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.count == width * 200)
+    for thread in 0..<width {
+      #expect(
+        heard.values.filter { $0 / 1_000 == thread } == (0..<200).map { thread * 1_000 + $0 })
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import Dispatch
+import Testing
+
+@testable import Campanile
+
+@Suite("K11: already there")
+struct InlineDeliveryTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<String>()
+  private let queue = TestQueue()
+
+  @Test("K11 a poster on the queue calls its observers before the post returns")
+  func inline() {
+    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
+      heard.record("\($0.number)")
+    }
+    queue.run {
+      center.post(Tick(number: 1))
+      heard.record("posted")
+    }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["1", "posted"])
+  }
+
+  @Test("K11 a poster elsewhere queues")
+  func elsewhere() {
+    let token = center.observe(Tick.self, on: queue.delivery) { [heard, queue] _ in
+      heard.record("\(queue.isCurrent)")
+    }
+    queue.hold()
+    center.post(Tick(number: 1))
+    #expect(heard.values.isEmpty)
+    queue.letGo()
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["true"])
+  }
+
+  @Test("K11 a poster on the queue queues behind what waits there")
+  func behind() {
+    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
+      heard.record("\($0.number)")
+    }
+    let gate = Gate()
+    queue.queue.async { [center, heard] in
+      gate.pass()
+      center.post(Tick(number: 2))
+      heard.record("posted")
+    }
+    gate.waitUntilReached()
+    center.post(Tick(number: 1))
+    gate.open()
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["posted", "1", "2"])
+  }
+
+  @Test("K11 a post from inside an inline observer of the queue queues")
+  func nested() {
+    let token = center.observe(Tick.self, on: queue.delivery) { [center, heard] tick in
+      heard.record("begin \(tick.number)")
+      if tick.number == 1 { center.post(Tick(number: 2)) }
+      heard.record("end \(tick.number)")
+    }
+    queue.run { center.post(Tick(number: 1)) }
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["begin 1", "end 1", "begin 2", "end 2"])
+  }
+
+  @Test("K11 after an inline delivery the queue is free for the next")
+  func again() {
+    let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
+      heard.record("\($0.number)")
+    }
+    queue.run {
+      for number in 0..<3 {
+        center.post(Tick(number: number))
+        heard.record("posted")
+      }
+    }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["0", "posted", "1", "posted", "2", "posted"])
+  }
+
+  @Test("K11 ordered observers always queue, unordered ones beside them run inline")
+  func ordered() {
+    let tokens = [
+      center.observe(Tick.self, on: queue.delivery.ordered) { [heard] _ in heard.record("ordered")
+      },
+      center.observe(Tick.self, on: queue.delivery) { [heard] _ in heard.record("inline") },
+    ]
+    queue.run {
+      center.post(Tick(number: 1))
+      heard.record("posted")
+    }
+    queue.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["inline", "posted", "ordered"])
+  }
+
+  @Test("K11 two deliveries to one queue are one target, also across centers")
+  func oneTarget() {
+    let other = MessageCenter()
+    let tokens = [
+      center.observe(Tick.self, on: .queue(queue.queue)) { [heard] _ in heard.record("one") },
+      other.observe(Tick.self, on: .queue(queue.queue)) { [heard] _ in heard.record("other") },
+    ]
+    let gate = Gate()
+    queue.queue.async { [other] in
+      gate.pass()
+      other.post(Tick(number: 1))
+    }
+    gate.waitUntilReached()
+    center.post(Tick(number: 1))
+    gate.open()
+    queue.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["one", "other"])
+  }
+
+  @Test("K11 the queue is kept for as long as the registration lives")
+  func queueIsKept() {
+    let token: ObservationToken
+    let wait = DispatchSemaphore(value: 0)
+    do {
+      let queue = DispatchQueue(label: "short-lived")
+      token = center.observe(Tick.self, on: .queue(queue)) { _ in wait.signal() }
+    }
+    center.post(Tick(number: 1))
+    wait.wait()
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K11 an actor's observers always queue, also for a poster on the actor")
+  func actor() async throws {
+    let poster = Poster()
+    center.observe(Tick.self, on: poster) { $0.heard.append("\($1.number)") }
+    await poster.post(through: center)
+    try await center.postAndWait(Tick(number: 2))
+    #expect(await poster.heard == ["posted", "1", "2"])
+  }
+
+  @Test("K11 main delivery runs inline on the main actor with nothing waiting there")
+  func mainInline() async {
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let center = MessageCenter()
+        let heard = Recorder<String>()
+        let tokens = [
+          center.observe(Tick.self, on: .main) { _ in heard.record("main") },
+          center.observe(Tick.self, on: .mainQueue) { _ in heard.record("main queue") },
+          center.observe(Tick.self, on: .main.ordered) { _ in heard.record("ordered") },
+          center.observe(Tick.self, on: .mainQueue.ordered) { _ in heard.record("ordered") },
+        ]
+        center.post(Tick(number: 1))
+        precondition(heard.values == ["main", "main queue"])
+        withExtendedLifetime(tokens) {}
+      }
+    }
+  }
+
+  @Test("K11 main is known by its queue after the main task has suspended")
+  func mainAfterSuspension() async {
+    await #expect(processExitsWith: .success) {
+      await Task { @MainActor in
+        await Task.yield()
+        let center = MessageCenter()
+        let heard = Recorder<Int>()
+        let token = center.observe(Tick.self, on: .main) { heard.record($0.number) }
+        center.post(Tick(number: 1))
+        precondition(heard.values == [1])
+        try? await center.postAndWait(Tick(number: 2))
+        precondition(heard.values == [1, 2])
+        withExtendedLifetime(token) {}
+      }.value
+    }
+  }
+
+  @Test("K11 main delivery from another thread runs on the main actor")
+  func mainFromElsewhere() async throws {
+    let token = center.observe(Tick.self, on: .main) { [heard] _ in
+      MainActor.assertIsolated()
+      dispatchPrecondition(condition: .onQueue(.main))
+      heard.record("main")
+    }
+    onThread { [center] in center.post(Tick(number: 1)) }()
+    try await center.postAndWait(Tick(number: 2))
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["main", "main"])
+  }
+
+  @Test("Deliveries describe themselves")
+  func descriptions() {
+    #expect(Delivery.immediate.description == ".immediate")
+    #expect(Delivery.mainQueue.description == ".main")
+    #expect(queue.delivery.description == ".queue(test)")
+    #expect(queue.delivery.ordered.description == ".queue(test).ordered")
+    #expect(Delivery.target(ManualTarget()).description == "ManualTarget")
+  }
+
+  @Test("An immediate delivery cannot be ordered")
+  func orderedImmediate() async {
+    await #expect(processExitsWith: .failure) { _ = Delivery.immediate.ordered }
+  }
+}
+
+private actor Poster {
+  var heard: [String] = []
+
+  func post(through center: MessageCenter) {
+    center.post(Tick(number: 1))
+    heard.append("posted")
+  }
+}

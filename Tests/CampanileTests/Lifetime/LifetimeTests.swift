@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Lifetimes")
+struct LifetimeTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+
+  @Test("Actions run at the end, in order, once")
+  func actions() {
+    var lifetime: Lifetime? = Lifetime()
+    for number in 0..<3 { lifetime?.onEnd { [heard] in heard.record(number) } }
+    #expect(heard.values.isEmpty)
+    lifetime = nil
+    #expect(heard.values == [0, 1, 2])
+  }
+
+  @Test("Stored in an object it ends after the deinit's own body")
+  func afterDeinit() {
+    final class Ending: LifetimeOwner {
+      let lifetime = Lifetime()
+      let heard: Recorder<Int>
+      init(_ heard: Recorder<Int>) { self.heard = heard }
+      deinit { heard.record(1) }
+    }
+    func make() {
+      let ending = Ending(heard)
+      ending.lifetime.onEnd { [heard] in heard.record(2) }
+    }
+    make()
+    #expect(heard.values == [1, 2])
+  }
+
+  @Test("An action may post, observe, cancel and use another lifetime")
+  func reentrant() {
+    let other = Lifetime()
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    var lifetime: Lifetime? = Lifetime()
+    lifetime?.onEnd { [center] in
+      center.post(Tick(number: 1))
+      other.onEnd {}
+      token.cancel()
+      center.post(Tick(number: 2))
+    }
+    lifetime = nil
+    #expect(heard.values == [1])
+    withExtendedLifetime(other) {}
+  }
+
+  @Test("A registration that ended before is not kept by the lifetime")
+  func endedBefore() {
+    let live = LiveCount()
+    let room = Room()
+    for _ in 0..<100 {
+      let tracked = Tracked(live)
+      center.observe(Tick.self, owner: room) { [tracked] _, _ in tracked.touch() }.cancel()
+    }
+    #expect(live.current == 0)
+    #expect(center.observerCount == 0)
+    withExtendedLifetime(room) {}
+  }
+
+  @Test("It ends what it bounds in several centers", arguments: [1, 2, 8])
+  func manyCenters(width: Int) {
+    let centers = (0..<width).map { _ in MessageCenter() }
+    func observe() {
+      let room = Room()
+      for center in centers { center.observe(Tick.self, owner: room) { _, _ in } }
+      #expect(centers.allSatisfy { $0.observerCount == 1 })
+    }
+    observe()
+    #expect(centers.allSatisfy { $0.observerCount == 0 })
+  }
+}

@@ -1,0 +1,152 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Token bags")
+struct TokenBagTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+  private let bag = TokenBag()
+
+  private func observe(into bag: TokenBag) {
+    center.observe(Tick.self) { [heard] in heard.record($0.number) }.store(in: bag)
+  }
+
+  @Test("A bag keeps tokens and ends them with itself")
+  func release() {
+    func use() {
+      let bag = TokenBag()
+      observe(into: bag)
+      observe(into: bag)
+      center.post(Tick(number: 1))
+      #expect(bag.count == 2)
+    }
+    use()
+    center.post(Tick(number: 2))
+    #expect(heard.values == [1, 1])
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("A bag ends registrations with itself")
+  func registrations() {
+    let screen = Screen()
+    func use() {
+      let bag = TokenBag()
+      center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }.store(in: bag)
+      center.post(Tick(number: 1))
+      withExtendedLifetime(bag) {}
+    }
+    use()
+    center.post(Tick(number: 2))
+    #expect(screen.heard.values == [1])
+  }
+
+  @Test("cancel empties the bag, which can be used again")
+  func cancel() {
+    observe(into: bag)
+    bag.cancel()
+    #expect(bag.count == 0)
+    center.post(Tick(number: 1))
+    observe(into: bag)
+    center.post(Tick(number: 2))
+    bag.cancel()
+    bag.cancel()
+    #expect(heard.values == [2])
+  }
+
+  @Test("A bag pauses what is in it and what comes into it, counted")
+  func pause() {
+    observe(into: bag)
+    bag.pause()
+    bag.pause()
+    observe(into: bag)
+    center.post(Tick(number: 1))
+    bag.resume()
+    #expect(bag.isPaused)
+    center.post(Tick(number: 2))
+    bag.resume()
+    bag.resume()
+    #expect(!bag.isPaused)
+    center.post(Tick(number: 3))
+    #expect(heard.values == [3, 3])
+  }
+
+  @Test("The pause of a token and that of its bag add up")
+  func pausesAddUp() {
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    token.store(in: bag)
+    token.pause()
+    bag.pause()
+    bag.resume()
+    center.post(Tick(number: 1))
+    token.resume()
+    center.post(Tick(number: 2))
+    #expect(heard.values == [2])
+  }
+
+  @Test("A registration that is put in twice is in once")
+  func twice() {
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    bag.pause()
+    bag.insert(token)
+    bag.insert(token)
+    bag.insert(token.registration)
+    #expect(bag.count == 1)
+    bag.resume()
+    center.post(Tick(number: 1))
+    #expect(heard.values == [1])
+  }
+
+  @Test("What ended by itself is not counted nor kept")
+  func ended() {
+    let live = LiveCount()
+    for _ in 0..<1_000 {
+      let tracked = Tracked(live)
+      let token = center.observe(Tick.self) { [tracked] _ in tracked.touch() }
+      bag.insert(token)
+      token.cancel()
+    }
+    #expect(bag.count == 0)
+    #expect(live.current == 0)
+  }
+
+  @Test("An observer can cancel the bag that keeps it")
+  func cancelInside() {
+    center.observe(Tick.self) { [bag, heard] in
+      heard.record($0.number)
+      bag.cancel()
+    }.store(in: bag)
+    observe(into: bag)
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    #expect(heard.values == [1])
+  }
+
+  @Test("A closure in a bag whose release uses the bag")
+  func releaseCallsBack() {
+    let onRelease = Slot<OnRelease>()
+    onRelease.set(OnRelease { [bag, heard] in heard.record(bag.count) })
+    if let action = onRelease.value {
+      center.observe(Tick.self) { [action] _ in action.touch() }.store(in: bag)
+    }
+    onRelease.set(nil)
+    bag.cancel()
+    #expect(heard.values == [0])
+  }
+
+  @Test("A bag is safe from any thread", arguments: [1, 2, 8])
+  func threads(width: Int) {
+    onThreads(width) { [bag, center] _ in
+      for number in 0..<100 {
+        observe(into: bag)
+        bag.pause()
+        center.post(Tick(number: number))
+        bag.resume()
+        if number % 10 == 0 { bag.cancel() }
+      }
+    }
+    #expect(!bag.isPaused)
+    bag.cancel()
+    #expect(center.observerCount == 0)
+  }
+}

@@ -1,0 +1,209 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Tokens, registrations and pauses")
+struct TokenTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  @Test("Releasing a token ends its registration")
+  func release() {
+    let slot = Slot<ObservationToken>()
+    slot.set(center.observe(Tick.self) { [heard] in heard.record($0.number) })
+    let registration = slot.value?.registration
+    center.post(Tick(number: 1))
+    slot.set(nil)
+    center.post(Tick(number: 2))
+    #expect(heard.values == [1])
+    #expect(registration?.isActive == false)
+  }
+
+  @Test("Releasing a registration does nothing")
+  func releaseRegistration() {
+    let screen = Screen()
+    center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
+    center.post(Tick(number: 1))
+    #expect(screen.heard.values == [1])
+  }
+
+  @Test("A token can be made of a registration, and then bounds it")
+  func tokenOfRegistration() {
+    let screen = Screen()
+    func observe() {
+      let registration = center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
+      let token = ObservationToken(registration)
+      center.post(Tick(number: 1))
+      withExtendedLifetime(token) {}
+    }
+    observe()
+    center.post(Tick(number: 2))
+    #expect(screen.heard.values == [1])
+  }
+
+  @Test("Registrations are values: equal if they name the same one")
+  func equality() {
+    let (one, other) = (center.observe(Tick.self) { _ in }, center.observe(Tick.self) { _ in })
+    #expect(one.registration == center.registrations[0].registration)
+    #expect(one.registration != other.registration)
+    #expect(Set([one.registration, other.registration, one.registration]).count == 2)
+    withExtendedLifetime((one, other)) {}
+  }
+
+  @Test("cancel says what it found")
+  func cancelResults() {
+    let gate = Gate()
+    let token = center.observe(Tick.self) { _ in gate.pass() }
+    let done = onThread { [center] in center.post(Tick(number: 1)) }
+    gate.waitUntilReached()
+    #expect(token.cancel() == .endedWhileMaybeRunning)
+    #expect(token.cancel() == .alreadyEnded)
+    gate.open()
+    done()
+    #expect(center.observe(Tick.self) { _ in }.cancel() == .ended)
+  }
+
+  @Test("cancelAndWait returns after the call that is running", arguments: [1, 2, 8])
+  func cancelAndWait(width: Int) {
+    let gate = Gate()
+    let token = center.observe(Tick.self) { [heard] in
+      gate.pass()
+      heard.record($0.number)
+    }
+    let posts = (0..<width).map { number in
+      onThread { [center] in center.post(Tick(number: number)) }
+    }
+    for _ in 0..<width { gate.waitUntilReached() }
+    let counts = Recorder<Int>()
+    let wait = onThread { [heard] in
+      #expect(token.cancelAndWait() == .finished)
+      counts.record(heard.count)
+    }
+    gate.open()
+    wait()
+    for post in posts { post() }
+    #expect(counts.values == [width])
+  }
+
+  @Test("A pause skips deliveries and keeps none")
+  func pause() {
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    token.pause()
+    #expect(token.isPaused)
+    center.post(Tick(number: 1))
+    token.resume()
+    #expect(!token.isPaused)
+    center.post(Tick(number: 2))
+    #expect(heard.values == [2])
+  }
+
+  @Test("Pauses are counted; a resume too many does nothing")
+  func counted() {
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    token.pause()
+    token.registration.pause()
+    token.resume()
+    center.post(Tick(number: 1))
+    token.resume()
+    token.resume()
+    center.post(Tick(number: 2))
+    token.pause()
+    center.post(Tick(number: 3))
+    #expect(token.isPaused)
+    #expect(heard.values == [2])
+  }
+
+  @Test("A queued delivery whose turn comes during a pause is skipped")
+  func pauseQueued() {
+    let tokens = [
+      center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) },
+      center.observe(Tick.self, on: queue.delivery, buffering: .newest(5)) { [heard] in
+        heard.record($0.number)
+      },
+    ]
+    queue.hold()
+    center.post(Tick(number: 1))
+    tokens.forEach { $0.pause() }
+    queue.letGo()
+    queue.flush()
+    tokens.forEach { $0.resume() }
+    center.post(Tick(number: 2))
+    queue.flush()
+    #expect(heard.values == [2, 2])
+  }
+
+  @Test("An observer can pause itself and those after it")
+  func pauseInside() {
+    let tokens = Slot<[ObservationToken]>()
+    tokens.set(
+      (0..<3).map { index in
+        center.observe(Tick.self) { [heard] _ in
+          heard.record(index)
+          if index == 1 { tokens.value?.forEach { $0.pause() } }
+        }
+      })
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    tokens.value?.forEach { $0.resume() }
+    tokens.value?[1].cancel()
+    center.post(Tick(number: 3))
+    tokens.set(nil)
+    #expect(heard.values == [0, 1, 0, 2])
+  }
+
+  @Test("Once waits for a delivery that is not paused")
+  func pauseOnce() {
+    let token = center.observe(Tick.self, .once) { [heard] in heard.record($0.number) }
+    token.pause()
+    center.post(Tick(number: 1))
+    #expect(token.isActive)
+    token.resume()
+    center.post(Tick(number: 2))
+    #expect(heard.values == [2])
+    #expect(!token.isActive)
+  }
+
+  @Test("A registration that has ended answers and does nothing")
+  func afterEnd() {
+    let token = center.observe(Tick.self) { _ in }
+    token.cancel()
+    token.pause()
+    token.resume()
+    #expect(!token.isPaused)
+    #expect(!token.isActive)
+    #expect(token.cancelAndWait() == .finished)
+    #expect(token.registration.droppedCount == 0)
+  }
+
+  @Test("Pausing and resuming from many threads comes out even", arguments: [1, 2, 8])
+  func pauseRace(width: Int) {
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    onThreads(width) { [center] number in
+      for _ in 0..<200 {
+        token.pause()
+        center.post(Tick(number: 0))
+        token.resume()
+      }
+    }
+    #expect(!token.isPaused)
+    let count = heard.count
+    center.post(Tick(number: 1))
+    #expect(heard.count == count + 1)
+    // Each thread posts with its own pause in force, and so nothing came through.
+    #expect(count == 0)
+  }
+
+  @Test("Identifiers are not used again: a stale registration ends nobody")
+  func stale() {
+    let stale = (0..<100).map { _ in center.observe(Tick.self) { _ in } }
+    stale.forEach { $0.cancel() }
+    let tokens = (0..<100).map { _ in
+      center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    }
+    #expect(stale.allSatisfy { $0.cancel() == .alreadyEnded })
+    center.post(Tick(number: 1))
+    withExtendedLifetime(tokens) {}
+    #expect(heard.count == 100)
+  }
+}

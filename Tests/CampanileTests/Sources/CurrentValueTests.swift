@@ -1,0 +1,360 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K14: current values")
+struct CurrentValueTests {
+  private let state = CurrentValue(0)
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  @Test("K14 a follower is told the old and the new value")
+  func oldAndNew() {
+    let changes = Recorder<ValueChange<Int>>()
+    let token = state.observe { changes.record($0) }
+    state.value = 1
+    state.value = 5
+    state.update { $0 += 1 }
+    withExtendedLifetime(token) {}
+    #expect(changes.values.map(\.old) == [0, 1, 5])
+    #expect(changes.values.map(\.new) == [1, 5, 6])
+    #expect(changes.values.allSatisfy { !$0.isInitial })
+  }
+
+  @Test("K14 setting an equal value is a change, which distinct leaves out")
+  func distinct() {
+    let others = Recorder<Int>()
+    let tokens = [
+      state.observe { [heard] in heard.record($0.new) },
+      state.observe(.distinct) { others.record($0.new) },
+    ]
+    for value in [0, 1, 1, 2, 1, 1] { state.value = value }
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [0, 1, 1, 2, 1, 1])
+    #expect(others.values == [1, 2, 1])
+  }
+
+  @Test("K14 the initial call comes first, marked, before observe returns")
+  func initial() {
+    state.value = 3
+    let changes = Recorder<ValueChange<Int>>()
+    let token = state.observe(.initial) { changes.record($0) }
+    #expect(changes.values.map(\.new) == [3])
+    #expect(changes.values.first?.isInitial == true)
+    #expect(changes.values.first?.old == nil)
+    state.value = 4
+    withExtendedLifetime(token) {}
+    #expect(changes.values.map(\.new) == [3, 4])
+    #expect(changes.values.last?.old == 3)
+  }
+
+  @Test("K14 the initial call runs where the observer is delivered")
+  func initialOnQueue() {
+    let places = Recorder<Bool>()
+    queue.hold()
+    let token = state.observe(on: queue.delivery, .initial) { [heard, queue] change in
+      places.record(queue.isCurrent)
+      heard.record(change.new)
+    }
+    #expect(heard.values.isEmpty)
+    queue.letGo()
+    queue.flush()
+    state.value = 1
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [0, 1])
+    #expect(places.values == [true, true])
+  }
+
+  @Test("K14 the initial call on a queue carries the value of its moment, nothing twice")
+  func initialIsNewest() {
+    queue.hold()
+    let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
+    state.value = 1
+    state.value = 2
+    queue.letGo()
+    queue.flush()
+    state.value = 3
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [2, 3])
+  }
+
+  @Test("K14 changes wait until the initial call has returned")
+  func changesWait() {
+    let gate = Gate()
+    let overlap = OverlapDetector()
+    let token = Slot<ObservationToken>()
+    let done = onThread { [state, heard] in
+      token.set(
+        state.observe(.initial) { change in
+          overlap.run {
+            if change.isInitial { gate.pass() }
+            heard.record(change.new)
+          }
+        })
+    }
+    gate.waitUntilReached()
+    state.value = 1
+    state.value = 2
+    #expect(heard.values.isEmpty)
+    gate.open()
+    done()
+    #expect(heard.values == [0, 1, 2])
+    #expect(!overlap.hasOverlapped)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 once ends with the first call, also the initial one")
+  func once() {
+    let token = state.observe(.once) { [heard] in heard.record($0.new) }
+    let both = state.observe([.initial, .once]) { [heard] in heard.record($0.new * 10 + 100) }
+    #expect(heard.values == [100])
+    #expect(!both.isActive)
+    state.value = 1
+    state.value = 2
+    #expect(heard.values == [100, 1])
+    #expect(!token.isActive)
+    #expect(state.observerCount == 0)
+  }
+
+  @Test("K14 once and distinct wait for the first change that differs")
+  func onceDistinct() {
+    let token = state.observe([.once, .distinct]) { [heard] in heard.record($0.new) }
+    for value in [0, 0, 1, 2] { state.value = value }
+    #expect(heard.values == [1])
+    #expect(!token.isActive)
+  }
+
+  @Test("K14 a set inside a follower stores, returns, and is told next to all")
+  func setInside() {
+    let others = Recorder<Int>()
+    let tokens = [
+      state.observe { [state, heard] change in
+        if change.new < 3 { state.value = change.new + 1 }
+        heard.record(change.new)
+        #expect(state.value >= change.new)
+      },
+      state.observe { others.record($0.new) },
+    ]
+    state.value = 1
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [1, 2, 3])
+    #expect(others.values == [1, 2, 3])
+  }
+
+  @Test("K14 update inside a follower is told next")
+  func updateInside() {
+    let token = state.observe { [state, heard] change in
+      if change.new == 1 { state.update { $0 += 10 } }
+      heard.record(change.new)
+    }
+    state.update { $0 = 1 }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 11])
+    #expect(state.value == 11)
+  }
+
+  @Test("K14 a set made while another thread tells returns at once and is told by that thread")
+  func serialized() {
+    let gate = Gate()
+    let overlap = OverlapDetector()
+    let token = state.observe { [heard] change in
+      overlap.run {
+        if change.new == 1 { gate.pass() }
+        heard.record(change.new)
+      }
+    }
+    let done = onThread { [state] in state.value = 1 }
+    gate.waitUntilReached()
+    state.value = 2
+    #expect(state.value == 2)
+    #expect(heard.values.isEmpty)
+    gate.open()
+    done()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 2])
+    #expect(!overlap.hasOverlapped)
+  }
+
+  @Test("K14 from any thread: no gap, no repeat, one at a time", arguments: [1, 2, 8])
+  func threads(width: Int) {
+    let changes = Recorder<ValueChange<Int>>()
+    let queued = Recorder<Int>()
+    let overlap = OverlapDetector()
+    let tokens = [
+      state.observe { change in overlap.run { changes.record(change) } },
+      state.observe(on: queue.delivery) { queued.record($0.new) },
+    ]
+    onThreads(width) { [state] _ in
+      for _ in 0..<200 { state.update { $0 += 1 } }
+    }
+    queue.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(changes.values.map(\.new) == Array(1...(width * 200)))
+    #expect(changes.values.map(\.old) == Array(0..<(width * 200)))
+    #expect(queued.values == Array(1...(width * 200)))
+    #expect(!overlap.hasOverlapped)
+  }
+
+  @Test("K14 followers that come while others set: no gap, no repeat", arguments: [1, 2, 8])
+  func latecomers(width: Int) {
+    let last = width * 100
+    let all = Recorder<[Int]>()
+    onThreads(width + 1) { [state, queue] thread in
+      if thread < width {
+        for _ in 0..<100 { state.update { $0 += 1 } }
+        return
+      }
+      for number in 0..<30 {
+        let heard = Recorder<Int>()
+        let delivery = number % 2 == 0 ? Delivery.immediate : queue.delivery
+        let token = state.observe(on: delivery, .initial) { heard.record($0.new) }
+        queue.flush()
+        token.cancel()
+        all.record(heard.values)
+      }
+    }
+    for values in all.values {
+      let first = values.first ?? -1
+      #expect(values == Array(first..<(first + values.count)))
+    }
+    #expect(state.value == last)
+  }
+
+  @Test("K14 the last change every follower sees carries the newest value", arguments: [1, 2, 8])
+  func newest(width: Int) {
+    let others = Recorder<Int>()
+    let tokens = [
+      state.observe { [heard] in heard.record($0.new) },
+      state.observe(on: queue.delivery, buffering: .newest(1)) { others.record($0.new) },
+    ]
+    onThreads(width) { [state] thread in
+      for number in 0..<200 { state.value = thread * 1_000 + number }
+    }
+    queue.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.count == width * 200)
+    #expect(heard.values.last == state.value)
+    #expect(others.values.last == state.value)
+  }
+
+  @Test("K14 once with many setters is one call", arguments: [1, 2, 8])
+  func onceRace(width: Int) {
+    let token = state.observe(.once) { [heard] in heard.record($0.new) }
+    onThreads(width) { [state] in state.value = $0 }
+    #expect(heard.count == 1)
+    #expect(!token.isActive)
+  }
+
+  @Test("K14 a follower sees the value it is told or a newer one, also when it reads")
+  func readInside() {
+    let token = state.observe { [state, heard] change in
+      heard.record(state.value - change.new)
+    }
+    for value in 1...5 { state.value = value }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [0, 0, 0, 0, 0])
+  }
+
+  @Test("Every form of following")
+  func forms() async throws {
+    let screen = Screen()
+    let statistics = Statistics()
+    let inbox = Inbox<Int>()
+    let tokens = [
+      state.observe(on: queue.delivery) { inbox.record($0.new) },
+      state.observe(on: .main, .initial) { change in
+        MainActor.assertIsolated()
+        inbox.record(change.new * 10 + 100)
+      },
+      state.observe(on: .mainQueue.ordered) { inbox.record($0.new) },
+      state.observeAsync { inbox.record($0.new) },
+    ]
+    state.observe(owner: screen, .initial) { $0.heard.record($1.new) }
+    state.observe(owner: screen, on: .main) { screen, change in inbox.record(change.new) }
+    state.observe(on: statistics, [.initial, .distinct]) { statistics, change in
+      statistics.append(change.new)
+      inbox.record(1_000 + change.new)
+    }
+    #expect(await Set(inbox.values(count: 2)) == [100, 1_000])
+    state.value = 1
+    #expect(await inbox.values(count: 8).sorted() == [1, 1, 1, 1, 100, 110, 1_000, 1_001])
+    withExtendedLifetime(tokens) {}
+    #expect(screen.heard.values == [0, 1])
+    #expect(await statistics.numbers == [0, 1])
+  }
+
+  @Test("A read-only face can be read and followed")
+  func face() {
+    let device = Device()
+    let token = device.isPlaying.observe([.initial, .distinct]) { [heard] change in
+      heard.record(change.new ? 1 : 0)
+    }
+    device.play()
+    device.play()
+    withExtendedLifetime(token) {}
+    #expect(device.isPlaying.value)
+    #expect(heard.values == [0, 1])
+  }
+
+  @Test("update returns what the closure returns, and passes on what it throws")
+  func update() {
+    let token = state.observe { [heard] in heard.record($0.new) }
+    let old = state.update { value in
+      defer { value = 5 }
+      return value
+    }
+    #expect(old == 0)
+    #expect(throws: TestFailure.self) {
+      try state.update { value in
+        value = 6
+        throw TestFailure()
+      }
+    }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [5, 6])
+    #expect(state.value == 6)
+  }
+
+  @Test("After finish() the value can be set and nobody hears")
+  func finish() {
+    let token = state.observe { [heard] in heard.record($0.new) }
+    state.finish()
+    state.value = 1
+    let late = state.observe(.initial) { [heard] in heard.record($0.new) }
+    state.finish()
+    #expect(state.value == 1)
+    #expect(heard.values.isEmpty)
+    #expect(!token.isActive)
+    #expect(!late.isActive)
+  }
+
+  @Test("The old value is released once the followers have been told")
+  func released() {
+    let live = LiveCount()
+    let state = CurrentValue(Tracked(live))
+    let token = state.observe { _ in }
+    for _ in 0..<5 { state.value = Tracked(live) }
+    #expect(live.current == 1)
+    token.cancel()
+    state.value = Tracked(live)
+    #expect(live.current == 1)
+  }
+
+  @Test("Two changes are equal if they lead from equal to equal values")
+  func equality() {
+    let changes = Recorder<ValueChange<Int>>()
+    let token = state.observe { changes.record($0) }
+    for value in [1, 0, 1] { state.value = value }
+    withExtendedLifetime(token) {}
+    #expect(changes.values[0] == changes.values[2])
+    #expect(changes.values[0] != changes.values[1])
+  }
+}
+
+private final class Device: Sendable {
+  private let state = CurrentValue(false)
+  var isPlaying: some FollowableValue<Bool> { state }
+  func play() { state.value = true }
+}

@@ -1,0 +1,153 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K13: errors")
+struct ErrorTests {
+  private let failures = Recorder<ObserverFailure>()
+  private let heard = Recorder<Int>()
+  private let center: MessageCenter
+  private let queue = TestQueue()
+
+  init() {
+    center = MessageCenter(onError: { [failures] in failures.record($0) })
+  }
+
+  @Test("K13 an observer that throws stops nobody else")
+  func others() {
+    let line: UInt = #line + 2
+    let tokens = [
+      center.observe(Tick.self) { _ in throw TestFailure() },
+      center.observe(Tick.self) { [heard] in heard.record($0.number) },
+    ]
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [1, 2])
+    #expect(failures.values.map(\.line) == [Int(line), Int(line)])
+  }
+
+  @Test("K13 the handler is told the error, the type, the file and the line")
+  func failure() {
+    let token = center.observe(Tick.self, file: "Some/File.swift", line: 42) { _ in
+      throw TestFailure()
+    }
+    center.post(Tick(number: 1))
+    withExtendedLifetime(token) {}
+    let failure = failures.values.first
+    #expect(failure?.error as? TestFailure == TestFailure())
+    #expect(failure?.valueType == Tick.self)
+    #expect(failure?.file == "Some/File.swift")
+    #expect(failure?.line == 42)
+    #expect(
+      failure?.description
+        == "The observer of Tick registered at Some/File.swift:42 threw TestFailure()")
+  }
+
+  @Test("K13 the file and the line are the caller's, in every form")
+  func places() async throws {
+    let screen = Screen()
+    let player = Player()
+    let statistics = Statistics()
+    let first: UInt = #line + 2
+    let tokens = [
+      center.observe(LevelChanged.self, on: queue.delivery) { _ in throw TestFailure() },
+      center.observe(LevelChanged.self, on: .main) { _ in throw TestFailure() },
+      center.observe(LevelChanged.self) { _, _ in throw TestFailure() },
+      center.observe(LevelChanged.self, on: .main) { _, _ in throw TestFailure() },
+      center.anyMessage.observe { _ in throw TestFailure() },
+      center.observeAsync(LevelChanged.self) { _ in throw TestFailure() },
+      center.observeAsync(LevelChanged.self, .concurrent) { _ in throw TestFailure() },
+    ]
+    center.observe(LevelChanged.self, owner: screen) { _, _ in throw TestFailure() }
+    center.observe(LevelChanged.self, owner: screen, on: .main) { _, _ in throw TestFailure() }
+    center.observe(LevelChanged.self, owner: screen) { _, _, _ in throw TestFailure() }
+    center.observe(LevelChanged.self, owner: screen, on: .main) { _, _, _ in throw TestFailure() }
+    center.observe(LevelChanged.self, on: statistics) { _, _ in throw TestFailure() }
+    center.observe(LevelChanged.self, on: statistics) { _, _, _ in throw TestFailure() }
+    try await center.postAndWait(LevelChanged(level: 1), about: player)
+    withExtendedLifetime((tokens, screen)) {}
+    let lines = Array(Int(first)..<Int(first) + 7) + Array(Int(first) + 8..<Int(first) + 14)
+    #expect(failures.values.map(\.line).sorted() == lines)
+    #expect(failures.values.allSatisfy { $0.file == #fileID })
+  }
+
+  @Test("K13 a broadcaster, a current value and bounded observers tell their handlers")
+  func sources() {
+    let handler: @Sendable (ObserverFailure) -> Void = { [failures] in failures.record($0) }
+    let ticks = Broadcaster<Int>(onError: handler)
+    let state = CurrentValue("a", onError: handler)
+    let tokens = [
+      ticks.observe(on: queue.delivery, buffering: .newest(1)) { _ in throw TestFailure() },
+      state.observe { _ in throw TestFailure() },
+      state.observe(.initial) { _ in throw TestFailure() },
+    ]
+    #expect(failures.count == 1)
+    ticks.send(1)
+    queue.flush()
+    #expect(failures.count == 2)
+    state.value = "b"
+    withExtendedLifetime(tokens) {}
+    #expect(failures.count == 4)
+    #expect(failures.values.filter { $0.valueType == Int.self }.count == 1)
+  }
+
+  @Test("K13 the handler may post, cancel and observe")
+  func reentrant() {
+    let slot = Slot<MessageCenter>()
+    let token = Slot<ObservationToken>()
+    let center = MessageCenter(onError: { [heard] _ in
+      token.value?.cancel()
+      slot.value?.post(Tock())
+      slot.value?.observe(Tock.self) { _ in }.cancel()
+      heard.record(1)
+    })
+    slot.set(center)
+    token.set(center.observe(Tick.self) { _ in throw TestFailure() })
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    slot.set(nil)
+    #expect(heard.values == [1])
+  }
+
+  @Test("K13 an observer asked for once that throws has had its call")
+  func once() {
+    let token = center.observe(Tick.self, .once) { [heard] in
+      heard.record($0.number)
+      throw TestFailure()
+    }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    #expect(heard.values == [1])
+    #expect(failures.count == 1)
+    #expect(!token.isActive)
+  }
+
+  @Test("K13 errors on many threads are all told", arguments: [1, 2, 8])
+  func threads(width: Int) {
+    let token = center.observe(Tick.self) { _ in throw TestFailure() }
+    onThreads(width) { [center] _ in
+      for number in 0..<100 { center.post(Tick(number: number)) }
+    }
+    withExtendedLifetime(token) {}
+    #expect(failures.count == width * 100)
+  }
+
+  @Test("K13 without a handler one line goes to standard error")
+  func standardError() async {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardErrorContent]
+    ) {
+      let center = MessageCenter()
+      let token = center.observe(Tick.self, file: "Some/File.swift", line: 42) { _ in
+        throw TestFailure()
+      }
+      center.post(Tick(number: 1))
+      withExtendedLifetime(token) {}
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let lines = text.split(separator: "\n").filter { $0.contains("threw") }
+    #expect(
+      lines == ["The observer of Tick registered at Some/File.swift:42 threw TestFailure()"])
+  }
+}

@@ -1,0 +1,247 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Multicast")
+struct MulticastTests {
+  private let heard = Recorder<String>()
+
+  @Test("Members are called inline, in the order they joined")
+  func order() {
+    let multicast = Multicast<any Listener>()
+    let members = (0..<3).map { Member("\($0)", heard) }
+    for member in members { multicast.add(member) }
+    multicast.call { $0.finished(1) }
+    withExtendedLifetime(members) {}
+    #expect(heard.values == ["0 finished 1", "1 finished 1", "2 finished 1"])
+    #expect(multicast.count == 3)
+  }
+
+  @Test("A protocol with many methods can be multicast")
+  func methods() {
+    let multicast = Multicast<any Listener>()
+    let member = Member("a", heard)
+    multicast.add(member)
+    multicast.call { $0.began() }
+    multicast.call { $0.finished(2) }
+    withExtendedLifetime(member) {}
+    #expect(heard.values == ["a began", "a finished 2"])
+  }
+
+  @Test("Members are not kept alive, and leave when they die")
+  func weakly() {
+    let multicast = Multicast<any Listener>()
+    let kept = Member("kept", heard)
+    weak var weakMember: Member?
+    do {
+      let member = Member("gone", heard)
+      weakMember = member
+      multicast.add(member)
+      multicast.add(kept)
+    }
+    #expect(weakMember == nil)
+    multicast.call { $0.began() }
+    withExtendedLifetime(kept) {}
+    #expect(heard.values == ["kept began"])
+    #expect(multicast.count == 1)
+  }
+
+  @Test("A member that is added twice is two, and remove ends both")
+  func twice() {
+    let multicast = Multicast<any Listener>()
+    let (member, other) = (Member("a", heard), Member("b", heard))
+    multicast.add(member)
+    multicast.add(other)
+    multicast.add(member)
+    multicast.call { $0.began() }
+    multicast.remove(member)
+    multicast.remove(member)
+    multicast.call { $0.began() }
+    withExtendedLifetime((member, other)) {}
+    #expect(heard.values == ["a began", "b began", "a began", "b began"])
+  }
+
+  @Test("A membership can be paused and ended by its registration")
+  func registration() {
+    let multicast = Multicast<any Listener>()
+    let member = Member("a", heard)
+    let registration = multicast.add(member)
+    registration.pause()
+    multicast.call { $0.finished(1) }
+    registration.resume()
+    multicast.call { $0.finished(2) }
+    registration.cancel()
+    multicast.call { $0.finished(3) }
+    withExtendedLifetime(member) {}
+    #expect(heard.values == ["a finished 2"])
+    #expect(multicast.count == 0)
+  }
+
+  @Test("Members may add, remove and call during a call")
+  func changes() {
+    let multicast = Multicast<any Listener>()
+    let (late, victim) = (Member("late", heard), Member("victim", heard))
+    let first = Member("first", heard) { [heard] in
+      multicast.add(late)
+      multicast.remove(victim)
+      multicast.call { _ in heard.record("nested") }
+    }
+    multicast.add(first)
+    multicast.add(victim)
+    multicast.call { $0.began() }
+    #expect(heard.values == ["first began", "nested", "nested"])
+    withExtendedLifetime((first, late, victim)) {}
+    #expect(multicast.count == 2)
+  }
+
+  @Test("A member may leave and another may die during a call")
+  func dies() {
+    let multicast = Multicast<any Listener>()
+    let box = Slot<Member>()
+    box.set(Member("mortal", heard))
+    let leaver = Slot<Member>()
+    let first = Member("first", heard) {
+      box.set(nil)
+      if let member = leaver.value { multicast.remove(member) }
+    }
+    leaver.set(first)
+    multicast.add(first)
+    if let mortal = box.value { multicast.add(mortal) }
+    multicast.call { $0.began() }
+    multicast.call { $0.began() }
+    leaver.set(nil)
+    #expect(heard.values == ["first began"])
+    #expect(multicast.count == 0)
+  }
+
+  @Test("A member can release the multicast that calls it")
+  func releasesMulticast() {
+    let box = Slot<Multicast<any Listener>>()
+    box.set(Multicast())
+    let members = [
+      Member("first", heard) { box.set(nil) },
+      Member("second", heard),
+    ]
+    for member in members { box.value?.add(member) }
+    box.value?.call { $0.began() }
+    withExtendedLifetime(members) {}
+    #expect(heard.values.first == "first began")
+    #expect(box.value == nil)
+  }
+
+  @Test("Members isolated to the main actor are called there") @MainActor
+  func mainActor() {
+    let multicast = Multicast<any ScreenListener>()
+    let screens = [IsolatedScreen(), IsolatedScreen()]
+    for screen in screens { multicast.add(screen) }
+    multicast.call { $0.show("Aria") }
+    #expect(screens.map(\.title) == ["Aria", "Aria"])
+  }
+
+  @Test("Members and values that are not Sendable stay in the caller's isolation")
+  func notSendable() {
+    let multicast = Multicast<any PlainListener>()
+    let listener = PlainMember()
+    multicast.add(listener)
+    let note = PlainNote()
+    multicast.call { $0.take(note) }
+    #expect(listener.notes.count == 1)
+    #expect(listener.notes.first === note)
+  }
+
+  @Test("The members may be of one class")
+  func concrete() {
+    let multicast = Multicast<Member>()
+    let member = Member("a", heard)
+    multicast.add(member)
+    multicast.call { $0.began() }
+    multicast.remove(member)
+    multicast.call { $0.began() }
+    #expect(heard.values == ["a began"])
+  }
+
+  @Test(
+    "A multicast of Sendable members is Sendable, and safe from any thread", arguments: [1, 2, 8])
+  func threads(width: Int) {
+    let multicast = Multicast<any Listener>()
+    onThreads(width) { [heard] thread in
+      for _ in 0..<100 {
+        let member = Member("\(thread)", heard)
+        multicast.add(member)
+        multicast.call { _ in }
+        multicast.remove(member)
+      }
+    }
+    #expect(multicast.count == 0)
+  }
+
+  @Test("The memberships are listed")
+  func registrations() {
+    let multicast = Multicast<any Listener>()
+    let member = Member("a", heard)
+    let line: UInt = #line + 1
+    let registration = multicast.add(member)
+    let descriptions = multicast.registrations
+    #expect(descriptions.map(\.line) == [Int(line)])
+    #expect(descriptions.map(\.registration) == [registration])
+    #expect(descriptions.first?.ownerType == Member.self)
+    #expect(descriptions.first?.file == #fileID)
+    withExtendedLifetime(member) {}
+  }
+
+  @Test("A member that is no class instance is a precondition failure")
+  func valueMember() async {
+    await #expect(processExitsWith: .failure) {
+      struct Value: Loose { func call() {} }
+      Multicast<any Loose>().add(Value())
+    }
+  }
+}
+
+private protocol Listener: AnyObject, Sendable {
+  func began()
+  func finished(_ number: Int)
+}
+
+private final class Member: Listener {
+  private let name: String
+  private let heard: Recorder<String>
+  private let action: @Sendable () -> Void
+
+  init(_ name: String, _ heard: Recorder<String>, _ action: @escaping @Sendable () -> Void = {}) {
+    self.name = name
+    self.heard = heard
+    self.action = action
+  }
+
+  func began() {
+    heard.record("\(name) began")
+    action()
+  }
+
+  func finished(_ number: Int) { heard.record("\(name) finished \(number)") }
+}
+
+@MainActor private protocol ScreenListener: AnyObject {
+  func show(_ title: String)
+}
+
+@MainActor private final class IsolatedScreen: ScreenListener {
+  var title = ""
+  func show(_ title: String) { self.title = title }
+}
+
+private final class PlainNote {}
+
+private protocol PlainListener: AnyObject {
+  func take(_ note: PlainNote)
+}
+
+private final class PlainMember: PlainListener {
+  var notes: [PlainNote] = []
+  func take(_ note: PlainNote) { notes.append(note) }
+}
+
+private protocol Loose {
+  func call()
+}

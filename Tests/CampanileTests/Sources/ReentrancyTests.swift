@@ -1,0 +1,210 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K7: re-entrancy")
+struct ReentrancyTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<String>()
+
+  @Test("K7 an observer that posts, observes, cancels and releases does so at once")
+  func everything() {
+    let kept = Slot<ObservationToken>()
+    let victim = Slot<ObservationToken>()
+    victim.set(center.observe(Tock.self) { [heard] _ in heard.record("victim") })
+    let token = center.observe(Tick.self) { [center, heard] _ in
+      kept.set(center.observe(Tock.self) { _ in heard.record("kept") })
+      victim.set(nil)
+      center.post(Tock())
+      heard.record("end")
+    }
+    center.post(Tick(number: 1))
+    withExtendedLifetime((token, kept)) {}
+    #expect(heard.values == ["kept", "end"])
+  }
+
+  @Test("K7 an observer that is added during a post hears the next one")
+  func addedHearsNext() {
+    let added = Slot<ObservationToken>()
+    let token = center.observe(Tick.self) { [center, heard] tick in
+      if tick.number > 1 { return }
+      added.set(center.observe(Tick.self) { heard.record("\($0.number)") })
+    }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    withExtendedLifetime((token, added)) {}
+    #expect(heard.values == ["2"])
+  }
+
+  @Test("K7 an observer can end itself, the one before it and the one after it")
+  func cancels() {
+    let tokens = Slot<[ObservationToken]>()
+    tokens.set(
+      (0..<3).map { index in
+        center.observe(Tick.self) { [heard] _ in
+          heard.record("\(index)")
+          if index == 1 { tokens.value?.forEach { $0.cancel() } }
+        }
+      })
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    #expect(heard.values == ["0", "1"])
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("K7 an observer can release its own token")
+  func releasesItself() {
+    let slot = Slot<ObservationToken>()
+    let live = LiveCount()
+    do {
+      let tracked = Tracked(live)
+      slot.set(
+        center.observe(Tick.self) { [heard, tracked] _ in
+          slot.set(nil)
+          tracked.touch()
+          heard.record("once")
+        })
+    }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    #expect(heard.values == ["once"])
+    #expect(live.current == 0)
+  }
+
+  @Test("K7 a closure whose release posts, observes and cancels", arguments: [1, 2, 8])
+  func releaseCallsBack(width: Int) {
+    let tokens = Slot<ObservationToken>()
+    let other = center.observe(Tock.self) { [heard] _ in heard.record("posted") }
+    onThreads(width) { [center] _ in
+      let onRelease = OnRelease {
+        center.post(Tock())
+        let token = center.observe(Tock.self) { _ in }
+        token.cancel()
+        tokens.set(center.observe(Tick.self) { _ in })
+      }
+      let token = center.observe(Tick.self) { [onRelease] _ in onRelease.touch() }
+      center.post(Tick(number: 1))
+      token.cancel()
+    }
+    center.post(Tock())
+    withExtendedLifetime((other, tokens)) {}
+    // A release waits for the posts in progress; all have left by now.
+    #expect(heard.count == width + 1)
+  }
+
+  @Test("K7 an owner whose deinit posts, observes and removes")
+  func ownerDeinit() {
+    final class Caller: Sendable {
+      let center: MessageCenter
+      init(_ center: MessageCenter) { self.center = center }
+      deinit {
+        center.post(Tock())
+        center.removeObservers(ownedBy: self)
+        center.observe(Tock.self) { _ in }.cancel()
+      }
+    }
+    let slot = Slot<Caller>()
+    slot.set(Caller(center))
+    let tock = center.observe(Tock.self) { [heard] _ in heard.record("tock") }
+    do {
+      let caller = slot.value
+      if let caller {
+        center.observe(Tick.self, owner: caller) { [heard] _, _ in
+          slot.set(nil)
+          heard.record("tick")
+        }
+      }
+    }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    withExtendedLifetime(tock) {}
+    #expect(heard.values == ["tick", "tock"])
+    #expect(center.observerCount == 1)
+  }
+
+  @Test("K7 an observer can release the center it is called by")
+  func releasesCenter() {
+    let slot = Slot<MessageCenter>()
+    slot.set(MessageCenter())
+    let token = slot.value?.observe(Tick.self) { [heard] _ in
+      slot.set(nil)
+      heard.record("heard")
+    }
+    slot.value?.post(Tick(number: 1))
+    #expect(heard.values == ["heard"])
+    #expect(token?.isActive == false)
+  }
+
+  @Test("K7 a queue observer can cancel, pause, observe and wait for nobody")
+  func onQueue() {
+    let queue = TestQueue()
+    let slot = Slot<ObservationToken>()
+    let waits = Recorder<Registration.Wait>()
+    slot.set(
+      center.observe(Tick.self, on: queue.delivery) { [center, heard] tick in
+        heard.record("\(tick.number)")
+        center.post(Tock())
+        if let token = slot.value { waits.record(token.cancelAndWait()) }
+      })
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    queue.flush()
+    #expect(heard.values == ["1"])
+    #expect(waits.values == [.insideObserver])
+  }
+
+  @Test("K7 observers that end each other from two threads do not deadlock", arguments: [2, 8])
+  func endEachOther(width: Int) {
+    for _ in 0..<50 {
+      let tokens = Slot<[ObservationToken]>()
+      tokens.set(
+        (0..<width).map { _ in
+          center.observe(Tick.self) { _ in tokens.value?.forEach { $0.cancelAndWait() } }
+        })
+      onThreads(width) { [center] in center.post(Tick(number: $0)) }
+      tokens.set(nil)
+    }
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("K7 posting, observing and ending from many threads", arguments: [1, 2, 8])
+  func churn(width: Int) {
+    let live = LiveCount()
+    onThreads(width) { [center] thread in
+      for number in 0..<200 {
+        let tracked = Tracked(live)
+        let token = center.observe(Tick.self) { [tracked] _ in tracked.touch() }
+        center.post(Tick(number: number))
+        if (number + thread) % 2 == 0 { token.cancel() }
+      }
+    }
+    #expect(center.observerCount == 0)
+    #expect(live.current == 0)
+  }
+
+  @Test("K7 using a current value inside its own update is a precondition failure")
+  func updateTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let state = CurrentValue(1)
+      state.update { _ in state.value = 2 }
+    }
+    await #expect(processExitsWith: .failure) {
+      let state = CurrentValue(1)
+      state.update { $0 = state.value + 1 }
+    }
+    await #expect(processExitsWith: .failure) {
+      let state = CurrentValue(1)
+      state.update { _ in state.update { $0 = 2 } }
+    }
+  }
+
+  @Test("K7 inside an update another value can be used")
+  func otherUpdate() {
+    let (one, other) = (CurrentValue(1), CurrentValue(2))
+    one.update { value in
+      other.update { $0 += 1 }
+      value += other.value
+    }
+    #expect(one.value == 4)
+  }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K15: the live registrations")
+struct RegistrationListTests {
+  private let center = MessageCenter(label: "test")
+  private let queue = TestQueue()
+
+  @Test("K15 they are listed with type, owner type, subject, delivery, file and line, oldest first")
+  func listed() {
+    let (player, screen, statistics) = (Player(), Screen(), Statistics())
+    let first: UInt = #line + 1
+    let one = center.observe(Tick.self) { _ in }
+    let two = center.observe(LevelChanged.self, about: player, owner: screen) { _, _ in }
+    let three = center.observe(Tick.self, on: queue.delivery.ordered) { _ in }
+    let four = center.anyMessage.observe(owner: screen, on: .main) { _, _ in }
+    let five = center.observe(Tick.self, on: statistics) { _, _ in }
+    let list = center.registrations
+    #expect(list.map(\.line) == (0..<5).map { Int(first) + $0 })
+    #expect(list.allSatisfy { $0.file == #fileID })
+    #expect(list.map { "\($0.valueType)" } == ["Tick", "LevelChanged", "Tick", "Message", "Tick"])
+    #expect(
+      list.map { $0.ownerType.map { "\($0)" } } == [nil, "Screen", nil, "Screen", "Statistics"])
+    #expect(list.map(\.subject) == [nil, ObjectIdentifier(player), nil, nil, nil])
+    #expect(
+      list.prefix(4).map(\.delivery)
+        == [".immediate", ".immediate", ".queue(test).ordered", ".main"])
+    #expect(list.last?.delivery.hasPrefix("actor Statistics") == true)
+    #expect(
+      list.map(\.registration) == [one.registration, two, three.registration, four, five])
+    #expect(list.allSatisfy { !$0.isPaused })
+    withExtendedLifetime((one, three, screen, statistics)) {}
+  }
+
+  @Test("K15 a listed registration can be paused and ended")
+  func handles() {
+    let token = center.observe(Tick.self) { _ in }
+    token.pause()
+    #expect(center.registrations.first?.isPaused == true)
+    center.registrations.first?.registration.cancel()
+    #expect(!token.isActive)
+    #expect(center.registrations.isEmpty)
+  }
+
+  @Test("K15 counts are exact, on every delivery", arguments: [1, 2, 8])
+  func counts(width: Int) {
+    let kept = Recorder<ObservationToken>()
+    onThreads(width) { [center, queue] _ in
+      for number in 0..<50 {
+        let tokens = [
+          center.observe(Tick.self) { _ in },
+          center.observe(Tick.self, on: queue.delivery) { _ in },
+          center.observe(Tock.self, on: queue.delivery, buffering: .newest(1)) { _ in },
+          center.anyMessage.observe { _ in },
+        ]
+        if number % 2 == 0 { tokens.forEach { kept.record($0) } }
+      }
+    }
+    #expect(center.observerCount == width * 25 * 4)
+    kept.values.forEach { $0.cancel() }
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("K15 the registrations of a dead owner are not listed")
+  func deadOwner() {
+    func observe() {
+      let screen = Screen()
+      center.observe(Tick.self, owner: screen) { _, _ in }
+      #expect(center.observerCount == 1)
+    }
+    observe()
+    #expect(center.observerCount == 0)
+    #expect(center.registrations.isEmpty)
+  }
+
+  @Test("K15 broadcasters, current values and multicasts count and list theirs")
+  func otherSources() {
+    let ticks = Broadcaster<Int>()
+    let state = CurrentValue(1)
+    let tokens = [
+      ticks.observe { _ in }, ticks.observe(on: queue.delivery) { _ in },
+      state.observe(.initial) { _ in },
+    ]
+    #expect(ticks.observerCount == 2)
+    #expect(ticks.registrations.count == 2)
+    #expect(ticks.registrations.allSatisfy { $0.valueType == Int.self })
+    #expect(state.observerCount == 1)
+    #expect(state.registrations.count == 1)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K15 a description names the center and a line for each registration")
+  func description() {
+    let player = Player()
+    let screen = Screen()
+    let registration = center.observe(
+      LevelChanged.self, about: player, owner: screen, file: "Some/File.swift", line: 42
+    ) { _, _ in }
+    registration.pause()
+    #expect(
+      center.description == """
+        MessageCenter test
+          LevelChanged, about one subject, owner Screen, on .immediate, paused (Some/File.swift:42)
+        """)
+    #expect(MessageCenter().description == "MessageCenter")
+    let ticks = Broadcaster<Int>()
+    #expect(ticks.description == "Broadcaster of Int")
+    #expect(CurrentValue(1).description == "CurrentValue 1")
+    withExtendedLifetime(screen) {}
+  }
+}

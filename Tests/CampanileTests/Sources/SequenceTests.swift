@@ -1,0 +1,227 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Sequences")
+struct SequenceTests {
+  private let center = MessageCenter()
+
+  @Test("A sequence hears from the moment it is made, before the first next()")
+  func hearsAtOnce() async {
+    let messages = center.messages(of: Tick.self)
+    center.post(Tick(number: 1))
+    var iterator = messages.makeAsyncIterator()
+    center.post(Tick(number: 2))
+    #expect(await iterator.next(isolation: nil)?.number == 1)
+    #expect(await iterator.next(isolation: nil)?.number == 2)
+  }
+
+  @Test("Each reader has a buffer of its own, from where it began")
+  func manyReaders() async {
+    let messages = center.messages(of: Tick.self)
+    center.post(Tick(number: 1))
+    var first = messages.makeAsyncIterator()
+    var second = messages.makeAsyncIterator()
+    center.post(Tick(number: 2))
+    #expect(await first.next(isolation: nil)?.number == 1)
+    #expect(await first.next(isolation: nil)?.number == 2)
+    #expect(await second.next(isolation: nil)?.number == 2)
+  }
+
+  @Test("Readers in many tasks hear everything in order", arguments: [1, 2, 8])
+  func tasks(width: Int) async {
+    let readers = (0..<width).map { _ in center.messages(of: Tick.self) }
+    await withTaskGroup(of: [Int].self) { group in
+      for messages in readers {
+        group.addTask {
+          var numbers: [Int] = []
+          for await tick in messages {
+            numbers.append(tick.number)
+            if numbers.count == 200 { break }
+          }
+          return numbers
+        }
+      }
+      for number in 0..<200 { center.post(Tick(number: number)) }
+      for await numbers in group { #expect(numbers == Array(0..<200)) }
+    }
+  }
+
+  @Test("A reader that waits is woken by the next message")
+  func waits() async {
+    let messages = center.messages(of: Tick.self)
+    let inbox = Inbox<Int>()
+    let task = Task {
+      for await tick in messages {
+        inbox.record(tick.number)
+        if tick.number == 2 { return }
+      }
+    }
+    center.post(Tick(number: 1))
+    #expect(await inbox.values(count: 1) == [1])
+    center.post(Tick(number: 2))
+    await task.value
+    #expect(inbox.values == [1, 2])
+  }
+
+  @Test("A sequence about a subject hears of that subject alone")
+  func subject() async {
+    let player = Player()
+    var iterator = center.messages(of: LevelChanged.self, about: player).makeAsyncIterator()
+    center.post(LevelChanged(level: 1))
+    center.post(LevelChanged(level: 2), about: Player())
+    center.post(LevelChanged(level: 3), about: player)
+    #expect(await iterator.next(isolation: nil)?.level == 3)
+  }
+
+  @Test("A sequence about a subject that died before it was read stays silent")
+  func deadSubject() async {
+    func messagesAboutNobody() -> some AsyncSequence<LevelChanged, Never> & Sendable {
+      center.messages(of: LevelChanged.self, about: Player())
+    }
+    let messages = messagesAboutNobody()
+    let heard = Inbox<Int>()
+    let readers = (0..<2).map { _ in
+      Task {
+        for await message in messages { heard.record(message.level) }
+        heard.record(-1)
+      }
+    }
+    for level in 0..<50 {
+      center.post(LevelChanged(level: level))
+      center.post(LevelChanged(level: level), about: Player())
+    }
+    for reader in readers { reader.cancel() }
+    #expect(await heard.values(count: 2) == [-1, -1])
+  }
+
+  @Test("In a task that is cancelled already a sequence ends at once")
+  func cancelledBefore() async {
+    let messages = center.messages(of: Tick.self)
+    let gate = AsyncGate()
+    let task = Task {
+      await gate.pass()
+      var count = 0
+      for await _ in messages { count += 1 }
+      return count
+    }
+    await gate.waitUntilReached()
+    task.cancel()
+    gate.open()
+    #expect(await task.value == 0)
+  }
+
+  @Test("Cancelling the task ends the wait")
+  func cancelledWaiting() async {
+    let messages = center.messages(of: Tick.self)
+    let inbox = Inbox<Int>()
+    let task = Task {
+      for await tick in messages { inbox.record(tick.number) }
+    }
+    center.post(Tick(number: 1))
+    _ = await inbox.values(count: 1)
+    task.cancel()
+    await task.value
+    center.post(Tick(number: 2))
+    #expect(inbox.values == [1])
+  }
+
+  @Test("The end of the center ends a sequence after what had gathered")
+  func centerEnds() async {
+    var center: MessageCenter? = MessageCenter()
+    let messages = center!.messages(of: Tick.self)
+    center?.post(Tick(number: 1))
+    center = nil
+    var numbers: [Int] = []
+    for await tick in messages { numbers.append(tick.number) }
+    #expect(numbers == [1])
+    for await _ in messages { Issue.record("A reader of an ended center heard something") }
+  }
+
+  @Test("The end of the center ends a reader that waits")
+  func centerEndsWhileWaiting() async {
+    let slot = Slot<MessageCenter>()
+    slot.set(MessageCenter())
+    let messages = slot.value!.messages(of: Tick.self)
+    let inbox = Inbox<Int>()
+    let task = Task {
+      for await tick in messages { inbox.record(tick.number) }
+    }
+    slot.value?.post(Tick(number: 1))
+    _ = await inbox.values(count: 1)
+    slot.set(nil)
+    await task.value
+    #expect(inbox.values == [1])
+  }
+
+  @Test("A sequence does not keep the center, and releasing it ends its observation")
+  func released() {
+    weak var weakCenter: MessageCenter?
+    do {
+      let center = MessageCenter()
+      weakCenter = center
+      let messages = center.messages(of: Tick.self)
+      #expect(center.observerCount == 1)
+      withExtendedLifetime(messages) {}
+    }
+    #expect(weakCenter == nil)
+    do {
+      let messages = center.messages(of: Tick.self)
+      withExtendedLifetime(messages) { #expect(center.observerCount == 1) }
+    }
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("Leaving the loop ends the reader's observation")
+  func leaving() async {
+    func read() async {
+      let messages = center.messages(of: Tick.self)
+      center.post(Tick(number: 1))
+      for await _ in messages { break }
+    }
+    await read()
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("The values of a broadcaster end with finish()")
+  func broadcaster() async {
+    let ticks = Broadcaster<Int>()
+    let values = ticks.values()
+    ticks.send(1)
+    ticks.send(2)
+    ticks.finish()
+    ticks.send(3)
+    var heard: [Int] = []
+    for await value in values { heard.append(value) }
+    #expect(heard == [1, 2])
+    for await _ in ticks.values() { Issue.record("A finished broadcaster sent something") }
+  }
+
+  @Test("The values of a current value begin with the initial one where asked")
+  func currentValue() async {
+    let state = CurrentValue(1)
+    var plain = state.values().makeAsyncIterator()
+    var initial = state.values(.initial).makeAsyncIterator()
+    state.value = 2
+    #expect(await plain.next(isolation: nil)?.new == 2)
+    #expect(await initial.next(isolation: nil)?.new == 1)
+    let change = await initial.next(isolation: nil)
+    #expect(change?.old == 1)
+    #expect(change?.new == 2)
+  }
+
+  @Test("The values of a current value can be distinct, one, and end with finish()")
+  func currentValueOptions() async {
+    let state = CurrentValue(1)
+    let distinct = state.values([.distinct, .initial])
+    let once = state.values(.once)
+    for value in [1, 2, 2, 3] { state.value = value }
+    state.finish()
+    var values: [Int] = []
+    for await change in distinct { values.append(change.new) }
+    #expect(values == [1, 2, 3])
+    values = []
+    for await change in once { values.append(change.new) }
+    #expect(values == [1])
+  }
+}

@@ -1,0 +1,69 @@
+// The examples of the guide of this name.
+import Campanile
+
+struct TrackChanged: MessageCenter.Message {
+  var title: String
+}
+
+func post() {
+  let center = MessageCenter(label: "player")
+  center.post(TrackChanged(title: "Aria"))
+}
+
+@MainActor
+final class Screen {
+  var title = ""
+
+  init(_ center: MessageCenter) {
+    center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
+      screen.title = message.title
+    }
+  }
+}
+
+final class Log {
+  private var token: ObservationToken?
+
+  func start(_ center: MessageCenter) {
+    token = center.observe(TrackChanged.self) { print($0.title) }
+  }
+
+  func stop() {
+    token = nil
+  }
+}
+
+struct LevelChanged: MessageCenter.Message {
+  typealias Subject = Player
+  var level: Float
+}
+
+@MainActor
+final class Meter {
+  var level: Float = 0
+  var loudest: Player?
+
+  func follow(_ player: Player, _ center: MessageCenter) {
+    center.observe(LevelChanged.self, about: player, owner: self, on: .main) { meter, message in
+      meter.level = message.level
+    }
+    center.observe(LevelChanged.self, owner: self, on: .main) { meter, message, subject in
+      meter.loudest = subject
+    }
+  }
+}
+
+func read(_ center: MessageCenter) async {
+  for await message in center.messages(of: TrackChanged.self, buffering: .newest(16)) {
+    print(message.title)
+  }
+}
+
+final class Player: Sendable {
+  private let _finished = Broadcaster<String>()
+
+  /// The titles of the tracks that have come to their end.
+  var finished: some Followable<String> { _finished }
+
+  func finish(_ title: String) { _finished.send(title) }
+}

@@ -1,0 +1,59 @@
+// A class isolated to the main actor owns what it observes: no token, no weak self, no deinit.
+import Campanile
+import Dispatch
+
+struct TrackChanged: MessageCenter.Message { var title: String }
+
+struct LevelChanged: MessageCenter.Message {
+  typealias Subject = Player
+  var level: Float
+}
+
+final class Player: Sendable {
+  let isPlaying = CurrentValue(false)
+}
+
+@MainActor
+final class Screen {
+  var title = ""
+  var level: Float = 0
+  var loudest: Player?
+  private let observations = TokenBag()
+
+  init(_ center: MessageCenter, _ player: Player) {
+    center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
+      screen.title = message.title
+    }
+    center.observe(TrackChanged.self, owner: self, on: .main.ordered) { $0.title = $1.title }
+    center.observe(LevelChanged.self, about: player, owner: self, on: .main) { screen, message in
+      screen.level = message.level
+    }
+    center.observe(LevelChanged.self, owner: self, on: .main) { screen, message, subject in
+      screen.loudest = subject
+    }
+    center.observe(TrackChanged.self, owner: self, on: .main, buffering: .newest(1), .once) {
+      screen, message in
+      screen.show(message)
+    }
+    center.observe(TrackChanged.self, owner: self, on: .main) { $0.show($1) }
+      .store(in: observations)
+    player.isPlaying.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+      screen.title = change.new ? "playing" : "silent"
+    }
+    center.anyMessage.observe(owner: self, on: .main) { screen, posted in
+      screen.title = "\(posted.message)"
+    }
+    // An observer without isolation that says itself where it goes.
+    center.observe(TrackChanged.self, owner: self) { screen, message in
+      Task { await screen.show(message) }
+    }
+    center.observeAsync(TrackChanged.self, owner: self) { screen, message in
+      await screen.show(message)
+    }
+  }
+
+  func show(_ message: TrackChanged) { title = message.title }
+
+  func willAppear() { observations.resume() }
+  func didDisappear() { observations.pause() }
+}

@@ -1,0 +1,6 @@
+// expect-error: has no member 'value'
+import Campanile
+
+func read(_ ticks: Broadcaster<Int>) {
+  print(ticks.value)
+}

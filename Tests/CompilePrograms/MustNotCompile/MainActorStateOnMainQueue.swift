@@ -1,0 +1,15 @@
+// expect-error: main actor-isolated property 'title' can not be mutated
+import Campanile
+
+struct TrackChanged: MessageCenter.Message { var title: String }
+
+@MainActor
+final class Screen {
+  var title = ""
+
+  func follow(_ center: MessageCenter) {
+    center.observe(TrackChanged.self, owner: self, on: .mainQueue) { screen, message in
+      screen.title = message.title
+    }
+  }
+}

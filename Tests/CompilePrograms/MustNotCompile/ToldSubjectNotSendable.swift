@@ -1,0 +1,12 @@
+// expect-error: Sendable
+import Campanile
+
+final class Player {}
+
+struct LevelChanged: MessageCenter.Message {
+  typealias Subject = Player
+}
+
+func observe(_ center: MessageCenter) -> ObservationToken {
+  center.observe(LevelChanged.self) { message, subject in print(message, subject as Any) }
+}
