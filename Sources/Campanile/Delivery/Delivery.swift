@@ -14,7 +14,8 @@ public import Dispatch
 /// | ``target(_:)`` | a place of your own | likewise, if the place can tell |
 /// | any of them, ``ordered`` | the same place | no |
 ///
-/// Observers on one target hear the messages of all threads in one order, and never two at a time.
+/// The observers on one target hear the messages of all threads in one order, and never two at a
+/// time; those with a bounded buffer have an order of their own.
 /// A delivery that was queued is checked again when its turn comes: nothing arrives after the
 /// registration or its owner has ended. The poster is never blocked. A burst of messages wakes the
 /// target once.
@@ -37,7 +38,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// On `queue`, which is retained for as long as the registration lives.
   ///
   /// Runs inline when the poster is on `queue` and nothing is waiting there. On a concurrent queue
-  /// the observers still run one at a time.
+  /// the unbounded observers still run one at a time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
     Delivery(target: QueueTarget(queue), isOrdered: false)
   }

@@ -76,7 +76,7 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     on instance: Instance, _ buffering: Buffering, _ location: SourceLocation,
     _ observer: @escaping @Sendable (isolated Instance, Value) throws -> Void
   ) {
-    let delivery = Delivery(target: ActorTarget(instance), isOrdered: true)
+    let delivery = Delivery(target: ActorTarget(instance), isOrdered: false)
     self.init(owner: instance, on: delivery, buffering, location) { instance, value in
       // The target drains in a method of the actor; this checks it.
       try instance.assumeIsolated { try observer($0, value) }

@@ -2,18 +2,8 @@ import Synchronization
 
 /// What a change under the lock leaves over, to be released outside it.
 struct Garbage {
-  /// Observers whose registrations have ended, with their identifiers.
-  var observers: [(AnyObserver, id: UInt64)] = []
-  /// Buffers, group arrays and tables that were replaced, with the time they were made.
+  /// Buffers, group arrays, tables and lists that were replaced, with the time they were made.
   var structures: [(any AnyObject & Sendable, since: UInt64)] = []
-
-  var isEmpty: Bool { observers.isEmpty && structures.isEmpty }
-
-  /// Lets go of everything; never called under a lock, since closures end here.
-  mutating func release() {
-    observers = []
-    structures = []
-  }
 }
 
 /// One post in progress, as a scan found it.
@@ -38,7 +28,7 @@ struct Ticket: Equatable {
 /// What waits for some posts to leave before it is released.
 struct Retired {
   var tickets: [Ticket]
-  var garbage: Garbage
+  var objects: [any AnyObject & Sendable]
 }
 
 /// Who waits for some posts to leave.
@@ -75,7 +65,10 @@ extension ObserverRegistry {
       }
       observer.markEnded()
       reach(.willRemove)
-      remove(observer, id, from: list, &garbage, &state)
+      if let owner = observer.details?.ownerID { forget(id, of: owner, &state) }
+      // The caller holds the observer: it is not released here.
+      _ = list.remove(id)
+      if list.isEmpty { list.leaveHome(&garbage) }
       reach(.willScan)
       var posts: [Ticket] = []
       list.trim {
@@ -83,11 +76,15 @@ extension ObserverRegistry {
         return posts.map(\.mark).max() ?? 0
       }
       mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
-      retire(&garbage, from: posts, &state)
-      var left = Garbage()
-      list.shrink(&left)
-      retire(&left, &state)
-      garbage.structures += left.structures
+      keep(observer, since: id, for: posts, &state)
+      retire(garbage, from: posts, &state)
+      let count = garbage.structures.count
+      list.shrink(&garbage)
+      if garbage.structures.count > count {
+        var left = Garbage()
+        left.structures = Array(garbage.structures[count...])
+        retire(left, from: scan(), &state)
+      }
       if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       return observer
     }
@@ -96,23 +93,15 @@ extension ObserverRegistry {
     note(.ended, list.topic.value, ended.location)
     ended.details?.onEnd?(Registration(list: list, id: id, counters: ended.details?.counters))
     reach(.willReclaim)
-    withExtendedLifetime(ended) { garbage.release() }
+    // The observer and the garbage go here, unless posts in progress hold them.
+    garbage = Garbage()
     return .now(mayBeRunning: mayBeRunning)
   }
 
-  /// Takes a registration out of its list and out of the owners' index.
-  private func remove(
-    _ observer: AnyObserver, _ id: UInt64, from list: ObserverList, _ garbage: inout Garbage,
-    _ state: inout State
-  ) {
-    guard let taken = list.remove(id) else { return }
-    garbage.observers.append((taken, id: id))
-    if let owner = observer.details?.ownerID {
-      state.owners[owner]?[id] = nil
-      if state.owners[owner]?.isEmpty == true { state.owners[owner] = nil }
-      state.ownedCount -= 1
-    }
-    if list.isEmpty { list.leaveHome(&garbage) }
+  private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
+    state.owners[owner]?[id] = nil
+    if state.owners[owner]?.isEmpty == true { state.owners[owner] = nil }
+    state.ownedCount -= 1
   }
 
   /// Ends the registrations of `owner` for which `isIncluded` holds.
@@ -169,27 +158,31 @@ extension ObserverRegistry {
     return posts.count > count
   }
 
-  /// Leaves in `garbage` what may be released now, and keeps the rest for the posts that hold it.
-  func retire(_ garbage: inout Garbage, from found: [Ticket]? = nil, _ state: inout State) {
-    if garbage.isEmpty && found == nil { return }
-    let posts = found ?? scan()
-    if !posts.isEmpty {
-      for (observer, id) in garbage.observers {
-        keep(posts.filter { $0.mark >= id }, &state) { $0.observers.append((observer, id: id)) }
-      }
-      for (structure, since) in garbage.structures {
-        keep(posts.filter { $0.mark >= since }, &state) { $0.structures.append((structure, since)) }
-      }
+  /// Keeps what posts in progress may hold of `garbage`; the caller releases its own references
+  /// outside the lock.
+  private func retire(_ garbage: Garbage, from posts: [Ticket], _ state: inout State) {
+    for (structure, since) in garbage.structures {
+      keep(structure, since: since, for: posts, &state)
     }
+  }
+
+  /// Keeps what posts in progress may hold of `garbage`, after reading the frames.
+  func retire(_ garbage: Garbage, _ state: inout State) {
+    if garbage.structures.isEmpty { return }
+    retire(garbage, from: scan(), &state)
     updatePending(state)
   }
 
-  private func keep(_ tickets: [Ticket], _ state: inout State, _ add: (inout Garbage) -> Void) {
+  /// Keeps an object until those of `posts` have left that may hold it.
+  private func keep(
+    _ object: any AnyObject & Sendable, since: UInt64, for posts: [Ticket], _ state: inout State
+  ) {
+    let tickets = posts.filter { $0.mark >= since }
     if tickets.isEmpty { return }
     if state.retired.last?.tickets != tickets {
-      state.retired.append(Retired(tickets: tickets, garbage: Garbage()))
+      state.retired.append(Retired(tickets: tickets, objects: []))
     }
-    add(&state.retired[state.retired.count - 1].garbage)
+    state.retired[state.retired.count - 1].objects.append(object)
   }
 
   private func updatePending(_ state: State) {
@@ -201,16 +194,16 @@ extension ObserverRegistry {
   @inline(never)
   func reclaim() {
     reach(.willReclaim)
-    var released: [Garbage] = []
+    var released: [any AnyObject & Sendable] = []
     var resumed: [@Sendable () -> Void] = []
     withState { state in
       state.retired = state.retired.compactMap { retired in
         let tickets = retired.tickets.filter { $0.isOpen(at: address) }
         if tickets.isEmpty {
-          released.append(retired.garbage)
+          released += retired.objects
           return nil
         }
-        return Retired(tickets: tickets, garbage: retired.garbage)
+        return Retired(tickets: tickets, objects: retired.objects)
       }
       state.waiters = state.waiters.compactMap { waiter in
         let tickets = waiter.tickets.filter { $0.isOpen(at: address) }

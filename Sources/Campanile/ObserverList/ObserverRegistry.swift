@@ -209,10 +209,10 @@ extension ObserverRegistry {
         state.owners[owner, default: [:]][id] = list
         state.ownedCount += 1
       }
-      retire(&garbage, &state)
+      retire(garbage, &state)
       return Registration(list: list, id: id, counters: observer.details?.counters)
     }
-    garbage.release()
+    garbage = Garbage()
     if let registration {
       note(.registered, registration.list.topic.value, observer.location)
     }

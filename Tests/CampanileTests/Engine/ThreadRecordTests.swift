@@ -1,0 +1,214 @@
+import Synchronization
+import Testing
+
+@testable import Campanile
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("What a thread knows about its posts")
+struct ThreadRecordTests {
+  /// How many posts in progress name `registry`, on any thread.
+  private static func postsInProgress(at registry: ObserverRegistry) -> Int {
+    var count = 0
+    for bit in 0..<64 {
+      unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame in
+        if unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == registry.address {
+          count += 1
+        }
+      }
+    }
+    return count
+  }
+
+  /// A broadcaster whose observer sends again until it is nested `depth` deep, and there calls
+  /// `deepest`.
+  private func makeNesting(
+    depth: Int, _ life: LiveCount, _ deepest: @escaping @Sendable () -> Void
+  ) -> (Broadcaster<Int>, ObservationToken) {
+    let source = Broadcaster<Int>()
+    let tracked = Tracked(life)
+    let token = source.observe { [weak source] level in
+      tracked.touch()
+      if level == depth { deepest() } else { source?.send(level + 1) }
+    }
+    return (source, token)
+  }
+
+  // Broken by: ThreadRecord.deepFrame(at:), which gave every block the frames of the first.
+  @Test(
+    "K7 Each nested post has a frame of its own, however deep",
+    arguments: [1, 2, 7, 8, 9, 16, 17, 40],
+    widths)
+  func nesting(depth: Int, width: Int) {
+    let life = LiveCount()
+    let gate = Gate()
+    let (source, token) = makeNesting(depth: depth, life) { gate.pass() }
+    let waits = (0..<width).map { _ in onThread { source.send(1) } }
+    gate.waitUntilReached(by: width)
+    #expect(Self.postsInProgress(at: source.registry) == depth * width)
+    gate.open()
+    for wait in waits { wait() }
+    #expect(Self.postsInProgress(at: source.registry) == 0)
+    token.cancel()
+    #expect(life.current == 0)
+  }
+
+  @Test(
+    "K3 K16 A closure that ends in the deepest of nested posts is kept until the outermost has left",
+    arguments: [1, 8, 9, 17], widths)
+  func endInNesting(depth: Int, width: Int) {
+    let life = LiveCount()
+    let gate = Gate()
+    let (source, token) = makeNesting(depth: depth, life) { gate.pass() }
+    let waits = (0..<width).map { _ in onThread { source.send(1) } }
+    gate.waitUntilReached(by: width)
+    #expect(token.cancel() == .endedWhileMaybeRunning)
+    #expect(life.current == 1)
+    gate.open()
+    for wait in waits { wait() }
+    #expect(life.current == 0)
+    source.send(depth)
+    #expect(life.current == 0)
+  }
+
+  @Test(
+    "K3 A cancel inside the observer, however deep, says that no other thread is in it",
+    arguments: [1, 8, 9, 17], widths)
+  func endItself(depth: Int, width: Int) {
+    onThreads(width) { _ in
+      let life = LiveCount()
+      let token = Locked<ObservationToken?>(nil)
+      let result = Recorder<Registration.Cancellation>()
+      let (source, made) = makeNesting(depth: depth, life) {
+        result.record(token.withLock { $0! }.cancel())
+      }
+      token.withLock { $0 = made }
+      source.send(1)
+      #expect(result.values == [.ended])
+      #expect(life.current == 0)
+      token.withLock { $0 = nil }
+    }
+  }
+
+  // Broken by: ThreadRecord.claim(), the link to the record before in its bucket.
+  @Test("K4 K16 The posts of more threads than a mask has bits are all seen")
+  func manyThreads() {
+    let source = Broadcaster<Int>()
+    let life = LiveCount()
+    let gates = (0..<200).map { _ in Gate() }
+    let token = observe(source, life) { gates[$0].pass() }
+    let waits = (0..<200).map { index in onThread { source.send(index) } }
+    for gate in gates { gate.waitUntilReached() }
+    #expect(Self.postsInProgress(at: source.registry) == 200)
+    #expect(token.cancel() == .endedWhileMaybeRunning)
+    let resumed = LiveCount()
+    source.registry.end(token.registration.id, in: source.list) { resumed.increment() }
+    for index in 0..<200 {
+      #expect(life.current == 1)
+      #expect(resumed.current == 0)
+      gates[index].open()
+      waits[index]()
+    }
+    #expect(life.current == 0)
+    #expect(resumed.current == 1)
+    #expect(Self.postsInProgress(at: source.registry) == 0)
+  }
+
+  private func observe(
+    _ source: Broadcaster<Int>, _ life: LiveCount, _ body: @escaping @Sendable (Int) -> Void
+  ) -> ObservationToken {
+    let tracked = Tracked(life)
+    return source.observe {
+      tracked.touch()
+      body($0)
+    }
+  }
+
+  @Test("Threads that live at once have records of their own", arguments: [1, 2, 8, 100])
+  func identity(width: Int) {
+    let ids = Recorder<UInt>()
+    let gate = Gate()
+    let waits = (0..<width).map { _ in
+      onThread {
+        ids.record(ThreadRecord.currentID)
+        ids.record(ThreadRecord.currentID)
+        gate.pass()
+      }
+    }
+    gate.waitUntilReached(by: width)
+    gate.open()
+    for wait in waits { wait() }
+    #expect(Set(ids.values).count == width)
+    #expect(ids.count == width * 2)
+    #expect(!ids.values.contains(0))
+  }
+
+  @Test("A thread is inside an observer from the first post to the end of the outermost")
+  func inside() {
+    let source = Broadcaster<Int>()
+    let seen = Recorder<Bool>()
+    let token = source.observe { [weak source] level in
+      seen.record(ThreadRecord.isInsidePost)
+      if level < 12 { source?.send(level + 1) }
+      seen.record(ThreadRecord.isInsidePost)
+    }
+    onThread {
+      seen.record(!ThreadRecord.isInsidePost)
+      source.send(0)
+      seen.record(!ThreadRecord.isInsidePost)
+    }()
+    #expect(seen.values == Array(repeating: true, count: 28))
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K16 Inside an observer of one source the posts of another are not held up")
+  func twoSources() {
+    let life = LiveCount()
+    let inner = Broadcaster<Int>()
+    let outer = Broadcaster<Int>()
+    let token = observe(inner, life) { _ in }
+    let outerToken = outer.observe { value in
+      inner.send(value)
+      #expect(token.cancel() == (value == 0 ? .ended : .alreadyEnded))
+      #expect(life.current == 0)
+    }
+    outer.send(0)
+    outer.send(1)
+    withExtendedLifetime(outerToken) {}
+  }
+
+  #if canImport(Glibc)
+    /// Runs `body` on a thread of its own, and returns when the thread has gone altogether.
+    private func onJoinedThread(_ body: @escaping @Sendable () -> Void) {
+      final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+      }
+      var thread = pthread_t()
+      let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+      let status = unsafe pthread_create(
+        &thread, nil,
+        { pointer in
+          unsafe Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
+          return nil
+        }, box)
+      precondition(status == 0)
+      pthread_join(thread, nil)
+    }
+
+    // Broken by: ThreadRecord.release(_:), which did not give the record back.
+    @Test("K16 A thread that ends gives its record back, and a later thread posts with it")
+    func reuse() {
+      let source = Broadcaster<Int>()
+      let ids = Recorder<UInt>()
+      let token = source.observe { _ in ids.record(ThreadRecord.currentID) }
+      for index in 0..<2_000 { onJoinedThread { source.send(index) } }
+      #expect(ids.count == 2_000)
+      // As many records as there were threads at once, other tests' included.
+      #expect(Set(ids.values).count < 1_000)
+      #expect(token.cancel() == .ended)
+    }
+  #endif
+}
