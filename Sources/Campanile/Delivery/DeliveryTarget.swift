@@ -38,7 +38,8 @@ extension DeliveryTarget {
 /// the mailbox that its target has ended.
 public final class DeliveryJob: Sendable {
   private let drained: Locked<(any Drainable)?>
-  private let target: any DeliveryTarget
+  /// Not kept: a target that keeps its jobs would keep itself.
+  private weak let target: (any DeliveryTarget)?
 
   init(_ drained: any Drainable, on target: any DeliveryTarget) {
     self.drained = Locked(drained)
@@ -59,6 +60,7 @@ public final class DeliveryJob: Sendable {
 
 /// What a job can empty.
 protocol Drainable: AnyObject, Sendable {
-  func drain(on target: any DeliveryTarget)
+  /// Delivers what is waiting; on a target that nobody keeps any more, all of it.
+  func drain(on target: (any DeliveryTarget)?)
   func discardPending()
 }

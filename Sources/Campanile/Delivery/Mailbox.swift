@@ -78,13 +78,13 @@ public final class Mailbox: Sendable {
 }
 
 extension Mailbox: Drainable {
-  func drain(on target: any DeliveryTarget) {
+  func drain(on target: (any DeliveryTarget)?) {
     var count = 0
     while let batch = takeBatch() {
       count += batch.count
       batch.deliverAll()
       state.withLock { $0.spare = batch }
-      if count >= Self.batchLimit {
+      if let target, count >= Self.batchLimit {
         let isDone = state.withLock { state in
           if state.filling.isEmpty { state.activity = .idle }
           return state.filling.isEmpty

@@ -13,23 +13,21 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
     var queue: BoundedQueue<Element>
     /// Whether a job is enqueued or draining.
     var isScheduled = false
-    var isClosed = false
+    /// Arranges for the mailbox to be drained; `nil` once it is closed.
+    var schedule: (@Sendable (PrivateMailbox) -> Void)?
     /// Whom the values are for; known at the first value.
     var registration: Registration?
   }
 
   private let state: Locked<State>
-  /// Arranges for the mailbox to be drained.
-  private let schedule: @Sendable (PrivateMailbox) -> Void
   private let counters: DeliveryCounters
 
   init(
     _ buffering: Buffering, counters: DeliveryCounters,
     schedule: @escaping @Sendable (PrivateMailbox) -> Void
   ) {
-    state = Locked(State(queue: BoundedQueue(buffering)))
+    state = Locked(State(queue: BoundedQueue(buffering), schedule: schedule))
     self.counters = counters
-    self.schedule = schedule
   }
 
   /// Takes a value in; called where it was posted.
@@ -39,28 +37,30 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
     if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
     post.tracker?.begin()
     let element = Element(value: value, post: post)
-    let (dropped, wasDropped, mustSchedule) = state.withLock {
-      state -> (Element?, Bool, Bool) in
-      if state.isClosed { return (element, false, false) }
+    let (dropped, wasDropped, schedule) = state.withLock {
+      state -> (Element?, Bool, (@Sendable (PrivateMailbox) -> Void)?) in
+      guard let schedule = state.schedule else { return (element, false, nil) }
       state.registration = registration
       let dropped = state.queue.append(element)
-      if state.isScheduled { return (dropped, dropped != nil, false) }
+      if state.isScheduled { return (dropped, dropped != nil, nil) }
       state.isScheduled = true
-      return (dropped, dropped != nil, true)
+      return (dropped, dropped != nil, schedule)
     }
     if wasDropped { counters.countDrop() }
     dropped?.post.tracker?.end()
-    if mustSchedule { schedule(self) }
+    schedule?(self)
   }
 
   /// Takes nothing in any more, and gives up what is waiting; called when the registration ended.
   func close() {
-    let waiting = state.withLock { state in
-      state.isClosed = true
+    let (waiting, schedule) = state.withLock { state in
       state.registration = nil
-      return state.queue.removeAll()
+      return (state.queue.removeAll(), state.schedule.take())
     }
-    for element in waiting { element.post.tracker?.end() }
+    // The target may go with this, outside the lock.
+    withExtendedLifetime(schedule) {
+      for element in waiting { element.post.tracker?.end() }
+    }
   }
 
   /// The next value and whom it is for, or `nil` when the mailbox is idle again.
@@ -92,13 +92,13 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
 extension PrivateMailbox: Drainable {
   private static var batchLimit: Int { 1_024 }
 
-  func drain(on target: any DeliveryTarget) {
+  func drain(on target: (any DeliveryTarget)?) {
     var count = 0
     while let (element, registration) = next() {
       registration.list.registry.arrive(element.value, element.post, at: registration)
       element.post.tracker?.end()
       count += 1
-      if count >= Self.batchLimit {
+      if let target, count >= Self.batchLimit {
         // Still scheduled: the job that is enqueued here goes on.
         target.enqueue(DeliveryJob(self, on: target))
         return

@@ -19,8 +19,8 @@ final class ObserverList: @unchecked Sendable {
   let topic: Topic
   /// The clock's time when this list was made; a post with a lower mark does not hold it.
   let created: UInt64
-  /// The target whose group this list is.
-  let groupTarget: (any DeliveryTarget)?
+  /// The target whose group this list is; kept by the group, for as long as it has observers.
+  weak let groupTarget: (any DeliveryTarget)?
   /// Where the list leaves when its last registration has ended.
   let home: Home
   private let buffer = Atomic<UInt>(0)

@@ -118,7 +118,7 @@ extension ObserverRegistry {
     settle(visit)
     let range = registration.id...registration.id
     if let target = list.groupTarget {
-      let stop = Stop(target: target, all: list)
+      let stop = Stop(target: target, groups: Groups(all: list))
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
       if runsInline { runInline(value, nil, Post(), range, at: stop, visit) }
     } else {
@@ -277,14 +277,14 @@ extension ObserverRegistry {
   ) -> Bool {
     let mailbox = stop.target.mailbox
     // Decided once for this post, before any observer runs.
-    let runsInline = stop.hasUnordered && stop.target.isCurrent && mailbox.beginInline()
-    if runsInline && !stop.hasOrdered { return true }
+    let runsInline = stop.groups.hasUnordered && stop.target.isCurrent && mailbox.beginInline()
+    if runsInline && !stop.groups.hasOrdered { return true }
     var sent = copy post
     sent.tracker?.begin()
-    if !stop.hasTold { sent.subject = nil }
+    if !stop.groups.hasTold { sent.subject = nil }
     let letter = Letter(
-      registry: self, stop: stop, range: range, portion: runsInline ? .ordered : .everyone,
-      post: sent, wideValue: stop.wide == nil ? nil : wideValue)
+      registry: self, groups: stop.groups, range: range, portion: runsInline ? .ordered : .everyone,
+      post: sent, wideValue: stop.groups.wide == nil ? nil : wideValue)
     mailbox.append(letter, value, for: stop.target)
     return runsInline
   }
@@ -295,7 +295,7 @@ extension ObserverRegistry {
   ) {
     // Observers have run since the visit settled: the group may have other memory now.
     reopen(visit)
-    let route = stop.route
+    let route = stop.groups.route
     settle(visit)
     walk(value, wideValue, post, range, .unordered, route)
     stop.target.mailbox.endInline(for: stop.target)
@@ -304,6 +304,13 @@ extension ObserverRegistry {
   /// A target of one post, with the groups that the post found for it.
   struct Stop {
     let target: any DeliveryTarget
+    var groups: Groups
+  }
+
+  /// The groups of one target that hear a post.
+  ///
+  /// They do not keep the target: what waits in its mailbox must not.
+  struct Groups {
     var all: ObserverList?
     var about: ObserverList?
     var wide: ObserverList?
@@ -330,7 +337,7 @@ extension ObserverRegistry {
   /// What a post leaves at a target besides the value: who hears it.
   struct Letter {
     let registry: ObserverRegistry
-    let stop: Stop
+    let groups: Groups
     let range: ClosedRange<UInt64>
     let portion: Portion
     let post: Post
@@ -339,7 +346,7 @@ extension ObserverRegistry {
     /// Delivers; called on the target.
     func deliver<Value>(_ value: Value) {
       let visit = registry.enter()
-      let route = stop.route
+      let route = groups.route
       registry.settle(visit)
       registry.walk(value, wideValue, post, range, portion, route)
       registry.leave(visit)
@@ -348,7 +355,7 @@ extension ObserverRegistry {
 
     /// Gives up: the target has ended.
     func discard() {
-      for list in [stop.all, stop.about, stop.wide] { list.map(registry.endDead(in:)) }
+      for list in [groups.all, groups.about, groups.wide] { list.map(registry.endDead(in:)) }
       post.tracker?.end()
     }
   }
@@ -369,22 +376,23 @@ extension Cursor {
   /// The stop of a list that has one group.
   fileprivate var singleStop: ObserverRegistry.Stop? {
     guard let groups = listReference.currentGroups?.groups, groups.count == 1 else { return nil }
-    return ObserverRegistry.Stop(target: groups[0].target, all: groups[0].list)
+    return ObserverRegistry.Stop(
+      target: groups[0].target, groups: .init(all: groups[0].list))
   }
 
   /// Adds the groups of this cursor's list to the stops of a post.
   fileprivate func collectGroups(
     into stops: inout [ObserverRegistry.Stop],
-    _ place: WritableKeyPath<ObserverRegistry.Stop, ObserverList?>
+    _ place: WritableKeyPath<ObserverRegistry.Groups, ObserverList?>
   ) {
     guard hasGroups, let groups = listReference.currentGroups else { return }
     for group in groups.groups {
       let index = stops.firstIndex { $0.target.mailbox === group.target.mailbox }
       if let index {
-        stops[index][keyPath: place] = group.list
+        stops[index].groups[keyPath: place] = group.list
       } else {
-        var stop = ObserverRegistry.Stop(target: group.target)
-        stop[keyPath: place] = group.list
+        var stop = ObserverRegistry.Stop(target: group.target, groups: .init())
+        stop.groups[keyPath: place] = group.list
         stops.append(stop)
       }
     }

@@ -123,6 +123,81 @@ struct AsyncObserverTests {
     slot.set(nil)
   }
 
+  @Test("K8 the owner is held weakly", arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func weakOwner(execution: AsyncExecution) {
+    weak var weakScreen: Screen?
+    func observe() {
+      let screen = Screen()
+      weakScreen = screen
+      center.observeAsync(Tick.self, owner: screen, execution) { _, _ in }
+    }
+    observe()
+    #expect(weakScreen == nil)
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("Observers on an actor are not part of the asynchronous call that posted to it")
+  func notPartOfTheCall() async {
+    let statistics = Statistics()
+    let waits = Inbox<Registration.Wait>()
+    let other = center.observe(Tick.self) { _ in }
+    center.observe(Tock.self, on: statistics) { _, _ in
+      Task { waits.record(await other.cancelAndFinish()) }
+    }
+    let token = center.observeAsync(Tick.self) { [center] _ in center.post(Tock()) }
+    center.post(Tick(number: 1))
+    #expect(await waits.values(count: 1) == [.finished])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Being cancelled is no failure of the observer")
+  func cancellationIsNoFailure() async {
+    let failures = Recorder<ObserverFailure>()
+    let center = MessageCenter(onError: { failures.record($0) })
+    let gate = AsyncGate()
+    let token = center.observeAsync(Tick.self) { _ in
+      await gate.pass()
+      try Task.checkCancellation()
+    }
+    center.post(Tick(number: 1))
+    await gate.waitUntilReached()
+    token.cancel()
+    gate.open()
+    await token.cancelAndFinish()
+    #expect(failures.values.isEmpty)
+  }
+
+  @Test("The owner lives for the length of the call, and ends it")
+  func owner() async {
+    let gate = AsyncGate()
+    let live = LiveCount()
+    final class Holder: Sendable {
+      let tracked: Tracked
+      init(_ live: LiveCount) { tracked = Tracked(live) }
+    }
+    let slot = Slot<Holder>()
+    func observe() {
+      let holder = Holder(live)
+      slot.set(holder)
+      center.observeAsync(Tick.self, owner: holder) { [heard] holder, tick in
+        await gate.pass()
+        holder.tracked.touch()
+        heard.record(tick.number)
+      }
+    }
+    observe()
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    await gate.waitUntilReached()
+    slot.set(nil)
+    #expect(live.current == 1)
+    gate.open()
+    #expect(await heard.values(count: 1) == [1])
+    try? await center.postAndWait(Tick(number: 3))
+    #expect(live.current == 0)
+    #expect(heard.values == [1])
+  }
+
   @Test("Once is once", arguments: [1, 2, 8])
   func once(width: Int) async throws {
     let token = center.observeAsync(Tick.self, .oneAtATime, .once) { [heard] in

@@ -48,6 +48,28 @@ struct BufferingTests {
     #expect(token.registration.droppedCount == 0)
   }
 
+  @Test("K12 more values than a job takes are delivered by several jobs, in order")
+  func manyJobs() {
+    let target = ManualTarget()
+    let token = center.observe(Tick.self, on: .target(target), buffering: .newest(10_000)) {
+      [heard] in heard.record($0.number)
+    }
+    for number in 0..<3_000 { center.post(Tick(number: number)) }
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == Array(0..<3_000))
+  }
+
+  @Test("K12 a bounded observer asked for once has one call")
+  func once() {
+    let token = center.observe(Tick.self, on: queue.delivery, buffering: .newest(5), .once) {
+      [heard] in heard.record($0.number)
+    }
+    post(0..<3)
+    #expect(heard.values == [0])
+    #expect(!token.isActive)
+  }
+
   @Test("K12 the count stays readable after the end")
   func countAfterEnd() {
     let screen = Screen()
@@ -108,6 +130,7 @@ struct BufferingTests {
     #expect(token.registration.droppedCount == 3)
     gate.open()
     #expect(await inbox.values(count: 3) == [0, 4, 5])
+    withExtendedLifetime(token) {}
   }
 
   @Test("K12 a main and an actor observer take a policy")

@@ -137,14 +137,16 @@ struct DeliveryTargetTests {
   @Test("A message that waits does not keep the closure of a cancelled observer")
   func closureIsReleased() {
     let live = LiveCount()
-    let tracked = Tracked(live)
-    let token = center.observe(Tick.self, on: .target(target)) { [tracked] _ in tracked.touch() }
-    func drop(_ tracked: consuming Tracked) {}
-    drop(tracked)
+    func observe() -> ObservationToken {
+      let tracked = Tracked(live)
+      return center.observe(Tick.self, on: .target(target)) { [tracked] _ in tracked.touch() }
+    }
+    let token = observe()
     center.post(Tick(number: 1))
+    #expect(live.current == 1)
     token.cancel()
+    #expect(live.current == 0)
     target.runJobs()
-    #expect(heard.values.isEmpty)
   }
 
   @Test("More messages than a job takes are delivered by several jobs, in order")

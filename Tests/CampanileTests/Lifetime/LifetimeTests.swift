@@ -68,6 +68,7 @@ struct LifetimeTests {
       let room = Room()
       for center in centers { center.observe(Tick.self, owner: room) { _, _ in } }
       #expect(centers.allSatisfy { $0.observerCount == 1 })
+      withExtendedLifetime(room) {}
     }
     observe()
     #expect(centers.allSatisfy { $0.observerCount == 0 })

@@ -66,6 +66,23 @@ struct OwnerTests {
     #expect(ticks.observerCount == 0)
   }
 
+  @Test("K8 the asynchronous followers of a broadcaster and a current value hold theirs weakly")
+  func weaklyAsync() {
+    weak var weakScreen: Screen?
+    let ticks = Broadcaster<Int>()
+    let state = CurrentValue(1)
+    func observe() {
+      let screen = Screen()
+      weakScreen = screen
+      ticks.observeAsync(owner: screen) { _, _ in }
+      ticks.observeAsync(owner: screen, .concurrent) { _, _ in }
+      state.observeAsync(owner: screen, .oneAtATime, .distinct) { _, _ in }
+    }
+    observe()
+    #expect(weakScreen == nil)
+    #expect(ticks.observerCount + state.observerCount == 0)
+  }
+
   @Test("K8 an owner is kept alive for the length of a call")
   func keptDuringCall() {
     let slot = Slot<Screen>()
@@ -140,6 +157,7 @@ struct OwnerTests {
           [tracked = Tracked(live)] _, _ in tracked.touch()
         })
       #expect(live.current == 4)
+      withExtendedLifetime(room) {}
     }
     observe()
     #expect(live.current == 0)
@@ -205,6 +223,17 @@ struct OwnerTests {
     #expect(live.current == 0)
     try await center.postAndWait(Tick(number: 1))
     #expect(heard.values.isEmpty)
+    #expect(center.observerCount == 0)
+  }
+
+  @Test("K8 an actor that dies with a delivery on its way ends its registration")
+  func actorWithPending() async throws {
+    func observe() -> Task<Void, any Error> {
+      let statistics = Statistics()
+      center.observe(Tick.self, on: statistics) { $0.append($1.number) }
+      return Task { [center] in try await center.postAndWait(Tick(number: 1)) }
+    }
+    try await observe().value
     #expect(center.observerCount == 0)
   }
 

@@ -81,6 +81,7 @@ struct TokenBagTests {
     center.post(Tick(number: 1))
     token.resume()
     center.post(Tick(number: 2))
+    withExtendedLifetime(token) {}
     #expect(heard.values == [2])
   }
 

@@ -95,6 +95,7 @@ struct TokenTests {
     token.resume()
     #expect(!token.isPaused)
     center.post(Tick(number: 2))
+    withExtendedLifetime(token) {}
     #expect(heard.values == [2])
   }
 
@@ -130,6 +131,7 @@ struct TokenTests {
     tokens.forEach { $0.resume() }
     center.post(Tick(number: 2))
     queue.flush()
+    withExtendedLifetime(tokens) {}
     #expect(heard.values == [2, 2])
   }
 
@@ -189,6 +191,7 @@ struct TokenTests {
     #expect(!token.isPaused)
     let count = heard.count
     center.post(Tick(number: 1))
+    withExtendedLifetime(token) {}
     #expect(heard.count == count + 1)
     // Each thread posts with its own pause in force, and so nothing came through.
     #expect(count == 0)

@@ -54,14 +54,16 @@ struct SeedATests {
     #expect(heard.count == 10)
   }
 
-  @Test("A4 a token knows its center: the other one's observers stay")
+  @Test("A4 a token given to the wrong center removes nobody there")
   func a4() {
     let other = MessageCenter()
     let token = center.observe(Tick.self) { [heard] _ in heard.record("one") }
     let kept = other.observe(Tick.self) { [heard] _ in heard.record("other") }
     let screen = Screen()
     other.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
-    token.cancel()
+    center.removeObserver(kept)
+    center.removeObserver(kept.registration)
+    center.removeObserver(token)
     center.removeObservers(ownedBy: screen)
     for center in [center, other] { center.post(Tick(number: 1)) }
     withExtendedLifetime(kept) {}
@@ -195,7 +197,12 @@ struct SeedATests {
       _ = MessageCenter().messages(of: Tick.self, buffering: .newest(0))
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("room for 0 values"))
+    #if DEBUG
+      // Optimized builds trap without the sentence.
+      #expect(text.contains("room for 0 values"))
+    #else
+      #expect(result != nil, "\(text)")
+    #endif
   }
 
   @Test("A9 a sequence about a dead subject stays silent")
@@ -244,6 +251,7 @@ struct SeedATests {
     #expect(screen.heard.count == 5)
     #expect(crowd.allSatisfy { $0.heard.values == [1, 1, 1] })
     #expect(center.observerCount == others)
+    withExtendedLifetime(crowd) {}
   }
 
   @Test("A12 a method reference is an observer, its target weak")
@@ -259,6 +267,7 @@ struct SeedATests {
       weakTarget = target
       center.observe(Tick.self, owner: target) { Target.take($0)($1) }
       center.post(Tick(number: 1))
+      withExtendedLifetime(target) {}
     }
     observe()
     center.post(Tick(number: 2))

@@ -45,6 +45,7 @@ struct SeedETests {
       let removing = Removing(center, heard)
       center.observe(Tick.self, owner: removing) { $0.heard.record($1.number) }
       center.post(Tick(number: 1))
+      withExtendedLifetime(removing) {}
     }
     observe()
     center.post(Tick(number: 2))

@@ -15,9 +15,9 @@ struct SeedGTests {
     }
     tokens[1].cancel()
     state.value = 1
-    withExtendedLifetime(tokens) {}
     #expect(heard.values == ["0: 1", "2: 1"])
     #expect(state.observerCount == 2)
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("G2 the death of an observer removes what it registered")
@@ -28,6 +28,7 @@ struct SeedGTests {
       let tracked = Tracked(live)
       state.observe(owner: room) { [tracked] _, _ in tracked.touch() }
       #expect(state.observerCount == 1)
+      withExtendedLifetime(room) {}
     }
     observe()
     #expect(state.observerCount == 0)

@@ -95,18 +95,37 @@ struct BroadcasterTests {
       token = ticks.observe { [tracked = Tracked(live)] _ in tracked.touch() }
       ticks.send(1)
       #expect(live.current == 1)
+      withExtendedLifetime(ticks) {}
     }
     #expect(!token.isActive)
     #expect(live.current == 0)
+  }
+
+  @Test("Removal by owner ends what that owner bounds")
+  func removeByOwner() {
+    let (screen, other) = (Screen(), Screen())
+    for owner in [screen, other] {
+      ticks.observe(owner: owner) { $0.heard.record($1) }
+      ticks.observe(owner: owner, on: queue.delivery) { $0.heard.record($1 * 10) }
+    }
+    ticks.removeObservers(ownedBy: screen)
+    ticks.send(1)
+    queue.flush()
+    #expect(screen.heard.values.isEmpty)
+    #expect(other.heard.values.sorted() == [1, 10])
+    #expect(ticks.observerCount == 2)
+    withExtendedLifetime((screen, other)) {}
   }
 
   @Test("A read-only face can be observed")
   func face() {
     let source = Source()
     let token = source.finished.observe { [heard] in heard.record($0) }
+    let once = source.finished.observe(.once) { [heard] in heard.record($0 * 10) }
     source.finish(7)
-    withExtendedLifetime(token) {}
-    #expect(heard.values == [7])
+    source.finish(8)
+    withExtendedLifetime((token, once)) {}
+    #expect(heard.values == [7, 70, 8])
   }
 
   @Test("Values that are functions, optionals and tuples in a struct are sent")

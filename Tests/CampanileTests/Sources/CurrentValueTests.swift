@@ -285,6 +285,16 @@ struct CurrentValueTests {
     #expect(await statistics.numbers == [0, 1])
   }
 
+  @Test("Removal by owner ends what that owner bounds")
+  func removeByOwner() {
+    let (screen, other) = (Screen(), Screen())
+    for owner in [screen, other] { state.observe(owner: owner) { $0.heard.record($1.new) } }
+    state.removeObservers(ownedBy: screen)
+    state.value = 1
+    #expect(screen.heard.values.isEmpty)
+    #expect(other.heard.values == [1])
+  }
+
   @Test("A read-only face can be read and followed")
   func face() {
     let device = Device()

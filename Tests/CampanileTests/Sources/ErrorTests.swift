@@ -107,6 +107,7 @@ struct ErrorTests {
     center.post(Tick(number: 1))
     center.post(Tick(number: 2))
     slot.set(nil)
+    token.set(nil)
     #expect(heard.values == [1])
   }
 

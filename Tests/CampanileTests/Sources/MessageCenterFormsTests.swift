@@ -191,6 +191,15 @@ struct MessageCenterFormsTests {
     #expect(queued.registration.droppedCount == 1)
   }
 
+  @Test("Any-message observers can be asked for once")
+  func anyMessageOnce() {
+    let token = center.anyMessage.observe(.once) { [heard] in heard.record("\($0.message)") }
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    #expect(heard.values == ["Tick(number: 1)"])
+    #expect(!token.isActive)
+  }
+
   @Test("Asynchronous observers with a token, an owner and a subject are called")
   func asyncForms() async throws {
     let (player, screen) = (Player(), Screen())

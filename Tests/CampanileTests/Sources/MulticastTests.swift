@@ -12,9 +12,9 @@ struct MulticastTests {
     let members = (0..<3).map { Member("\($0)", heard) }
     for member in members { multicast.add(member) }
     multicast.call { $0.finished(1) }
-    withExtendedLifetime(members) {}
     #expect(heard.values == ["0 finished 1", "1 finished 1", "2 finished 1"])
     #expect(multicast.count == 3)
+    withExtendedLifetime(members) {}
   }
 
   @Test("A protocol with many methods can be multicast")
@@ -41,9 +41,9 @@ struct MulticastTests {
     }
     #expect(weakMember == nil)
     multicast.call { $0.began() }
-    withExtendedLifetime(kept) {}
     #expect(heard.values == ["kept began"])
     #expect(multicast.count == 1)
+    withExtendedLifetime(kept) {}
   }
 
   @Test("A member that is added twice is two, and remove ends both")
@@ -90,8 +90,8 @@ struct MulticastTests {
     multicast.add(victim)
     multicast.call { $0.began() }
     #expect(heard.values == ["first began", "nested", "nested"])
-    withExtendedLifetime((first, late, victim)) {}
     #expect(multicast.count == 2)
+    withExtendedLifetime((first, late, victim)) {}
   }
 
   @Test("A member may leave and another may die during a call")

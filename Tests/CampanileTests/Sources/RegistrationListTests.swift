@@ -68,6 +68,7 @@ struct RegistrationListTests {
       let screen = Screen()
       center.observe(Tick.self, owner: screen) { _, _ in }
       #expect(center.observerCount == 1)
+      withExtendedLifetime(screen) {}
     }
     observe()
     #expect(center.observerCount == 0)

@@ -95,6 +95,32 @@ struct SequenceTests {
     #expect(await heard.values(count: 2) == [-1, -1])
   }
 
+  @Test("The end of the center ends a sequence about a dead subject", arguments: [1, 2])
+  func deadSubjectEnds(readers: Int) async {
+    var center: MessageCenter? = MessageCenter()
+    func messagesAboutNobody() -> (some AsyncSequence<LevelChanged, Never> & Sendable)? {
+      center?.messages(of: LevelChanged.self, about: Player())
+    }
+    let messages = messagesAboutNobody()!
+    var iterators = (0..<readers).map { _ in messages.makeAsyncIterator() }
+    center = nil
+    for index in iterators.indices {
+      #expect(await iterators[index].next(isolation: nil) == nil)
+    }
+    for await _ in messages { Issue.record("A reader of an ended center heard something") }
+  }
+
+  @Test("What a sequence had no room for is counted, for all its readers", arguments: [1, 2, 8])
+  func dropped(readers: Int) async {
+    let messages = center.messages(of: Tick.self, buffering: .newest(2))
+    var iterators = (0..<readers).map { _ in messages.makeAsyncIterator() }
+    for number in 0..<5 { center.post(Tick(number: number)) }
+    for index in iterators.indices {
+      #expect(await iterators[index].next(isolation: nil)?.number == 3)
+    }
+    #expect(messages.droppedCount == 3 * readers)
+  }
+
   @Test("In a task that is cancelled already a sequence ends at once")
   func cancelledBefore() async {
     let messages = center.messages(of: Tick.self)

@@ -65,6 +65,7 @@ struct SubjectTests {
       let tracked = Tracked(live)
       token = center.observe(Cleaned.self, about: room) { [tracked] _ in tracked.touch() }
       #expect(live.current == 1)
+      withExtendedLifetime(room) {}
     }
     #expect(!token.isActive)
     #expect(live.current == 0)

@@ -1,0 +1,127 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("K14: initial calls that are late, skipped, dropped or overtaken")
+struct FollowerTests {
+  private let state = CurrentValue(1)
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  @Test("K14 a follower that was paused when its initial call was due hears later changes")
+  func paused() {
+    queue.hold()
+    let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
+    token.pause()
+    queue.letGo()
+    queue.flush()
+    #expect(heard.values.isEmpty)
+    token.resume()
+    state.value = 2
+    queue.flush()
+    state.value = 3
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [2, 3])
+  }
+
+  @Test("K14 a bounded follower whose initial call found no room hears the newest value")
+  func noRoom() {
+    queue.hold()
+    let token = state.observe(on: queue.delivery, buffering: .newest(1), .initial) { [heard] in
+      heard.record($0.new)
+    }
+    state.value = 2
+    queue.letGo()
+    queue.flush()
+    state.value = 3
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [2, 3])
+  }
+
+  @Test("K14 an asynchronous bounded follower hears the newest value")
+  func noRoomAsync() async {
+    let last = Inbox<Int>()
+    let token = state.observeAsync(.oneAtATime, buffering: .newest(1), .initial) { [heard] change in
+      heard.record(change.new)
+      if change.new == 50 { last.record(change.new) }
+    }
+    for value in 2...50 { state.value = value }
+    _ = await last.values(count: 1)
+    withExtendedLifetime(token) {}
+    #expect(heard.values == heard.values.sorted())
+    #expect(Set(heard.values).count == heard.count)
+  }
+
+  @Test("K14 a change behind the initial call is not told after the follower was ended there")
+  func ended() {
+    let token = state.observe(.initial) { [state, heard] change in
+      heard.record(change.new)
+      if change.isInitial {
+        state.value = 2
+        state.registrations.first?.registration.cancel()
+      }
+    }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+  }
+
+  @Test("K14 nor after the value finished there, nor where it wanted one call")
+  func finished() {
+    let once = state.observe([.initial, .once]) { [state, heard] change in
+      heard.record(change.new)
+      if change.isInitial { state.value = 2 }
+    }
+    #expect(heard.values == [1])
+    let token = state.observe(.initial) { [state, heard] change in
+      heard.record(change.new)
+      if change.isInitial {
+        state.value = 3
+        state.finish()
+      }
+    }
+    withExtendedLifetime((once, token)) {}
+    #expect(heard.values == [1, 2])
+  }
+
+  @Test("K14 a concurrent follower that is ended in its initial call is not told what waited")
+  func endedAsync() async {
+    let gate = AsyncGate()
+    let inbox = Inbox<Int>()
+    let token = state.observeAsync(.concurrent, .initial) { change in
+      inbox.record(change.new)
+      await gate.pass()
+    }
+    await gate.waitUntilReached()
+    state.value = 2
+    token.cancel()
+    gate.open()
+    await token.cancelAndFinish()
+    #expect(inbox.values == [1])
+  }
+
+  @Test("K14 a set inside the initial call is told after it")
+  func setInside() {
+    let token = state.observe(.initial) { [state, heard] change in
+      if change.isInitial { state.value = 2 }
+      heard.record(change.new)
+    }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 2])
+  }
+
+  @Test("K14 an error in the initial call does not keep the changes")
+  func failing() {
+    let failures = Recorder<ObserverFailure>()
+    let state = CurrentValue(1, onError: { failures.record($0) })
+    let token = state.observe(.initial) { [heard] change in
+      heard.record(change.new)
+      throw TestFailure()
+    }
+    state.value = 2
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 2])
+    #expect(failures.count == 2)
+  }
+}
