@@ -189,7 +189,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     _ request: ObservationRequest<ValueChange<Value>>, _ options: FollowingOptions<Value>
   ) -> Registration? {
     if options.isPlain { return request.register(with: registry) { _ in list } }
-    let follower = Follower(options, request.location, registry) { [weak self] in
+    let follower = Follower(
+      options, isImmediate: request.isImmediate, request.location, registry
+    ) { [weak self] in
       self?.state.withLock { ($0.value, $0.revision) }
     }
     let registration = follower.wrap(request).register(with: registry) { _ in list }

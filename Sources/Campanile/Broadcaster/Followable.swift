@@ -131,7 +131,7 @@ extension ObservationSource {
   ///
   /// Each observer has a buffer of its own; its order relative to other observers is not promised.
   public func observeAsync(
-    _ execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
     _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
@@ -143,7 +143,7 @@ extension ObservationSource {
   /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
-    owner: Owner, _ execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
     _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {

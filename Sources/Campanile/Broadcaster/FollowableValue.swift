@@ -43,8 +43,8 @@ public struct FollowingOptions<Value: Sendable>: Sendable, ExpressibleByArrayLit
 
   /// Begins with a call that carries the value of that moment; changes wait until it has returned.
   ///
-  /// The call is made where the observer is delivered; for immediate delivery, and where the caller
-  /// is on the target already, before `observe` returns.
+  /// The call is made where the observer is delivered. For immediate delivery, and where the caller
+  /// is on the target already and nothing waits there, that is before `observe` returns.
   public static var initial: Self { Self(isInitial: true, isOnce: false) }
 
   /// Ends the observation with its first call.

@@ -11,6 +11,8 @@ final class Follower<Value: Sendable>: Sendable {
   /// Protected by the lock.
   struct StateMachine {
     private enum State {
+      /// The initial call has not begun, and its request is sure to come: changes wait for it.
+      case reserved([Change])
       /// The initial call has not begun: whatever arrives first begins it.
       case due
       /// The initial call runs; these changes wait for it.
@@ -22,7 +24,10 @@ final class Follower<Value: Sendable>: Sendable {
     /// The set that the initial call told; what is not newer has been told.
     private var told: UInt64 = 0
 
-    init(isInitial: Bool) { state = isInitial ? .due : .open }
+    init(isInitial: Bool, isImmediate: Bool) {
+      // An immediate follower's initial call is made by who registers it, before that returns.
+      state = isInitial ? isImmediate ? .reserved([]) : .due : .open
+    }
 
     enum ArriveAction {
       case callInitial
@@ -31,6 +36,15 @@ final class Follower<Value: Sendable>: Sendable {
     }
     mutating func arrive(_ change: Change) -> ArriveAction {
       switch state {
+      case .reserved(var changes):
+        if change.isInitial {
+          state = .calling(changes)
+          return .callInitial
+        }
+        state = .open
+        changes.append(change)
+        state = .reserved(changes)
+        return .ignore
       case .due:
         state = .calling(change.isInitial ? [] : [change])
         return .callInitial
@@ -68,10 +82,11 @@ final class Follower<Value: Sendable>: Sendable {
   private let current: @Sendable () -> (Value, UInt64)?
 
   init(
-    _ options: FollowingOptions<Value>, _ location: SourceLocation, _ registry: ObserverRegistry,
+    _ options: FollowingOptions<Value>, isImmediate: Bool, _ location: SourceLocation,
+    _ registry: ObserverRegistry,
     current: @escaping @Sendable () -> (Value, UInt64)?
   ) {
-    state = Locked(StateMachine(isInitial: options.isInitial))
+    state = Locked(StateMachine(isInitial: options.isInitial, isImmediate: isImmediate))
     self.options = options
     self.location = location
     self.registry = registry
@@ -162,6 +177,9 @@ final class Follower<Value: Sendable>: Sendable {
     guard try isWanted(change) else { return }
     do {
       try await observer(change)
+    } catch is CancellationError where Task.isCancelled {
+      // The registration ended and its task was canceled.
+      throw CancellationError()
     } catch {
       try report(error)
     }
@@ -185,9 +203,7 @@ final class Follower<Value: Sendable>: Sendable {
 
   /// Reports a failure of the observer, and goes on; the wish to end goes through.
   private func report(_ error: any Error) throws {
-    if error is ObservationIsOver || (error is CancellationError && Task.isCancelled) {
-      throw error
-    }
+    if error is ObservationIsOver { throw error }
     registry.report(error, at: location, valueType: Value.self)
   }
 }

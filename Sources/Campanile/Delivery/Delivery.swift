@@ -16,6 +16,7 @@ public import Dispatch
 ///
 /// The observers on one target hear the messages of all threads in one order, and never two at a
 /// time; those with a bounded buffer have an order of their own.
+/// Immediate and queued observers of one post have no order between them.
 /// A delivery that was queued is checked again when its turn comes: nothing arrives after the
 /// registration or its owner has ended. The poster is never blocked. A burst of messages wakes the
 /// target once.

@@ -30,6 +30,12 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     }
   }
 
+  /// Whether the observer is called by who posts, and by nobody else.
+  var isImmediate: Bool {
+    if case .async = body { return false }
+    return delivery.target == nil
+  }
+
   // MARK: The forms of observers
 
   init(

@@ -2,16 +2,31 @@
 ///
 /// The forms with an owner hold the owner weakly, hand it to the observer, keep it alive for the
 /// length of the call, and end with it; the forms without return a token that ends the observation
-/// when it is released. Where a subject is given, the observer hears the messages about that instance
-/// alone; the subject is not kept alive, and its address is not taken for another's after its death.
+/// when it is released.
+///
+/// Where a subject is given, the observer hears the messages about that instance alone; the subject is
+/// not kept alive, and its address is not taken for another's after its death. To hear of every
+/// subject, leave it out: a variable that is `nil` names an instance that has gone, and its observer
+/// hears nothing. (That is what the parameter's second optional tells apart.)
 ///
 /// What an observer throws goes to the center's error handler and stops nobody else. Registering
 /// takes a lock briefly and costs the same however many observers there are.
 extension MessageCenter {
   private func register<M: Message>(
-    _ request: ObservationRequest<M>, about subject: M.Subject?, _ options: ObservationOptions
+    _ request: ObservationRequest<M>, about subject: M.Subject??, _ options: ObservationOptions
   ) -> Registration {
+    let ended = Registration(list: wide, id: 0, counters: nil)
     var request = request
+    if case .some(.none) = subject {
+      // Nothing more comes about an instance that has gone.
+      if case .reader(_, let onEnd) = request.body {
+        // A sequence stays silent, and ends with the center.
+        request.body = .reader({ _ in }, onEnd: onEnd)
+      } else {
+        return ended
+      }
+    }
+    let subject = subject ?? nil
     request.isOnce = options.contains(.once)
     let registration = request.register(with: registry, subject: subject) { garbage in
       let topic = topics.makeTopic(of: M.self)
@@ -19,11 +34,11 @@ extension MessageCenter {
       return topic.subjects.makeList(about: subject, &garbage)
     }
     // A center finishes with its last reference, which the caller has.
-    return registration ?? Registration(list: wide, id: 0, counters: nil)
+    return registration ?? ended
   }
 
   private func register<M: Message>(
-    told request: ObservationRequest<Told<M>>, about subject: M.Subject?,
+    told request: ObservationRequest<Told<M>>, about subject: M.Subject??,
     _ options: ObservationOptions
   ) -> Registration {
     guard case .plain(let observer) = request.body else {
@@ -41,7 +56,7 @@ extension MessageCenter {
 
   /// Observes until the token is released.
   public func observe<M: Message>(
-    _ type: M.Type, about subject: M.Subject? = nil, on delivery: Delivery = .immediate,
+    _ type: M.Type, about subject: M.Subject?? = .none, on delivery: Delivery = .immediate,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M) throws -> Void
@@ -54,7 +69,7 @@ extension MessageCenter {
   /// Observes until the owner ends.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
-    _ type: M.Type, about subject: M.Subject? = nil, owner: Owner,
+    _ type: M.Type, about subject: M.Subject?? = .none, owner: Owner,
     on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
@@ -66,7 +81,7 @@ extension MessageCenter {
 
   /// Observes on the main actor until the token is released.
   public func observe<M: Message>(
-    _ type: M.Type, about subject: M.Subject? = nil, on delivery: MainDelivery,
+    _ type: M.Type, about subject: M.Subject?? = .none, on delivery: MainDelivery,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
@@ -79,7 +94,7 @@ extension MessageCenter {
   /// Observes on the main actor until the owner ends.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
-    _ type: M.Type, about subject: M.Subject? = nil, owner: Owner,
+    _ type: M.Type, about subject: M.Subject?? = .none, owner: Owner,
     on delivery: MainDelivery, buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
@@ -92,7 +107,7 @@ extension MessageCenter {
   /// Observes on an actor until the actor ends; the observer is isolated to it.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
-    _ type: M.Type, about subject: M.Subject? = nil, on instance: Instance,
+    _ type: M.Type, about subject: M.Subject?? = .none, on instance: Instance,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
@@ -104,7 +119,7 @@ extension MessageCenter {
 
   /// Observes, told what each message is about, until the token is released.
   public func observe<M: Message>(
-    _ type: M.Type, about subject: M.Subject? = nil, on delivery: Delivery = .immediate,
+    _ type: M.Type, about subject: M.Subject?? = .none, on delivery: Delivery = .immediate,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M, M.Subject?) throws -> Void
@@ -120,7 +135,7 @@ extension MessageCenter {
   /// Observes, told what each message is about, until the owner ends.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
-    _ type: M.Type, about subject: M.Subject? = nil, owner: Owner,
+    _ type: M.Type, about subject: M.Subject?? = .none, owner: Owner,
     on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M, M.Subject?) throws -> Void
@@ -135,7 +150,7 @@ extension MessageCenter {
 
   /// Observes, told what each message is about, on the main actor until the token is released.
   public func observe<M: Message>(
-    _ type: M.Type, about subject: M.Subject? = nil, on delivery: MainDelivery,
+    _ type: M.Type, about subject: M.Subject?? = .none, on delivery: MainDelivery,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M, M.Subject?) throws -> Void
@@ -151,7 +166,7 @@ extension MessageCenter {
   /// Observes, told what each message is about, on the main actor until the owner ends.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
-    _ type: M.Type, about subject: M.Subject? = nil, owner: Owner,
+    _ type: M.Type, about subject: M.Subject?? = .none, owner: Owner,
     on delivery: MainDelivery, buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M, M.Subject?) throws -> Void
@@ -167,7 +182,7 @@ extension MessageCenter {
   /// Observes, told what each message is about, on an actor until the actor ends; the observer is isolated to it.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
-    _ type: M.Type, about subject: M.Subject? = nil, on instance: Instance,
+    _ type: M.Type, about subject: M.Subject?? = .none, on instance: Instance,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M, M.Subject?) throws -> Void
@@ -184,7 +199,7 @@ extension MessageCenter {
   ///
   /// Each observer has a buffer of its own; its order relative to other observers is not promised.
   public func observeAsync<M: Message>(
-    _ type: M.Type, about subject: M.Subject? = nil, _ execution: AsyncExecution = .oneAtATime,
+    _ type: M.Type, about subject: M.Subject?? = .none, execution: AsyncExecution = .oneAtATime,
     buffering: Buffering = .unbounded, _ options: ObservationOptions = [],
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M) async throws -> Void
@@ -197,8 +212,8 @@ extension MessageCenter {
   /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
   @discardableResult
   public func observeAsync<M: Message, Owner: AnyObject & Sendable>(
-    _ type: M.Type, about subject: M.Subject? = nil, owner: Owner,
-    _ execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    _ type: M.Type, about subject: M.Subject?? = .none, owner: Owner,
+    execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) async throws -> Void
   ) -> Registration {
@@ -212,32 +227,24 @@ extension MessageCenter {
   /// It hears from the moment it is made, before its first `next()`. It can be read many times: each
   /// reader has a buffer of its own, which begins with the reader, the first reader's with the
   /// sequence. It ends with the center, and at once in a cancelled task. A sequence about a subject
-  /// that has died stays silent. Releasing it ends its observation.
+  /// that has died stays silent; it ends with the subject if that carries a ``Lifetime``. Releasing it
+  /// ends its observation.
   public func messages<M: Message>(
-    of type: M.Type, about subject: M.Subject? = nil, buffering: Buffering = .unbounded,
+    of type: M.Type, about subject: M.Subject?? = .none, buffering: Buffering = .unbounded,
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<M> {
     let location = SourceLocation(file: file, line: line)
-    let subject = SubjectReference(subject)
+    let reference = SubjectReference(subject)
     return ValueSequence<M> { [weak self] counters in
       let buffer = SequenceBuffer<M>(buffering, counters)
-      var request = ObservationRequest<M>(
+      let request = ObservationRequest<M>(
         owner: nil, delivery: .immediate, buffering: .unbounded, location: location,
         body: .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
       guard let self else {
         buffer.finish()
         return ValueSequence.Reader(buffer, nil)
       }
-      switch subject.current {
-      case .any:
-        return ValueSequence.Reader(buffer, self.register(request, about: nil, []))
-      case .one(let subject):
-        return ValueSequence.Reader(buffer, self.register(request, about: subject, []))
-      case .dead:
-        // Nothing more comes about it; the sequence still ends with the center.
-        request.body = .reader({ _ in }, onEnd: { buffer.finish() })
-        return ValueSequence.Reader(buffer, self.register(request, about: nil, []))
-      }
+      return ValueSequence.Reader(buffer, self.register(request, about: reference.current, []))
     }
   }
 }

@@ -77,7 +77,7 @@ class AnyObserver: @unchecked Sendable {
   /// Whether this is a `DirectObserver`, which the walk calls without asking further.
   fileprivate let isDirect: Bool
   /// Whether the call that counts happens at another place, later.
-  private let hasArrival: Bool
+  let hasArrival: Bool
   /// Whether deliveries queue even if the poster is on the target already.
   let isOrdered: Bool
   /// Whether the observer is told the subject.

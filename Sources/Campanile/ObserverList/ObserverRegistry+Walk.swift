@@ -201,7 +201,10 @@ extension ObserverRegistry {
       reach(.willCheck)
       let claim = observer.claim()
       if claim == .skip { return }
-      note(.called, cursor.listReference.topic.value, observer.location)
+      // An observer with a place of its own is called there.
+      if !observer.hasArrival {
+        note(.called, cursor.listReference.topic.value, observer.location)
+      }
       reach(.willCall)
       do {
         try unsafe observer.call(value, post, id, in: cursor.list)

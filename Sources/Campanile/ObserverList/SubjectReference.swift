@@ -5,20 +5,11 @@ struct SubjectReference<Subject: AnyObject>: @unchecked Sendable {
   private let isNamed: Bool
   private weak let subject: Subject?
 
-  init(_ subject: Subject?) {
+  init(_ subject: Subject??) {
     isNamed = subject != nil
-    self.subject = subject
+    self.subject = subject ?? nil
   }
 
-  enum Current {
-    /// There was no subject.
-    case any
-    case one(Subject)
-    case dead
-  }
-
-  var current: Current {
-    if !isNamed { return .any }
-    return subject.map { .one($0) } ?? .dead
-  }
+  /// The subject, `.some(nil)` if it has gone, or `nil` if none was named.
+  var current: Subject?? { isNamed ? .some(subject) : .none }
 }

@@ -28,7 +28,7 @@ struct AsyncObserverTests {
   @Test("Concurrently, each call begins at once")
   func concurrent() async throws {
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self, .concurrent) { [heard] tick in
+    let token = center.observeAsync(Tick.self, execution: .concurrent) { [heard] tick in
       await gate.pass()
       heard.record(tick.number)
     }
@@ -44,7 +44,7 @@ struct AsyncObserverTests {
   func cancels(execution: AsyncExecution) async {
     let gate = AsyncGate()
     let states = Inbox<Bool>()
-    let token = center.observeAsync(Tick.self, execution) { _ in
+    let token = center.observeAsync(Tick.self, execution: execution) { _ in
       await gate.pass()
       states.record(Task.isCancelled)
     }
@@ -90,7 +90,7 @@ struct AsyncObserverTests {
   @Test("cancelAndFinish returns when the call has", arguments: [1, 2, 8])
   func cancelAndFinish(width: Int) async {
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self, .concurrent) { [heard] tick in
+    let token = center.observeAsync(Tick.self, execution: .concurrent) { [heard] tick in
       await gate.pass()
       heard.record(tick.number)
     }
@@ -129,7 +129,7 @@ struct AsyncObserverTests {
     func observe() {
       let screen = Screen()
       weakScreen = screen
-      center.observeAsync(Tick.self, owner: screen, execution) { _, _ in }
+      center.observeAsync(Tick.self, owner: screen, execution: execution) { _, _ in }
     }
     observe()
     #expect(weakScreen == nil)
@@ -200,7 +200,7 @@ struct AsyncObserverTests {
 
   @Test("Once is once", arguments: [1, 2, 8])
   func once(width: Int) async throws {
-    let token = center.observeAsync(Tick.self, .oneAtATime, .once) { [heard] in
+    let token = center.observeAsync(Tick.self, execution: .oneAtATime, .once) { [heard] in
       heard.record($0.number)
     }
     onThreads(width) { [center] in center.post(Tick(number: $0)) }
@@ -216,10 +216,11 @@ struct AsyncObserverTests {
     let screen = Screen()
     let tokens = [
       ticks.observeAsync { [heard] in heard.record($0) },
-      state.observeAsync(.oneAtATime, .initial) { [heard] in heard.record($0.new * 100) },
+      state.observeAsync(execution: .oneAtATime, .initial) { [heard] in heard.record($0.new * 100)
+      },
     ]
     ticks.observeAsync(owner: screen) { $0.heard.record($1) }
-    state.observeAsync(owner: screen, .concurrent) { $0.heard.record($1.new * 100) }
+    state.observeAsync(owner: screen, execution: .concurrent) { $0.heard.record($1.new * 100) }
     #expect(await heard.values(count: 1) == [100])
     try await ticks.sendAndWait(5)
     state.value = 2

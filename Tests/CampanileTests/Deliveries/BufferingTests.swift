@@ -200,7 +200,8 @@ struct BufferingTests {
     }
     await #expect(processExitsWith: .failure) {
       let center = MessageCenter()
-      center.observeAsync(Tick.self, .concurrent, buffering: .newest(1)) { _ in }.cancel()
+      center.observeAsync(Tick.self, execution: .concurrent, buffering: .newest(1)) { _ in }
+        .cancel()
     }
   }
 }

@@ -48,7 +48,7 @@ struct PostAndWaitTests {
         await Task.yield()
         heard.record(tick.number)
       },
-      center.observeAsync(Tick.self, .concurrent) { [heard] tick in
+      center.observeAsync(Tick.self, execution: .concurrent) { [heard] tick in
         await Task.yield()
         heard.record(tick.number)
       },
@@ -228,7 +228,8 @@ struct PostAndWaitTests {
     let done = Inbox<Int>()
     for execution in [AsyncExecution.oneAtATime, .concurrent] {
       let center = MessageCenter()
-      let token = center.observeAsync(Tick.self, execution) { [center, heard, queue] tick in
+      let token = center.observeAsync(Tick.self, execution: execution) {
+        [center, heard, queue] tick in
         if tick.number < 3 {
           let other = center.observe(Tick.self, on: queue.delivery) { heard.record($0.number) }
           try await center.postAndWait(Tick(number: tick.number + 1))

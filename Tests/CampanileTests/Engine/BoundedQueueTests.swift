@@ -47,7 +47,6 @@ struct BoundedQueueTests {
     }
   }
 
-  // Broken by: BoundedQueue.popFirst(), which kept the element in its place.
   @Test("K16 What was taken out or dropped is not kept")
   func release() {
     let life = LiveCount()

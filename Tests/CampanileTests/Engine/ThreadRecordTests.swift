@@ -36,7 +36,6 @@ struct ThreadRecordTests {
     return (source, token)
   }
 
-  // Broken by: ThreadRecord.deepFrame(at:), which gave every block the frames of the first.
   @Test(
     "K7 Each nested post has a frame of its own, however deep",
     arguments: [1, 2, 7, 8, 9, 16, 17, 40],
@@ -92,7 +91,6 @@ struct ThreadRecordTests {
     }
   }
 
-  // Broken by: ThreadRecord.claim(), the link to the record before in its bucket.
   @Test("K4 K16 The posts of more threads than a mask has bits are all seen")
   func manyThreads() {
     let source = Broadcaster<Int>()
@@ -198,7 +196,6 @@ struct ThreadRecordTests {
       pthread_join(thread, nil)
     }
 
-    // Broken by: ThreadRecord.release(_:), which did not give the record back.
     @Test("K16 A thread that ends gives its record back, and a later thread posts with it")
     func reuse() {
       let source = Broadcaster<Int>()

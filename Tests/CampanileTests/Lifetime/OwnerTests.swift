@@ -75,8 +75,8 @@ struct OwnerTests {
       let screen = Screen()
       weakScreen = screen
       ticks.observeAsync(owner: screen) { _, _ in }
-      ticks.observeAsync(owner: screen, .concurrent) { _, _ in }
-      state.observeAsync(owner: screen, .oneAtATime, .distinct) { _, _ in }
+      ticks.observeAsync(owner: screen, execution: .concurrent) { _, _ in }
+      state.observeAsync(owner: screen, execution: .oneAtATime, .distinct) { _, _ in }
     }
     observe()
     #expect(weakScreen == nil)

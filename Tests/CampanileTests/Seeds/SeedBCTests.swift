@@ -44,7 +44,7 @@ struct SeedBCTests {
     let (player, screen) = (Player(), Screen())
     let deliveries = [Delivery.immediate, queue.delivery, queue.delivery.ordered]
     var tokens: [ObservationToken] = []
-    for subject in [nil, player] {
+    for subject in [Player??.none, .some(player)] {
       for delivery in deliveries {
         tokens.append(
           center.observe(LevelChanged.self, about: subject, on: delivery) { [heard] in

@@ -57,7 +57,7 @@ struct ErrorTests {
       center.observe(LevelChanged.self, on: .main) { _, _ in throw TestFailure() },
       center.anyMessage.observe { _ in throw TestFailure() },
       center.observeAsync(LevelChanged.self) { _ in throw TestFailure() },
-      center.observeAsync(LevelChanged.self, .concurrent) { _ in throw TestFailure() },
+      center.observeAsync(LevelChanged.self, execution: .concurrent) { _ in throw TestFailure() },
     ]
     center.observe(LevelChanged.self, owner: screen) { _, _ in throw TestFailure() }
     center.observe(LevelChanged.self, owner: screen, on: .main) { _, _ in throw TestFailure() }

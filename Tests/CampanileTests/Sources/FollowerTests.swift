@@ -43,7 +43,8 @@ struct FollowerTests {
   @Test("K14 an asynchronous bounded follower hears the newest value")
   func noRoomAsync() async {
     let last = Inbox<Int>()
-    let token = state.observeAsync(.oneAtATime, buffering: .newest(1), .initial) { [heard] change in
+    let token = state.observeAsync(execution: .oneAtATime, buffering: .newest(1), .initial) {
+      [heard] change in
       heard.record(change.new)
       if change.new == 50 { last.record(change.new) }
     }
@@ -89,7 +90,7 @@ struct FollowerTests {
   func endedAsync() async {
     let gate = AsyncGate()
     let inbox = Inbox<Int>()
-    let token = state.observeAsync(.concurrent, .initial) { change in
+    let token = state.observeAsync(execution: .concurrent, .initial) { change in
       inbox.record(change.new)
       await gate.pass()
     }

@@ -207,10 +207,10 @@ struct MessageCenterFormsTests {
     let tokens = [
       center.observeAsync(LevelChanged.self) { inbox.record($0.level) },
       center.observeAsync(LevelChanged.self, about: player) { inbox.record($0.level) },
-      center.observeAsync(LevelChanged.self, .concurrent) { inbox.record($0.level) },
+      center.observeAsync(LevelChanged.self, execution: .concurrent) { inbox.record($0.level) },
     ]
     center.observeAsync(LevelChanged.self, owner: screen) { $0.heard.record($1.level) }
-    center.observeAsync(LevelChanged.self, about: player, owner: screen, .concurrent) {
+    center.observeAsync(LevelChanged.self, about: player, owner: screen, execution: .concurrent) {
       $0.heard.record($1.level)
     }
     try await center.postAndWait(LevelChanged(level: 7), about: player)

@@ -1,0 +1,107 @@
+#if canImport(Glibc)
+  import Foundation
+  import Glibc
+  import Testing
+
+  @testable import Campanile
+
+  /// Live bytes after 100,000 and after 1,000,000 rounds of adding and cancelling.
+  ///
+  /// A debug build, whose rounds take ten times as long, makes a tenth of them.
+  ///
+  /// Each test has a process of its own, so that no other test's memory is counted.
+  @Suite("Live bytes", .serialized)
+  struct MemoryTests {
+    enum Order: Codable, Sendable { case lastInFirstOut, firstInFirstOut }
+
+    /// What a run holds while it adds and cancels.
+    struct Setting: Codable, Sendable, CustomTestStringConvertible {
+      var order: Order
+      /// How many registrations live at a time.
+      var living: Int
+      /// Whether an observer of the list is held in mid-call.
+      var isHeld: Bool
+      var width = 1
+
+      var testDescription: String {
+        "\(order), \(living) living, \(isHeld ? "held" : "free"), \(width) threads"
+      }
+
+      static let all = [
+        Setting(order: .lastInFirstOut, living: 1, isHeld: false),
+        Setting(order: .lastInFirstOut, living: 1, isHeld: true),
+        Setting(order: .firstInFirstOut, living: 10, isHeld: false, width: 2),
+        Setting(order: .firstInFirstOut, living: 10, isHeld: true, width: 2),
+        Setting(order: .lastInFirstOut, living: 10, isHeld: true, width: 8),
+      ]
+    }
+
+    #if DEBUG
+      private static let rounds = (early: 10_000, late: 100_000)
+    #else
+      private static let rounds = (early: 100_000, late: 1_000_000)
+    #endif
+
+    /// What the C library's allocator has given out and not got back.
+    private static var liveBytes: Int {
+      typealias Report = @convention(c) (CInt, UnsafeMutablePointer<FILE>) -> CInt
+      // SAFETY: `malloc_info` has this type; its header is not part of the module.
+      let report = unsafe unsafeBitCast(dlsym(nil, "malloc_info"), to: Report.self)
+      var text: UnsafeMutablePointer<CChar>?
+      var size = 0
+      let file = unsafe open_memstream(&text, &size)!
+      _ = unsafe report(0, file)
+      unsafe fclose(file)
+      defer { unsafe free(text) }
+      // The last line of each kind sums up all arenas.
+      let lines = unsafe String(cString: text!).split(separator: "\n")
+      func total(_ start: String) -> Int {
+        let line = lines.last { $0.hasPrefix(start) }
+        return line.flatMap {
+          Int($0.split(separator: "\"").last { $0.allSatisfy(\.isNumber) } ?? "")
+        }
+          ?? 0
+      }
+      return total("<system type=\"current\"") + total("<total type=\"mmap\"")
+        - total("<total type=\"fast\"") - total("<total type=\"rest\"")
+    }
+
+    private static func run(_ source: Broadcaster<Int>, _ setting: Setting, rounds: Int) {
+      onThreads(setting.width) { _ in
+        var tokens: [ObservationToken] = []
+        tokens.reserveCapacity(setting.living)
+        for _ in 0..<(rounds / setting.width / setting.living) {
+          for _ in 0..<setting.living { tokens.append(source.observe { _ in }) }
+          switch setting.order {
+          case .lastInFirstOut: for token in tokens.reversed() { token.cancel() }
+          case .firstInFirstOut: for token in tokens { token.cancel() }
+          }
+          tokens.removeAll(keepingCapacity: true)
+        }
+      }
+    }
+
+    @Test(
+      "K16 Live bytes after 100,000 and 1,000,000 rounds differ by less than 64 KiB",
+      arguments: Setting.all)
+    func rounds(setting: Setting) async {
+      await #expect(processExitsWith: .success) { [setting = setting as Setting] in
+        let source = Broadcaster<Int>()
+        let gate = Gate()
+        let staying = source.observe { _ in gate.pass() }
+        let wait = setting.isHeld ? onThread { source.send(0) } : nil
+        if setting.isHeld { gate.waitUntilReached() }
+        MemoryTests.run(source, setting, rounds: MemoryTests.rounds.early)
+        let early = MemoryTests.liveBytes
+        let (more, less) = (MemoryTests.rounds.late, MemoryTests.rounds.early)
+        MemoryTests.run(source, setting, rounds: more - less)
+        let growth = MemoryTests.liveBytes - early
+        gate.open()
+        wait?()
+        #expect(early > 0)
+        #expect(abs(growth) < 64 * 1_024)
+        withExtendedLifetime(staying) {}
+      }
+    }
+  }
+#endif

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("What dead owners leave behind")
+struct OwnerMemoryTests {
+  private final class Screen: Sendable {}
+
+  private final class Deck: LifetimeOwner {
+    let lifetime = Lifetime()
+  }
+
+  @Test(
+    "K8 Closures of dead owners are never more than a constant factor of the live ones",
+    arguments: [1], [0, 100])
+  func sweep(width: Int, living: Int) {
+    let center = MessageCenter()
+    let life = LiveCount()
+    let calls = LiveCount()
+    let screens = (0..<living).map { _ in Screen() }
+    for screen in screens { Self.observe(center, screen, life, calls) }
+    let limit = 4 * (living + width) + 64
+    let excess = LiveCount()
+    onThreads(width) { _ in
+      for _ in 0..<(4_000 / width) {
+        Self.observe(center, Screen(), life, calls)
+        if life.current > limit { excess.increment() }
+      }
+    }
+    #expect(excess.current == 0)
+    center.post(Tick(number: 0))
+    #expect(calls.current == living)
+    // The post has met what was dead and ended it.
+    #expect(life.current == living)
+    withExtendedLifetime(screens) {}
+  }
+
+  private static func observe(
+    _ center: MessageCenter, _ owner: some AnyObject & Sendable, _ life: LiveCount,
+    _ calls: LiveCount
+  ) {
+    let tracked = Tracked(life)
+    center.observe(Tick.self, owner: owner) { _, _ in
+      tracked.touch()
+      calls.increment()
+    }
+  }
+
+  @Test("K8 With a lifetime the closure goes when the owner does", arguments: widths)
+  func lifetime(width: Int) {
+    let center = MessageCenter()
+    let life = LiveCount()
+    let calls = LiveCount()
+    onThreads(width) { _ in
+      for _ in 0..<200 { Self.observe(center, Deck(), life, calls) }
+    }
+    #expect(life.current == 0)
+    #expect(center.observerCount == 0)
+    center.post(Tick(number: 0))
+    #expect(calls.current == 0)
+  }
+
+  @Test(
+    "K8 K16 An owner that dies during a post is not called, and its closure goes with the post",
+    arguments: widths)
+  func duringPost(width: Int) {
+    let center = MessageCenter()
+    let life = LiveCount()
+    let calls = LiveCount()
+    let gate = Gate()
+    let deck = Locked<Deck?>(Deck())
+    let first = center.observe(Tick.self) { _ in gate.pass() }
+    Self.observe(center, deck.withLock { $0! }, life, calls)
+    let waits = (0..<width).map { index in onThread { center.post(Tick(number: index)) } }
+    gate.waitUntilReached(by: width)
+    deck.withLock { $0 = nil }
+    #expect(life.current == 1)
+    #expect(center.observerCount == 1)
+    gate.open()
+    for wait in waits { wait() }
+    #expect(life.current == 0)
+    #expect(calls.current == 0)
+    withExtendedLifetime(first) {}
+  }
+}

@@ -1,0 +1,168 @@
+#if DEBUG
+  import Testing
+
+  @testable import Campanile
+
+  /// Posts held at each of their steps, on one, two and eight threads, while another thread changes
+  /// the list.
+  @Suite("Posts held at each step")
+  struct PostInterleavingTests {
+    @Test(
+      "K1 K2 An observer added during a post hears it only if the watermark was not read yet",
+      arguments: PostStep.allCases, widths)
+    func add(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: step)
+      let newcomer = held.source.observe { [heard = held.heard] _ in heard.record("newcomer") }
+      posts.finish()
+      let early = held.count(of: "newcomer")
+      #expect(early == (step == .announced ? width : 0))
+
+      held.source.send(0)
+      #expect(held.count(of: "newcomer") == early + 1)
+      #expect(held.count(of: "victim") == width + 1)
+      #expect(held.count(of: "witness") == width + 1)
+      newcomer.cancel()
+    }
+
+    @Test(
+      "K2 A list that grows into new memory during a post keeps the post's observers and its end",
+      arguments: PostStep.allCases, widths)
+    func grow(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: step)
+      let newcomers = (0..<100).map { index in
+        held.source.observe { [heard = held.heard] _ in heard.record("\(index)") }
+      }
+      #expect(held.list.currentBuffer!.capacity >= 102)
+      posts.finish()
+      #expect(held.count(of: "victim") == width)
+      #expect(held.count(of: "witness") == width)
+      #expect(held.heard.count == (step == .announced ? width * 102 : width * 2))
+
+      let early = held.heard.count
+      held.source.send(0)
+      let expected = ["victim", "witness"] + (0..<100).map { "\($0)" }
+      #expect(Array(held.heard.values[early...]) == expected)
+      withExtendedLifetime(newcomers) {}
+    }
+
+    @Test(
+      "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
+      arguments: PostStep.allCases, widths)
+    func cancel(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: step)
+      let cancellation = held.victim.cancel()
+      #expect(cancellation == (step == .left ? .ended : .endedWhileMaybeRunning))
+      #expect(held.victim.cancel() == .alreadyEnded)
+      #expect(held.victimLife.current == (step == .left ? 0 : 1))
+      posts.finish()
+      #expect(held.victimLife.current == 0)
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+      #expect(held.count(of: "witness") == width)
+
+      held.source.send(0)
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+      #expect(held.count(of: "witness") == width + 1)
+    }
+
+    @Test(
+      "K3 An observer cancelled after the list was compacted is not called from the old memory",
+      arguments: PostStep.allCases, widths)
+    func compactAndCancel(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let extras = held.addExtras(64)
+      let posts = held.beginPosts(width, heldAt: step)
+      weak let old = held.list.currentBuffer
+      for extra in extras { extra.cancel() }
+      #expect(held.list.currentBuffer !== old)
+      #expect((old == nil) == (step == .left))
+      held.victim.cancel()
+      posts.finish()
+      #expect(old == nil)
+      #expect(held.victimLife.current == 0)
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+      #expect(held.count(of: "witness") == width)
+      #expect(held.count(of: "extra") == (step == .left ? width * 64 : 0))
+    }
+
+    @Test(
+      "K2 K5 Observers that survive a compaction during a post are called once, in order",
+      arguments: PostStep.allCases, widths)
+    func compact(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let extras = held.addExtras(64)
+      let last = held.source.observe { [heard = held.heard] _ in heard.record("last") }
+      let posts = held.beginPosts(width, heldAt: step)
+      weak let old = held.list.currentBuffer
+      for extra in extras { extra.cancel() }
+      #expect(held.list.currentBuffer !== old)
+      posts.finish()
+      #expect(old == nil)
+      for name in ["victim", "witness", "last"] { #expect(held.count(of: name) == width) }
+      let early = held.heard.count
+      held.source.send(0)
+      #expect(Array(held.heard.values[early...]) == ["victim", "witness", "last"])
+      #expect(held.victimLife.current == 1)
+      last.cancel()
+    }
+
+    @Test(
+      "K4 Who waits for an ended observer's calls resumes when the posts in progress have left",
+      arguments: PostStep.allCases, widths)
+    func wait(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: step)
+      let resumed = LiveCount()
+      held.cancelVictim { resumed.increment() }
+      #expect(resumed.current == (step == .left ? 1 : 0))
+      posts.finish()
+      #expect(resumed.current == 1)
+    }
+
+    @Test(
+      "K4 K16 Posts that begin later delay neither the wait nor the release of the closure",
+      arguments: PostStep.allCases.filter { $0 != .left }, widths)
+    func laterPosts(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: step)
+      let resumed = LiveCount()
+      held.cancelVictim { resumed.increment() }
+      let later = held.beginPosts(width, heldAt: .inCall)
+      #expect(resumed.current == 0)
+      #expect(held.victimLife.current == 1)
+      posts.finish()
+      #expect(resumed.current == 1)
+      #expect(held.victimLife.current == 0)
+      later.finish()
+      #expect(held.count(of: "witness") == width * 2)
+    }
+
+    @Test(
+      "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",
+      arguments: PostStep.allCases.filter { $0 != .announced }, widths)
+    func olderPosts(step: PostStep, width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: step)
+      let life = LiveCount()
+      let newcomer = held.source.observe { [tracked = Tracked(life)] _ in tracked.touch() }
+      #expect(newcomer.cancel() == .ended)
+      #expect(life.current == 0)
+      #expect(newcomer.cancelAndWait() == .finished)
+      posts.finish()
+    }
+  }
+
+  extension HeldSource {
+    /// Ends the victim as `cancelAndWait()` does, and calls `resume` instead of blocking.
+    func cancelVictim(_ resume: @escaping @Sendable () -> Void) {
+      registry.end(victim.registration.id, in: list, whenLeft: resume)
+    }
+
+    /// Adds observers after the witness.
+    func addExtras(_ count: Int) -> [ObservationToken] {
+      (0..<count).map { _ in source.observe { [heard] _ in heard.record("extra") } }
+    }
+  }
+#endif

@@ -1,0 +1,61 @@
+import Campanile
+import Testing
+
+@Suite("The initial call")
+struct InitialCallTests {
+  let heard = Recorder<Int>()
+
+  @Test("K14 An immediate initial call is made before observe returns, also if another thread sets")
+  func setMeanwhile() {
+    let slot = Slot<CurrentValue<Int>>()
+    let state = CurrentValue(
+      1,
+      onEvent: { event in
+        guard event.kind == .registered else { return }
+        // The set is made after the registration and before the initial call.
+        onThread { slot.value?.value = 2 }()
+      })
+    slot.set(state)
+    let token = state.observe(.initial) { [heard] in heard.record($0.new) }
+    #expect(heard.values == [2])
+    state.value = 3
+    #expect(heard.values == [2, 3])
+    slot.set(nil)
+    withExtendedLifetime(token) {}
+  }
+}
+
+@Suite("A subject that has gone")
+struct GoneSubjectTests {
+  let center = MessageCenter()
+  let heard = Recorder<Int>()
+
+  @Test("A9 K9 An observer about a variable that is nil hears nothing, rather than everything")
+  func observer() {
+    let gone: Player? = nil
+    let token = center.observe(LevelChanged.self, about: gone) { [heard] in heard.record($0.level) }
+    let registration = center.observe(LevelChanged.self, about: gone, owner: Player()) {
+      [heard] _, message in heard.record(message.level)
+    }
+    center.post(LevelChanged(level: 1), about: Player())
+    center.post(LevelChanged(level: 2))
+    #expect(heard.values == [])
+    #expect(!token.isActive)
+    #expect(!registration.isActive)
+  }
+
+  @Test("A9 K9 A sequence about a variable that is nil stays silent and ends with the center")
+  func sequence() async {
+    let gone: Player? = nil
+    let messages: ValueSequence<LevelChanged>
+    do {
+      let center = MessageCenter()
+      messages = center.messages(of: LevelChanged.self, about: gone)
+      center.post(LevelChanged(level: 1), about: Player())
+      withExtendedLifetime(center) {}
+    }
+    var count = 0
+    for await _ in messages { count += 1 }
+    #expect(count == 0)
+  }
+}
