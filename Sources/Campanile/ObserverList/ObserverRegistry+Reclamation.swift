@@ -101,7 +101,6 @@ extension ObserverRegistry {
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
     state.owners[owner]?[id] = nil
     if state.owners[owner]?.isEmpty == true { state.owners[owner] = nil }
-    state.ownedCount -= 1
   }
 
   /// Ends the registrations of `owner` for which `isIncluded` holds.
@@ -119,6 +118,8 @@ extension ObserverRegistry {
       return lists().flatMap(\.registrations).map { ($0.id, $0.list) }
     }
     for (id, list) in registrations { end(id, in: list) }
+    // The lists keep the registry, which must not keep them for ever.
+    _ = withState { $0.ownersToCheck.removeAll() }
   }
 
   // MARK: Posts in progress

@@ -46,9 +46,8 @@ final class ObserverRegistry: @unchecked Sendable {
     var waiters: [Waiter] = []
     /// The registrations of each owner, by identifier.
     var owners: [ObjectIdentifier: [UInt64: ObserverList]] = [:]
-    var ownedCount = 0
-    /// How many owned registrations there may be before the dead ones are looked for.
-    var sweepThreshold = 16
+    /// The registrations with owners, in the order in which they are to be looked at.
+    var ownersToCheck = BoundedQueue<(id: UInt64, list: ObserverList)>(.unbounded)
     var isFinished = false
   }
 
@@ -193,7 +192,7 @@ extension ObserverRegistry {
     owner: (any AnyObject & Sendable)?,
     to place: (_ garbage: inout Garbage) -> ObserverList
   ) -> Registration? {
-    if owner != nil { sweepDeadOwners() }
+    let living = owner == nil ? [] : checkOwners()
     let owner = owner.map { ObjectIdentifier($0) }
     var garbage = Garbage()
     let registration = withState { state -> Registration? in
@@ -207,7 +206,7 @@ extension ObserverRegistry {
       clock.store(id, ordering: .sequentiallyConsistent)
       if let owner {
         state.owners[owner, default: [:]][id] = list
-        state.ownedCount += 1
+        for registration in living + [(id, list)] { _ = state.ownersToCheck.append(registration) }
       }
       retire(garbage, &state)
       return Registration(list: list, id: id, counters: observer.details?.counters)
@@ -232,22 +231,30 @@ extension ObserverRegistry {
     }
   }
 
-  /// Ends the registrations whose owners have died, once in a while.
+  /// Looks at two of the registrations that have owners, and ends those whose owners have died.
   ///
-  /// The work is a constant factor of the registrations made since the last time. Owners are looked
-  /// at outside the lock: looking can release one.
-  private func sweepDeadOwners() {
-    let suspects = withState { state -> [(UInt64, ObserverList, AnyObserver)] in
-      guard state.ownedCount >= state.sweepThreshold else { return [] }
-      state.sweepThreshold = max(16, state.ownedCount * 2)
-      return state.owners.values.flatMap { registrations in
-        registrations.compactMap { id, list in list.find(id).map { (id, list, $0) } }
+  /// Called at each registration with an owner. Since that adds one and looks at two, the dead ones
+  /// are never more than the live ones and those being looked at. Owners are looked at outside the
+  /// lock: looking can release one.
+  ///
+  /// - Returns: the registrations that live, to be looked at again.
+  private func checkOwners() -> [(id: UInt64, list: ObserverList)] {
+    let checked = withState { state in
+      var checked: [(id: UInt64, list: ObserverList, observer: AnyObserver)] = []
+      while checked.count < 2, let (id, list) = state.ownersToCheck.popFirst() {
+        // What has ended already is not looked at again.
+        if let observer = list.find(id) { checked.append((id, list, observer)) }
+      }
+      return checked
+    }
+    var living: [(id: UInt64, list: ObserverList)] = []
+    for (id, list, observer) in checked {
+      if observer.details?.isOwnerGone == true {
+        end(id, in: list)
+      } else {
+        living.append((id, list))
       }
     }
-    if suspects.isEmpty { return }
-    for (id, list, observer) in suspects where observer.details?.isOwnerGone == true {
-      end(id, in: list)
-    }
-    withState { $0.sweepThreshold = max(16, $0.ownedCount * 2) }
+    return living
   }
 }

@@ -39,7 +39,7 @@ struct ListMemoryTests {
     for token in tokens.values { token.cancel() }
   }
 
-  // Broken by: ObserverRegistry.sweepDeadOwners, if it ends nothing.
+  // Broken by: ObserverRegistry.checkOwners, if it ends nothing.
   @Test("K8 Dead owners without a lifetime never make up more than a constant factor of the live")
   func deadOwners() {
     for _ in 0..<10_000 {
