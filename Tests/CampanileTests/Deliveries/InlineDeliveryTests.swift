@@ -36,6 +36,7 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["true"])
   }
 
+  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle.
   @Test("K11 a poster on the queue queues behind what waits there")
   func behind() {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard] in
@@ -55,6 +56,8 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["posted", "1", "2"])
   }
 
+  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle;
+  // Mailbox.endInline, if it does not schedule.
   @Test("K11 a post from inside an inline observer of the queue queues")
   func nested() {
     let token = center.observe(Tick.self, on: queue.delivery) { [center, heard] tick in
@@ -83,6 +86,7 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["0", "posted", "1", "posted", "2", "posted"])
   }
 
+  // Broken by: Mailbox.endInline, if it does not schedule what came meanwhile.
   @Test("K11 ordered observers always queue, unordered ones beside them run inline")
   func ordered() {
     let tokens = [
@@ -99,6 +103,7 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["inline", "posted", "ordered"])
   }
 
+  // Broken by: Mailbox.beginInline, if it does not look whether the mailbox is idle.
   @Test("K11 two deliveries to one queue are one target, also across centers")
   func oneTarget() {
     let other = MessageCenter()

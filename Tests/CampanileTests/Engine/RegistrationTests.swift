@@ -107,6 +107,8 @@ struct RegistrationTests {
     }
   }
 
+  // Broken by: ObserverRegistry.post(_:tracker:to:limit:), if it ignores the watermark of the
+  // visit.
   @Test(
     "K2 An observer added to a target's group after a post does not hear it there",
     arguments: widths)
