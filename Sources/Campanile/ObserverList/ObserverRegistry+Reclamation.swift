@@ -79,6 +79,7 @@ extension ObserverRegistry {
       keep(observer, since: id, for: posts, &state)
       retire(garbage, from: posts, &state)
       let count = garbage.structures.count
+      reach(.willShrink)
       list.shrink(&garbage)
       if garbage.structures.count > count {
         var left = Garbage()
@@ -138,6 +139,7 @@ extension ObserverRegistry {
       if collect(bit, &posts) { continue }
       // Nobody of this bit is inside: forget it, so that the next scan is spared. A thread that
       // announced itself before it could see the bit gone is found by looking again.
+      reach(.willForget)
       mask.bitwiseAnd(~(1 << UInt64(bit)), ordering: .sequentiallyConsistent)
       if collect(bit, &posts) {
         mask.bitwiseOr(1 << UInt64(bit), ordering: .sequentiallyConsistent)

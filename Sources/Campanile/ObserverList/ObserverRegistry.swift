@@ -77,6 +77,10 @@ final class ObserverRegistry: @unchecked Sendable {
     case willRemove
     /// A registration has been taken out of its list and the frames have not been read.
     case willScan
+    /// A scan has found nobody of a bit and has not forgotten the bit.
+    case willForget
+    /// The frames have been read for a removal, and the list may be moved to a smaller buffer.
+    case willShrink
     /// A post has cleared its frame and not looked at what waits.
     case left
     /// A post or a canceller is about to take what nobody holds any more.
