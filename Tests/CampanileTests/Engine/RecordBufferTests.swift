@@ -1,0 +1,102 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("RecordBuffer")
+struct RecordBufferTests {
+  private struct Nothing: Sendable {}
+
+  /// Two of a kind, to build values of many sizes.
+  private struct Twice<Element: Sendable>: Sendable {
+    let first: Element
+    let second: Element
+    init(_ element: Element) {
+      first = element
+      second = element
+    }
+  }
+
+  private let buffer = RecordBuffer()
+  private let heard = Recorder<String>()
+
+  /// Puts a value into the buffer, for an observer that notes what `describe` says of it.
+  private func append<Value: Sendable>(
+    _ value: Value, tracker: DeliveryTracker? = nil,
+    _ describe: @escaping @Sendable (Value) -> String
+  ) -> (Broadcaster<Value>, ObservationToken) {
+    let source = Broadcaster<Value>()
+    let token = source.observe { [heard] in heard.record(describe($0)) }
+    let letter = ObserverRegistry.Letter(
+      registry: source.registry, groups: .init(all: source.list), range: 0...UInt64.max - 1,
+      portion: .everyone, post: Post(tracker: tracker), wideValue: nil)
+    buffer.append(letter, value)
+    return (source, token)
+  }
+
+  @Test("K6 Values of any size and alignment come out as they went in, in order, more than once")
+  func sizesAndAlignments() {
+    let wide = SIMD64<UInt64>(repeating: 7)
+    let huge = Twice(Twice(Twice(Twice(Twice(Twice(Twice(wide)))))))
+    // Larger than a chunk of the buffer.
+    #expect(MemoryLayout.size(ofValue: huge) > 65_000)
+    for _ in 0..<3 {
+      let kept: [Any] = [
+        append(UInt8(1)) { "\($0)" },
+        append(Nothing()) { _ in "nothing" },
+        append("a string that is too long to stand in sixteen bytes") { $0 },
+        append(UInt8(2)) { "\($0)" },
+        append(wide) { "\($0.min()) \($0.max())" },
+        append(Twice(UInt8(3))) { "\($0.first) \($0.second)" },
+        append(huge) { "\($0.second.second.second.second.second.second.second[63])" },
+        append(Double(0.5)) { "\($0)" },
+      ]
+      #expect(buffer.count == 8)
+      buffer.deliverAll()
+      #expect(buffer.isEmpty)
+      withExtendedLifetime(kept) {}
+    }
+    let once = [
+      "1", "nothing", "a string that is too long to stand in sixteen bytes", "2", "7 7", "3 3", "7",
+      "0.5",
+    ]
+    #expect(heard.values == once + once + once)
+  }
+
+  @Test("K6 More values than a chunk has room for stay in order")
+  func manyChunks() {
+    let sources = (0..<2_000).map { number in append(number) { "\($0)" } }
+    buffer.deliverAll()
+    #expect(heard.values == (0..<2_000).map { "\($0)" })
+    withExtendedLifetime(sources) {}
+  }
+
+  // Broken by: RecordBuffer.discardAll, if it does not release the value or does not tell the letter.
+  @Test("K10 K16 What is discarded is released, reaches nobody, and is waited for no longer")
+  func discards() async throws {
+    let life = LiveCount()
+    let tracker = DeliveryTracker()
+    tracker.begin()
+    let (source, token) = append(Tracked(life), tracker: tracker) { _ in "heard" }
+    #expect(life.current == 1)
+    buffer.discardAll()
+    #expect(life.current == 0)
+    #expect(heard.values == [])
+    tracker.end()
+    try await tracker.wait()
+    withExtendedLifetime((source, token)) {}
+  }
+
+  @Test("K16 A buffer that goes with records in it releases them")
+  func deinitialization() {
+    let life = LiveCount()
+    var buffer: RecordBuffer? = RecordBuffer()
+    let source = Broadcaster<Tracked>()
+    let letter = ObserverRegistry.Letter(
+      registry: source.registry, groups: .init(all: source.list), range: 0...1,
+      portion: .everyone, post: Post(), wideValue: nil)
+    buffer?.append(letter, Tracked(life))
+    #expect(life.current == 1)
+    buffer = nil
+    #expect(life.current == 0)
+  }
+}
