@@ -17,7 +17,8 @@ final class Importer: Sendable {
       try await importer.library.add(message.title)
       try await importer.done.sendAndWait(message.title)
     }
-    center.observeAsync(TrackChanged.self, owner: self, execution: .concurrent) { importer, message in
+    center.observeAsync(TrackChanged.self, owner: self, execution: .concurrent) {
+      importer, message in
       try await importer.library.add(message.title)
     }
     done.observeAsync(owner: self, buffering: .oldest(100)) { importer, title in
