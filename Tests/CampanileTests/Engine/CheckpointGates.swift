@@ -37,8 +37,8 @@ extension LiveCount {
     private let holds = Locked<[Hold]>([])
 
     /// The next `count` visits to `place` are held at the gate that is returned.
-    func hold(_ count: Int = 1, at place: Place) -> Gate {
-      let gate = Gate()
+    @discardableResult
+    func hold(_ count: Int = 1, at place: Place, gate: Gate = Gate()) -> Gate {
       holds.withLock { $0.append(Hold(place: place, gate: gate, count: count)) }
       return gate
     }

@@ -135,6 +135,33 @@
       #expect(held.list.count == 1)
     }
 
+    // Broken by: ObserverRegistry.scan, if it does not set `pending` before it reads the frames.
+    @Test("K16 A post that leaves while the frames are read looks at what waits", arguments: widths)
+    func leaveDuringScan(width: Int) {
+      let held = HeldSource()
+      let inCall = held.gates.hold(width, at: .observer)
+      // Where a post that looks comes; one that does not comes there when it has returned.
+      let looking = Gate()
+      let waits = (0..<width).map { index in
+        onThread {
+          held.source.send(index)
+          looking.pass()
+        }
+      }
+      inCall.waitUntilReached(by: width)
+      let scanned = held.gates.hold(at: .willShrink)
+      let canceller = onThread { held.victim.cancel() }
+      scanned.waitUntilReached()
+      held.gates.hold(width, at: .engine(.willReclaim), gate: looking)
+      inCall.open()
+      looking.waitUntilReached(by: width)
+      looking.open()
+      scanned.open()
+      canceller()
+      for wait in waits { wait() }
+      #expect(held.victimLife.current == 0)
+    }
+
     @Test(
       "K16 A post that leaves last releases what waited, however many leave with it",
       arguments: [ObserverRegistry.Checkpoint.left, .willReclaim], widths)

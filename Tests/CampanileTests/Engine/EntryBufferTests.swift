@@ -123,4 +123,29 @@ struct EntryBufferTests {
     #expect(wrong.current == 0)
     #expect(buffer.count == 16)
   }
+
+  // Broken by: EntryBuffer.append, if it publishes the count before the entry.
+  @Test("K2 Whoever sees that a place is taken sees by whom", arguments: widths)
+  func publication(width: Int) {
+    let last = 20_000
+    for _ in 0..<10 {
+      let buffer = EntryBuffer(capacity: last, created: 0)
+      let wrong = LiveCount()
+      let readers = (0..<width).map { _ in
+        onThread {
+          var count = 0
+          while count < last {
+            count = buffer.count
+            if count == 0 { continue }
+            let isWhole =
+              buffer.id(at: count - 1) == count && buffer.address(at: count - 1) == count * 16
+            if !isWhole { wrong.increment() }
+          }
+        }
+      }
+      for id in 1...last { buffer.append(id: UInt64(id), address: UInt(id) * 16) }
+      for wait in readers { wait() }
+      #expect(wrong.current == 0)
+    }
+  }
 }
