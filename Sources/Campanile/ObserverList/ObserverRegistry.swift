@@ -67,6 +67,8 @@ final class ObserverRegistry: @unchecked Sendable {
   enum Checkpoint: Sendable, Hashable {
     /// A post has announced itself and not read the watermark.
     case announced
+    /// A post has read the watermark and not found its lists.
+    case watermarked
     /// A post has read the watermark and found its lists.
     case located
     /// A post is about to check a registration.
@@ -136,6 +138,7 @@ extension ObserverRegistry {
     }
     reach(.announced)
     let watermark = clock.load(ordering: .sequentiallyConsistent)
+    reach(.watermarked)
     return unsafe Visit(record: record, frame: frame, watermark: watermark)
   }
 

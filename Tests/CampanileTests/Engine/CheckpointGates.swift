@@ -67,7 +67,7 @@ extension LiveCount {
 
   /// The steps of a post at which another thread is let in.
   enum PostStep: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case announced, located, willCheck, willCall
+    case announced, watermarked, located, willCheck, willCall
     /// Inside the first observer.
     case inCall
     case left
@@ -77,6 +77,7 @@ extension LiveCount {
     var place: CheckpointGates.Place {
       switch self {
       case .announced: .engine(.announced)
+      case .watermarked: .engine(.watermarked)
       case .located: .engine(.located)
       case .willCheck: .engine(.willCheck)
       case .willCall: .engine(.willCall)

@@ -7,13 +7,18 @@
   /// the list.
   @Suite("Posts held at each step")
   struct PostInterleavingTests {
+    // Broken by: ObserverRegistry.enter, if it reads no watermark.
     @Test(
       "K1 K2 An observer added during a post hears it only if the watermark was not read yet",
       arguments: PostStep.allCases, widths)
     func add(step: PostStep, width: Int) {
       let held = HeldSource()
+      // Room for one more, so that the newcomer comes into the memory that the post walks.
+      held.addExtras(2)[0].cancel()
       let posts = held.beginPosts(width, heldAt: step)
+      weak let buffer = held.list.currentBuffer
       let newcomer = held.source.observe { [heard = held.heard] _ in heard.record("newcomer") }
+      #expect(held.list.currentBuffer === buffer)
       posts.finish()
       let early = held.count(of: "newcomer")
       #expect(early == (step == .announced ? width : 0))
@@ -148,7 +153,7 @@
     // Broken by: ObserverRegistry.keep, if it ignores the marks of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",
-      arguments: PostStep.allCases.filter { $0 != .announced }, widths)
+      arguments: PostStep.allCases.filter { $0 != .announced && $0 != .watermarked }, widths)
     func olderPosts(step: PostStep, width: Int) {
       let held = HeldSource()
       let posts = held.beginPosts(width, heldAt: step)

@@ -1,4 +1,5 @@
 #if DEBUG
+  import Dispatch
   import Testing
 
   @testable import Campanile
@@ -66,6 +67,54 @@
       poster()
       #expect(buffer == nil)
       withExtendedLifetime((first, others, last, token)) {}
+    }
+
+    // Broken by: ObserverRegistry.runInline, if it does not reopen the visit.
+    @Test("K16 A post that finds a target's observers after others have run keeps their memory")
+    func reopened() {
+      let source = Broadcaster<Int>()
+      let queue = DispatchQueue(label: "inline")
+      let added = Locked<[ObservationToken]>([])
+      let isKept = Recorder<Bool>()
+      // Called on the spot: after it, the group of the queue has other memory.
+      let first = source.observe { [weak source] _ in
+        for _ in 0..<32 {
+          let token = source?.observe(on: .queue(queue)) { _ in }
+          added.withLock { if let token { $0.append(token) } }
+        }
+      }
+      let second = source.observe(on: .queue(queue)) { [weak source] _ in
+        let group = source?.list.currentGroups?.groups[0].list
+        weak let buffer = group?.currentBuffer
+        #expect(buffer?.capacity ?? 0 > 32)
+        for token in added.withLock({ $0 }) { token.cancel() }
+        #expect(group?.currentBuffer?.capacity ?? 0 < 32)
+        isKept.record(buffer != nil)
+      }
+      queue.sync { source.send(0) }
+      #expect(isKept.values == [true])
+      added.withLock { $0 = [] }
+      withExtendedLifetime((first, second)) {}
+    }
+
+    // Broken by: ObserverList.rebuild, if the clock does not advance for the new buffer.
+    @Test("K16 A post that began in memory that a removal had made keeps it when it is replaced")
+    func replacedTwice() {
+      let source = Broadcaster<Int>()
+      let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
+      var others = (0..<64).map { _ in source.observe { _ in } }
+      weak let original = source.list.currentBuffer
+      while source.list.currentBuffer === original { others.removeFirst() }
+      #expect(original == nil)
+      weak let buffer = source.list.currentBuffer
+      let poster = onThread { source.send(1) }
+      inside.waitUntilReached()
+      while source.list.currentBuffer === buffer { others.removeFirst() }
+      #expect(buffer != nil)
+      inside.open()
+      poster()
+      #expect(buffer == nil)
+      withExtendedLifetime((first, others)) {}
     }
 
     private static func observe(_ source: Broadcaster<Int>, _ life: LiveCount) -> ObservationToken {
