@@ -69,7 +69,9 @@ final class ObserverRegistry: @unchecked Sendable {
     case announced
     /// A post has read the watermark and not found its lists.
     case watermarked
-    /// A post has read the watermark and found its lists.
+    /// A post has found its lists and not said so.
+    case found
+    /// A post has said that it found its lists.
     case located
     /// A post is about to check a registration.
     case willCheck
@@ -145,6 +147,7 @@ extension ObserverRegistry {
   /// Tells that the visit has found all its lists: what is made from now on is beyond its reach.
   @inline(__always)
   func settle(_ visit: Visit) {
+    reach(.found)
     let now = clock.load(ordering: .sequentiallyConsistent)
     unsafe visit.frame.pointee.mark.store(now, ordering: .releasing)
     reach(.located)

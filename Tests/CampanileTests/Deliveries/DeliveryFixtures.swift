@@ -209,9 +209,24 @@ final class Slot<Value: Sendable>: Sendable {
 }
 
 /// Runs an action when it is released.
-final class OnRelease: Sendable {
+private final class OnRelease: Sendable {
   private let action: @Sendable () -> Void
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
   deinit { action() }
   func touch() {}
+}
+
+extension MessageCenter {
+  /// Observes with a closure whose release runs `onRelease`; nothing else holds what that hangs on.
+  func observe<M: Message>(
+    _ type: M.Type, _ options: ObservationOptions = [],
+    onRelease: @escaping @Sendable () -> Void,
+    _ observer: @escaping @Sendable (M) -> Void = { _ in }
+  ) -> ObservationToken {
+    let probe = OnRelease(onRelease)
+    return observe(type, options) { message in
+      probe.touch()
+      observer(message)
+    }
+  }
 }

@@ -67,7 +67,7 @@ extension LiveCount {
 
   /// The steps of a post at which another thread is let in.
   enum PostStep: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case announced, watermarked, located, willCheck, willCall
+    case announced, watermarked, found, located, willCheck, willCall
     /// Inside the first observer.
     case inCall
     case left
@@ -78,6 +78,7 @@ extension LiveCount {
       switch self {
       case .announced: .engine(.announced)
       case .watermarked: .engine(.watermarked)
+      case .found: .engine(.found)
       case .located: .engine(.located)
       case .willCheck: .engine(.willCheck)
       case .willCall: .engine(.willCall)
@@ -88,6 +89,9 @@ extension LiveCount {
 
     /// Whether a post held here has checked the first observer of its list.
     var hasChecked: Bool { self == .willCall || self == .inCall || self == .left }
+
+    /// Whether a post held here has said what it can reach.
+    var isSettled: Bool { self != .announced && self != .watermarked && self != .found }
   }
 
   /// A broadcaster with two observers, the *victim* and the *witness* after it, whose posts and

@@ -153,7 +153,7 @@
     // Broken by: ObserverRegistry.keep, if it ignores the marks of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",
-      arguments: PostStep.allCases.filter { $0 != .announced && $0 != .watermarked }, widths)
+      arguments: PostStep.allCases.filter(\.isSettled), widths)
     func olderPosts(step: PostStep, width: Int) {
       let held = HeldSource()
       let posts = held.beginPosts(width, heldAt: step)

@@ -125,12 +125,7 @@ struct TokenBagTests {
 
   @Test("A closure in a bag whose release uses the bag")
   func releaseCallsBack() {
-    let onRelease = Slot<OnRelease>()
-    onRelease.set(OnRelease { [bag, heard] in heard.record(bag.count) })
-    if let action = onRelease.value {
-      center.observe(Tick.self) { [action] _ in action.touch() }.store(in: bag)
-    }
-    onRelease.set(nil)
+    center.observe(Tick.self, onRelease: { [bag, heard] in heard.record(bag.count) }).store(in: bag)
     bag.cancel()
     #expect(heard.values == [0])
   }

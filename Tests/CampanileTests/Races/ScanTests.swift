@@ -72,27 +72,29 @@
     // Broken by: ObserverRegistry.runInline, if it does not reopen the visit.
     @Test("K16 A post that finds a target's observers after others have run keeps their memory")
     func reopened() {
-      let source = Broadcaster<Int>()
+      let source = Broadcaster<Int>(heldBy: hold)
       let queue = DispatchQueue(label: "inline")
       let added = Locked<[ObservationToken]>([])
-      let isKept = Recorder<Bool>()
       // Called on the spot: after it, the group of the queue has other memory.
-      let first = source.observe { [weak source] _ in
+      let first = source.observe { [weak source, hold] _ in
         for _ in 0..<32 {
           let token = source?.observe(on: .queue(queue)) { _ in }
           added.withLock { if let token { $0.append(token) } }
         }
+        hold.arm(at: .found)
       }
-      let second = source.observe(on: .queue(queue)) { [weak source] _ in
-        let group = source?.list.currentGroups?.groups[0].list
-        weak let buffer = group?.currentBuffer
-        #expect(buffer?.capacity ?? 0 > 32)
-        for token in added.withLock({ $0 }) { token.cancel() }
-        #expect(group?.currentBuffer?.capacity ?? 0 < 32)
-        isKept.record(buffer != nil)
-      }
-      queue.sync { source.send(0) }
-      #expect(isKept.values == [true])
+      let second = source.observe(on: .queue(queue)) { _ in }
+      let group = source.list.currentGroups?.groups[0].list
+      let poster = onThread { queue.sync { source.send(0) } }
+      hold.gate.waitUntilReached()
+      weak let buffer = group?.currentBuffer
+      #expect(buffer?.capacity ?? 0 > 32)
+      for token in added.withLock({ $0 }) { token.cancel() }
+      #expect(group?.currentBuffer !== buffer)
+      #expect(buffer != nil)
+      hold.gate.open()
+      poster()
+      #expect(buffer == nil)
       added.withLock { $0 = [] }
       withExtendedLifetime((first, second)) {}
     }

@@ -114,15 +114,16 @@ struct SeedDTests {
   func d6(width: Int) {
     onThreads(width) { [center, heard] thread in
       for _ in 0..<50 {
-        let onRelease = OnRelease {
-          // On another thread: a lock that is held here would never be given to it.
-          onThread {
-            center.observe(Tock.self) { _ in }.cancel()
-            center.post(Tock())
-          }()
-          heard.record(thread)
-        }
-        let token = center.observe(Tick.self) { [onRelease] _ in onRelease.touch() }
+        let token = center.observe(
+          Tick.self,
+          onRelease: {
+            // On another thread: a lock that is held here would never be given to it.
+            onThread {
+              center.observe(Tock.self) { _ in }.cancel()
+              center.post(Tock())
+            }()
+            heard.record(thread)
+          })
         token.cancel()
       }
     }

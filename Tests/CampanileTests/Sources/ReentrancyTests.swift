@@ -71,25 +71,68 @@ struct ReentrancyTests {
     #expect(live.current == 0)
   }
 
+  // Broken by: ObserverRegistry.end, if it releases the observer while it holds the lock.
   @Test("K7 a closure whose release posts, observes and cancels", arguments: [1, 2, 8])
   func releaseCallsBack(width: Int) {
     let tokens = Slot<ObservationToken>()
     let other = center.observe(Tock.self) { [heard] _ in heard.record("posted") }
     onThreads(width) { [center] _ in
-      let onRelease = OnRelease {
+      let onRelease: @Sendable () -> Void = {
         center.post(Tock())
         let token = center.observe(Tock.self) { _ in }
         token.cancel()
         tokens.set(center.observe(Tick.self) { _ in })
       }
-      let token = center.observe(Tick.self) { [onRelease] _ in onRelease.touch() }
+      let token = center.observe(Tick.self, onRelease: onRelease)
       center.post(Tick(number: 1))
       token.cancel()
+      #expect(!token.isActive)
     }
     center.post(Tock())
     withExtendedLifetime((other, tokens)) {}
     // A release waits for the posts in progress; all have left by now.
     #expect(heard.count == width + 1)
+  }
+
+  // Broken by: ObserverRegistry.reclaim, if it releases while it holds the lock.
+  @Test(
+    "K7 a closure that a leaving post releases can post, observe and cancel", arguments: [1, 2, 8])
+  func releaseByPost(width: Int) {
+    onThreads(width) { [heard] _ in
+      let center = MessageCenter()
+      let slot = Slot<ObservationToken>()
+      slot.set(
+        center.observe(
+          Tick.self,
+          onRelease: { [weak center] in
+            center?.post(Tock())
+            center?.observe(Tock.self) { _ in }.cancel()
+            heard.record("released")
+          },
+          { _ in slot.value?.cancel() }))
+      center.post(Tick(number: 1))
+      #expect(slot.value?.isActive == false)
+    }
+    #expect(heard.count == width)
+  }
+
+  // Broken by: ObserverRegistry.reclaim, if it resumes who waits while it holds the lock.
+  @Test("K7 who waited for a post to leave can use the source at once", arguments: [1, 2, 8])
+  func resumeByPost(width: Int) {
+    onThreads(width) { [heard] _ in
+      let source = Broadcaster<Int>()
+      let inside = Gate()
+      let token = source.observe { _ in inside.pass() }
+      let post = onThread { source.send(1) }
+      inside.waitUntilReached()
+      source.registry.end(token.registration.id, in: source.list) {
+        source.observe { _ in }.cancel()
+        heard.record("resumed")
+      }
+      inside.open()
+      post()
+    }
+    #expect(heard.count == width)
   }
 
   @Test("K7 an owner whose deinit posts, observes and removes")
