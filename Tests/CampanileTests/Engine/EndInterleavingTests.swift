@@ -96,6 +96,7 @@
       #expect(held.victimLife.current == 0)
     }
 
+    // Broken by: ObserverRegistry.end, if it does not tell that a registration had ended before.
     @Test("K3 One of many cancellers ends the registration", arguments: EndStep.allCases, widths)
     func cancellers(step: EndStep, width: Int) {
       let held = HeldSource()
@@ -116,6 +117,7 @@
       #expect(held.victimLife.current == 0)
     }
 
+    // Broken by: ObserverRegistry.end, if it comes to the release while it holds the lock.
     @Test(
       "K1 K3 Posts and changes go on while an ended closure is about to be released",
       arguments: widths)
@@ -162,6 +164,8 @@
       #expect(held.victimLife.current == 0)
     }
 
+    // Broken by: ObserverRegistry.leave, if it does not look at `pending`; ObserverRegistry.reclaim,
+    // if it releases for the first post that leaves.
     @Test(
       "K16 A post that leaves last releases what waited, however many leave with it",
       arguments: [ObserverRegistry.Checkpoint.left, .willReclaim], widths)
