@@ -48,7 +48,12 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// When it returns, the immediate observers have been called, and the others will be. After
   /// ``finish()`` it does nothing.
   public func send(_ value: Value) {
-    registry.post(value, to: list)
+    if registry.isHeard(list) { deliver(value) }
+  }
+
+  @inline(never)
+  private func deliver(_ value: Value) {
+    registry.post(value, Post(), to: list)
   }
 
   /// Sends a value and waits until every delivery of it has ended.
@@ -59,7 +64,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// - Throws: `CancellationError` if the task is cancelled meanwhile; the deliveries go on.
   public func sendAndWait(_ value: Value) async throws {
     let tracker = DeliveryTracker()
-    registry.post(value, tracker: tracker, to: list)
+    registry.post(value, Post(tracker: tracker), to: list)
     tracker.end()
     try await tracker.wait()
   }

@@ -147,7 +147,7 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   private func tell(_ first: Notice) {
     var batch = [first]
     while !batch.isEmpty {
-      for notice in batch { registry.post(notice.change, to: list, limit: notice.limit) }
+      for notice in batch { registry.post(notice.change, Post(), to: list, limit: notice.limit) }
       batch = state.withLock { state in
         if state.waiting.isEmpty { state.isTelling = false }
         defer { state.waiting = [] }

@@ -53,7 +53,7 @@ public final class Multicast<Delegate> {
   ///   after.
   public func call(_ body: (Delegate) -> Void) {
     withoutActuallyEscaping(body) { body in
-      registry.post(body, to: list)
+      registry.post(body, Post(), to: list)
     }
   }
 

@@ -60,14 +60,14 @@ public final class MessageCenter: Sendable {
   /// When it returns, the immediate observers have been called, and the others will be. Observers of
   /// one subject do not hear it.
   public func post<M: Message>(_ message: M) {
-    post(message, Post())
+    find(message, Post())
   }
 
   /// Posts a message about `subject`.
   ///
   /// The subject is compared by identity. It is kept only on the way to observers that are told it.
   public func post<M: Message>(_ message: M, about subject: M.Subject) {
-    post(message, Post(subject: subject))
+    find(message, Post(subject: subject))
   }
 
   /// Posts a message and waits until every delivery of it has ended.
@@ -92,18 +92,10 @@ public final class MessageCenter: Sendable {
     var post = post
     let tracker = DeliveryTracker()
     post.tracker = tracker
-    self.post(message, post)
+    find(message, post)
     post.subject = nil
     tracker.end()
     try await tracker.wait()
-  }
-
-  @inline(__always)
-  private func post<M: Message>(_ message: M, _ post: borrowing Post) {
-    let subject = post.subject.map { ObjectIdentifier($0) }
-    topics.post(message, post, wide: wide) {
-      WideValue(PostedMessage(message: message, subject: subject))
-    }
   }
 
   // MARK: Removing

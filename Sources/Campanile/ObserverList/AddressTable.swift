@@ -34,6 +34,7 @@ import Synchronization
     unsafe places.deallocate()
   }
 
+  @inline(__always)
   private func firstPlace(of key: UInt) -> Int {
     // Objects are 16 bytes apart at least; the multiplier spreads the rest.
     Int(truncatingIfNeeded: ((key >> 4) &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask
@@ -50,12 +51,19 @@ import Synchronization
     }
   }
 
+  /// The object of `key`.
+  ///
+  /// A place gets its object before its key: who finds the key finds the object.
+  @inline(__always)
   func object(for key: UInt) -> Unmanaged<Object>? {
-    let index = place(of: key)
-    // A search that ended at an unused place found nothing, whatever stands there by now: a place
-    // gets its object before its key.
-    // SAFETY: as above.
-    guard unsafe places[index].key.load(ordering: .acquiring) == key else { return nil }
+    var index = firstPlace(of: key)
+    while true {
+      // SAFETY: as above.
+      let found = unsafe places[index].key.load(ordering: .acquiring)
+      if found == key { break }
+      if found == 0 { return nil }
+      index = (index + 1) & mask
+    }
     // SAFETY: as above. Sequentially consistent: a post's half of the pair with a removal.
     let address = unsafe places[index].object.load(ordering: .sequentiallyConsistent)
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }

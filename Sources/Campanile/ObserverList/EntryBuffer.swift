@@ -7,6 +7,30 @@ struct Entry: ~Copyable {
   let observer: Atomic<UInt>
 }
 
+/// What the memory of a buffer begins with; the entries follow.
+///
+/// A list points to this and not to the `EntryBuffer`: a post comes to the entries with one load less.
+@safe struct EntryBufferHead: ~Copyable {
+  fileprivate let published = Atomic<Int>(0)
+  fileprivate let buffer: Unmanaged<EntryBuffer>
+
+  /// How many entries a post that looks now may read.
+  @inline(__always)
+  var count: Int { published.load(ordering: .sequentiallyConsistent) }
+}
+
+extension UnsafeMutablePointer<EntryBufferHead> {
+  @inline(__always)
+  var entries: UnsafeMutablePointer<Entry> {
+    // SAFETY: the buffer allocated its entries behind the head, which is as long as an entry.
+    unsafe UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: Entry.self)
+  }
+
+  /// The object that owns the memory.
+  @inline(__always)
+  var buffer: EntryBuffer { unsafe pointee.buffer.takeUnretainedValue() }
+}
+
 /// The memory of a list: entries in registration order, identifiers ascending.
 ///
 /// Written under the registry's lock, read by posts without it.
@@ -20,13 +44,17 @@ struct Entry: ~Copyable {
   let capacity: Int
   /// The clock's time when this buffer was made; a post with a lower mark does not hold it.
   let created: UInt64
-  let base: UnsafeMutablePointer<Entry>
-  private let published = Atomic<Int>(0)
+  let head: UnsafeMutablePointer<EntryBufferHead>
+  private let base: UnsafeMutablePointer<Entry>
 
   init(capacity: Int, created: UInt64) {
     self.capacity = capacity
     self.created = created
-    unsafe base = .allocate(capacity: capacity)
+    let size = MemoryLayout<EntryBufferHead>.stride + capacity * MemoryLayout<Entry>.stride
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+    unsafe head = memory.bindMemory(to: EntryBufferHead.self, capacity: 1)
+    unsafe base = head.entries
+    unsafe head.initialize(to: EntryBufferHead(buffer: Unmanaged.passUnretained(self)))
     for index in 0..<capacity {
       unsafe (base + index).initialize(to: Entry(id: Atomic(0), observer: Atomic(0)))
     }
@@ -34,12 +62,12 @@ struct Entry: ~Copyable {
 
   deinit {
     unsafe base.deinitialize(count: capacity)
-    unsafe base.deallocate()
+    unsafe head.deinitialize(count: 1)
+    unsafe UnsafeMutableRawPointer(head).deallocate()
   }
 
   /// How many entries a post that looks now may read.
-  @inline(__always)
-  var count: Int { published.load(ordering: .sequentiallyConsistent) }
+  var count: Int { unsafe head.pointee.count }
 
   @inline(__always)
   func id(at index: Int) -> UInt64 {
@@ -56,12 +84,12 @@ struct Entry: ~Copyable {
   // MARK: Under the registry's lock
 
   func append(id: UInt64, address: UInt) {
-    let index = published.load(ordering: .relaxed)
+    let index = unsafe head.pointee.published.load(ordering: .relaxed)
     assert(index < capacity && (index == 0 || self.id(at: index - 1) < id))
     // The observer first: whoever reads the new identifier reads the new observer.
     unsafe base[index].observer.store(address, ordering: .releasing)
     unsafe base[index].id.store(id, ordering: .releasing)
-    published.store(index + 1, ordering: .releasing)
+    unsafe head.pointee.published.store(index + 1, ordering: .releasing)
   }
 
   /// The place of `id`, if the registration has not ended.
@@ -90,7 +118,7 @@ struct Entry: ~Copyable {
     let before = count
     var end = before
     while end > 0, address(at: end - 1) == 0 { end -= 1 }
-    published.store(end, ordering: .sequentiallyConsistent)
+    unsafe head.pointee.published.store(end, ordering: .sequentiallyConsistent)
     return before
   }
 
@@ -102,7 +130,7 @@ struct Entry: ~Copyable {
     let withdrawn = count
     var end = before
     while end > withdrawn, id(at: end - 1) > mark { end -= 1 }
-    published.store(end, ordering: .sequentiallyConsistent)
+    unsafe head.pointee.published.store(end, ordering: .sequentiallyConsistent)
   }
 
   func checkInvariants() {

@@ -66,16 +66,18 @@ final class ObserverDetails: Sendable {
 
 /// One registered observer: its closure and the word that says whether it may be called.
 ///
-/// `state` is the registration word. It is 0 for an observer that may simply be called, so that the
-/// common check is one load and one branch; every other value is looked at by `claim()`.
+/// `state` is the registration word. It is 0 for an observer that may simply be called, a
+/// `DirectObserver` that is told the value and nothing else, so that the common check is one load and
+/// one branch; every other value is looked at by `claim()`.
 class AnyObserver: @unchecked Sendable {
   private static let endedBit: UInt32 = 1
   private static let onceBit: UInt32 = 2
-  private static let pauseUnit: UInt32 = 4
+  /// Set once and for all where a post has more to do than to call.
+  private static let carefulBit: UInt32 = 4
+  private static let pauseUnit: UInt32 = 8
 
   private let state: Atomic<UInt32>
-  /// Whether this is a `DirectObserver`, which the walk calls without asking further.
-  fileprivate let isDirect: Bool
+  private let isDirect: Bool
   /// Whether the call that counts happens at another place, later.
   let hasArrival: Bool
   /// Whether deliveries queue even if the poster is on the target already.
@@ -87,7 +89,9 @@ class AnyObserver: @unchecked Sendable {
 
   fileprivate init(isDirect: Bool, hasArrival: Bool, traits: ObserverTraits) {
     self.hasArrival = hasArrival
-    state = Atomic(traits.isOnce ? Self.onceBit : 0)
+    state = Atomic(
+      (traits.isOnce ? Self.onceBit : 0)
+        | (isDirect && !traits.isOrdered ? 0 : Self.carefulBit))
     self.isDirect = isDirect
     isOrdered = traits.isOrdered
     isTold = traits.isTold
@@ -101,12 +105,22 @@ class AnyObserver: @unchecked Sendable {
     case skip
   }
 
-  /// Decides, just before a call, whether the call may be made.
+  /// Whether the observer may simply be called: it is live, a `DirectObserver`, and nobody asked
+  /// for more than the call.
   @inline(__always)
-  final func claim() -> Claim {
+  final var isPlain: Bool {
     // Sequentially consistent: the other side of the pair with `markEnded`.
-    let word = state.load(ordering: .sequentiallyConsistent)
-    return word == 0 ? .call : claim(word, isLast: !hasArrival)
+    state.load(ordering: .sequentiallyConsistent) == 0
+  }
+
+  /// Makes sure that every post looks at more than whether the observer is live.
+  ///
+  /// Before the observer is published.
+  final func markCareful() { state.bitwiseOr(Self.carefulBit, ordering: .relaxed) }
+
+  /// Decides, just before a call, whether the call may be made.
+  final func claim() -> Claim {
+    claim(state.load(ordering: .sequentiallyConsistent), isLast: !hasArrival)
   }
 
   /// Decides the same at the place that the value was sent to.
@@ -116,7 +130,6 @@ class AnyObserver: @unchecked Sendable {
 
   /// - Parameter isLast: whether the observer's own closure is what follows; only that uses up an
   ///   observer that wants to be called once.
-  @inline(never)
   private final func claim(_ loaded: UInt32, isLast: Bool) -> Claim {
     var word = loaded
     while true {
@@ -187,17 +200,22 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
 }
 
 extension AnyObserver {
-  /// Calls the closure at +0: neither it nor the value is retained.
+  /// Calls the closure of an observer that is plain, at +0: neither it nor the value is retained.
   @inline(__always)
+  final func callPlainly<Value>(_ value: Value) throws {
+    // SAFETY: a list of `Value` holds observers of `Value` alone; a plain one is direct.
+    try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
+  }
+
+  /// Calls the closure, with what it wants to be told.
   final func call<Value>(
-    _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: Unmanaged<ObserverList>
+    _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws {
     // SAFETY: a list of `Value` holds observers of `Value` alone; `isDirect` tells which class.
     if isDirect {
       try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
     } else {
-      let registration = unsafe Registration(
-        list: list.takeUnretainedValue(), id: id, counters: details?.counters)
+      let registration = Registration(list: list, id: id, counters: details?.counters)
       try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
         .body(value, copy post, registration)
     }

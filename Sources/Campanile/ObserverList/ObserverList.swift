@@ -23,6 +23,7 @@ final class ObserverList: @unchecked Sendable {
   weak let groupTarget: (any DeliveryTarget)?
   /// Where the list leaves when its last registration has ended.
   let home: Home
+  /// The address of the head of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)
   private let groups = Atomic<UInt>(0)
   /// The registrations that have not ended, those in groups included.
@@ -74,7 +75,7 @@ final class ObserverList: @unchecked Sendable {
         if address != 0 { unsafe Self.observer(at: address).release() }
       }
     }
-    Self.release(buffer.load(ordering: .relaxed))
+    if let buffer = currentBuffer { unsafe Unmanaged.passUnretained(buffer).release() }
     Self.release(groups.load(ordering: .relaxed))
   }
 
@@ -113,15 +114,13 @@ final class ObserverList: @unchecked Sendable {
   /// Valid under the lock, or until an announced post leaves.
   @inline(__always)
   var currentBuffer: EntryBuffer? {
-    Self.object(EntryBuffer.self, at: buffer.load(ordering: .sequentiallyConsistent))
+    unsafe bufferHead?.buffer
   }
 
   /// The memory to walk, for a post that counts no references.
   @inline(__always)
-  var bufferReference: Unmanaged<EntryBuffer>? {
-    let address = buffer.load(ordering: .sequentiallyConsistent)
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
-    return unsafe Unmanaged.fromOpaque(pointer)
+  var bufferHead: UnsafeMutablePointer<EntryBufferHead>? {
+    unsafe UnsafeMutablePointer(bitPattern: buffer.load(ordering: .sequentiallyConsistent))
   }
 
   @inline(__always)
@@ -205,7 +204,10 @@ extension ObserverList {
       garbage.structures.append((old, since: old.created))
     }
     new.checkInvariants()
-    replace(buffer, with: new)
+    _ = unsafe Unmanaged.passRetained(new)
+    buffer.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
+    // The garbage holds the old one, so that this release cannot be the last.
+    if let old { unsafe Unmanaged.passUnretained(old).release() }
   }
 
   private func replace(_ place: borrowing Atomic<UInt>, with object: AnyObject?) {

@@ -7,21 +7,21 @@ struct Garbage {
 }
 
 /// One post in progress, as a scan found it.
+///
+/// The frame names the post. When it leaves it finds `pending` set, and sees to it that its tickets
+/// go before its thread can use the frame again: a ticket that is kept is that of the post in its
+/// frame.
 struct Ticket: Equatable {
   fileprivate let frame: UInt
-  fileprivate let stamp: UInt64
   fileprivate let mark: UInt64
 
-  static func == (one: Self, other: Self) -> Bool {
-    one.frame == other.frame && one.stamp == other.stamp
-  }
+  static func == (one: Self, other: Self) -> Bool { one.frame == other.frame }
 
   /// Whether the post is still in progress at `source`.
   fileprivate func isOpen(at source: UInt) -> Bool {
     // SAFETY: frames are never freed.
     let frame = unsafe UnsafePointer<PostFrame>(bitPattern: frame)!
     return unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == source
-      && frame.pointee.stamp.load(ordering: .acquiring) == stamp
   }
 }
 
@@ -154,9 +154,8 @@ extension ObserverRegistry {
       guard unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == address else {
         return
       }
-      let stamp = unsafe frame.pointee.stamp.load(ordering: .acquiring)
       let mark = unsafe frame.pointee.mark.load(ordering: .sequentiallyConsistent)
-      posts.append(Ticket(frame: UInt(bitPattern: frame), stamp: stamp, mark: mark))
+      posts.append(Ticket(frame: UInt(bitPattern: frame), mark: mark))
     }
     return posts.count > count
   }

@@ -5,9 +5,10 @@ import Synchronization
 /// No reference is counted here: two threads that post to one source must not write to a common
 /// line.
 @safe struct Cursor {
-  /// The entry that comes next, up to the one that ends what the post may read.
+  /// The entry that comes next.
   fileprivate var next: UnsafeMutablePointer<Entry>?
-  fileprivate let end: UnsafeMutablePointer<Entry>?
+  /// How many entries there are from `next` on.
+  fileprivate var rest: Int
   fileprivate let list: Unmanaged<ObserverList>
   fileprivate let hasGroups: Bool
 
@@ -16,27 +17,34 @@ import Synchronization
   init(_ list: Unmanaged<ObserverList>) {
     unsafe self.list = list
     // SAFETY: the announcement keeps the list and its buffer.
-    (unsafe next, unsafe end, hasGroups) = unsafe list._withUnsafeGuaranteedRef { list in
-      guard let buffer = unsafe list.bufferReference else { return (nil, nil, list.hasGroups) }
-      return unsafe buffer._withUnsafeGuaranteedRef { buffer in
-        unsafe (buffer.base, buffer.base + buffer.count, list.hasGroups)
-      }
+    (unsafe next, rest, hasGroups) = unsafe list._withUnsafeGuaranteedRef { list in
+      guard let head = unsafe list.bufferHead else { return (nil, 0, list.hasGroups) }
+      return unsafe (head.entries, head.pointee.count, list.hasGroups)
     }
   }
+
+  @inline(__always)
+  fileprivate var isAtEnd: Bool { rest == 0 }
 
   /// The identifier that comes next, or the greatest number at the end.
   @inline(__always)
   fileprivate var nextID: UInt64 {
-    guard unsafe next != end, let entry = unsafe next else { return .max }
-    // SAFETY: `next` is below `end`, which is the end of what was published.
-    return unsafe entry.pointee.id.load(ordering: .acquiring)
+    if isAtEnd { return .max }
+    // SAFETY: `rest` was counted from what was published.
+    return unsafe next.unsafelyUnwrapped.pointee.id.load(ordering: .acquiring)
   }
 
   /// Goes to the first entry that is not older than `id`.
   @inline(__always)
   fileprivate mutating func skip(below id: UInt64) {
     if id == 0 { return }
-    while nextID < id { unsafe next = unsafe next.unsafelyUnwrapped + 1 }
+    while nextID < id { goOn() }
+  }
+
+  @inline(__always)
+  private mutating func goOn() {
+    unsafe next = unsafe next.unsafelyUnwrapped + 1
+    rest &-= 1
   }
 
   /// The observer that comes next, or 0; `nextID` has shown that there is an entry.
@@ -44,14 +52,15 @@ import Synchronization
   fileprivate mutating func takeAddress() -> UInt {
     // SAFETY: as above. Sequentially consistent: a post's half of the pair with `take`.
     let entry = unsafe next.unsafelyUnwrapped
-    unsafe next = unsafe entry + 1
+    goOn()
     return unsafe entry.pointee.observer.load(ordering: .sequentiallyConsistent)
   }
 
   fileprivate var listReference: ObserverList { unsafe list.takeUnretainedValue() }
 }
 
-/// The lists that a post reaches: those of its own type, and that of any type.
+/// The lists that a post reaches where it reaches more than one: those of its own type, and that of
+/// any type.
 ///
 /// Not generic, like everything here that a post has on its stack but the value itself: the layout of
 /// a generic type would have to be looked up at each post.
@@ -60,9 +69,6 @@ struct Route {
   var about: Cursor?
   /// The list of the observers of any message.
   var wide: Cursor?
-
-  @inline(__always)
-  fileprivate var isSingle: Bool { about == nil && wide == nil }
 
   fileprivate var hasGroups: Bool {
     all?.hasGroups == true || about?.hasGroups == true || wide?.hasGroups == true
@@ -95,26 +101,39 @@ enum Portion {
 }
 
 extension ObserverRegistry {
+  /// Whether a post to `list` comes to anybody.
+  ///
+  /// A source asks before it calls what posts, so that a post that nobody hears costs no more than
+  /// the question.
+  @inline(__always)
+  func isHeard(_ list: ObserverList) -> Bool { !list.isEmpty || onEvent != nil }
+
   /// Posts to one list.
   ///
   /// - Parameter limit: the newest registration that may be reached.
   @inline(__always)
   func post<Value>(
-    _ value: Value, tracker: DeliveryTracker? = nil, to list: ObserverList, limit: UInt64 = .max
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
   ) {
     note(.posted, Value.self)
     if list.isEmpty { return }
     let visit = enter()
-    let route = unsafe Route(all: Cursor(Unmanaged.passUnretained(list)))
-    let post = Post(tracker: tracker)
-    deliver(value, nil, post, visit, upTo: min(limit, visit.watermark), route)
+    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
+    let watermark = min(limit, visit.watermark)
+    if cursor.hasGroups {
+      deliverToTargets(value, nil, post, 0...watermark, Route(all: cursor), visit)
+    } else {
+      settle(visit)
+      walk(value, post, 0...watermark, .everyone, cursor)
+    }
+    leave(visit)
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration) {
     let visit = enter()
     let list = registration.list
-    let route = unsafe Route(all: Cursor(Unmanaged.passUnretained(list)))
+    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     settle(visit)
     let range = registration.id...registration.id
     if let target = list.groupTarget {
@@ -122,7 +141,7 @@ extension ObserverRegistry {
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
       if runsInline { runInline(value, nil, Post(), range, at: stop, visit) }
     } else {
-      walk(value, nil, Post(), range, .everyone, route)
+      walk(value, Post(), range, .everyone, cursor)
     }
     leave(visit)
   }
@@ -130,39 +149,44 @@ extension ObserverRegistry {
   /// Posts along a route that was found within `visit`, and leaves.
   @inline(__always)
   func deliver<Value>(
-    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ visit: Visit,
-    upTo watermark: UInt64, _ route: Route
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ visit: Visit, _ route: Route
   ) {
     if route.hasGroups {
-      deliverToTargets(value, wideValue, post, 0...watermark, route, visit)
+      deliverToTargets(value, wideValue, post, 0...visit.watermark, route, visit)
     } else {
       settle(visit)
-      walk(value, wideValue, post, 0...watermark, .everyone, route)
+      walk(value, wideValue, post, 0...visit.watermark, .everyone, route)
     }
     leave(visit)
   }
 
-  /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
+  /// Calls the observers of one list whose identifiers are in `range`, in the order they registered.
   @inline(__always)
+  private func walk<Value>(
+    _ value: Value, _ post: borrowing Post, _ range: ClosedRange<UInt64>, _ portion: Portion,
+    _ start: Cursor
+  ) {
+    var cursor = start
+    cursor.skip(below: range.lowerBound)
+    while !cursor.isAtEnd {
+      let id = cursor.nextID
+      if id > range.upperBound { return }
+      call(&cursor, id, value, post, portion)
+    }
+  }
+
+  /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
   func walk<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: Route
   ) {
-    if route.isSingle {
-      guard var cursor = route.all else { return }
-      cursor.skip(below: range.lowerBound)
-      while true {
-        let id = cursor.nextID
-        if id > range.upperBound { return }
-        call(&cursor, id, value, post, portion)
-      }
-    } else {
-      merge(value, wideValue, post, range, portion, route)
+    switch (route.all, route.about, route.wide) {
+    case (let only?, nil, nil), (nil, let only?, nil): walk(value, post, range, portion, only)
+    default: merge(value, wideValue, post, range, portion, route)
     }
   }
 
   /// Walks several lists as one.
-  @inline(never)
   private func merge<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: Route
@@ -197,33 +221,56 @@ extension ObserverRegistry {
     if address == 0 { return }
     // SAFETY: the post is announced and `id` is at or below its mark, so that the observer is kept.
     unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
-      guard portion.includes(observer) else { return }
       reach(.willCheck)
-      let claim = observer.claim()
-      if claim == .skip { return }
-      // An observer with a place of its own is called there.
-      if !observer.hasArrival {
-        note(.called, cursor.listReference.topic.value, observer.location)
+      // The common case, in as few steps as there can be.
+      if portion != .ordered && observer.isPlain {
+        reach(.willCall)
+        do {
+          try observer.callPlainly(value)
+        } catch {
+          handle(error, of: observer, id, in: cursor.listReference)
+        }
+      } else {
+        callCarefully(observer, id, in: cursor.listReference, value, post, portion)
       }
-      reach(.willCall)
-      do {
-        try unsafe observer.call(value, post, id, in: cursor.list)
-      } catch {
-        handle(
-          error, at: observer.location,
-          of: Registration(list: cursor.listReference, id: id, counters: nil))
-      }
-      if claim == .callAndEnd { end(id, in: cursor.listReference) }
     }
+  }
+
+  /// Does the same for an observer that wants more than the value, or may not be called.
+  @inline(never)
+  private func callCarefully<Value>(
+    _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
+    _ post: borrowing Post, _ portion: Portion
+  ) {
+    guard portion.includes(observer) else { return }
+    let claim = observer.claim()
+    if claim == .skip { return }
+    // An observer with a place of its own is called there.
+    if !observer.hasArrival { note(.called, list.topic.value, observer.location) }
+    reach(.willCall)
+    do {
+      try observer.call(value, post, id, in: list)
+    } catch {
+      handle(error, of: observer, id, in: list)
+    }
+    if claim == .callAndEnd { end(id, in: list) }
+  }
+
+  @inline(never)
+  private func handle(
+    _ error: any Error, of observer: AnyObserver, _ id: UInt64, in list: ObserverList
+  ) {
+    handle(
+      error, at: observer.location, of: Registration(list: list, id: id, counters: nil))
   }
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
   func arrive<Value>(_ value: Value, _ post: borrowing Post, at registration: Registration) {
     let (id, list) = (registration.id, registration.list)
     let visit = enter()
-    let entries = unsafe list.bufferReference
+    let entries = list.currentBuffer
     settle(visit)
-    let address = unsafe entries?._withUnsafeGuaranteedRef { entries in
+    let address = entries.flatMap { entries in
       entries.index(of: id).map { entries.address(at: $0) }
     }
     if let address, address != 0 {
@@ -257,7 +304,7 @@ extension ObserverRegistry {
     _ route: Route, _ visit: Visit
   ) {
     // The common case, spared the array: one list, one target.
-    if route.isSingle, let stop = route.all?.singleStop {
+    if route.about == nil, route.wide == nil, let stop = route.all?.singleStop {
       settle(visit)
       let runsInline = leaveRecord(value, wideValue, post, range, at: stop)
       walk(value, wideValue, post, range, .everyone, route)

@@ -22,7 +22,7 @@ import Synchronization
 /// before may still hold it, a post that announces itself later cannot find it. Announcement and
 /// removal are each a sequentially consistent store followed by a load of the other's, so one of the
 /// two sees the other. What no post holds is released at once, outside the lock; the rest waits in
-/// `retired` with the stamps of the posts that may hold it.
+/// `retired` with tickets of the posts that may hold it.
 final class ObserverRegistry: @unchecked Sendable {
   /// Identifiers and creation times.
   ///
@@ -35,8 +35,9 @@ final class ObserverRegistry: @unchecked Sendable {
   /// Written under the lock.
   let pending = Atomic<UInt32>(0)
   private let state = Locked(State())
+  private let slot = ThreadSlot.records
   private let onError: (@Sendable (ObserverFailure) -> Void)?
-  private let onEvent: (@Sendable (SourceEvent) -> Void)?
+  let onEvent: (@Sendable (SourceEvent) -> Void)?
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
@@ -132,7 +133,7 @@ extension ObserverRegistry {
   /// What is found in the lists from here on stays valid until `leave`.
   @inline(__always)
   func enter() -> Visit {
-    let record = unsafe ThreadRecord.current
+    let record = unsafe ThreadRecord.current(in: slot)
     let frame = unsafe record.pointee.push(address)
     // Sequentially consistent: a scan that cleared the bit reads the frames again afterwards.
     if unsafe mask.load(ordering: .sequentiallyConsistent) & record.pointee.bit == 0 {
@@ -202,6 +203,7 @@ extension ObserverRegistry {
     owner: (any AnyObject & Sendable)?,
     to place: (_ garbage: inout Garbage) -> ObserverList
   ) -> Registration? {
+    if onEvent != nil { observer.markCareful() }
     let living = owner == nil ? [] : checkOwners()
     let owner = owner.map { ObjectIdentifier($0) }
     var garbage = Garbage()

@@ -6,10 +6,16 @@
   import Musl
 #endif
 
-/// What the package needs of the C library: one slot per thread, and standard error.
-enum Platform {
-  /// The slot that holds a thread's record; its destructor gives the record back.
-  private static let key: pthread_key_t = {
+/// A word that every thread has for itself: the address of its record.
+///
+/// A value, which every registry keeps: asking the global for it would cost a call at each post.
+struct ThreadSlot: Sendable {
+  private let key: pthread_key_t
+
+  static let records = ThreadSlot()
+
+  /// Makes a slot whose records are given back when their threads end.
+  private init() {
     var key = pthread_key_t()
     #if canImport(Darwin)
       let status = unsafe pthread_key_create(&key) { unsafe ThreadRecord.release($0) }
@@ -20,16 +26,19 @@ enum Platform {
       }
     #endif
     precondition(status == 0, "The process has no thread-specific key left for Campanile")
-    return key
-  }()
+    self.key = key
+  }
 
   /// The calling thread's record, or `nil` if this thread has not posted yet.
   @inline(__always)
-  static var threadSlot: UnsafeMutableRawPointer? {
+  var value: UnsafeMutableRawPointer? {
     get { unsafe pthread_getspecific(key) }
-    set { unsafe pthread_setspecific(key, newValue) }
+    nonmutating set { unsafe pthread_setspecific(key, newValue) }
   }
+}
 
+/// What the package needs of the C library besides.
+enum Platform {
   /// Writes one line to standard error.
   static func writeToStandardError(_ line: String) {
     var bytes = Array(line.utf8)

@@ -4,11 +4,9 @@ import Synchronization
 ///
 /// Written by the thread that posts, read by whoever ends a registration. `source` is the address of
 /// the registry being posted to, or 0. While `source` is set, `mark` bounds what the post may touch:
-/// it holds no registration with a greater identifier and no structure created after it. `stamp`
-/// tells this post from a later one in the same frame.
+/// it holds no registration with a greater identifier and no structure created after it.
 struct PostFrame: ~Copyable {
   let source = Atomic<UInt>(0)
-  let stamp = Atomic<UInt64>(0)
   let mark = Atomic<UInt64>(0)
 }
 
@@ -65,14 +63,15 @@ struct PostFrame: ~Copyable {
 /// stands in the `SharedRecord`. Neither is ever freed.
 @safe struct ThreadRecord: ~Copyable {
   private var depth = 0
-  /// Never reset, so that no stamp is used twice.
-  private var stamp: UInt64 = 0
   /// This record's bit in the mask that a registry keeps of the threads that posted to it.
   let bit: UInt64
+  /// The first frames of `shared`.
+  private let frames: UnsafeMutablePointer<PostFrame>
   private let shared: UnsafeMutablePointer<SharedRecord>
 
   private init(bucket: Int, shared: UnsafeMutablePointer<SharedRecord>) {
     bit = 1 << UInt64(bucket)
+    unsafe frames = shared.pointee.first.pointee.frames
     unsafe self.shared = shared
   }
 
@@ -80,9 +79,7 @@ struct PostFrame: ~Copyable {
   @inline(__always)
   mutating func push(_ source: UInt) -> UnsafeMutablePointer<PostFrame> {
     let frame = unsafe frame(at: depth)
-    depth += 1
-    stamp += 1
-    unsafe frame.pointee.stamp.store(stamp, ordering: .relaxed)
+    depth &+= 1
     unsafe frame.pointee.mark.store(.max, ordering: .relaxed)
     // Sequentially consistent: one side of the store-then-load pair with a registry's scan.
     unsafe frame.pointee.source.store(source, ordering: .sequentiallyConsistent)
@@ -94,7 +91,7 @@ struct PostFrame: ~Copyable {
   mutating func pop(_ frame: UnsafeMutablePointer<PostFrame>) {
     // Sequentially consistent: the leaving post reads the registry's `pending` after it.
     unsafe frame.pointee.source.store(0, ordering: .sequentiallyConsistent)
-    depth -= 1
+    depth &-= 1
   }
 
   /// Whether the calling thread is inside an observer.
@@ -103,7 +100,7 @@ struct PostFrame: ~Copyable {
   @inline(__always)
   private func frame(at depth: Int) -> UnsafeMutablePointer<PostFrame> {
     // SAFETY: the first block is allocated for ever, and `depth` is within its frames.
-    if depth < FrameBlock.frameCount { return unsafe shared.pointee.first.pointee.frames + depth }
+    if depth < FrameBlock.frameCount { return unsafe frames + depth }
     return unsafe deepFrame(at: depth)
   }
 
@@ -144,11 +141,16 @@ extension ThreadRecord {
   private static let pool = Locked(Pool())
 
   /// The calling thread's record.
+  static var current: UnsafeMutablePointer<ThreadRecord> { unsafe current(in: .records) }
+
+  /// The calling thread's record.
+  ///
+  /// - Parameter slot: The slot for records, which a caller in a hurry has at hand.
   @inline(__always)
-  static var current: UnsafeMutablePointer<ThreadRecord> {
+  static func current(in slot: ThreadSlot) -> UnsafeMutablePointer<ThreadRecord> {
     // SAFETY: the slot holds nothing but a record, which is never freed.
-    if let slot = unsafe Platform.threadSlot {
-      return unsafe slot.assumingMemoryBound(to: ThreadRecord.self)
+    if let record = unsafe slot.value {
+      return unsafe record.assumingMemoryBound(to: ThreadRecord.self)
     }
     return unsafe claim()
   }
@@ -158,9 +160,9 @@ extension ThreadRecord {
 
   /// Whether the calling thread is inside an observer.
   static var isInsidePost: Bool {
-    guard let slot = unsafe Platform.threadSlot else { return false }
-    // SAFETY: as in `current`.
-    return unsafe slot.assumingMemoryBound(to: ThreadRecord.self).pointee.isInsidePost
+    guard let record = unsafe ThreadSlot.records.value else { return false }
+    // SAFETY: as in `current(in:)`.
+    return unsafe record.assumingMemoryBound(to: ThreadRecord.self).pointee.isInsidePost
   }
 
   @inline(never)
@@ -182,7 +184,7 @@ extension ThreadRecord {
     }
     // SAFETY: the pool holds addresses of records, which are never freed.
     let record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address)!
-    unsafe Platform.threadSlot = UnsafeMutableRawPointer(record)
+    unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
   }
 

@@ -41,7 +41,7 @@ final class TopicTable: @unchecked Sendable {
 
   /// The topic of a type, if anybody ever observed it here.
   @inline(__always)
-  private func topic(of type: any Any.Type) -> Unmanaged<Topic>? {
+  fileprivate func topic(of type: any Any.Type) -> Unmanaged<Topic>? {
     let address = table.load(ordering: .acquiring)
     // SAFETY: `tables` keeps every table for as long as this object lives.
     let current = unsafe Unmanaged<AddressTable<Topic>>.fromOpaque(
@@ -69,35 +69,61 @@ final class TopicTable: @unchecked Sendable {
   ///
   /// Under the registry's lock.
   var lists: [ObserverList] { tables.last!.objects.flatMap(\.lists) }
+}
 
-  /// Posts to the lists of `Value`, and to `wide` if it has observers.
+/// How a message finds its observers.
+extension MessageCenter {
+  /// Posts to the lists of the message's type, and to those who hear any message.
   @inline(__always)
-  func post<Value>(
-    _ value: Value, _ post: borrowing Post, wide: ObserverList, _ wideValue: () -> WideValue
-  ) {
-    registry.note(.posted, Value.self)
-    let topic = unsafe topic(of: Value.self)
-    let hasSubject = post.subject != nil
-    let isHeard = unsafe topic?._withUnsafeGuaranteedRef {
-      !$0.all.isEmpty || (hasSubject && !$0.subjects.isEmpty)
+  func find<M: Message>(_ message: M, _ post: borrowing Post) {
+    let topic = unsafe topics.topic(of: M.self)
+    // Methods of the center itself, for the calls to be the last thing that this one does.
+    if wide.isEmpty {
+      guard let topic = unsafe topic else {
+        if registry.onEvent != nil { registry.note(.posted, M.self) }
+        return
+      }
+      // SAFETY: topics live as long as the center.
+      let isDone = unsafe topic._withUnsafeGuaranteedRef { topic in
+        if post.subject != nil && !topic.subjects.isEmpty { return false }
+        if registry.isHeard(topic.all) { deliver(message, post, to: topic.all) }
+        return true
+      }
+      if isDone { return }
     }
-    let isHeardByAll = !wide.isEmpty
-    if isHeard != true && !isHeardByAll { return }
+    unsafe postWidely(message, post, topic)
+  }
 
+  @inline(never)
+  private func deliver<M: Message>(_ message: M, _ post: borrowing Post, to list: ObserverList) {
+    registry.post(message, post, to: list)
+  }
+
+  /// Posts where more than one list may be reached.
+  @inline(never)
+  private func postWidely<M: Message>(
+    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<Topic>?
+  ) {
+    registry.note(.posted, M.self)
+    let subject = post.subject.map { ObjectIdentifier($0) }
     let visit = registry.enter()
     var route = Route()
     if let topic = unsafe topic {
-      let subject = post.subject.map { ObjectIdentifier($0) }
       // SAFETY: topics live as long as the center; what is found in one is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
-        unsafe route.all = Cursor(Unmanaged.passUnretained(topic.all))
+        if !topic.all.isEmpty {
+          unsafe route.all = Cursor(Unmanaged.passUnretained(topic.all))
+        }
         if let subject, !topic.subjects.isEmpty {
           unsafe route.about = topic.subjects.list(about: subject).map { unsafe Cursor($0) }
         }
       }
     }
-    if isHeardByAll { unsafe route.wide = Cursor(Unmanaged.passUnretained(wide)) }
-    registry.deliver(
-      value, isHeardByAll ? wideValue() : nil, post, visit, upTo: visit.watermark, route)
+    var wideValue: WideValue?
+    if !wide.isEmpty {
+      unsafe route.wide = Cursor(Unmanaged.passUnretained(wide))
+      wideValue = WideValue(MessageCenter.PostedMessage(message: message, subject: subject))
+    }
+    registry.deliver(message, wideValue, post, visit, route)
   }
 }
