@@ -29,8 +29,8 @@ extension MessageCenter {
     let subject = subject ?? nil
     request.isOnce = options.contains(.once)
     let registration = request.register(with: registry, subject: subject) { garbage in
-      let topic = topics.makeTopic(of: M.self)
-      guard let subject else { return topic.all }
+      let topic = topics.makeList(of: M.self, registry)
+      guard let subject else { return topic }
       return topic.subjects.makeList(about: subject, &garbage)
     }
     // A center finishes with its last reference, which the caller has.

@@ -46,7 +46,7 @@ public final class MessageCenter: Sendable {
   init(label: String, registry: ObserverRegistry) {
     self.label = label
     self.registry = registry
-    topics = TopicTable(registry: registry)
+    topics = TopicTable()
     wide = ObserverList(
       registry: registry, topic: .init(value: (any Message).self, subject: nil))
   }

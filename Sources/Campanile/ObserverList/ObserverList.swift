@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// What changes is written under the lock of the `registry`: `buffer`, `groups`, `population`, and
 /// the two plain fields. A post reads the atomic ones between announcing itself and leaving.
-final class ObserverList: @unchecked Sendable {
+class ObserverList: @unchecked Sendable {
   /// What the list is about, for descriptions and for removal by owner and type.
   struct Topic: Sendable {
     var value: any Any.Type

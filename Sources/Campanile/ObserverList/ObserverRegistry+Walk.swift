@@ -103,8 +103,8 @@ enum Portion {
 extension ObserverRegistry {
   /// Whether a post to `list` comes to anybody.
   ///
-  /// A source asks before it calls what posts, so that a post that nobody hears costs no more than
-  /// the question.
+  /// A source asks before it calls `post`, so that a post that nobody hears costs no more than the
+  /// question.
   @inline(__always)
   func isHeard(_ list: ObserverList) -> Bool { !list.isEmpty || onEvent != nil }
 
@@ -116,7 +116,6 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
   ) {
     note(.posted, Value.self)
-    if list.isEmpty { return }
     let visit = enter()
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     let watermark = min(limit, visit.watermark)

@@ -15,11 +15,8 @@ final class SubjectIndex: @unchecked Sendable {
   }
 
   deinit {
-    guard let address = unsafe UnsafeRawPointer(bitPattern: table.load(ordering: .relaxed)) else {
-      return
-    }
     // SAFETY: the index owns its table, and nobody else has the index.
-    unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(address).release()
+    if let current { unsafe Unmanaged.passUnretained(current).release() }
   }
 
   /// Whether no subject has a list.
@@ -28,16 +25,21 @@ final class SubjectIndex: @unchecked Sendable {
   @inline(__always)
   var isEmpty: Bool { table.load(ordering: .acquiring) == 0 }
 
-  private var current: AddressTable<ObserverList>? {
-    let address = table.load(ordering: .sequentiallyConsistent)
+  @inline(__always)
+  private var head: UnsafeMutablePointer<AddressTableHead>? {
     // SAFETY: replaced tables are kept until the posts that may hold them have left.
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
-    return unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(pointer).takeUnretainedValue()
+    unsafe UnsafeMutablePointer(bitPattern: table.load(ordering: .sequentiallyConsistent))
+  }
+
+  private var current: AddressTable<ObserverList>? {
+    unsafe head?.table(of: ObserverList.self)
   }
 
   /// The list for a subject, for a post that has announced itself.
+  @inline(__always)
   func list(about subject: ObjectIdentifier) -> Unmanaged<ObserverList>? {
-    unsafe current?.object(for: UInt(bitPattern: subject))
+    guard let address = unsafe head?.object(for: UInt(bitPattern: subject)) else { return nil }
+    return unsafe Unmanaged.fromOpaque(address)
   }
 
   // MARK: Under the registry's lock
@@ -77,11 +79,13 @@ final class SubjectIndex: @unchecked Sendable {
   }
 
   private func replace(with new: AddressTable<ObserverList>?, _ garbage: inout Garbage) {
-    if let old = current { garbage.structures.append((old, since: old.created)) }
-    let address = new.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
-    let old = table.exchange(address ?? 0, ordering: .sequentiallyConsistent)
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: old) else { return }
+    let old = current
+    if let new { _ = unsafe Unmanaged.passRetained(new) }
+    table.store(
+      new.map { UInt(bitPattern: unsafe $0.head) } ?? 0, ordering: .sequentiallyConsistent)
+    guard let old else { return }
+    garbage.structures.append((old, since: old.created))
     // The garbage holds it too, so that this release cannot be the last.
-    unsafe Unmanaged<AddressTable<ObserverList>>.fromOpaque(pointer).release()
+    unsafe Unmanaged.passUnretained(old).release()
   }
 }

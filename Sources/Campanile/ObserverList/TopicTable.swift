@@ -1,37 +1,36 @@
 import Synchronization
 
-/// What a center knows of one message type.
-final class Topic: Sendable {
-  /// Observers of the type, whatever a message is about.
-  let all: ObserverList
-  /// Observers of messages about one subject.
+/// The observers of one message type: this list, of those who hear a message whatever it is about,
+/// and the lists of those who observe one subject.
+final class TopicList: ObserverList, @unchecked Sendable {
   let subjects: SubjectIndex
 
   init(registry: ObserverRegistry, valueType: any Any.Type) {
-    all = ObserverList(registry: registry, topic: .init(value: valueType, subject: nil))
     subjects = SubjectIndex(registry: registry, valueType: valueType)
+    super.init(registry: registry, topic: .init(value: valueType, subject: nil))
   }
-
-  var lists: [ObserverList] { [all] + subjects.lists }
 }
 
-/// The topics of a center by message type.
+/// The lists of a center by message type.
 ///
-/// Topics and tables live as long as the center: a post may look here before it announces itself.
+/// Lists and tables live as long as the center: a post may look here before it announces itself.
 /// Types are known by the address of their metadata.
-final class TopicTable: @unchecked Sendable {
-  private let registry: ObserverRegistry
-  private let table: Atomic<UInt>
-  /// Every table there ever was, the newest last.
-  ///
-  /// Protected by the registry's lock.
-  private var tables: [AddressTable<Topic>]
+@safe struct TopicTable: ~Copyable, Sendable {
+  /// The address of the head of the newest table, which keeps those before it.
+  private let newest: Atomic<UInt>
 
-  init(registry: ObserverRegistry) {
-    self.registry = registry
-    let first = AddressTable<Topic>(capacity: 8, created: 0)
-    tables = [first]
-    table = Atomic(UInt(bitPattern: ObjectIdentifier(first)))
+  init() {
+    let first = AddressTable<TopicList>(capacity: 8, created: 0)
+    newest = Atomic(UInt(bitPattern: unsafe first.head))
+    _ = unsafe Unmanaged.passRetained(first)
+  }
+
+  deinit { unsafe Unmanaged.passUnretained(head.table(of: TopicList.self)).release() }
+
+  @inline(__always)
+  private var head: UnsafeMutablePointer<AddressTableHead> {
+    // SAFETY: there is a table from the beginning, and every table lives as long as this.
+    unsafe UnsafeMutablePointer(bitPattern: newest.load(ordering: .acquiring)).unsafelyUnwrapped
   }
 
   @inline(__always)
@@ -39,36 +38,39 @@ final class TopicTable: @unchecked Sendable {
     UInt(bitPattern: ObjectIdentifier(type))
   }
 
-  /// The topic of a type, if anybody ever observed it here.
+  /// The list of a type, if anybody ever observed it here.
   @inline(__always)
-  fileprivate func topic(of type: any Any.Type) -> Unmanaged<Topic>? {
-    let address = table.load(ordering: .acquiring)
-    // SAFETY: `tables` keeps every table for as long as this object lives.
-    let current = unsafe Unmanaged<AddressTable<Topic>>.fromOpaque(
-      UnsafeRawPointer(bitPattern: address)!)
-    return unsafe current._withUnsafeGuaranteedRef { unsafe $0.object(for: Self.key(type)) }
+  fileprivate func list(of type: any Any.Type) -> Unmanaged<TopicList>? {
+    guard let address = unsafe head.object(for: Self.key(type)) else { return nil }
+    return unsafe Unmanaged.fromOpaque(address)
   }
 
-  /// The topic of a type, made if there is none.
+  /// The list of a type, made if there is none.
   ///
   /// Under the registry's lock.
-  func makeTopic(of type: any Any.Type) -> Topic {
-    if let topic = unsafe topic(of: type)?.takeUnretainedValue() { return topic }
-    let topic = Topic(registry: registry, valueType: type)
-    if !tables.last!.insert(Self.key(type), topic) {
-      let topics = tables.last!.objects
-      let new = AddressTable<Topic>(capacity: (topics.count + 1) * 4, created: registry.tick())
-      for topic in topics + [topic] { _ = new.insert(Self.key(topic.all.topic.value), topic) }
-      tables.append(new)
-      table.store(UInt(bitPattern: ObjectIdentifier(new)), ordering: .sequentiallyConsistent)
+  func makeList(of type: any Any.Type, _ registry: ObserverRegistry) -> TopicList {
+    if let list = unsafe list(of: type)?.takeUnretainedValue() { return list }
+    let list = TopicList(registry: registry, valueType: type)
+    let table = unsafe head.table(of: TopicList.self)
+    if !table.insert(Self.key(type), list) {
+      let lists = table.objects
+      let new = AddressTable<TopicList>(
+        capacity: (lists.count + 1) * 4, created: registry.tick(), previous: table)
+      for list in lists + [list] { _ = new.insert(Self.key(list.topic.value), list) }
+      _ = unsafe Unmanaged.passRetained(new)
+      newest.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
+      // The new table keeps it, so that this release cannot be the last.
+      unsafe Unmanaged.passUnretained(table).release()
     }
-    return topic
+    return list
   }
 
   /// Every list.
   ///
   /// Under the registry's lock.
-  var lists: [ObserverList] { tables.last!.objects.flatMap(\.lists) }
+  var lists: [ObserverList] {
+    unsafe head.table(of: TopicList.self).objects.flatMap { [$0] + $0.subjects.lists }
+  }
 }
 
 /// How a message finds its observers.
@@ -76,7 +78,7 @@ extension MessageCenter {
   /// Posts to the lists of the message's type, and to those who hear any message.
   @inline(__always)
   func find<M: Message>(_ message: M, _ post: borrowing Post) {
-    let topic = unsafe topics.topic(of: M.self)
+    let topic = unsafe topics.list(of: M.self)
     // Methods of the center itself, for the calls to be the last thing that this one does.
     if wide.isEmpty {
       guard let topic = unsafe topic else {
@@ -86,7 +88,7 @@ extension MessageCenter {
       // SAFETY: topics live as long as the center.
       let isDone = unsafe topic._withUnsafeGuaranteedRef { topic in
         if post.subject != nil && !topic.subjects.isEmpty { return false }
-        if registry.isHeard(topic.all) { deliver(message, post, to: topic.all) }
+        if registry.isHeard(topic) { deliver(message, post, to: topic) }
         return true
       }
       if isDone { return }
@@ -102,7 +104,7 @@ extension MessageCenter {
   /// Posts where more than one list may be reached.
   @inline(never)
   private func postWidely<M: Message>(
-    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<Topic>?
+    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
   ) {
     registry.note(.posted, M.self)
     let subject = post.subject.map { ObjectIdentifier($0) }
@@ -111,9 +113,7 @@ extension MessageCenter {
     if let topic = unsafe topic {
       // SAFETY: topics live as long as the center; what is found in one is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
-        if !topic.all.isEmpty {
-          unsafe route.all = Cursor(Unmanaged.passUnretained(topic.all))
-        }
+        if !topic.isEmpty { unsafe route.all = Cursor(Unmanaged.passUnretained(topic)) }
         if let subject, !topic.subjects.isEmpty {
           unsafe route.about = topic.subjects.list(about: subject).map { unsafe Cursor($0) }
         }
