@@ -97,11 +97,11 @@ public final class Broadcaster<Value: Sendable>: Followable {
   ///
   /// Not for direct use: call `observe`.
   public func _register(
-    _ request: ObservationRequest<Value>, _ options: ObservationOptions
+    _ request: ObservationRequest, _ body: ObserverBody<Value>, _ options: ObservationOptions
   ) -> Registration? {
     var request = request
     request.isOnce = options.contains(.once)
-    return request.register(with: registry) { _ in list }
+    return request.register(body, with: registry) { _ in list }
   }
 
   /// A registration that has ended.

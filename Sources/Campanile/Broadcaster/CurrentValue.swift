@@ -186,15 +186,16 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   ///
   /// Not for direct use: call `observe`.
   public func _register(
-    _ request: ObservationRequest<ValueChange<Value>>, _ options: FollowingOptions<Value>
+    _ request: ObservationRequest, _ body: ObserverBody<ValueChange<Value>>,
+    _ options: FollowingOptions<Value>
   ) -> Registration? {
-    if options.isPlain { return request.register(with: registry) { _ in list } }
+    if options.isPlain { return request.register(body, with: registry) { _ in list } }
     let follower = Follower(
-      options, isImmediate: request.isImmediate, request.location, registry
+      options, isImmediate: body.isImmediate(request.delivery), request.location, registry
     ) { [weak self] in
       self?.state.withLock { ($0.value, $0.revision) }
     }
-    let registration = follower.wrap(request).register(with: registry) { _ in list }
+    let registration = request.register(follower.wrap(body), with: registry) { _ in list }
     follower.bind(to: registration)
     if options.isInitial, let registration {
       registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)

@@ -29,7 +29,9 @@ public protocol ObservationSource<Element>: Sendable {
   /// Registers an observer.
   ///
   /// Not for direct use: call `observe`.
-  func _register(_ request: ObservationRequest<Element>, _ options: Options) -> Registration?
+  func _register(
+    _ request: ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
+  ) -> Registration?
   /// A registration that has ended.
   ///
   /// Not for direct use.
@@ -51,9 +53,9 @@ public struct ObservationOptions: OptionSet, Sendable {
 
 extension ObservationSource {
   private func register(
-    _ request: ObservationRequest<Element>, _ options: Options
+    _ request: ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
   ) -> Registration {
-    _register(request, options) ?? _ended
+    _register(request, body, options) ?? _ended
   }
 
   /// Observes until the token is released.
@@ -71,8 +73,8 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
-    return ObservationToken(register(request, options))
+      on: delivery, buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(observer), options))
   }
 
   /// Observes until the owner ends; the owner is handed to the observer.
@@ -82,10 +84,9 @@ extension ObservationSource {
     _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
-    register(
-      ObservationRequest(
-        owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line), observer),
-      options)
+    let request = ObservationRequest(
+      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, observer), options)
   }
 
   /// Observes on the main actor until the token is released.
@@ -95,8 +96,8 @@ extension ObservationSource {
     _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
-    return ObservationToken(register(request, options))
+      on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(onMain: observer), options))
   }
 
   /// Observes on the main actor until the owner ends; the owner is handed to the observer.
@@ -106,10 +107,9 @@ extension ObservationSource {
     _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
-    register(
-      ObservationRequest(
-        owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line), observer),
-      options)
+    let request = ObservationRequest(
+      owner: owner, on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, onMain: observer), options)
   }
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
@@ -121,10 +121,9 @@ extension ObservationSource {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
   ) -> Registration {
-    register(
-      ObservationRequest(
-        on: instance, buffering, SourceLocation(file: file, line: line), observer),
-      options)
+    let request = ObservationRequest(
+      on: instance, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(isolatedTo: instance, observer), options)
   }
 
   /// Observes asynchronously until the token is released, which cancels the task that runs.
@@ -135,9 +134,8 @@ extension ObservationSource {
     _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest(
-      execution, buffering, SourceLocation(file: file, line: line), observer)
-    return ObservationToken(register(request, options))
+    let request = ObservationRequest(buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(execution, observer), options))
   }
 
   /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
@@ -147,10 +145,9 @@ extension ObservationSource {
     _ options: Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
-    register(
-      ObservationRequest(
-        owner: owner, execution, buffering, SourceLocation(file: file, line: line), observer),
-      options)
+    let request = ObservationRequest(
+      owner: owner, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, execution, observer), options)
   }
 
   /// The values that come from now on, as an asynchronous sequence.
@@ -166,10 +163,10 @@ extension ObservationSource {
     let location = SourceLocation(file: file, line: line)
     return ValueSequence<Element> { counters in
       let buffer = SequenceBuffer<Element>(buffering, counters)
-      let request = ObservationRequest<Element>(
-        owner: nil, delivery: .immediate, buffering: .unbounded, location: location,
-        body: .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
-      return ValueSequence.Reader(buffer, _register(request, options))
+      let body = ObserverBody<Element>(
+        .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
+      let request = ObservationRequest(.unbounded, location)
+      return ValueSequence.Reader(buffer, _register(request, body, options))
     }
   }
 }

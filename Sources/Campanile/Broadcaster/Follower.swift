@@ -104,24 +104,22 @@ final class Follower<Value: Sendable>: Sendable {
     return registration.isActive && !registration.isPaused
   }
 
-  /// The same request with this follower before its observer.
-  func wrap(_ request: ObservationRequest<Change>) -> ObservationRequest<Change> {
-    var request = request
-    switch request.body {
+  /// The same observer with this follower before it.
+  func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
+    switch body.kind {
     case .plain(let observer):
-      request.body = .plain { try self.receive($0, observer) }
+      return ObserverBody(.plain { try self.receive($0, observer) })
     case .told(let observer):
-      request.body = .plain { try self.receive($0) { try observer($0, nil) } }
+      return ObserverBody(.plain { try self.receive($0) { try observer($0, nil) } })
     case .async(let execution, let observer):
-      request.body = .async(execution) { try await self.receive($0, observer) }
+      return ObserverBody(.async(execution) { try await self.receive($0, observer) })
     case .reader(let take, let onEnd):
       let once: @Sendable (Change) -> Void = { change in
         // A reader that wanted one value ends with it.
         do { try self.receive(change, take) } catch { onEnd() }
       }
-      request.body = .reader(once, onEnd: onEnd)
+      return ObserverBody(.reader(once, onEnd: onEnd))
     }
-    return request
   }
 
   private func receive(_ change: Change, _ observer: (Change) throws -> Void) throws {

@@ -1,9 +1,39 @@
-/// Everything that a call to `observe` said, in one form for every source.
+/// Everything that a call to `observe` said, but for what is called.
 ///
-/// Not for direct use: the `observe` methods of ``Followable`` and ``MessageCenter`` make one.
-public struct ObservationRequest<Value: Sendable>: Sendable {
-  /// What is called, and how.
-  enum Body: Sendable {
+/// Not for direct use: the `observe` methods of ``Followable`` and ``MessageCenter`` make one. It is
+/// not generic, so that it is handed on without a look at the type of the values.
+public struct ObservationRequest: Sendable {
+  /// Whose end ends the registration; not kept after the registration is made.
+  var owner: (any AnyObject & Sendable)?
+  var delivery = Delivery.immediate
+  var buffering: Buffering
+  var location: SourceLocation
+  var isOnce = false
+
+  init(
+    owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
+    _ buffering: Buffering, _ location: SourceLocation
+  ) {
+    buffering.checkCapacity()
+    self.owner = owner
+    self.delivery = delivery
+    self.buffering = buffering
+    self.location = location
+  }
+
+  /// A request for an observer that is isolated to an actor, which is the owner too.
+  init(on instance: some Actor, _ buffering: Buffering, _ location: SourceLocation) {
+    self.init(
+      owner: instance, on: Delivery(target: ActorTarget(instance), isOrdered: false), buffering,
+      location)
+  }
+}
+
+/// What is called, and how.
+///
+/// Not for direct use, as ``ObservationRequest``.
+public struct ObserverBody<Value: Sendable>: Sendable {
+  enum Kind: Sendable {
     case plain(@Sendable (Value) throws -> Void)
     /// Called with the subject of the message too.
     case told(@Sendable (Value, AnyObject?) throws -> Void)
@@ -12,133 +42,95 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     case reader(@Sendable (Value) -> Void, onEnd: @Sendable () -> Void)
   }
 
-  /// Whose end ends the registration; not kept after the registration is made.
-  var owner: (any AnyObject & Sendable)?
-  var delivery: Delivery
-  var buffering: Buffering
-  var location: SourceLocation
-  var body: Body
-  var isOnce = false
+  var kind: Kind
 
-  /// The delivery's name for descriptions, where the kind of observer says more than the delivery.
-  private var deliveryName: String {
-    switch body {
-    case .plain, .told: delivery.description
-    case .async(.oneAtATime, _): "asynchronously, one at a time"
-    case .async(.concurrent, _): "asynchronously, concurrently"
-    case .reader: "a sequence"
+  init(_ kind: Kind) { self.kind = kind }
+
+  init(_ observer: @escaping @Sendable (Value) throws -> Void) { kind = .plain(observer) }
+
+  /// An observer that is handed its owner, if that still lives.
+  init<Owner: AnyObject & Sendable>(
+    _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
+  ) {
+    kind = .plain { [weak owner] value in
+      guard let owner else { throw ObservationIsOver() }
+      try observer(owner, value)
     }
   }
 
-  /// Whether the observer is called by who posts, and by nobody else.
-  var isImmediate: Bool {
-    if case .async = body { return false }
-    return delivery.target == nil
-  }
-
-  // MARK: The forms of observers
-
-  init(
-    on delivery: Delivery, _ buffering: Buffering, _ location: SourceLocation,
-    _ observer: @escaping @Sendable (Value) throws -> Void
-  ) {
-    self.init(
-      owner: nil, delivery: delivery, buffering: buffering, location: location,
-      body: .plain(observer))
+  init(onMain observer: @escaping @MainActor @Sendable (Value) throws -> Void) {
+    // The main queue is the main actor's executor; this checks it.
+    kind = .plain { value in try MainActor.assumeIsolated { try observer(value) } }
   }
 
   init<Owner: AnyObject & Sendable>(
-    owner: Owner, on delivery: Delivery, _ buffering: Buffering, _ location: SourceLocation,
-    _ observer: @escaping @Sendable (Owner, Value) throws -> Void
+    _ owner: Owner, onMain observer: @escaping @MainActor @Sendable (Owner, Value) throws -> Void
   ) {
-    self.init(
-      owner: owner, delivery: delivery, buffering: buffering, location: location,
-      body: .plain { [weak owner] value in
-        guard let owner else { throw ObservationIsOver() }
-        try observer(owner, value)
-      })
-  }
-
-  init(
-    on main: MainDelivery, _ buffering: Buffering, _ location: SourceLocation,
-    _ observer: @escaping @MainActor @Sendable (Value) throws -> Void
-  ) {
-    self.init(on: main.delivery, buffering, location) { value in
-      // The main queue is the main actor's executor; this checks it.
-      try MainActor.assumeIsolated { try observer(value) }
-    }
-  }
-
-  init<Owner: AnyObject & Sendable>(
-    owner: Owner, on main: MainDelivery, _ buffering: Buffering, _ location: SourceLocation,
-    _ observer: @escaping @MainActor @Sendable (Owner, Value) throws -> Void
-  ) {
-    self.init(owner: owner, on: main.delivery, buffering, location) { owner, value in
+    self.init(owner) { owner, value in
       try MainActor.assumeIsolated { try observer(owner, value) }
     }
   }
 
   init<Instance: Actor>(
-    on instance: Instance, _ buffering: Buffering, _ location: SourceLocation,
+    isolatedTo instance: Instance,
     _ observer: @escaping @Sendable (isolated Instance, Value) throws -> Void
   ) {
-    let delivery = Delivery(target: ActorTarget(instance), isOrdered: false)
-    self.init(owner: instance, on: delivery, buffering, location) { instance, value in
+    self.init(instance) { instance, value in
       // The target drains in a method of the actor; this checks it.
       try instance.assumeIsolated { try observer($0, value) }
     }
   }
 
   init(
-    _ execution: AsyncExecution, _ buffering: Buffering, _ location: SourceLocation,
-    _ observer: @escaping @Sendable (Value) async throws -> Void
+    _ execution: AsyncExecution, _ observer: @escaping @Sendable (Value) async throws -> Void
   ) {
-    self.init(
-      owner: nil, delivery: .immediate, buffering: buffering, location: location,
-      body: .async(execution, observer))
+    kind = .async(execution, observer)
   }
 
   init<Owner: AnyObject & Sendable>(
-    owner: Owner, _ execution: AsyncExecution, _ buffering: Buffering, _ location: SourceLocation,
+    _ owner: Owner, _ execution: AsyncExecution,
     _ observer: @escaping @Sendable (Owner, Value) async throws -> Void
   ) {
-    self.init(
-      owner: owner, delivery: .immediate, buffering: buffering, location: location,
-      body: .async(execution) { [weak owner] value in
-        guard let owner else { throw ObservationIsOver() }
-        try await observer(owner, value)
-      })
+    kind = .async(execution) { [weak owner] value in
+      guard let owner else { throw ObservationIsOver() }
+      try await observer(owner, value)
+    }
   }
 
-  init(
-    owner: (any AnyObject & Sendable)?, delivery: Delivery, buffering: Buffering,
-    location: SourceLocation, body: Body
-  ) {
-    buffering.checkCapacity()
-    self.owner = owner
-    self.delivery = delivery
-    self.buffering = buffering
-    self.location = location
-    self.body = body
+  /// Whether the observer is called by who posts, and by nobody else.
+  func isImmediate(_ delivery: Delivery) -> Bool {
+    if case .async = kind { return false }
+    return delivery.target == nil
   }
+}
 
-  // MARK: Registering
+/// An observer, and the target whose group it belongs to, if it shares one.
+private struct Made {
+  let observer: AnyObserver
+  var groupTarget: (any DeliveryTarget)?
+}
 
+extension ObservationRequest {
   /// Registers in the list that `place` finds or makes.
   ///
   /// - Parameters:
+  ///   - body: What is called.
   ///   - registry: The registry of the source.
   ///   - subject: The instance whose lifetime, if it has one, ends the registration too.
   ///   - place: Finds or makes the list; called under the lock.
   /// - Returns: The registration; one that has ended already if the source has finished.
-  func register(
-    with registry: ObserverRegistry, subject: AnyObject? = nil,
+  func register<Value: Sendable>(
+    _ body: ObserverBody<Value>, with registry: ObserverRegistry, subject: AnyObject? = nil,
     in place: (_ garbage: inout Garbage) -> ObserverList
   ) -> Registration? {
     var lifetimes: [Lifetime.Storage] = []
-    if let owner = owner as? any LifetimeOwner { lifetimes.append(owner.lifetime.storage) }
-    if let subject = subject as? any LifetimeOwner { lifetimes.append(subject.lifetime.storage) }
-    var made = makeObserver(lifetimes)
+    if let owner, let mortal = owner as? any LifetimeOwner {
+      lifetimes.append(mortal.lifetime.storage)
+    }
+    if let subject, let mortal = subject as? any LifetimeOwner {
+      lifetimes.append(mortal.lifetime.storage)
+    }
+    var made = makeObserver(body, lifetimes)
     let observer = made.observer
     let registration = registry.add(observer, owner: owner) { garbage in
       let list = place(&garbage)
@@ -153,42 +145,37 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     return registration
   }
 
-  private struct Made {
-    let observer: AnyObserver
-    /// The target whose group the observer belongs to, if it shares one.
-    var groupTarget: (any DeliveryTarget)?
-  }
-
-  private func makeObserver(_ lifetimes: [Lifetime.Storage]) -> Made {
-    switch body {
+  private func makeObserver<Value: Sendable>(
+    _ body: ObserverBody<Value>, _ lifetimes: [Lifetime.Storage]
+  ) -> Made {
+    switch body.kind {
     case .plain(let body):
-      return makeSynchronous(lifetimes, isTold: false) { value, _ in try body(value) }
-        ?? Made(
-          observer: DirectObserver(traits(lifetimes), body), groupTarget: delivery.target)
+      if buffering != .unbounded {
+        return makeBounded(lifetimes, isTold: false) { value, _ in try body(value) }
+      }
+      return Made(observer: DirectObserver(traits(lifetimes), body), groupTarget: delivery.target)
     case .told(let body):
-      let told: @Sendable (Value, Post) throws -> Void = { try body($0, $1.subject) }
-      return makeSynchronous(lifetimes, isTold: true, told)
-        ?? Made(
-          observer: IndirectObserver(traits(lifetimes, isTold: true)) { value, post, _ in
-            try told(value, post)
-          },
-          groupTarget: delivery.target)
+      if buffering != .unbounded {
+        return makeBounded(lifetimes, isTold: true) { try body($0, $1.subject) }
+      }
+      let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _ in
+        try body(value, post.subject)
+      }
+      return Made(observer: observer, groupTarget: delivery.target)
     case .async(let execution, let body):
       return Made(observer: makeAsynchronous(lifetimes, execution, body), groupTarget: nil)
     case .reader(let take, let onEnd):
-      let observer = IndirectObserver<Value>(
-        traits(lifetimes, onEnd: { _ in onEnd() }, onRefused: onEnd)
-      ) { value, _, _ in take(value) }
+      let traits = traits(lifetimes, "a sequence", onEnd: { _ in onEnd() }, onRefused: onEnd)
+      let observer = IndirectObserver<Value>(traits) { value, _, _ in take(value) }
       return Made(observer: observer, groupTarget: nil)
     }
   }
 
-  /// An observer with a mailbox of its own, if its buffer is bounded.
-  private func makeSynchronous(
+  /// An observer with a mailbox of its own, for its bounded buffer.
+  private func makeBounded<Value: Sendable>(
     _ lifetimes: [Lifetime.Storage], isTold: Bool,
     _ body: @escaping @Sendable (Value, Post) throws -> Void
-  ) -> Made? {
-    if buffering == .unbounded { return nil }
+  ) -> Made {
     guard let target = delivery.target else {
       preconditionFailure(
         "An immediate observer was given a buffer; it is called at once and keeps nothing waiting")
@@ -208,7 +195,7 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     return Made(observer: observer, groupTarget: nil)
   }
 
-  private func makeAsynchronous(
+  private func makeAsynchronous<Value: Sendable>(
     _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution,
     _ body: @escaping @Sendable (Value) async throws -> Void
   ) -> AnyObserver {
@@ -236,7 +223,8 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
       let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox in
         runner.start { await mailbox.drain(runner.takePrepared) }
       }
-      let traits = traits(lifetimes, counters: counters) { _ in
+      let name = "asynchronously, one at a time"
+      let traits = traits(lifetimes, name, counters: counters) { _ in
         mailbox.close()
         runner.end()
       }
@@ -254,7 +242,8 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
       precondition(
         buffering == .unbounded,
         "A concurrent observer was given a buffer; it starts each call at once")
-      let traits = traits(lifetimes, counters: counters) { _ in runner.end() }
+      let name = "asynchronously, concurrently"
+      let traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
       return IndirectObserver<Value>(traits) { value, post, registration in
         // A concurrent observer that waits for a post cannot wait for the calls it is part of.
         let tracker = AsyncCall.isCurrent(counters) ? nil : post.tracker
@@ -269,8 +258,10 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     }
   }
 
+  /// - Parameter name: What descriptions say of the delivery, if the delivery does not say it.
   private func traits(
-    _ lifetimes: [Lifetime.Storage], isTold: Bool = false, counters: DeliveryCounters? = nil,
+    _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isTold: Bool = false,
+    counters: DeliveryCounters? = nil,
     onEnd: (@Sendable (Registration) -> Void)? = nil, onRefused: (@Sendable () -> Void)? = nil
   ) -> ObserverTraits {
     var traits = ObserverTraits(
@@ -284,7 +275,8 @@ public struct ObservationRequest<Value: Sendable>: Sendable {
     }
     if owner != nil || end != nil || delivery.target != nil || counters != nil {
       traits.details = ObserverDetails(
-        owner: owner, delivery: deliveryName, counters: counters, onEnd: end, onRefused: onRefused)
+        owner: owner, delivery: name ?? delivery.description, counters: counters, onEnd: end,
+        onRefused: onRefused)
     }
     return traits
   }

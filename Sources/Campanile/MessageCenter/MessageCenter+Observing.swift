@@ -13,46 +13,40 @@
 /// takes a lock briefly and costs the same however many observers there are.
 extension MessageCenter {
   private func register<M: Message>(
-    _ request: ObservationRequest<M>, about subject: M.Subject??, _ options: ObservationOptions
+    _ request: ObservationRequest, _ body: ObserverBody<M>, about subject: M.Subject??,
+    _ options: ObservationOptions
   ) -> Registration {
-    let ended = Registration(list: wide, id: 0, counters: nil)
     var request = request
-    if case .some(.none) = subject {
-      // Nothing more comes about an instance that has gone.
-      if case .reader(_, let onEnd) = request.body {
-        // A sequence stays silent, and ends with the center.
-        request.body = .reader({ _ in }, onEnd: onEnd)
-      } else {
-        return ended
-      }
-    }
-    let subject = subject ?? nil
     request.isOnce = options.contains(.once)
-    let registration = request.register(with: registry, subject: subject) { garbage in
-      let topic = topics.makeList(of: M.self, registry)
-      guard let subject else { return topic }
-      return topic.subjects.makeList(about: subject, &garbage)
+    guard let subject else {
+      let registration = request.register(body, with: registry) { _ in
+        topics.makeList(of: M.self, registry)
+      }
+      return registration ?? ended
     }
-    // A center finishes with its last reference, which the caller has.
+    guard let subject else { return registerSilent(request, body) ?? ended }
+    let registration = request.register(body, with: registry, subject: subject) { garbage in
+      let list = topics.makeList(of: M.self, registry)
+      return list.subjects.makeList(about: subject, &garbage)
+    }
     return registration ?? ended
   }
 
-  private func register<M: Message>(
-    told request: ObservationRequest<Told<M>>, about subject: M.Subject??,
-    _ options: ObservationOptions
-  ) -> Registration {
-    guard case .plain(let observer) = request.body else {
-      preconditionFailure("An observer that is told the subject is a synchronous one")
-    }
-    let plain = ObservationRequest<M>(
-      owner: request.owner, delivery: request.delivery, buffering: request.buffering,
-      location: request.location,
-      body: .told { message, subject in
-        // The subject of a message of type M is an M.Subject: `post` takes no other.
-        try observer(Told(message: message, subject: subject.map { $0 as! M.Subject }))
-      })
-    return register(plain, about: subject, options)
+  /// Registers about an instance that has gone, of which nothing more comes.
+  ///
+  /// - Returns: `nil`, unless it is a sequence, which stays silent and ends with the center.
+  private func registerSilent<M: Message>(
+    _ request: ObservationRequest, _ body: ObserverBody<M>
+  ) -> Registration? {
+    guard case .reader(_, let onEnd) = body.kind else { return nil }
+    let silent = ObserverBody<M>(.reader({ _ in }, onEnd: onEnd))
+    return request.register(silent, with: registry) { _ in topics.makeList(of: M.self, registry) }
   }
+
+  /// A registration that has ended.
+  ///
+  /// A center finishes with its last reference, so that what registers here comes in time.
+  private var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
 
   /// Observes until the token is released.
   public func observe<M: Message>(
@@ -61,9 +55,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest<M>(
-      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
-    return ObservationToken(register(request, about: subject, options))
+    let request = ObservationRequest(
+      on: delivery, buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(observer), about: subject, options))
   }
 
   /// Observes until the owner ends.
@@ -74,9 +68,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
-    let request = ObservationRequest<M>(
-      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line), observer)
-    return register(request, about: subject, options)
+    let request = ObservationRequest(
+      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, observer), about: subject, options)
   }
 
   /// Observes on the main actor until the token is released.
@@ -86,9 +80,10 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest<M>(
-      on: delivery, buffering, SourceLocation(file: file, line: line), observer)
-    return ObservationToken(register(request, about: subject, options))
+    let request = ObservationRequest(
+      on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody<M>(onMain: observer)
+    return ObservationToken(register(request, body, about: subject, options))
   }
 
   /// Observes on the main actor until the owner ends.
@@ -99,9 +94,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
-    let request = ObservationRequest<M>(
-      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line), observer)
-    return register(request, about: subject, options)
+    let request = ObservationRequest(
+      owner: owner, on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, onMain: observer), about: subject, options)
   }
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
@@ -112,9 +107,10 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {
-    let request = ObservationRequest<M>(
-      on: instance, buffering, SourceLocation(file: file, line: line), observer)
-    return register(request, about: subject, options)
+    let request = ObservationRequest(
+      on: instance, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody(isolatedTo: instance, observer)
+    return register(request, body, about: subject, options)
   }
 
   /// Observes, told what each message is about, until the token is released.
@@ -124,12 +120,10 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M, M.Subject?) throws -> Void
   ) -> ObservationToken where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(
-      on: delivery, buffering, SourceLocation(file: file, line: line)
-    ) {
-      try observer($0.message, $0.subject)
-    }
-    return ObservationToken(register(told: request, about: subject, options))
+    let request = ObservationRequest(
+      on: delivery, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody<Told<M>> { try observer($0.message, $0.subject) }
+    return ObservationToken(register(request, body.told(), about: subject, options))
   }
 
   /// Observes, told what each message is about, until the owner ends.
@@ -140,12 +134,10 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M, M.Subject?) throws -> Void
   ) -> Registration where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(
-      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line)
-    ) {
-      try observer($0, $1.message, $1.subject)
-    }
-    return register(told: request, about: subject, options)
+    let request = ObservationRequest(
+      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody<Told<M>>(owner) { try observer($0, $1.message, $1.subject) }
+    return register(request, body.told(), about: subject, options)
   }
 
   /// Observes, told what each message is about, on the main actor until the token is released.
@@ -155,12 +147,10 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M, M.Subject?) throws -> Void
   ) -> ObservationToken where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(
-      on: delivery, buffering, SourceLocation(file: file, line: line)
-    ) {
-      try observer($0.message, $0.subject)
-    }
-    return ObservationToken(register(told: request, about: subject, options))
+    let request = ObservationRequest(
+      on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody<Told<M>>(onMain: { try observer($0.message, $0.subject) })
+    return ObservationToken(register(request, body.told(), about: subject, options))
   }
 
   /// Observes, told what each message is about, on the main actor until the owner ends.
@@ -171,12 +161,11 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M, M.Subject?) throws -> Void
   ) -> Registration where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(
-      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line)
-    ) {
-      try observer($0, $1.message, $1.subject)
-    }
-    return register(told: request, about: subject, options)
+    let request = ObservationRequest(
+      owner: owner, on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody<Told<M>>(
+      owner, onMain: { try observer($0, $1.message, $1.subject) })
+    return register(request, body.told(), about: subject, options)
   }
 
   /// Observes, told what each message is about, on an actor until the actor ends; the observer is isolated to it.
@@ -187,12 +176,12 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M, M.Subject?) throws -> Void
   ) -> Registration where M.Subject: Sendable {
-    let request = ObservationRequest<Told<M>>(
-      on: instance, buffering, SourceLocation(file: file, line: line)
-    ) {
+    let request = ObservationRequest(
+      on: instance, buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody<Told<M>>(isolatedTo: instance) {
       try observer($0, $1.message, $1.subject)
     }
-    return register(told: request, about: subject, options)
+    return register(request, body.told(), about: subject, options)
   }
 
   /// Observes asynchronously until the token is released, which cancels the task that runs.
@@ -204,9 +193,9 @@ extension MessageCenter {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (M) async throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest<M>(
-      execution, buffering, SourceLocation(file: file, line: line), observer)
-    return ObservationToken(register(request, about: subject, options))
+    let request = ObservationRequest(buffering, SourceLocation(file: file, line: line))
+    let body = ObserverBody(execution, observer)
+    return ObservationToken(register(request, body, about: subject, options))
   }
 
   /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
@@ -217,9 +206,9 @@ extension MessageCenter {
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) async throws -> Void
   ) -> Registration {
-    let request = ObservationRequest<M>(
-      owner: owner, execution, buffering, SourceLocation(file: file, line: line), observer)
-    return register(request, about: subject, options)
+    let request = ObservationRequest(
+      owner: owner, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, execution, observer), about: subject, options)
   }
 
   /// The messages of a type as an asynchronous sequence.
@@ -237,14 +226,14 @@ extension MessageCenter {
     let reference = SubjectReference(subject)
     return ValueSequence<M> { [weak self] counters in
       let buffer = SequenceBuffer<M>(buffering, counters)
-      let request = ObservationRequest<M>(
-        owner: nil, delivery: .immediate, buffering: .unbounded, location: location,
-        body: .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
+      let request = ObservationRequest(.unbounded, location)
+      let body = ObserverBody<M>(.reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
       guard let self else {
         buffer.finish()
         return ValueSequence.Reader(buffer, nil)
       }
-      return ValueSequence.Reader(buffer, self.register(request, about: reference.current, []))
+      return ValueSequence.Reader(
+        buffer, self.register(request, body, about: reference.current, []))
     }
   }
 }
@@ -260,11 +249,12 @@ extension MessageCenter {
     let center: MessageCenter
 
     func _register(
-      _ request: ObservationRequest<PostedMessage>, _ options: ObservationOptions
+      _ request: ObservationRequest, _ body: ObserverBody<PostedMessage>,
+      _ options: ObservationOptions
     ) -> Registration? {
       var request = request
       request.isOnce = options.contains(.once)
-      return request.register(with: center.registry) { _ in center.wide }
+      return request.register(body, with: center.registry) { _ in center.wide }
     }
 
     var _ended: Registration { Registration(list: center.wide, id: 0, counters: nil) }
@@ -279,4 +269,19 @@ extension MessageCenter {
   /// Observers of any message stand among those of single types in the order they registered. A
   /// center that has any makes one existential value for each post.
   public var anyMessage: some Followable<PostedMessage> { everything }
+}
+
+extension ObserverBody {
+  /// The same observer for a post, which names the subject beside the message.
+  fileprivate func told<M>() -> ObserverBody<M> where Value == MessageCenter.Told<M> {
+    guard case .plain(let observer) = kind else {
+      preconditionFailure("An observer that is told the subject is a synchronous one")
+    }
+    return ObserverBody<M>(
+      .told { message, subject in
+        // The subject of a message of type M is an M.Subject: `post` takes no other.
+        try observer(
+          MessageCenter.Told(message: message, subject: subject.map { $0 as! M.Subject }))
+      })
+  }
 }
