@@ -97,9 +97,9 @@ public final class Broadcaster<Value: Sendable>: Followable {
   ///
   /// Not for direct use: call `observe`.
   public func _register(
-    _ request: ObservationRequest, _ body: ObserverBody<Value>, _ options: ObservationOptions
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>,
+    _ options: ObservationOptions
   ) -> Registration? {
-    var request = request
     request.isOnce = options.contains(.once)
     return request.register(body, with: registry) { _ in list }
   }

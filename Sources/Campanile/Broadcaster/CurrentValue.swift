@@ -186,7 +186,7 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   ///
   /// Not for direct use: call `observe`.
   public func _register(
-    _ request: ObservationRequest, _ body: ObserverBody<ValueChange<Value>>,
+    _ request: consuming ObservationRequest, _ body: ObserverBody<ValueChange<Value>>,
     _ options: FollowingOptions<Value>
   ) -> Registration? {
     if options.isPlain { return request.register(body, with: registry) { _ in list } }

@@ -30,7 +30,7 @@ public protocol ObservationSource<Element>: Sendable {
   ///
   /// Not for direct use: call `observe`.
   func _register(
-    _ request: ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
   ) -> Registration?
   /// A registration that has ended.
   ///
@@ -53,7 +53,7 @@ public struct ObservationOptions: OptionSet, Sendable {
 
 extension ObservationSource {
   private func register(
-    _ request: ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
   ) -> Registration {
     _register(request, body, options) ?? _ended
   }

@@ -76,16 +76,18 @@
     borrowing func whileHeld<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-      // SAFETY: the result goes from the closure to this stack; the mutex guards nothing itself.
-      nonisolated(unsafe) var result: Swift.Result<Result, Failure>?
+      // SAFETY: both go from the closure to this stack; the mutex guards nothing itself.
+      nonisolated(unsafe) var result: Result?
+      nonisolated(unsafe) var failure: Failure?
       mutex.withLock { _ in
         do throws(Failure) {
-          unsafe result = .success(try body())
+          unsafe result = try body()
         } catch {
-          unsafe result = .failure(error)
+          unsafe failure = error
         }
       }
-      return try unsafe result!.get()
+      if let failure = unsafe failure { throw failure }
+      return unsafe result!
     }
   }
 #endif

@@ -46,6 +46,7 @@ public struct ObserverBody<Value: Sendable>: Sendable {
 
   init(_ kind: Kind) { self.kind = kind }
 
+  @inline(__always)
   init(_ observer: @escaping @Sendable (Value) throws -> Void) { kind = .plain(observer) }
 
   /// An observer that is handed its owner, if that still lives.

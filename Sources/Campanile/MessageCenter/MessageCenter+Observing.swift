@@ -13,10 +13,9 @@
 /// takes a lock briefly and costs the same however many observers there are.
 extension MessageCenter {
   private func register<M: Message>(
-    _ request: ObservationRequest, _ body: ObserverBody<M>, about subject: M.Subject??,
-    _ options: ObservationOptions
+    _ request: consuming ObservationRequest, _ body: ObserverBody<M>,
+    about subject: M.Subject??, _ options: ObservationOptions
   ) -> Registration {
-    var request = request
     request.isOnce = options.contains(.once)
     guard let subject else {
       let registration = request.register(body, with: registry) { _ in
@@ -249,10 +248,9 @@ extension MessageCenter {
     let center: MessageCenter
 
     func _register(
-      _ request: ObservationRequest, _ body: ObserverBody<PostedMessage>,
+      _ request: consuming ObservationRequest, _ body: ObserverBody<PostedMessage>,
       _ options: ObservationOptions
     ) -> Registration? {
-      var request = request
       request.isOnce = options.contains(.once)
       return request.register(body, with: center.registry) { _ in center.wide }
     }

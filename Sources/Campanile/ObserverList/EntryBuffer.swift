@@ -7,67 +7,88 @@ struct Entry: ~Copyable {
   let observer: Atomic<UInt>
 }
 
-/// What the memory of a buffer begins with; the entries follow.
+/// What owns the memory of a list.
 ///
-/// A list points to this and not to the `EntryBuffer`: a post comes to the entries with one load less.
-@safe struct EntryBufferHead: ~Copyable {
-  fileprivate let published = Atomic<Int>(0)
-  fileprivate let buffer: Unmanaged<EntryBuffer>
+/// It does not own the observers; the list does.
+@safe final class EntryBuffer: Sendable {
+  let entries: Entries
 
-  /// How many entries a post that looks now may read.
-  @inline(__always)
-  var count: Int { published.load(ordering: .sequentiallyConsistent) }
-}
-
-extension UnsafeMutablePointer<EntryBufferHead> {
-  @inline(__always)
-  var entries: UnsafeMutablePointer<Entry> {
-    // SAFETY: the buffer allocated its entries behind the head, which is as long as an entry.
-    unsafe UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: Entry.self)
+  init(capacity: Int, created: UInt64) {
+    entries = Entries(capacity: capacity, created: created)
+    entries.bind(to: self)
   }
 
-  /// The object that owns the memory.
-  @inline(__always)
-  var buffer: EntryBuffer { unsafe pointee.buffer.takeUnretainedValue() }
+  deinit { entries.deallocate() }
 }
 
 /// The memory of a list: entries in registration order, identifiers ascending.
 ///
-/// Written under the registry's lock, read by posts without it.
+/// Written under the registry's lock, read by posts without it. This is its address, which a post
+/// copies without counting a reference; the memory is that of `buffer`.
 ///
 /// Invariant: the entries below `count` are initialized and their identifiers ascend. An entry is
 /// overwritten only when no post in progress may touch an identifier as great as the one it held, so
 /// a post that still sees the old `count` stops there on the identifier alone.
-///
-/// The buffer does not own the observers; the list does.
-@safe final class EntryBuffer: @unchecked Sendable {
-  let capacity: Int
-  /// The clock's time when this buffer was made; a post with a lower mark does not hold it.
-  let created: UInt64
-  let head: UnsafeMutablePointer<EntryBufferHead>
-  private let base: UnsafeMutablePointer<Entry>
+@safe struct Entries: @unchecked Sendable {
+  /// What the memory begins with; the entries follow.
+  @safe private struct Head: ~Copyable {
+    let published = Atomic<Int>(0)
+    let capacity: Int
+    let created: UInt64
+    var buffer: Unmanaged<EntryBuffer>?
+  }
 
-  init(capacity: Int, created: UInt64) {
-    self.capacity = capacity
-    self.created = created
-    let size = MemoryLayout<EntryBufferHead>.stride + capacity * MemoryLayout<Entry>.stride
+  private let head: UnsafeMutablePointer<Head>
+
+  fileprivate init(capacity: Int, created: UInt64) {
+    let size = MemoryLayout<Head>.stride + capacity * MemoryLayout<Entry>.stride
     let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
-    unsafe head = memory.bindMemory(to: EntryBufferHead.self, capacity: 1)
-    unsafe base = head.entries
-    unsafe head.initialize(to: EntryBufferHead(buffer: Unmanaged.passUnretained(self)))
+    unsafe head = memory.bindMemory(to: Head.self, capacity: 1)
+    unsafe head.initialize(to: Head(capacity: capacity, created: created, buffer: nil))
     for index in 0..<capacity {
       unsafe (base + index).initialize(to: Entry(id: Atomic(0), observer: Atomic(0)))
     }
   }
 
-  deinit {
+  fileprivate func bind(to buffer: EntryBuffer) {
+    unsafe head.pointee.buffer = Unmanaged.passUnretained(buffer)
+  }
+
+  fileprivate func deallocate() {
     unsafe base.deinitialize(count: capacity)
     unsafe head.deinitialize(count: 1)
     unsafe UnsafeMutableRawPointer(head).deallocate()
   }
 
+  /// The memory at an address, if that is not 0.
+  @inline(__always)
+  init?(at address: UInt) {
+    // SAFETY: the address is one that `address` gave, of a buffer that the caller keeps from going.
+    guard let head = unsafe UnsafeMutablePointer<Head>(bitPattern: address) else { return nil }
+    unsafe self.head = head
+  }
+
+  /// The number that names this memory in an atomic word.
+  var address: UInt { UInt(bitPattern: unsafe head) }
+
+  /// The first entry.
+  @inline(__always)
+  var base: UnsafeMutablePointer<Entry> {
+    // SAFETY: entries were allocated behind the head, whose stride is a multiple of theirs.
+    unsafe UnsafeMutableRawPointer(head + 1).assumingMemoryBound(to: Entry.self)
+  }
+
+  /// The owner of this memory.
+  var buffer: EntryBuffer { unsafe head.pointee.buffer.unsafelyUnwrapped.takeUnretainedValue() }
+
+  var capacity: Int { unsafe head.pointee.capacity }
+
+  /// The clock's time when this memory was made; a post with a lower mark does not hold it.
+  var created: UInt64 { unsafe head.pointee.created }
+
   /// How many entries a post that looks now may read.
-  var count: Int { unsafe head.pointee.count }
+  @inline(__always)
+  var count: Int { unsafe head.pointee.published.load(ordering: .sequentiallyConsistent) }
 
   @inline(__always)
   func id(at index: Int) -> UInt64 {
@@ -76,37 +97,42 @@ extension UnsafeMutablePointer<EntryBufferHead> {
   }
 
   @inline(__always)
-  func address(at index: Int) -> UInt {
+  func observer(at index: Int) -> UInt {
     // SAFETY: as above. Sequentially consistent: a post's half of the pair with `take`.
     unsafe base[index].observer.load(ordering: .sequentiallyConsistent)
   }
+}
 
-  // MARK: Under the registry's lock
-
-  func append(id: UInt64, address: UInt) {
+/// What happens under the registry's lock.
+extension Entries {
+  func append(id: UInt64, observer: UInt) {
     let index = unsafe head.pointee.published.load(ordering: .relaxed)
     assert(index < capacity && (index == 0 || self.id(at: index - 1) < id))
     // The observer first: whoever reads the new identifier reads the new observer.
-    unsafe base[index].observer.store(address, ordering: .releasing)
+    unsafe base[index].observer.store(observer, ordering: .releasing)
     unsafe base[index].id.store(id, ordering: .releasing)
     unsafe head.pointee.published.store(index + 1, ordering: .releasing)
   }
 
   /// The place of `id`, if the registration has not ended.
   func index(of id: UInt64) -> Int? {
-    var low = 0
-    var high = count
+    let count = count
     // Most registrations that end are young: look at the last place first.
-    if high > 0, self.id(at: high - 1) == id { low = high - 1 }
-    while low < high {
-      let middle = (low + high) / 2
-      if self.id(at: middle) < id { low = middle + 1 } else { high = middle }
+    var low = count - 1
+    if low < 0 { return nil }
+    if self.id(at: low) != id {
+      var high = low
+      low = 0
+      while low < high {
+        let middle = (low &+ high) / 2
+        if self.id(at: middle) < id { low = middle &+ 1 } else { high = middle }
+      }
+      if self.id(at: low) != id { return nil }
     }
-    guard low < count, self.id(at: low) == id, address(at: low) != 0 else { return nil }
-    return low
+    return observer(at: low) == 0 ? nil : low
   }
 
-  /// Empties a place and returns the address of the observer that was there.
+  /// Empties a place and returns the observer that was there.
   func take(at index: Int) -> UInt {
     unsafe base[index].observer.exchange(0, ordering: .sequentiallyConsistent)
   }
@@ -117,8 +143,10 @@ extension UnsafeMutablePointer<EntryBufferHead> {
   func withdraw() -> Int {
     let before = count
     var end = before
-    while end > 0, address(at: end - 1) == 0 { end -= 1 }
-    unsafe head.pointee.published.store(end, ordering: .sequentiallyConsistent)
+    while end > 0, observer(at: end - 1) == 0 { end -= 1 }
+    if end < before {
+      unsafe head.pointee.published.store(end, ordering: .sequentiallyConsistent)
+    }
     return before
   }
 

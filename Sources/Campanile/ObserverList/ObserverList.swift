@@ -23,7 +23,7 @@ class ObserverList: @unchecked Sendable {
   weak let groupTarget: (any DeliveryTarget)?
   /// Where the list leaves when its last registration has ended.
   let home: Home
-  /// The address of the head of the list's memory, or 0.
+  /// The address of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)
   private let groups = Atomic<UInt>(0)
   /// The registrations that have not ended, those in groups included.
@@ -69,13 +69,13 @@ class ObserverList: @unchecked Sendable {
 
   deinit {
     // SAFETY: nobody else has this list, and it owns the buffer, the groups and what the buffer names.
-    if let buffer = currentBuffer {
-      for index in 0..<buffer.count {
-        let address = buffer.take(at: index)
+    if let entries {
+      for index in 0..<entries.count {
+        let address = entries.take(at: index)
         if address != 0 { unsafe Self.observer(at: address).release() }
       }
+      unsafe Unmanaged.passUnretained(entries.buffer).release()
     }
-    if let buffer = currentBuffer { unsafe Unmanaged.passUnretained(buffer).release() }
     Self.release(groups.load(ordering: .relaxed))
   }
 
@@ -113,22 +113,14 @@ class ObserverList: @unchecked Sendable {
   ///
   /// Valid under the lock, or until an announced post leaves.
   @inline(__always)
-  var currentBuffer: EntryBuffer? {
-    unsafe bufferHead?.buffer
-  }
-
-  /// The memory to walk, for a post that counts no references.
-  @inline(__always)
-  var bufferHead: UnsafeMutablePointer<EntryBufferHead>? {
-    unsafe UnsafeMutablePointer(bitPattern: buffer.load(ordering: .sequentiallyConsistent))
-  }
+  var entries: Entries? { Entries(at: buffer.load(ordering: .sequentiallyConsistent)) }
 
   @inline(__always)
   var hasGroups: Bool { groups.load(ordering: .sequentiallyConsistent) != 0 }
 
   /// The groups to leave records for.
   ///
-  /// Valid as `currentBuffer` is.
+  /// Valid as `entries` is.
   @inline(__always)
   var currentGroups: GroupArray? {
     Self.object(GroupArray.self, at: groups.load(ordering: .sequentiallyConsistent))
@@ -139,30 +131,38 @@ class ObserverList: @unchecked Sendable {
 extension ObserverList {
   /// Makes sure that the next `append` finds a place.
   func makeRoom(_ garbage: inout Garbage) {
-    if let buffer = currentBuffer, buffer.count < buffer.capacity { return }
-    rebuild(capacity: max(2, liveCount * 2), &garbage)
+    if let entries, entries.count < entries.capacity { return }
+    if let old = rebuild(capacity: max(2, liveCount * 2)) { garbage.structures.append(old) }
   }
 
   /// Puts an observer at the end.
   func append(_ observer: AnyObserver, id: UInt64) {
     let address = unsafe UInt(bitPattern: Unmanaged.passRetained(observer).toOpaque())
-    currentBuffer!.append(id: id, address: address)
+    entries!.append(id: id, observer: address)
     liveCount += 1
     if observer.isOrdered { ordered.wrappingAdd(1, ordering: .sequentiallyConsistent) }
     if observer.isTold { told.wrappingAdd(1, ordering: .sequentiallyConsistent) }
     addToPopulation(1)
   }
 
+  /// Where the observer registered as `id` stands, unless it has ended.
+  func place(of id: UInt64) -> Int? { entries?.index(of: id) }
+
   /// The observer registered as `id`, unless it has ended.
   func find(_ id: UInt64) -> AnyObserver? {
-    guard let buffer = currentBuffer, let index = buffer.index(of: id) else { return nil }
-    return unsafe Self.observer(at: buffer.address(at: index)).takeUnretainedValue()
+    guard let entries, let index = entries.index(of: id) else { return nil }
+    return unsafe Self.observer(at: entries.observer(at: index)).takeUnretainedValue()
+  }
+
+  /// Sees to it that the observer at a place is called no more.
+  func markEnded(at place: Int) {
+    let address = entries!.observer(at: place)
+    unsafe Self.observer(at: address)._withUnsafeGuaranteedRef { $0.markEnded() }
   }
 
   /// Takes a registration out of the list: no later post finds it.
-  func remove(_ id: UInt64) -> AnyObserver? {
-    guard let buffer = currentBuffer, let index = buffer.index(of: id) else { return nil }
-    let observer = unsafe Self.observer(at: buffer.take(at: index)).takeRetainedValue()
+  func take(at place: Int) -> AnyObserver {
+    let observer = unsafe Self.observer(at: entries!.take(at: place)).takeRetainedValue()
     liveCount -= 1
     if observer.isOrdered { ordered.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
     if observer.isTold { told.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
@@ -172,42 +172,43 @@ extension ObserverList {
 
   /// Gives memory back after a removal, around the reading of the frames.
   ///
-  /// - Parameter scan: Reads the frames, and returns the greatest mark of a post in progress.
-  func trim(_ scan: () -> UInt64) {
-    guard let buffer = currentBuffer else {
-      _ = scan()
-      return
-    }
-    let before = buffer.withdraw()
-    buffer.restore(before, upTo: scan())
+  /// - Parameter scan: Reads the frames, and returns the posts in progress.
+  func trim(_ scan: () -> [Ticket]) -> [Ticket] {
+    guard let entries else { return scan() }
+    let before = entries.withdraw()
+    let posts = scan()
+    if !posts.isEmpty { entries.restore(before, upTo: posts.map(\.mark).max() ?? 0) }
+    return posts
   }
 
   /// Moves to a smaller buffer when most of this one is empty.
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
-  func shrink(_ garbage: inout Garbage) {
-    guard let buffer = currentBuffer, buffer.capacity > 8, liveCount * 4 < buffer.capacity else {
-      return
-    }
-    rebuild(capacity: max(2, liveCount * 2), &garbage)
+  func shrink() -> Garbage.Piece? {
+    guard let entries, entries.capacity > 8, liveCount * 4 < entries.capacity else { return nil }
+    return rebuild(capacity: max(2, liveCount * 2))
   }
 
   /// Moves what lives to a new buffer; posts in progress finish on the old one.
-  private func rebuild(capacity: Int, _ garbage: inout Garbage) {
-    let old = currentBuffer
+  ///
+  /// - Returns: the old one.
+  private func rebuild(capacity: Int) -> Garbage.Piece? {
+    let old = entries
     let new = EntryBuffer(capacity: capacity, created: registry.tick())
     if let old {
       for index in 0..<old.count {
-        let address = old.address(at: index)
-        if address != 0 { new.append(id: old.id(at: index), address: address) }
+        let observer = old.observer(at: index)
+        if observer != 0 { new.entries.append(id: old.id(at: index), observer: observer) }
       }
-      garbage.structures.append((old, since: old.created))
     }
-    new.checkInvariants()
+    new.entries.checkInvariants()
     _ = unsafe Unmanaged.passRetained(new)
-    buffer.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
-    // The garbage holds the old one, so that this release cannot be the last.
-    if let old { unsafe Unmanaged.passUnretained(old).release() }
+    buffer.store(new.entries.address, ordering: .sequentiallyConsistent)
+    guard let old else { return nil }
+    let left = old.buffer
+    // The caller holds it, so that this release cannot be the last.
+    unsafe Unmanaged.passUnretained(left).release()
+    return (left, since: old.created)
   }
 
   private func replace(_ place: borrowing Atomic<UInt>, with object: AnyObject?) {
@@ -217,8 +218,8 @@ extension ObserverList {
   }
 
   private func addToPopulation(_ change: Int) {
-    population.store(
-      population.load(ordering: .relaxed) + change, ordering: .sequentiallyConsistent)
+    // Asked before a post announces itself, which is no part of any pair of stores and loads.
+    population.store(population.load(ordering: .relaxed) + change, ordering: .releasing)
     if case .list(let parent) = home { parent.object.addToPopulation(change) }
   }
 
@@ -256,10 +257,10 @@ extension ObserverList {
   /// The live registrations of this list and its groups.
   var registrations: [(id: UInt64, list: ObserverList, observer: AnyObserver)] {
     var found: [(id: UInt64, list: ObserverList, observer: AnyObserver)] = []
-    if let buffer = currentBuffer {
-      for index in 0..<buffer.count where buffer.address(at: index) != 0 {
-        let observer = unsafe Self.observer(at: buffer.address(at: index)).takeUnretainedValue()
-        found.append((buffer.id(at: index), self, observer))
+    if let entries {
+      for index in 0..<entries.count where entries.observer(at: index) != 0 {
+        let observer = unsafe Self.observer(at: entries.observer(at: index)).takeUnretainedValue()
+        found.append((entries.id(at: index), self, observer))
       }
     }
     for group in currentGroups?.groups ?? [] { found += group.list.registrations }

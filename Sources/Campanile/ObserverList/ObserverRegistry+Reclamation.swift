@@ -2,8 +2,10 @@ import Synchronization
 
 /// What a change under the lock leaves over, to be released outside it.
 struct Garbage {
-  /// Buffers, group arrays, tables and lists that were replaced, with the time they were made.
-  var structures: [(any AnyObject & Sendable, since: UInt64)] = []
+  /// A buffer, a group array, a table or a list that was replaced, with the time it was made.
+  typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
+
+  var structures: [Piece] = []
 }
 
 /// One post in progress, as a scan found it.
@@ -13,7 +15,7 @@ struct Garbage {
 /// frame.
 struct Ticket: Equatable {
   fileprivate let frame: UInt
-  fileprivate let mark: UInt64
+  let mark: UInt64
 
   static func == (one: Self, other: Self) -> Bool { one.frame == other.frame }
 
@@ -58,35 +60,33 @@ extension ObserverRegistry {
     var mayBeRunning = false
     var mustWait = false
     let ended = withState { state -> AnyObserver? in
-      defer { updatePending(state) }
-      guard let observer = list.find(id) else {
-        if let resume { mustWait = wait(for: id, among: scan(), resume, &state) }
+      guard let place = list.place(of: id) else {
+        if let resume {
+          mustWait = wait(for: id, among: scan(), resume, &state)
+          updatePending(state)
+        }
         return nil
       }
-      observer.markEnded()
+      list.markEnded(at: place)
       reach(.willRemove)
+      // Handed out with the result: it is not released here.
+      let observer = list.take(at: place)
       if let owner = observer.details?.ownerID { forget(id, of: owner, &state) }
-      // The caller holds the observer: it is not released here.
-      _ = list.remove(id)
       if list.isEmpty { list.leaveHome(&garbage) }
       reach(.willScan)
-      var posts: [Ticket] = []
-      list.trim {
-        posts = scan()
-        return posts.map(\.mark).max() ?? 0
+      let posts = list.trim(scan)
+      if !posts.isEmpty {
+        mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
+        keep(observer, since: id, for: posts, &state)
+        retire(garbage, from: posts, &state)
       }
-      mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
-      keep(observer, since: id, for: posts, &state)
-      retire(garbage, from: posts, &state)
-      let count = garbage.structures.count
       reach(.willShrink)
-      list.shrink(&garbage)
-      if garbage.structures.count > count {
-        var left = Garbage()
-        left.structures = Array(garbage.structures[count...])
-        retire(left, from: scan(), &state)
+      if let left = list.shrink() {
+        keep(left.structure, since: left.since, for: scan(), &state)
+        garbage.structures.append(left)
       }
       if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
+      updatePending(state)
       return observer
     }
     defer { if !mustWait { resume?() } }
@@ -187,9 +187,11 @@ extension ObserverRegistry {
     state.retired[state.retired.count - 1].objects.append(object)
   }
 
+  /// Takes back what a scan said to leaving posts, if nothing waits for one.
+  ///
+  /// A post that does not see it at once looks in vain.
   private func updatePending(_ state: State) {
-    let isWaitedFor = !state.retired.isEmpty || !state.waiters.isEmpty
-    pending.store(isWaitedFor ? 1 : 0, ordering: .sequentiallyConsistent)
+    if state.retired.isEmpty && state.waiters.isEmpty { pending.store(0, ordering: .releasing) }
   }
 
   /// Releases what waited for posts that have left, and resumes who waited for them.

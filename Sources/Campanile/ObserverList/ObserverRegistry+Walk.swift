@@ -18,8 +18,8 @@ import Synchronization
     unsafe self.list = list
     // SAFETY: the announcement keeps the list and its buffer.
     (unsafe next, rest, hasGroups) = unsafe list._withUnsafeGuaranteedRef { list in
-      guard let head = unsafe list.bufferHead else { return (nil, 0, list.hasGroups) }
-      return unsafe (head.entries, head.pointee.count, list.hasGroups)
+      guard let entries = list.entries else { return (nil, 0, list.hasGroups) }
+      return unsafe (entries.base, entries.count, list.hasGroups)
     }
   }
 
@@ -267,10 +267,10 @@ extension ObserverRegistry {
   func arrive<Value>(_ value: Value, _ post: borrowing Post, at registration: Registration) {
     let (id, list) = (registration.id, registration.list)
     let visit = enter()
-    let entries = list.currentBuffer
+    let entries = list.entries
     settle(visit)
     let address = entries.flatMap { entries in
-      entries.index(of: id).map { entries.address(at: $0) }
+      entries.index(of: id).map { entries.observer(at: $0) }
     }
     if let address, address != 0 {
       // SAFETY: as in `call`.

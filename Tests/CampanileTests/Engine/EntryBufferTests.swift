@@ -6,22 +6,22 @@ import Testing
 struct EntryBufferTests {
   private func makeBuffer(_ ids: [UInt64], capacity: Int = 8) -> EntryBuffer {
     let buffer = EntryBuffer(capacity: capacity, created: 0)
-    for id in ids { buffer.append(id: id, address: UInt(id) * 16) }
+    for id in ids { buffer.entries.append(id: id, observer: UInt(id) * 16) }
     return buffer
   }
 
   /// Gives places back as a removal does that finds a post with `mark`.
   private func trim(_ buffer: EntryBuffer, above mark: UInt64) {
-    buffer.restore(buffer.withdraw(), upTo: mark)
+    buffer.entries.restore(buffer.entries.withdraw(), upTo: mark)
   }
 
   @Test("K5 Entries keep the order and the places in which they were appended")
   func append() {
     let buffer = makeBuffer([2, 3, 7, 8])
-    #expect(buffer.count == 4)
-    #expect((0..<4).map { buffer.id(at: $0) } == [2, 3, 7, 8])
-    #expect((0..<4).map { buffer.address(at: $0) } == [32, 48, 112, 128])
-    buffer.checkInvariants()
+    #expect(buffer.entries.count == 4)
+    #expect((0..<4).map { buffer.entries.id(at: $0) } == [2, 3, 7, 8])
+    #expect((0..<4).map { buffer.entries.observer(at: $0) } == [32, 48, 112, 128])
+    buffer.entries.checkInvariants()
   }
 
   @Test("K1 Only the identifier itself is found, at the ends, in the middle and in between")
@@ -30,7 +30,7 @@ struct EntryBufferTests {
       let ids = (0..<UInt64(count)).map { $0 * 3 + 2 }
       let buffer = makeBuffer(ids, capacity: 9)
       for id in 0..<UInt64(count * 3 + 4) {
-        #expect(buffer.index(of: id) == ids.firstIndex(of: id), "\(id) among \(count)")
+        #expect(buffer.entries.index(of: id) == ids.firstIndex(of: id), "\(id) among \(count)")
       }
     }
   }
@@ -38,57 +38,57 @@ struct EntryBufferTests {
   @Test("K3 An entry is taken once and not found again")
   func take() {
     let buffer = makeBuffer([2, 3, 7])
-    #expect(buffer.take(at: 1) == 48)
-    #expect(buffer.take(at: 1) == 0)
-    #expect(buffer.index(of: 3) == nil)
-    #expect(buffer.index(of: 2) == 0)
-    #expect(buffer.index(of: 7) == 2)
-    #expect(buffer.count == 3)
+    #expect(buffer.entries.take(at: 1) == 48)
+    #expect(buffer.entries.take(at: 1) == 0)
+    #expect(buffer.entries.index(of: 3) == nil)
+    #expect(buffer.entries.index(of: 2) == 0)
+    #expect(buffer.entries.index(of: 7) == 2)
+    #expect(buffer.entries.count == 3)
   }
 
   @Test("K2 Only empty places at the end that no post may touch are given back")
   func trim() {
     let buffer = makeBuffer([2, 3, 7, 9, 11])
     trim(buffer, above: 0)
-    #expect(buffer.count == 5)
-    for index in [1, 3, 4] { _ = buffer.take(at: index) }
+    #expect(buffer.entries.count == 5)
+    for index in [1, 3, 4] { _ = buffer.entries.take(at: index) }
     trim(buffer, above: .max)
-    #expect(buffer.count == 5)
+    #expect(buffer.entries.count == 5)
     trim(buffer, above: 11)
-    #expect(buffer.count == 5)
+    #expect(buffer.entries.count == 5)
     trim(buffer, above: 9)
-    #expect(buffer.count == 4)
+    #expect(buffer.entries.count == 4)
     trim(buffer, above: 0)
-    #expect(buffer.count == 3)
-    _ = buffer.take(at: 2)
-    _ = buffer.take(at: 0)
+    #expect(buffer.entries.count == 3)
+    _ = buffer.entries.take(at: 2)
+    _ = buffer.entries.take(at: 0)
     trim(buffer, above: 0)
-    #expect(buffer.count == 0)
+    #expect(buffer.entries.count == 0)
   }
 
   @Test("K2 Empty places at the end are out of sight while the frames are read")
   func withdraw() {
     let buffer = makeBuffer([2, 3, 7, 9])
-    #expect(buffer.withdraw() == 4)
-    #expect(buffer.count == 4)
-    for index in [0, 2, 3] { _ = buffer.take(at: index) }
-    #expect(buffer.withdraw() == 4)
-    #expect(buffer.count == 2)
-    buffer.restore(4, upTo: 7)
-    #expect(buffer.count == 3)
-    #expect(buffer.index(of: 3) == 1)
+    #expect(buffer.entries.withdraw() == 4)
+    #expect(buffer.entries.count == 4)
+    for index in [0, 2, 3] { _ = buffer.entries.take(at: index) }
+    #expect(buffer.entries.withdraw() == 4)
+    #expect(buffer.entries.count == 2)
+    buffer.entries.restore(4, upTo: 7)
+    #expect(buffer.entries.count == 3)
+    #expect(buffer.entries.index(of: 3) == 1)
   }
 
   @Test("K1 A place that was given back takes a younger entry")
   func reuse() {
     let buffer = makeBuffer([2, 3], capacity: 2)
-    _ = buffer.take(at: 1)
+    _ = buffer.entries.take(at: 1)
     trim(buffer, above: 2)
-    buffer.append(id: 4, address: 64)
-    #expect(buffer.index(of: 3) == nil)
-    #expect(buffer.index(of: 4) == 1)
-    #expect(buffer.address(at: 1) == 64)
-    buffer.checkInvariants()
+    buffer.entries.append(id: 4, observer: 64)
+    #expect(buffer.entries.index(of: 3) == nil)
+    #expect(buffer.entries.index(of: 4) == 1)
+    #expect(buffer.entries.observer(at: 1) == 64)
+    buffer.entries.checkInvariants()
   }
 
   @Test(
@@ -96,35 +96,39 @@ struct EntryBufferTests {
     arguments: widths)
   func readers(width: Int) {
     let buffer = EntryBuffer(capacity: 64, created: 0)
-    for id in 1...16 { buffer.append(id: UInt64(id), address: UInt(id) * 16) }
+    for id in 1...16 { buffer.entries.append(id: UInt64(id), observer: UInt(id) * 16) }
     let isDone = LiveCount()
     let wrong = LiveCount()
     let writer = onThread {
       var id: UInt64 = 17
       for _ in 0..<2_000 {
         for _ in 0..<40 {
-          buffer.append(id: id, address: UInt(id) * 16)
+          buffer.entries.append(id: id, observer: UInt(id) * 16)
           id += 1
         }
-        for index in 16..<56 { _ = buffer.take(at: index) }
+        for index in 16..<56 { _ = buffer.entries.take(at: index) }
         trim(buffer, above: 16)
       }
       isDone.increment()
     }
     onThreads(width) { _ in
       while isDone.current == 0 {
-        for index in 0..<min(16, buffer.count) {
-          if buffer.address(at: index) != UInt(buffer.id(at: index)) * 16 { wrong.increment() }
+        for index in 0..<min(16, buffer.entries.count) {
+          if buffer.entries.observer(at: index) != UInt(buffer.entries.id(at: index)) * 16 {
+            wrong.increment()
+          }
         }
-        for id in 1...UInt64(16) where buffer.index(of: id) != Int(id) - 1 { wrong.increment() }
+        for id in 1...UInt64(16) where buffer.entries.index(of: id) != Int(id) - 1 {
+          wrong.increment()
+        }
       }
     }
     writer()
     #expect(wrong.current == 0)
-    #expect(buffer.count == 16)
+    #expect(buffer.entries.count == 16)
   }
 
-  // Broken by: EntryBuffer.append, if it publishes the count before the entry.
+  // Broken by: Entries.append, if it publishes the count before the entry.
   @Test("K2 Whoever sees that a place is taken sees by whom", arguments: widths)
   func publication(width: Int) {
     let last = 20_000
@@ -135,15 +139,16 @@ struct EntryBufferTests {
         onThread {
           var count = 0
           while count < last {
-            count = buffer.count
+            count = buffer.entries.count
             if count == 0 { continue }
             let isWhole =
-              buffer.id(at: count - 1) == count && buffer.address(at: count - 1) == count * 16
+              buffer.entries.id(at: count - 1) == count
+              && buffer.entries.observer(at: count - 1) == count * 16
             if !isWhole { wrong.increment() }
           }
         }
       }
-      for id in 1...last { buffer.append(id: UInt64(id), address: UInt(id) * 16) }
+      for id in 1...last { buffer.entries.append(id: UInt64(id), observer: UInt(id) * 16) }
       for wait in readers { wait() }
       #expect(wrong.current == 0)
     }

@@ -16,9 +16,9 @@
       // Room for one more, so that the newcomer comes into the memory that the post walks.
       held.addExtras(2)[0].cancel()
       let posts = held.beginPosts(width, heldAt: step)
-      weak let buffer = held.list.currentBuffer
+      weak let buffer = held.list.entries?.buffer
       let newcomer = held.source.observe { [heard = held.heard] _ in heard.record("newcomer") }
-      #expect(held.list.currentBuffer === buffer)
+      #expect(held.list.entries?.buffer === buffer)
       posts.finish()
       let early = held.count(of: "newcomer")
       #expect(early == (step == .announced ? width : 0))
@@ -40,7 +40,7 @@
       let newcomers = (0..<100).map { index in
         held.source.observe { [heard = held.heard] _ in heard.record("\(index)") }
       }
-      #expect(held.list.currentBuffer!.capacity >= 102)
+      #expect(held.list.entries!.capacity >= 102)
       posts.finish()
       #expect(held.count(of: "victim") == width)
       #expect(held.count(of: "witness") == width)
@@ -83,9 +83,9 @@
       let held = HeldSource()
       let extras = held.addExtras(64)
       let posts = held.beginPosts(width, heldAt: step)
-      weak let old = held.list.currentBuffer
+      weak let old = held.list.entries?.buffer
       for extra in extras { extra.cancel() }
-      #expect(held.list.currentBuffer !== old)
+      #expect(held.list.entries?.buffer !== old)
       #expect((old == nil) == (step == .left))
       held.victim.cancel()
       posts.finish()
@@ -106,9 +106,9 @@
       let extras = held.addExtras(64)
       let last = held.source.observe { [heard = held.heard] _ in heard.record("last") }
       let posts = held.beginPosts(width, heldAt: step)
-      weak let old = held.list.currentBuffer
+      weak let old = held.list.entries?.buffer
       for extra in extras { extra.cancel() }
-      #expect(held.list.currentBuffer !== old)
+      #expect(held.list.entries?.buffer !== old)
       posts.finish()
       #expect(old == nil)
       for name in ["victim", "witness", "last"] { #expect(held.count(of: name) == width) }

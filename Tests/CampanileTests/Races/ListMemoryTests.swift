@@ -6,7 +6,7 @@ import Testing
 struct ListMemoryTests {
   let source = Broadcaster<Int>()
 
-  private var capacity: Int { source.list.currentBuffer?.capacity ?? 0 }
+  private var capacity: Int { source.list.entries?.capacity ?? 0 }
 
   // Broken by: ObserverList.shrink, if it never rebuilds.
   @Test("K16 A list gives its memory back when most of its registrations have ended")

@@ -50,9 +50,9 @@
       var others = (0..<32).map { _ in source.observe { _ in } }
       let last = source.observe { _ in }
       // One more removal and the buffer is a quarter full.
-      weak let buffer = source.list.currentBuffer
-      while source.list.count * 4 > (buffer?.capacity ?? 0) { others.removeFirst() }
-      #expect(buffer === source.list.currentBuffer)
+      weak let buffer = source.list.entries?.buffer
+      while source.list.count * 4 > (buffer?.entries.capacity ?? 0) { others.removeFirst() }
+      #expect(buffer === source.list.entries?.buffer)
       hold.arm(at: .willShrink)
       let token = others.removeFirst()
       let canceller = onThread { token.cancel() }
@@ -61,7 +61,7 @@
       inside.waitUntilReached()
       hold.gate.open()
       canceller()
-      #expect(buffer !== source.list.currentBuffer)
+      #expect(buffer !== source.list.entries?.buffer)
       #expect(buffer != nil)
       inside.open()
       poster()
@@ -87,10 +87,10 @@
       let group = source.list.currentGroups?.groups[0].list
       let poster = onThread { queue.sync { source.send(0) } }
       hold.gate.waitUntilReached()
-      weak let buffer = group?.currentBuffer
-      #expect(buffer?.capacity ?? 0 > 32)
+      weak let buffer = group?.entries?.buffer
+      #expect(buffer?.entries.capacity ?? 0 > 32)
       for token in added.withLock({ $0 }) { token.cancel() }
-      #expect(group?.currentBuffer !== buffer)
+      #expect(group?.entries?.buffer !== buffer)
       #expect(buffer != nil)
       hold.gate.open()
       poster()
@@ -105,13 +105,13 @@
       let source = Broadcaster<Int>()
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
       var others = (0..<64).map { _ in source.observe { _ in } }
-      weak let original = source.list.currentBuffer
-      while source.list.currentBuffer === original { others.removeFirst() }
+      weak let original = source.list.entries?.buffer
+      while source.list.entries?.buffer === original { others.removeFirst() }
       #expect(original == nil)
-      weak let buffer = source.list.currentBuffer
+      weak let buffer = source.list.entries?.buffer
       let poster = onThread { source.send(1) }
       inside.waitUntilReached()
-      while source.list.currentBuffer === buffer { others.removeFirst() }
+      while source.list.entries?.buffer === buffer { others.removeFirst() }
       #expect(buffer != nil)
       inside.open()
       poster()
