@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What waits for one serial target, from every source, in one order.
 ///
 /// Posters append records; the first one to find the mailbox idle enqueues a job on the target, and
@@ -7,14 +9,12 @@
 /// A custom ``DeliveryTarget`` stores one and does nothing else with it.
 public final class Mailbox: Sendable {
   /// Protected by the lock.
-  private struct State {
-    var activity = Activity.idle
+  private struct State: ~Copyable {
     var filling = RecordBuffer()
-    var spare: RecordBuffer?
     var discardedCount = 0
   }
 
-  private enum Activity {
+  private enum Activity: UInt8, AtomicRepresentable {
     case idle
     /// A job is enqueued or draining.
     case scheduled
@@ -26,77 +26,86 @@ public final class Mailbox: Sendable {
   private static let batchLimit = 1_024
 
   private let state = Locked(State())
+  /// Written under the lock.
+  private let activity = Atomic<Activity>(.idle)
 
   /// Creates an empty mailbox.
   public init() {}
 
+  deinit {
+    // Nobody is left to deliver what waits here.
+    discardPending()
+  }
+
   /// How many deliveries were discarded because the target ended with them waiting.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 
-  func append<Value>(
-    _ letter: ObserverRegistry.Letter, _ value: Value, for target: any DeliveryTarget
-  ) {
+  func append<Value>(_ letter: Letter, _ value: Value, for target: any DeliveryTarget) {
     let mustSchedule = state.withLock { state in
       state.filling.append(letter, value)
-      if state.activity != .idle { return false }
-      state.activity = .scheduled
-      return true
+      return begin(.scheduled)
     }
     if mustSchedule { target.enqueue(DeliveryJob(self, on: target)) }
   }
 
+  /// Whether `beginInline` may succeed; asked before what costs more.
+  @inline(__always)
+  var mayBeIdle: Bool { activity.load(ordering: .relaxed) == .idle }
+
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.
   func beginInline() -> Bool {
-    state.withLock { state in
-      guard state.activity == .idle else { return false }
-      state.activity = .inline
-      return true
-    }
+    state.withLock { _ in begin(.inline) }
+  }
+
+  /// Under the lock.
+  private func begin(_ next: Activity) -> Bool {
+    if activity.load(ordering: .relaxed) != .idle { return false }
+    activity.store(next, ordering: .relaxed)
+    return true
   }
 
   /// Gives the target back; what came meanwhile is scheduled.
   func endInline(for target: any DeliveryTarget) {
     let mustSchedule = state.withLock { state in
-      state.activity = state.filling.isEmpty ? .idle : .scheduled
-      return state.activity == .scheduled
+      activity.store(state.filling.isEmpty ? .idle : .scheduled, ordering: .relaxed)
+      return !state.filling.isEmpty
     }
     if mustSchedule { target.enqueue(DeliveryJob(self, on: target)) }
   }
 
-  /// Takes what has gathered, or leaves the mailbox idle.
-  private func takeBatch() -> RecordBuffer? {
-    state.withLock { state -> RecordBuffer? in
-      if state.filling.isEmpty {
-        state.activity = .idle
-        return nil
-      }
-      let batch = state.filling
-      state.filling = state.spare.take() ?? RecordBuffer()
-      return batch
+  /// Exchanges an empty batch for what has gathered.
+  ///
+  /// If that is nothing, the mailbox is idle from here on, and has the memory of the batch.
+  ///
+  /// - Returns: whether there is anything to deliver.
+  private func take(_ batch: inout RecordBuffer) -> Bool {
+    state.withLock { state in
+      let isLast = state.filling.isEmpty
+      swap(&state.filling, &batch)
+      if isLast { activity.store(.idle, ordering: .relaxed) }
+      return !isLast
     }
   }
 }
 
 extension Mailbox: Drainable {
   func drain(on target: (any DeliveryTarget)?) {
+    var batch = RecordBuffer()
     var count = 0
-    while let batch = takeBatch() {
+    while take(&batch) {
       count += batch.count
       batch.deliverAll()
-      state.withLock { $0.spare = batch }
-      if let target, count >= Self.batchLimit {
-        let isDone = state.withLock { state in
-          if state.filling.isEmpty { state.activity = .idle }
-          return state.filling.isEmpty
-        }
-        if !isDone { target.enqueue(DeliveryJob(self, on: target)) }
+      if count >= Self.batchLimit, let target {
+        // Still scheduled: the job that is enqueued here goes on.
+        target.enqueue(DeliveryJob(self, on: target))
         return
       }
     }
   }
 
   func discardPending() {
-    while let batch = takeBatch() {
+    var batch = RecordBuffer()
+    while take(&batch) {
       let count = batch.count
       state.withLock { $0.discardedCount += count }
       batch.discardAll()

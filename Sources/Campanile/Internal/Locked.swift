@@ -14,7 +14,7 @@
 ///
 /// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
 /// release of an object whose `deinit` is not ours.
-@safe package struct Locked<State>: ~Copyable, @unchecked Sendable {
+@safe package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   private let state: UnsafeMutablePointer<State>
   private let lock = PlatformLock()

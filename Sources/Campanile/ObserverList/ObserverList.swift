@@ -19,8 +19,6 @@ class ObserverList: @unchecked Sendable {
   let topic: Topic
   /// The clock's time when this list was made; a post with a lower mark does not hold it.
   let created: UInt64
-  /// The target whose group this list is; kept by the group, for as long as it has observers.
-  weak let groupTarget: (any DeliveryTarget)?
   /// Where the list leaves when its last registration has ended.
   let home: Home
   /// The address of the list's memory, or 0.
@@ -56,10 +54,8 @@ class ObserverList: @unchecked Sendable {
   }
 
   init(
-    registry: ObserverRegistry, topic: Topic, subject: AnyObject? = nil, home: Home = .source,
-    groupTarget: (any DeliveryTarget)? = nil
+    registry: ObserverRegistry, topic: Topic, subject: AnyObject? = nil, home: Home = .source
   ) {
-    self.groupTarget = groupTarget
     self.registry = registry
     self.topic = topic
     self.subject = subject
@@ -103,12 +99,6 @@ class ObserverList: @unchecked Sendable {
     unsafe Unmanaged<AnyObject>.fromOpaque(pointer).release()
   }
 
-  @inline(__always)
-  private static func object<T: AnyObject>(_ type: T.Type, at address: UInt) -> T? {
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
-    return unsafe Unmanaged<T>.fromOpaque(pointer).takeUnretainedValue()
-  }
-
   /// The memory to walk.
   ///
   /// Valid under the lock, or until an announced post leaves.
@@ -122,8 +112,22 @@ class ObserverList: @unchecked Sendable {
   ///
   /// Valid as `entries` is.
   @inline(__always)
-  var currentGroups: GroupArray? {
-    Self.object(GroupArray.self, at: groups.load(ordering: .sequentiallyConsistent))
+  var currentGroups: GroupArray? { unsafe groupsReference?.takeUnretainedValue() }
+
+  /// The groups to leave records for, for a post that counts no references.
+  @inline(__always)
+  var groupsReference: Unmanaged<GroupArray>? {
+    let address = groups.load(ordering: .sequentiallyConsistent)
+    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
+    return unsafe Unmanaged.fromOpaque(pointer)
+  }
+
+  /// The group that this list is, if it is one.
+  ///
+  /// Valid as `entries` is.
+  var targetGroup: TargetGroup? {
+    guard case .list(let parent) = home else { return nil }
+    return parent.object.currentGroups?.groups.first { $0.list === self }
   }
 }
 
@@ -228,7 +232,7 @@ extension ObserverList {
     let old = currentGroups
     if let group = old?.first(for: target.mailbox) { return group }
     let list = ObserverList(
-      registry: registry, topic: topic, home: .list(Unowned(object: self)), groupTarget: target)
+      registry: registry, topic: topic, home: .list(Unowned(object: self)))
     let group = TargetGroup(target: target, list: list)
     if let old { garbage.structures.append((old, since: old.created)) }
     replace(groups, with: GroupArray((old?.groups ?? []) + [group], created: registry.tick()))
@@ -271,10 +275,12 @@ extension ObserverList {
 /// The observers of one list that share a target.
 final class TargetGroup: Sendable {
   let target: any DeliveryTarget
+  let mailbox: Mailbox
   let list: ObserverList
 
   init(target: any DeliveryTarget, list: ObserverList) {
     self.target = target
+    mailbox = target.mailbox
     self.list = list
   }
 }
@@ -282,14 +288,17 @@ final class TargetGroup: Sendable {
 /// The groups of a list; replaced as a whole, never changed.
 final class GroupArray: Sendable {
   let groups: [TargetGroup]
+  /// The only group, if there is one.
+  let only: TargetGroup?
   let created: UInt64
 
   init(_ groups: [TargetGroup], created: UInt64) {
     self.groups = groups
+    only = groups.count == 1 ? groups[0] : nil
     self.created = created
   }
 
   func first(for mailbox: Mailbox) -> TargetGroup? {
-    groups.first { $0.target.mailbox === mailbox }
+    groups.first { $0.mailbox === mailbox }
   }
 }

@@ -10,7 +10,7 @@ import Synchronization
   /// How many entries there are from `next` on.
   fileprivate var rest: Int
   fileprivate let list: Unmanaged<ObserverList>
-  fileprivate let hasGroups: Bool
+  let hasGroups: Bool
 
   /// Reads `list`, which an announced post has found.
   @inline(__always)
@@ -56,7 +56,7 @@ import Synchronization
     return unsafe entry.pointee.observer.load(ordering: .sequentiallyConsistent)
   }
 
-  fileprivate var listReference: ObserverList { unsafe list.takeUnretainedValue() }
+  var listReference: ObserverList { unsafe list.takeUnretainedValue() }
 }
 
 /// The lists that a post reaches where it reaches more than one: those of its own type, and that of
@@ -70,7 +70,7 @@ struct Route {
   /// The list of the observers of any message.
   var wide: Cursor?
 
-  fileprivate var hasGroups: Bool {
+  var hasGroups: Bool {
     all?.hasGroups == true || about?.hasGroups == true || wide?.hasGroups == true
   }
 }
@@ -120,27 +120,10 @@ extension ObserverRegistry {
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     let watermark = min(limit, visit.watermark)
     if cursor.hasGroups {
-      deliverToTargets(value, nil, post, 0...watermark, Route(all: cursor), visit)
+      postToTargets(value, post, watermark, cursor, visit)
     } else {
       settle(visit)
       walk(value, post, 0...watermark, .everyone, cursor)
-    }
-    leave(visit)
-  }
-
-  /// Delivers to one registration alone, where it wants its deliveries.
-  func post<Value>(_ value: Value, onlyTo registration: Registration) {
-    let visit = enter()
-    let list = registration.list
-    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    settle(visit)
-    let range = registration.id...registration.id
-    if let target = list.groupTarget {
-      let stop = Stop(target: target, groups: Groups(all: list))
-      let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
-      if runsInline { runInline(value, nil, Post(), range, at: stop, visit) }
-    } else {
-      walk(value, Post(), range, .everyone, cursor)
     }
     leave(visit)
   }
@@ -151,7 +134,7 @@ extension ObserverRegistry {
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ visit: Visit, _ route: Route
   ) {
     if route.hasGroups {
-      deliverToTargets(value, wideValue, post, 0...visit.watermark, route, visit)
+      postToTargets(value, wideValue, post, visit.watermark, route, visit)
     } else {
       settle(visit)
       walk(value, wideValue, post, 0...visit.watermark, .everyone, route)
@@ -161,7 +144,7 @@ extension ObserverRegistry {
 
   /// Calls the observers of one list whose identifiers are in `range`, in the order they registered.
   @inline(__always)
-  private func walk<Value>(
+  func walk<Value>(
     _ value: Value, _ post: borrowing Post, _ range: ClosedRange<UInt64>, _ portion: Portion,
     _ start: Cursor
   ) {
@@ -289,161 +272,5 @@ extension ObserverRegistry {
       }
     }
     leave(visit)
-  }
-}
-
-// MARK: - Targets
-
-extension ObserverRegistry {
-  /// Leaves one record for each target, calls the observers that run here, then those whose target
-  /// the poster is on already.
-  @inline(never)
-  private func deliverToTargets<Value>(
-    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    _ route: Route, _ visit: Visit
-  ) {
-    // The common case, spared the array: one list, one target.
-    if route.about == nil, route.wide == nil, let stop = route.all?.singleStop {
-      settle(visit)
-      let runsInline = leaveRecord(value, wideValue, post, range, at: stop)
-      walk(value, wideValue, post, range, .everyone, route)
-      if runsInline { runInline(value, wideValue, post, range, at: stop, visit) }
-      return
-    }
-    let stops = route.stops
-    settle(visit)
-    let inline = stops.filter { leaveRecord(value, wideValue, post, range, at: $0) }
-    walk(value, wideValue, post, range, .everyone, route)
-    for stop in inline { runInline(value, wideValue, post, range, at: stop, visit) }
-  }
-
-  /// Leaves a record for those who cannot be called here.
-  ///
-  /// - Returns: whether the others are to be called by `runInline`.
-  private func leaveRecord<Value>(
-    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    at stop: Stop
-  ) -> Bool {
-    let mailbox = stop.target.mailbox
-    // Decided once for this post, before any observer runs.
-    let runsInline = stop.groups.hasUnordered && stop.target.isCurrent && mailbox.beginInline()
-    if runsInline && !stop.groups.hasOrdered { return true }
-    var sent = copy post
-    sent.tracker?.begin()
-    if !stop.groups.hasTold { sent.subject = nil }
-    let letter = Letter(
-      registry: self, groups: stop.groups, range: range, portion: runsInline ? .ordered : .everyone,
-      post: sent, wideValue: stop.groups.wide == nil ? nil : wideValue)
-    mailbox.append(letter, value, for: stop.target)
-    return runsInline
-  }
-
-  private func runInline<Value>(
-    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    at stop: Stop, _ visit: Visit
-  ) {
-    // Observers have run since the visit settled: the group may have other memory now.
-    reopen(visit)
-    let route = stop.groups.route
-    settle(visit)
-    walk(value, wideValue, post, range, .unordered, route)
-    stop.target.mailbox.endInline(for: stop.target)
-  }
-
-  /// A target of one post, with the groups that the post found for it.
-  struct Stop {
-    let target: any DeliveryTarget
-    var groups: Groups
-  }
-
-  /// The groups of one target that hear a post.
-  ///
-  /// They do not keep the target: what waits in its mailbox must not.
-  struct Groups {
-    var all: ObserverList?
-    var about: ObserverList?
-    var wide: ObserverList?
-
-    var hasOrdered: Bool {
-      all?.hasOrdered == true || about?.hasOrdered == true || wide?.hasOrdered == true
-    }
-    var hasUnordered: Bool {
-      all?.hasUnordered == true || about?.hasUnordered == true || wide?.hasUnordered == true
-    }
-    var hasTold: Bool {
-      all?.hasTold == true || about?.hasTold == true || wide?.hasTold == true
-    }
-
-    /// The way through the groups, for a post that has announced itself.
-    var route: Route {
-      Route(
-        all: all.map { unsafe Cursor(Unmanaged.passUnretained($0)) },
-        about: about.map { unsafe Cursor(Unmanaged.passUnretained($0)) },
-        wide: wide.map { unsafe Cursor(Unmanaged.passUnretained($0)) })
-    }
-  }
-
-  /// What a post leaves at a target besides the value: who hears it.
-  struct Letter {
-    let registry: ObserverRegistry
-    let groups: Groups
-    let range: ClosedRange<UInt64>
-    let portion: Portion
-    let post: Post
-    let wideValue: WideValue?
-
-    /// Delivers; called on the target.
-    func deliver<Value>(_ value: Value) {
-      let visit = registry.enter()
-      let route = groups.route
-      registry.settle(visit)
-      registry.walk(value, wideValue, post, range, portion, route)
-      registry.leave(visit)
-      post.tracker?.end()
-    }
-
-    /// Gives up: the target has ended.
-    func discard() {
-      for list in [groups.all, groups.about, groups.wide] { list.map(registry.endDead(in:)) }
-      post.tracker?.end()
-    }
-  }
-}
-
-extension Route {
-  /// The targets that the post stops at, in the order in which they were first named.
-  fileprivate var stops: [ObserverRegistry.Stop] {
-    var stops: [ObserverRegistry.Stop] = []
-    all?.collectGroups(into: &stops, \.all)
-    about?.collectGroups(into: &stops, \.about)
-    wide?.collectGroups(into: &stops, \.wide)
-    return stops
-  }
-}
-
-extension Cursor {
-  /// The stop of a list that has one group.
-  fileprivate var singleStop: ObserverRegistry.Stop? {
-    guard let groups = listReference.currentGroups?.groups, groups.count == 1 else { return nil }
-    return ObserverRegistry.Stop(
-      target: groups[0].target, groups: .init(all: groups[0].list))
-  }
-
-  /// Adds the groups of this cursor's list to the stops of a post.
-  fileprivate func collectGroups(
-    into stops: inout [ObserverRegistry.Stop],
-    _ place: WritableKeyPath<ObserverRegistry.Groups, ObserverList?>
-  ) {
-    guard hasGroups, let groups = listReference.currentGroups else { return }
-    for group in groups.groups {
-      let index = stops.firstIndex { $0.target.mailbox === group.target.mailbox }
-      if let index {
-        stops[index].groups[keyPath: place] = group.list
-      } else {
-        var stop = ObserverRegistry.Stop(target: group.target, groups: .init())
-        stop.groups[keyPath: place] = group.list
-        stops.append(stop)
-      }
-    }
   }
 }

@@ -2,12 +2,13 @@
 ///
 /// Belongs to one mailbox or to one drain at a time, never to both.
 ///
-/// Invariant: the bytes below `used` of each chunk are letters, each followed by an initialized value
-/// of the type that the letter's carrier names, at the offset that the letter's place gives.
-@safe final class RecordBuffer: @unchecked Sendable {
+/// Invariant: the bytes below `used` of each chunk are records, each followed by an initialized value
+/// of the type that the record names, at the offset that the record gives. `kept` holds the lists of
+/// the letters.
+@safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
-    let letter: ObserverRegistry.Letter
-    let carrier: any Carrier.Type
+    let letter: Letter
+    let valueType: any Any.Type
     /// The offset of the value, and of the next record, from this one.
     let valueOffset: Int
     let size: Int
@@ -17,29 +18,35 @@
     let base: UnsafeMutableRawPointer
     let capacity: Int
     var used = 0
+
+    init(capacity: Int) {
+      unsafe base = .allocate(byteCount: capacity, alignment: RecordBuffer.alignment)
+      self.capacity = capacity
+    }
   }
 
   private static let alignment = 64
-  private static let chunkSize = 32_768
+  /// The first chunk has this size, later ones twice that of the one before, up to the other.
+  private static let sizes = 2_048...65_536
   private var chunks: [Chunk] = []
+  private var kept: [ObserverList] = []
   private(set) var count = 0
 
   deinit {
-    discardAll()
+    // What is still here was not delivered and is not waited for: a mailbox empties its buffers.
     for chunk in chunks { unsafe chunk.base.deallocate() }
   }
 
   var isEmpty: Bool { count == 0 }
 
-  func append<Value>(_ letter: consuming ObserverRegistry.Letter, _ value: Value) {
+  mutating func append<Value>(_ letter: Letter, _ value: Value) {
     let alignment = MemoryLayout<Value>.alignment
     precondition(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
     let most = MemoryLayout<Record>.stride + alignment + MemoryLayout<Value>.size + 16
-    if chunks.isEmpty || chunks[chunks.count - 1].used + most > chunks[chunks.count - 1].capacity {
-      let capacity = max(Self.chunkSize, most)
-      chunks.append(
-        unsafe Chunk(
-          base: .allocate(byteCount: capacity, alignment: Self.alignment), capacity: capacity))
+    makeRoom(for: most)
+    letter.forEachList { list in
+      // The letters of a burst are for few lists: most find theirs here.
+      if kept.last !== list { kept.append(list) }
     }
     let last = chunks.count - 1
     let start = chunks[last].used
@@ -51,11 +58,17 @@
     let place = unsafe chunks[last].base + start
     unsafe place.initializeMemory(
       as: Record.self,
-      to: Record(
-        letter: letter, carrier: Cargo<Value>.self, valueOffset: valueOffset, size: size))
+      to: Record(letter: letter, valueType: Value.self, valueOffset: valueOffset, size: size))
     unsafe (place + valueOffset).initializeMemory(as: Value.self, to: value)
     chunks[last].used = start + size
     count += 1
+  }
+
+  private mutating func makeRoom(for size: Int) {
+    let last = chunks.last
+    if let last, last.used + size <= last.capacity { return }
+    let usual = last.map { min($0.capacity * 2, Self.sizes.upperBound) } ?? Self.sizes.lowerBound
+    chunks.append(Chunk(capacity: max(usual, size)))
   }
 
   private static func round(_ offset: Int, to alignment: Int) -> Int {
@@ -63,16 +76,29 @@
   }
 
   /// Delivers and removes every record, oldest first.
-  func deliverAll() {
-    unsafe takeAll { unsafe $0.carrier.deliver($0.letter, at: $1) }
+  mutating func deliverAll() {
+    unsafe takeAll { record, place in
+      func deliver<Value>(_ type: Value.Type) {
+        // SAFETY: the place holds an initialized value of this type, which is moved out now.
+        record.letter.deliver(unsafe place.assumingMemoryBound(to: type).move())
+      }
+      deliver(record.valueType)
+    }
   }
 
   /// Removes every record and tells it that it will not be delivered.
-  func discardAll() {
-    unsafe takeAll { unsafe $0.carrier.discard($0.letter, at: $1) }
+  mutating func discardAll() {
+    unsafe takeAll { record, place in
+      func discard<Value>(_ type: Value.Type) {
+        // SAFETY: as above; the value is released before whoever waits is told.
+        unsafe place.assumingMemoryBound(to: type).deinitialize(count: 1)
+        record.letter.discard()
+      }
+      discard(record.valueType)
+    }
   }
 
-  private func takeAll(_ body: (Record, UnsafeMutableRawPointer) -> Void) {
+  private mutating func takeAll(_ body: (Record, UnsafeMutableRawPointer) -> Void) {
     for index in chunks.indices {
       let chunk = chunks[index]
       var offset = 0
@@ -86,30 +112,16 @@
       chunks[index].used = 0
     }
     count = 0
-    // One chunk is kept for the next batch; a burst's others go back.
-    while chunks.count > 1 { unsafe chunks.removeLast().base.deallocate() }
-    if let only = chunks.first, only.capacity > Self.chunkSize {
-      chunks = []
-      unsafe only.base.deallocate()
+    kept.removeAll(keepingCapacity: true)
+    // The newest chunk is kept for the next burst, unless one huge value made it.
+    let newest = chunks.popLast()
+    for chunk in chunks { unsafe chunk.base.deallocate() }
+    chunks.removeAll(keepingCapacity: true)
+    guard let newest else { return }
+    if newest.capacity <= Self.sizes.upperBound {
+      chunks.append(newest)
+    } else {
+      unsafe newest.base.deallocate()
     }
-  }
-}
-
-/// What knows the type of the value in a record.
-private protocol Carrier {
-  static func deliver(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer)
-  static func discard(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer)
-}
-
-private enum Cargo<Value>: Carrier {
-  static func deliver(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer) {
-    // SAFETY: the place holds an initialized value of this type, which is moved out now.
-    letter.deliver(unsafe place.assumingMemoryBound(to: Value.self).move())
-  }
-
-  static func discard(_ letter: ObserverRegistry.Letter, at place: UnsafeMutableRawPointer) {
-    // SAFETY: as above; the value is released before whoever waits is told.
-    unsafe place.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
-    letter.discard()
   }
 }

@@ -1,0 +1,270 @@
+import Synchronization
+
+/// One target of a post, with the lists that the post found for it.
+///
+/// Plain words, valid until the post leaves: its announcement keeps the groups and their lists.
+@safe struct Stop {
+  fileprivate let group: Unmanaged<TargetGroup>
+  fileprivate var lists: GroupLists
+}
+
+/// The lists of one target that a post reaches.
+///
+/// They do not keep the target: what waits in its mailbox must not.
+@safe struct GroupLists {
+  var all: Unmanaged<ObserverList>?
+  var about: Unmanaged<ObserverList>?
+  var wide: Unmanaged<ObserverList>?
+
+  /// The only list, if there is one.
+  fileprivate var only: Unmanaged<ObserverList>? {
+    switch unsafe (all, about, wide) {
+    case (let only?, nil, nil), (nil, let only?, nil), (nil, nil, let only?): unsafe only
+    default: nil
+    }
+  }
+
+  func forEach(_ body: (ObserverList) -> Void) {
+    unsafe all?._withUnsafeGuaranteedRef(body)
+    unsafe about?._withUnsafeGuaranteedRef(body)
+    unsafe wide?._withUnsafeGuaranteedRef(body)
+  }
+
+  fileprivate func contains(_ isIncluded: (ObserverList) -> Bool) -> Bool {
+    var isFound = false
+    forEach { if isIncluded($0) { isFound = true } }
+    return isFound
+  }
+
+  /// The way through the lists, for a post that has announced itself.
+  fileprivate var route: Route {
+    Route(
+      all: unsafe all.map { unsafe Cursor($0) }, about: unsafe about.map { unsafe Cursor($0) },
+      wide: unsafe wide.map { unsafe Cursor($0) })
+  }
+}
+
+/// What a post leaves at a target besides the value: who hears it.
+///
+/// It does not keep its lists; the buffer that it stands in does, once for the letters of a burst.
+@safe struct Letter {
+  /// The lists, or the only one: then this is all there is to know.
+  fileprivate let only: Unmanaged<ObserverList>?
+  fileprivate let details: Details?
+  /// The newest registration that hears the post.
+  fileprivate let newest: UInt64
+
+  /// What is uncommon, in an object of its own, so that common letters are short.
+  fileprivate final class Details: Sendable {
+    let lists: GroupLists
+    let oldest: UInt64
+    let portion: Portion
+    let post: Post
+    let wideValue: WideValue?
+
+    init(
+      _ lists: GroupLists, _ oldest: UInt64, _ portion: Portion, _ post: consuming Post,
+      _ wideValue: WideValue?
+    ) {
+      self.lists = lists
+      self.oldest = oldest
+      self.portion = portion
+      self.post = post
+      self.wideValue = wideValue
+    }
+  }
+
+  init(
+    to lists: GroupLists, _ range: ClosedRange<UInt64>, _ portion: Portion = .everyone,
+    _ post: borrowing Post, _ wideValue: WideValue? = nil
+  ) {
+    newest = range.upperBound
+    let isPlain = post.subject == nil && post.tracker == nil && wideValue == nil
+    if isPlain, portion == .everyone, range.lowerBound == 0, let only = unsafe lists.only {
+      unsafe self.only = unsafe only
+      details = nil
+    } else {
+      unsafe only = nil
+      details = Details(lists, range.lowerBound, portion, copy post, wideValue)
+    }
+  }
+
+  /// Calls `body` with each list.
+  func forEachList(_ body: (ObserverList) -> Void) {
+    if let details { details.lists.forEach(body) }
+    unsafe only?._withUnsafeGuaranteedRef(body)
+  }
+
+  /// Delivers; called on the target.
+  func deliver<Value>(_ value: Value) {
+    if let details {
+      let registry = details.lists.registry
+      let visit = registry.enter()
+      let route = details.lists.route
+      registry.settle(visit)
+      registry.walk(
+        value, details.wideValue, details.post, details.oldest...newest, details.portion, route)
+      registry.leave(visit)
+      details.post.tracker?.end()
+    } else if let only = unsafe only {
+      // SAFETY: the buffer that the letter stands in keeps the list.
+      unsafe only._withUnsafeGuaranteedRef { list in
+        let registry = list.registry
+        let visit = registry.enter()
+        let cursor = unsafe Cursor(only)
+        registry.settle(visit)
+        registry.walk(value, Post(), 0...newest, .everyone, cursor)
+        registry.leave(visit)
+      }
+    }
+  }
+
+  /// Gives up: the target has ended.
+  func discard() {
+    forEachList { $0.registry.endDead(in: $0) }
+    details?.post.tracker?.end()
+  }
+}
+
+extension GroupLists {
+  fileprivate var registry: ObserverRegistry {
+    // A post reaches one list at least.
+    unsafe (all ?? about ?? wide)!.takeUnretainedValue().registry
+  }
+}
+
+// MARK: - Posting
+
+extension ObserverRegistry {
+  /// Posts to a list with groups: leaves one record for each target, calls the observers that run
+  /// here, then those whose target the poster is on already.
+  @inline(never)
+  func postToTargets<Value>(
+    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ cursor: Cursor, _ visit: Visit
+  ) {
+    // The common case, spared the array.
+    guard let stop = cursor.onlyStop else {
+      return postToTargets(value, nil, post, newest, Route(all: cursor), visit)
+    }
+    settle(visit)
+    let runsInline = leaveRecord(value, nil, post, 0...newest, at: stop)
+    walk(value, post, 0...newest, .everyone, cursor)
+    if runsInline { runInline(value, nil, post, 0...newest, at: stop, visit) }
+  }
+
+  /// Does the same along a route of several lists.
+  @inline(never)
+  func postToTargets<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ newest: UInt64,
+    _ route: Route, _ visit: Visit
+  ) {
+    let stops = route.stops
+    settle(visit)
+    let inline = stops.filter { leaveRecord(value, wideValue, post, 0...newest, at: $0) }
+    walk(value, wideValue, post, 0...newest, .everyone, route)
+    for stop in inline { runInline(value, wideValue, post, 0...newest, at: stop, visit) }
+  }
+
+  /// Delivers to one registration alone, where it wants its deliveries.
+  func post<Value>(_ value: Value, onlyTo registration: Registration) {
+    let visit = enter()
+    let list = registration.list
+    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
+    settle(visit)
+    let range = registration.id...registration.id
+    // A group that has left its target's list has no registrations either.
+    if let group = list.targetGroup {
+      let lists = unsafe GroupLists(all: Unmanaged.passUnretained(list))
+      let stop = unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists)
+      let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
+      if runsInline { runInline(value, nil, Post(), range, at: stop, visit) }
+    } else {
+      walk(value, Post(), range, .everyone, cursor)
+    }
+    leave(visit)
+  }
+
+  /// Leaves a record for those who cannot be called here.
+  ///
+  /// - Returns: whether the others are to be called by `runInline`.
+  private func leaveRecord<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    at stop: Stop
+  ) -> Bool {
+    // SAFETY: the announcement keeps the group.
+    unsafe stop.group._withUnsafeGuaranteedRef { group in
+      let lists = stop.lists
+      // Decided once for this post, before any observer runs.
+      let runsInline =
+        group.mailbox.mayBeIdle && lists.contains(\.hasUnordered) && group.target.isCurrent
+        && group.mailbox.beginInline()
+      if runsInline && !lists.contains(\.hasOrdered) { return true }
+      post.tracker?.begin()
+      var sent = copy post
+      if sent.subject != nil, !lists.contains(\.hasTold) { sent.subject = nil }
+      let letter = Letter(
+        to: lists, range, runsInline ? .ordered : .everyone, sent,
+        unsafe lists.wide == nil ? nil : wideValue)
+      group.mailbox.append(letter, value, for: group.target)
+      return runsInline
+    }
+  }
+
+  private func runInline<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    at stop: Stop, _ visit: Visit
+  ) {
+    // Observers have run since the visit settled: the group may have other memory now.
+    reopen(visit)
+    let route = stop.lists.route
+    settle(visit)
+    walk(value, wideValue, post, range, .unordered, route)
+    // SAFETY: the announcement keeps the group.
+    unsafe stop.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
+  }
+}
+
+extension Route {
+  /// The targets that the post stops at, in the order in which they were first named.
+  fileprivate var stops: [Stop] {
+    var stops: [Stop] = []
+    unsafe all?.collectGroups(into: &stops, \.all)
+    unsafe about?.collectGroups(into: &stops, \.about)
+    unsafe wide?.collectGroups(into: &stops, \.wide)
+    return stops
+  }
+}
+
+extension Cursor {
+  /// The stop of a list that has one group.
+  fileprivate var onlyStop: Stop? {
+    // SAFETY: the announcement keeps the list's groups.
+    unsafe listReference.groupsReference?._withUnsafeGuaranteedRef { groups in
+      guard let only = groups.only else { return nil }
+      return unsafe Stop(
+        group: Unmanaged.passUnretained(only),
+        lists: GroupLists(all: Unmanaged.passUnretained(only.list)))
+    }
+  }
+
+  /// Adds the groups of this cursor's list to the stops of a post.
+  fileprivate func collectGroups(
+    into stops: inout [Stop],
+    _ place: WritableKeyPath<GroupLists, Unmanaged<ObserverList>?>
+  ) {
+    guard hasGroups, let groups = listReference.currentGroups else { return }
+    for group in groups.groups {
+      let list = unsafe Unmanaged.passUnretained(group.list)
+      let index = stops.firstIndex {
+        unsafe $0.group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
+      }
+      if let index {
+        unsafe stops[index].lists[keyPath: place] = unsafe list
+      } else {
+        var lists = GroupLists()
+        unsafe lists[keyPath: place] = unsafe list
+        stops.append(unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists))
+      }
+    }
+  }
+}
