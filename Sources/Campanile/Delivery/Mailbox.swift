@@ -100,6 +100,9 @@ extension Mailbox: Drainable {
         target.enqueue(DeliveryJob(self, on: target))
         return
       }
+      // Who posts a burst goes on filling the mailbox. Looking again at once would find a record or
+      // two, and have this thread and that one fight for the lock.
+      Platform.linger()
     }
   }
 
