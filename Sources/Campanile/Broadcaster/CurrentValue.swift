@@ -30,22 +30,20 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   private let registry: ObserverRegistry
   private let list: ObserverList
-  private let state: Locked<State>
+  /// The value, whose lock protects the four that follow.
+  private let current: Locked<Value>
+  /// Counts the sets.
+  private let revision = Atomic<UInt64>(0)
+  /// Whether a thread tells changes, and goes on with those that wait.
+  private let isTelling = Atomic<Bool>(false)
+  private let isAnyWaiting = Atomic<Bool>(false)
+  /// The changes that the thread which tells has not come to.
+  private let waiting = Locked<[Notice]>([])
   /// The thread that runs `update`'s closure, or 0.
   private let updater = Atomic<UInt>(0)
 
-  /// Protected by the lock.
-  private struct State {
-    var value: Value
-    /// Counts the sets.
-    var revision: UInt64 = 0
-    /// The changes that the thread which tells has not come to.
-    var waiting: [Notice] = []
-    var isTelling = false
-  }
-
   /// A change, and the newest follower that is to hear it.
-  private struct Notice {
+  private struct Notice: Sendable {
     let change: ValueChange<Value>
     let limit: UInt64
   }
@@ -64,7 +62,7 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     registry = ObserverRegistry(onError: onError, onEvent: onEvent)
     list = ObserverList(
       registry: registry, topic: .init(value: Value.self, subject: nil))
-    state = Locked(State(value: value))
+    current = Locked(value)
   }
 
   deinit { finish() }
@@ -79,16 +77,19 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   public var value: Value {
     get {
       checkAccess()
-      return state.withLock { $0.value }
+      return current.withLock { $0 }
     }
     set {
       checkAccess()
-      let notice = state.withLock { state -> Notice? in
-        let old = state.value
-        state.value = newValue
-        return enqueue(old, &state)
+      var other = newValue
+      let place = current.withLock { value -> Place? in
+        swap(&value, &other)
+        let (place, isMine) = enqueue()
+        if let place, !isMine { keep(other, value, place) }
+        return isMine ? place : nil
       }
-      if let notice { tell(notice) }
+      // The old value goes with this, if nobody is told it, and not under the lock.
+      if let place { tell(other, newValue, place) }
     }
   }
 
@@ -101,17 +102,23 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   @discardableResult
   public func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
-    var notice: Notice?
-    defer { if let notice { tell(notice) } }
-    return try state.withLock { state in
+    var told: (change: ValueChange<Value>, place: Place)?
+    // Out here, so that it does not go under the lock.
+    var old: Value?
+    defer { if let told { tell(told.change, told.place) } }
+    return try current.withLock { value in
       // Without followers nobody wants the old value, and a copy of it would make `body` copy too.
-      let old = list.isEmpty ? nil : state.value
+      if !list.isEmpty { old = value }
       updater.store(ThreadRecord.currentID, ordering: .relaxed)
       defer {
         updater.store(0, ordering: .relaxed)
-        notice = enqueue(old, &state)
+        let (place, isMine) = enqueue()
+        if let place {
+          let change = ValueChange(old: old, new: value, revision: place.revision)
+          if isMine { told = (change, place) } else { keep(change, place) }
+        }
       }
-      return try body(&state.value)
+      return try body(&value)
     }
   }
 
@@ -124,35 +131,66 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   // MARK: Telling
 
-  /// Keeps a change that has just been stored.
+  /// Counts a change that has just been stored.
   ///
   /// Under the lock.
   ///
-  /// - Returns: The change, if the caller is to tell it.
-  private func enqueue(_ old: Value?, _ state: inout State) -> Notice? {
-    state.revision += 1
-    if list.isEmpty && !state.isTelling { return nil }
-    let change = ValueChange(old: old, new: state.value, revision: state.revision)
+  /// - Returns: The place of the change, if anybody hears it, and whether the caller is to tell it;
+  ///   else it is to be kept for the thread that tells.
+  @inline(__always)
+  private func enqueue() -> (Place?, isMine: Bool) {
+    let revision = revision.load(ordering: .relaxed) &+ 1
+    self.revision.store(revision, ordering: .relaxed)
+    let isTelling = isTelling.load(ordering: .relaxed)
+    if !isTelling && !registry.isHeard(list) { return (nil, false) }
+    if !isTelling { self.isTelling.store(true, ordering: .relaxed) }
     // Who registers from here on has this value already.
-    let notice = Notice(change: change, limit: registry.now)
-    if state.isTelling {
-      state.waiting.append(notice)
-      return nil
-    }
-    state.isTelling = true
-    return notice
+    return (Place(revision: revision, limit: registry.now), !isTelling)
+  }
+
+  // What follows is apart from the setter and from each other because a function looks up the types
+  // made of `Value` that it names, whether it comes to use them or not.
+
+  @inline(never)
+  private func keep(_ old: Value, _ new: Value, _ place: Place) {
+    keep(ValueChange(old: old, new: new, revision: place.revision), place)
+  }
+
+  private func keep(_ change: ValueChange<Value>, _ place: Place) {
+    waiting.withLock { $0.append(Notice(change: change, limit: place.limit)) }
+    isAnyWaiting.store(true, ordering: .relaxed)
+  }
+
+  @inline(never)
+  private func tell(_ old: Value, _ new: Value, _ place: Place) {
+    tell(ValueChange(old: old, new: new, revision: place.revision), place)
   }
 
   /// Tells a change, and those that come meanwhile.
-  private func tell(_ first: Notice) {
-    var batch = [first]
-    while !batch.isEmpty {
-      for notice in batch { registry.post(notice.change, Post(), to: list, limit: notice.limit) }
-      batch = state.withLock { state in
-        if state.waiting.isEmpty { state.isTelling = false }
-        defer { state.waiting = [] }
-        return state.waiting
-      }
+  @inline(__always)
+  private func tell(_ change: ValueChange<Value>, _ place: Place) {
+    registry.post(change, Post(), to: list, limit: place.limit)
+    while !stopTelling() { tellWaiting() }
+  }
+
+  @inline(never)
+  private func tellWaiting() {
+    let notices = waiting.withLock { waiting in
+      defer { waiting = [] }
+      return waiting
+    }
+    for notice in notices {
+      registry.post(notice.change, Post(), to: list, limit: notice.limit)
+    }
+  }
+
+  /// Lets the next set be told by its own thread, if no change waits.
+  @inline(__always)
+  private func stopTelling() -> Bool {
+    current.withLock { _ in
+      if isAnyWaiting.exchange(false, ordering: .relaxed) { return false }
+      isTelling.store(false, ordering: .relaxed)
+      return true
     }
   }
 
@@ -193,7 +231,8 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     let follower = Follower(
       options, isImmediate: body.isImmediate(request.delivery), request.location, registry
     ) { [weak self] in
-      self?.state.withLock { ($0.value, $0.revision) }
+      guard let self else { return nil }
+      return current.withLock { ($0, self.revision.load(ordering: .relaxed)) }
     }
     let registration = request.register(follower.wrap(body), with: registry) { _ in list }
     follower.bind(to: registration)
@@ -207,6 +246,12 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   ///
   /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
+}
+
+/// Where a change stands among the sets and among the followers.
+private struct Place {
+  let revision: UInt64
+  let limit: UInt64
 }
 
 extension CurrentValue: CustomStringConvertible {

@@ -18,6 +18,13 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// Which of the sets it was; 0 asks a follower for its initial call.
   let revision: UInt64
 
+  @inline(__always)
+  init(old: Value?, new: Value, revision: UInt64) {
+    self.old = old
+    self.new = new
+    self.revision = revision
+  }
+
   /// Whether this is the first call of a follower that asked for `.initial`.
   public var isInitial: Bool { revision == 0 }
 

@@ -32,10 +32,17 @@
   /// Runs `body` with the lock held, and returns what it returns.
   ///
   /// What leaves the state through the result must be Sendable, or the state must let go of it.
+  @inline(__always)
   package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try lock.whileHeld { () throws(Failure) in try unsafe body(&state.pointee) }
+  }
+
+  /// Runs `body` with the lock held, and returns what it returns.
+  @inline(__always)
+  package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    lock.whileHeld { unsafe body(&state.pointee) }
   }
 }
 
@@ -71,6 +78,12 @@
   /// The standard library's mutex, around nothing.
   private struct PlatformLock: ~Copyable, Sendable {
     private let mutex = Mutex(())
+
+    /// The simple case: what is Sendable needs no place to wait in while the lock is given back.
+    @inline(__always)
+    borrowing func whileHeld<Result: Sendable>(_ body: () -> Result) -> Result {
+      mutex.withLock { _ in body() }
+    }
 
     @inline(__always)
     borrowing func whileHeld<Result, Failure: Error>(

@@ -239,7 +239,7 @@ extension ObserverRegistry {
 
 extension ObserverRegistry {
   /// Runs `body` with the observer registered as `id`, under the lock, unless it has ended.
-  func withObserver<Result>(
+  func withObserver<Result: Sendable>(
     _ id: UInt64, in list: ObserverList, _ body: (AnyObserver) -> Result
   ) -> Result? {
     withState { _ in list.find(id).map(body) }

@@ -231,7 +231,7 @@ extension ObserverRegistry {
   }
 
   /// Runs `body` under the lock.
-  func withState<Result>(_ body: (inout State) -> Result) -> Result {
+  func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     state.withLock(body)
   }
 

@@ -209,7 +209,7 @@ final class Slot<Value: Sendable>: Sendable {
 }
 
 /// Runs an action when it is released.
-private final class OnRelease: Sendable {
+final class OnRelease: Sendable {
   private let action: @Sendable () -> Void
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
   deinit { action() }

@@ -19,7 +19,7 @@ struct RecordBufferTests {
   private final class Holder: Sendable {
     private let buffer = Locked(RecordBuffer())
 
-    func withLock<Result>(_ body: (inout RecordBuffer) -> Result) -> Result {
+    func withLock<Result: Sendable>(_ body: (inout RecordBuffer) -> Result) -> Result {
       buffer.withLock(body)
     }
   }

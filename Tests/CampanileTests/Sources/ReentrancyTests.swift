@@ -225,6 +225,27 @@ struct ReentrancyTests {
     #expect(live.current == 0)
   }
 
+  // Broken by: CurrentValue.value, if the old value goes while the lock is held.
+  @Test("K7 a value can use the current value that held it when it is released")
+  func valueRelease() {
+    let state = CurrentValue<OnRelease?>(nil)
+    func set() {
+      state.value = OnRelease { [weak state, heard] in
+        heard.record(state?.value == nil ? "gone" : "there")
+      }
+    }
+    set()
+    state.value = nil
+    #expect(heard.values == ["gone"])
+    let token = state.observe { _ in }
+    set()
+    state.value = nil
+    set()
+    state.update { $0 = nil }
+    #expect(heard.values == ["gone", "gone", "gone"])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K7 using a current value inside its own update is a precondition failure")
   func updateTraps() async {
     await #expect(processExitsWith: .failure) {
