@@ -17,7 +17,7 @@ public final class ObservationToken: Sendable {
     self.registration = registration
   }
 
-  deinit { registration.cancel() }
+  deinit { registration.list.registry.end(registration.id, in: registration.list) }
 
   /// Ends the registration now; see ``Registration/cancel()``.
   ///

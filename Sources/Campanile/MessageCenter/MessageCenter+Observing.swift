@@ -12,6 +12,7 @@
 /// What an observer throws goes to the center's error handler and stops nobody else. Registering
 /// takes a lock briefly and costs the same however many observers there are.
 extension MessageCenter {
+  @inline(__always)
   private func register<M: Message>(
     _ request: consuming ObservationRequest, _ body: ObserverBody<M>,
     about subject: M.Subject??, _ options: ObservationOptions

@@ -72,32 +72,37 @@ final class ObserverDetails: Sendable {
 class AnyObserver: @unchecked Sendable {
   private static let endedBit: UInt32 = 1
   private static let onceBit: UInt32 = 2
-  /// Set once and for all where a post has more to do than to call.
-  private static let carefulBit: UInt32 = 4
-  private static let pauseUnit: UInt32 = 8
+  // The kind of observer, which never changes.
+  private static let indirectBit: UInt32 = 4
+  private static let arrivalBit: UInt32 = 8
+  private static let orderedBit: UInt32 = 16
+  private static let toldBit: UInt32 = 32
+  private static let watchedBit: UInt32 = 64
+  private static let pauseUnit: UInt32 = 128
 
-  private let state: Atomic<UInt32>
-  private let isDirect: Bool
-  /// Whether the call that counts happens at another place, later.
-  let hasArrival: Bool
-  /// Whether deliveries queue even if the poster is on the target already.
-  let isOrdered: Bool
-  /// Whether the observer is told the subject.
-  let isTold: Bool
+  // In this order the fields leave no gaps: there may be a million observers.
   let location: SourceLocation
+  private let state: Atomic<UInt32>
   let details: ObserverDetails?
 
   fileprivate init(isDirect: Bool, hasArrival: Bool, traits: ObserverTraits) {
-    self.hasArrival = hasArrival
-    state = Atomic(
-      (traits.isOnce ? Self.onceBit : 0)
-        | (isDirect && !traits.isOrdered ? 0 : Self.carefulBit))
-    self.isDirect = isDirect
-    isOrdered = traits.isOrdered
-    isTold = traits.isTold
     location = traits.location
+    state = Atomic(
+      (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
+        | (hasArrival ? Self.arrivalBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
+        | (traits.isTold ? Self.toldBit : 0))
     details = traits.details
   }
+
+  private final func has(_ bit: UInt32) -> Bool { state.load(ordering: .relaxed) & bit != 0 }
+
+  fileprivate final var isDirect: Bool { !has(Self.indirectBit) }
+  /// Whether the call that counts happens at another place, later.
+  final var hasArrival: Bool { has(Self.arrivalBit) }
+  /// Whether deliveries queue even if the poster is on the target already.
+  final var isOrdered: Bool { has(Self.orderedBit) }
+  /// Whether the observer is told the subject.
+  final var isTold: Bool { has(Self.toldBit) }
 
   enum Claim {
     case call
@@ -113,10 +118,10 @@ class AnyObserver: @unchecked Sendable {
     state.load(ordering: .sequentiallyConsistent) == 0
   }
 
-  /// Makes sure that every post looks at more than whether the observer is live.
+  /// Says that somebody wants to know of every call.
   ///
   /// Before the observer is published.
-  final func markCareful() { state.bitwiseOr(Self.carefulBit, ordering: .relaxed) }
+  final func markWatched() { state.bitwiseOr(Self.watchedBit, ordering: .relaxed) }
 
   /// Decides, just before a call, whether the call may be made.
   final func claim() -> Claim {
@@ -149,7 +154,7 @@ class AnyObserver: @unchecked Sendable {
 
   final func pause() {
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    precondition(word >= Self.pauseUnit, "A registration was paused a thousand million times")
+    precondition(word >= Self.pauseUnit, "A registration was paused thirty million times")
   }
 
   /// Takes one pause back; the caller has made sure that there is one.

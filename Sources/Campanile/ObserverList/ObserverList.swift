@@ -136,7 +136,7 @@ extension ObserverList {
   /// Makes sure that the next `append` finds a place.
   func makeRoom(_ garbage: inout Garbage) {
     if let entries, entries.count < entries.capacity { return }
-    if let old = rebuild(capacity: max(2, liveCount * 2)) { garbage.structures.append(old) }
+    if let old = rebuild() { garbage.structures.append(old) }
   }
 
   /// Puts an observer at the end.
@@ -190,13 +190,15 @@ extension ObserverList {
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
   func shrink() -> Garbage.Piece? {
     guard let entries, entries.capacity > 8, liveCount * 4 < entries.capacity else { return nil }
-    return rebuild(capacity: max(2, liveCount * 2))
+    return rebuild()
   }
 
-  /// Moves what lives to a new buffer; posts in progress finish on the old one.
+  /// Moves what lives to a new buffer, with room for half as many more; posts in progress finish on
+  /// the old one.
   ///
   /// - Returns: the old one.
-  private func rebuild(capacity: Int) -> Garbage.Piece? {
+  private func rebuild() -> Garbage.Piece? {
+    let capacity = liveCount + max(2, liveCount / 2)
     let old = entries
     let new = EntryBuffer(capacity: capacity, created: registry.tick())
     if let old {

@@ -203,7 +203,7 @@ extension ObserverRegistry {
     owner: (any AnyObject & Sendable)?,
     to place: (_ garbage: inout Garbage) -> ObserverList
   ) -> Registration? {
-    if onEvent != nil { observer.markCareful() }
+    if onEvent != nil { observer.markWatched() }
     let living = owner == nil ? [] : checkOwners()
     let owner = owner.map { ObjectIdentifier($0) }
     var garbage = Garbage()

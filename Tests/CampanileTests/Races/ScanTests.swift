@@ -47,11 +47,12 @@
     func shrunk() {
       let source = Broadcaster<Int>(heldBy: hold)
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
-      var others = (0..<32).map { _ in source.observe { _ in } }
+      var others = (0..<64).map { _ in source.observe { _ in } }
       let last = source.observe { _ in }
       // One more removal and the buffer is a quarter full.
       weak let buffer = source.list.entries?.buffer
-      while source.list.count * 4 > (buffer?.entries.capacity ?? 0) { others.removeFirst() }
+      let capacity = source.list.entries?.capacity ?? 0
+      while (source.list.count - 1) * 4 >= capacity { others.removeFirst() }
       #expect(buffer === source.list.entries?.buffer)
       hold.arm(at: .willShrink)
       let token = others.removeFirst()
@@ -104,7 +105,7 @@
     func replacedTwice() {
       let source = Broadcaster<Int>()
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
-      var others = (0..<64).map { _ in source.observe { _ in } }
+      var others = (0..<256).map { _ in source.observe { _ in } }
       weak let original = source.list.entries?.buffer
       while source.list.entries?.buffer === original { others.removeFirst() }
       #expect(original == nil)
