@@ -102,8 +102,10 @@ struct Runner {
     case .build(let build):
       // Time and memory are measured in turns, since counting takes time.
       let count = Double(contender.count)
-      contender.values.append([time { blackHole(build(contender.count)) } / count])
       var kept: Any?
+      contender.values.append([time { kept = build(contender.count) } / count])
+      blackHole(kept)
+      kept = nil
       let allocations = Allocations.during { kept = build(contender.count) }
       blackHole(kept)
       contender.allocations = allocations.map { Double($0.count) / count }
