@@ -30,7 +30,7 @@ struct Measure: ParsableCommand {
       throw Failure("Allocations are miscounted: the control, whose count is known, is off.")
     }
     let filter = filter?.lowercased() ?? ""
-    let cases = AllCases.make(isQuick: quick).filter {
+    let cases = AllCases.all.filter {
       filter.isEmpty || $0.name.lowercased().contains(filter)
     }
     if cases.isEmpty {

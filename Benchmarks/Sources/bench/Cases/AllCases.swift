@@ -1,7 +1,7 @@
 /// Every case, in the order of the table.
 enum AllCases {
-  static func make(isQuick: Bool) -> [Case] {
-    Posting.cases + Observing.cases + MassCancelling.cases + Types.cases + Subjects.cases
-      + Memory.cases(isQuick: isQuick) + TwoThreads.cases
+  static var all: [Case] {
+    Posting.cases + Following.cases + Observing.cases + MassCancelling.cases + Types.cases
+      + Subjects.cases + Memory.cases + TwoThreads.cases + Queued.cases + Latency.cases
   }
 }

@@ -5,17 +5,19 @@ import Foundation
 enum Subjects {
   static var cases: [Case] {
     [1_000, 1_000_000].flatMap { count in
-      [
+      // Two cases have the same fixtures, one after the other.
+      let center = Kept(uses: 2) { Center(count) }
+      let foundation = Kept(uses: 2) { Foundation(count) }
+      let dictionary = Kept(uses: 2) { Dictionary(count) }
+      return [
         Case(
           name: "post about one of \(number: count) subjects",
           contenders: [
-            post(count), notificationCenterPost(count), typedPost(count), dictionaryPost(count),
+            post(center), post(foundation), typedPost(count), post(dictionary),
           ]),
         Case(
           name: "observe one of \(number: count) subjects and cancel",
-          contenders: [
-            observe(count), notificationCenterObserve(count), dictionaryObserve(count),
-          ]),
+          contenders: [observe(center), observe(foundation), observe(dictionary)]),
       ]
     }
   }
@@ -36,33 +38,37 @@ enum Subjects {
 
   // MARK: Campanile
 
-  private static func prepared(_ choice: Choice) -> (MessageCenter, [ObservationToken]) {
+  private struct Center {
+    let choice: Choice
     let center = MessageCenter()
     let sink = Sink()
-    let tokens = choice.subjects.map { subject in
-      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
-    }
-    return (center, tokens)
-  }
+    let tokens: [ObservationToken]
 
-  private static func post(_ count: Int) -> Contender {
-    Contender(Contender.ours) {
-      let choice = Choice(count)
-      let (center, tokens) = prepared(choice)
-      return .loop { iterations in
-        for value in 0..<iterations {
-          center.post(SubjectMessage(value), about: choice[value])
-        }
-        withExtendedLifetime(tokens) {}
+    init(_ count: Int) {
+      choice = Choice(count)
+      tokens = choice.subjects.map { [center, sink] subject in
+        center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
       }
     }
   }
 
-  private static func observe(_ count: Int) -> Contender {
+  private static func post(_ kept: Kept<Center>) -> Contender {
     Contender(Contender.ours) {
-      let choice = Choice(count)
-      let (center, tokens) = prepared(choice)
-      let sink = Sink()
+      let fixture = kept.use()
+      let (center, choice) = (fixture.center, fixture.choice)
+      return .loop { iterations in
+        for value in 0..<iterations {
+          center.post(SubjectMessage(value), about: choice[value])
+        }
+        withExtendedLifetime(fixture) {}
+      }
+    }
+  }
+
+  private static func observe(_ kept: Kept<Center>) -> Contender {
+    Contender(Contender.ours) {
+      let fixture = kept.use()
+      let (center, choice, sink) = (fixture.center, fixture.choice, fixture.sink)
       return .loop { iterations in
         for value in 0..<iterations {
           let token = center.observe(SubjectMessage.self, about: choice[value]) {
@@ -70,40 +76,42 @@ enum Subjects {
           }
           token.cancel()
         }
-        withExtendedLifetime(tokens) {}
+        withExtendedLifetime(fixture) {}
       }
     }
   }
 
   // MARK: Foundation
 
-  private static func preparedFoundation(_ choice: Choice)
-    -> (NotificationCenter, [any NSObjectProtocol])
-  {
+  private struct Foundation {
+    let choice: Choice
     let center = NotificationCenter()
     let sink = Sink()
-    let observers = choice.subjects.map { subject in
-      center.addObserver(forName: .measured, object: subject, queue: nil) { _ in sink.add(1) }
-    }
-    return (center, observers)
-  }
+    let observers: [any NSObjectProtocol]
 
-  private static func notificationCenterPost(_ count: Int) -> Contender {
-    Contender("NotificationCenter") {
-      let choice = Choice(count)
-      let (center, observers) = preparedFoundation(choice)
-      return .loop { iterations in
-        for value in 0..<iterations { center.post(name: .measured, object: choice[value]) }
-        withExtendedLifetime(observers) {}
+    init(_ count: Int) {
+      choice = Choice(count)
+      observers = choice.subjects.map { [center, sink] subject in
+        center.addObserver(forName: .measured, object: subject, queue: nil) { _ in sink.add(1) }
       }
     }
   }
 
-  private static func notificationCenterObserve(_ count: Int) -> Contender {
+  private static func post(_ kept: Kept<Foundation>) -> Contender {
     Contender("NotificationCenter") {
-      let choice = Choice(count)
-      let (center, observers) = preparedFoundation(choice)
-      let sink = Sink()
+      let fixture = kept.use()
+      let (center, choice) = (fixture.center, fixture.choice)
+      return .loop { iterations in
+        for value in 0..<iterations { center.post(name: .measured, object: choice[value]) }
+        withExtendedLifetime(fixture) {}
+      }
+    }
+  }
+
+  private static func observe(_ kept: Kept<Foundation>) -> Contender {
+    Contender("NotificationCenter") {
+      let fixture = kept.use()
+      let (center, choice, sink) = (fixture.center, fixture.choice, fixture.sink)
       return .loop { iterations in
         for value in 0..<iterations {
           let observer = center.addObserver(
@@ -111,7 +119,7 @@ enum Subjects {
           ) { _ in sink.add(1) }
           center.removeObserver(observer)
         }
-        withExtendedLifetime(observers) {}
+        withExtendedLifetime(fixture) {}
       }
     }
   }
@@ -137,21 +145,23 @@ enum Subjects {
 
   // MARK: The dictionary
 
-  private static func preparedDictionary(_ choice: Choice)
-    -> MutexDictionary<ObjectIdentifier, SubjectMessage>
-  {
+  private struct Dictionary {
+    let choice: Choice
     let center = MutexDictionary<ObjectIdentifier, SubjectMessage>()
     let sink = Sink()
-    for subject in choice.subjects {
-      _ = center.observe(ObjectIdentifier(subject)) { sink.add($0.value) }
+
+    init(_ count: Int) {
+      choice = Choice(count)
+      for subject in choice.subjects {
+        _ = center.observe(ObjectIdentifier(subject)) { [sink] in sink.add($0.value) }
+      }
     }
-    return center
   }
 
-  private static func dictionaryPost(_ count: Int) -> Contender {
+  private static func post(_ kept: Kept<Dictionary>) -> Contender {
     Contender("dictionary") {
-      let choice = Choice(count)
-      let center = preparedDictionary(choice)
+      let fixture = kept.use()
+      let (center, choice) = (fixture.center, fixture.choice)
       return .loop { iterations in
         for value in 0..<iterations {
           center.post(SubjectMessage(value), ObjectIdentifier(choice[value]))
@@ -160,11 +170,10 @@ enum Subjects {
     }
   }
 
-  private static func dictionaryObserve(_ count: Int) -> Contender {
+  private static func observe(_ kept: Kept<Dictionary>) -> Contender {
     Contender("dictionary") {
-      let choice = Choice(count)
-      let center = preparedDictionary(choice)
-      let sink = Sink()
+      let fixture = kept.use()
+      let (center, choice, sink) = (fixture.center, fixture.choice, fixture.sink)
       return .loop { iterations in
         for value in 0..<iterations {
           let key = ObjectIdentifier(choice[value])

@@ -9,7 +9,7 @@ struct Runner {
   let samplesPerRound: Int
 
   static let full = Runner(batchNanoseconds: 4_000_000, rounds: 15, samplesPerRound: 140)
-  static let quick = Runner(batchNanoseconds: 500_000, rounds: 5, samplesPerRound: 40)
+  static let quick = Runner(batchNanoseconds: 500_000, rounds: 3, samplesPerRound: 60)
 
   /// A contender of which everything is prepared.
   private struct Prepared {
@@ -138,13 +138,14 @@ struct Runner {
         bytes: bytes(rival), ratio: rival.percentile(percent) / nanoseconds,
         spread: ratios.percentile(25)...ratios.percentile(75))
     }
-    let notes = item.notes.compactMap { note -> String? in
+    var notes = item.notes.compactMap { note -> String? in
       guard let numerator = contenders.first(where: { $0.name == note.numerator }),
         let denominator = contenders.first(where: { $0.name == note.denominator })
       else { return nil }
       let ratio = numerator.percentile(percent) / denominator.percentile(percent)
       return "\(note.text): \(Table.number(ratio))x"
     }
+    if let remark = item.remark { notes.append(remark()) }
     return CaseResult(
       name: name, nanoseconds: nanoseconds, allocations: ours.allocations, bytes: bytes(ours),
       rivals: rivals.filter { !hidden.contains($0.name) }, notes: notes)
