@@ -25,19 +25,19 @@ enum Following {
       }
     }
     let bare = Contender("B") {
-      let loop = BareLoop<Int>()
+      var observers: [(Int) -> Void] = []
       let sink = Sink()
       let state = Sink()
-      for _ in 0..<count { loop.observers.append { sink.add($0) } }
-      let told = opaque(loop)
+      for _ in 0..<count { observers.append { sink.add($0) } }
+      let told = opaque(observers)
       return .loop { iterations in
         for value in 0..<iterations {
           state.add(value)
-          told.send(value)
+          BareLoop.send(value, to: told)
         }
       }
     }
     return Case(
-      name: "set a value with \(number: count) followers", contenders: [ours, subject, bare])
+      name: "set a value with \(count, "follower")", contenders: [ours, subject, bare])
   }
 }

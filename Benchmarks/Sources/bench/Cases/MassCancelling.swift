@@ -19,7 +19,7 @@ enum MassCancelling {
     var contenders = [center(order), notificationCenter(order), passthrough(order)]
     if let more { contenders.append(more(order)) }
     return Case(
-      name: "cancel each of \(number: count) observers \(text)", contenders: contenders,
+      name: "cancel each of \(count, "observer") \(text)", contenders: contenders,
       fixedCount: count, maximalRounds: 5)
   }
 
@@ -94,7 +94,7 @@ enum MassCancelling {
       }
     }
     return Case(
-      name: "cancel a bag of \(number: count) observers",
+      name: "cancel a bag of \(count, "observer")",
       contenders: [ours, set, notificationCenter(Array(0..<count))],
       fixedCount: count, maximalRounds: 5)
   }

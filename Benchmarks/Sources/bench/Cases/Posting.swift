@@ -29,7 +29,7 @@ enum Posting {
       }
     }
     return Case(
-      name: "send to \(number: count) observers of a broadcaster",
+      name: "send to \(count, "observer") of a broadcaster",
       contenders: [ours] + others(count, of: Message8.self))
   }
 
@@ -47,7 +47,7 @@ enum Posting {
 
   private static func post(_ count: Int) -> Case {
     Case(
-      name: "post to \(number: count) observers",
+      name: "post to \(count, "observer")",
       contenders: [center(count, of: Message8.self)] + others(count, of: Message8.self) + [
         FoundationPosting.blocks(count), FoundationPosting.userInfo(count),
         FoundationPosting.typed(count),
@@ -56,7 +56,7 @@ enum Posting {
 
   private static func payload<M: Payload>(_ type: M.Type, bytes: Int, _ count: Int) -> Case {
     Case(
-      name: "post \(bytes) bytes to \(number: count) observers",
+      name: "post \(bytes) bytes to \(count, "observer")",
       contenders: [center(count, of: type)] + others(count, of: type))
   }
 
@@ -73,7 +73,7 @@ enum Posting {
       }
     }
     return Case(
-      name: "post to \(number: count) observers with owners",
+      name: "post to \(count, "observer") with owners",
       contenders: [
         ours, OtherPosting.bareLoopWeakOwners(count), OtherPosting.rawLoopWeakOwners(count),
         OtherPosting.passthroughWeakOwners(count), OtherPosting.dictionaryWeakOwners(count),
@@ -95,7 +95,7 @@ enum Posting {
       }
     }
     return Case(
-      name: "post about a subject to \(number: count) observers",
+      name: "post about a subject to \(count, "observer")",
       contenders: [
         ours, OtherPosting.bareLoop(count, of: Message8.self),
         OtherPosting.rawLoop(count, of: Message8.self), OtherPosting.dictionarySubject(count),
@@ -120,7 +120,7 @@ enum Posting {
       }
     }
     return Case(
-      name: "post to \(number: count) observers and one of all messages",
+      name: "post to \(count, "observer") and one of all messages",
       contenders: [
         ours, OtherPosting.bareLoopWildcard(count), FoundationPosting.wildcard(count),
       ])
@@ -145,12 +145,12 @@ enum Posting {
       }
     }
     let bare = Contender("B") {
-      let loop = BareLoop<Message8>()
+      var observers: [(Message8) -> Void] = []
       let sink = Sink()
-      for _ in 0..<count { loop.observers.append(observer(sink)) }
-      let posted = opaque(loop)
+      for _ in 0..<count { observers.append(observer(sink)) }
+      let posted = opaque(observers)
       return .loop { iterations in
-        for value in 0..<iterations { posted.send(Message8(value)) }
+        for value in 0..<iterations { BareLoop.send(Message8(value), to: posted) }
       }
     }
     let raw = Contender("R") {
@@ -163,20 +163,7 @@ enum Posting {
       }
     }
     return Case(
-      name: "post to \(number: count) closures that were handed in",
+      name: "post to \(count, "closure") handed in",
       contenders: [ours, bare, raw])
-  }
-}
-
-extension String.StringInterpolation {
-  /// A number with commas between the thousands.
-  mutating func appendInterpolation(number: Int) {
-    if number >= 1_000 {
-      appendInterpolation(number: number / 1_000)
-      let rest = String(number % 1_000)
-      appendLiteral("," + String(repeating: "0", count: 3 - rest.count) + rest)
-    } else {
-      appendLiteral(String(number))
-    }
   }
 }

@@ -98,7 +98,7 @@ enum Queued {
       }
     }
     return Case(
-      name: "delivery to one of \(number: count) observers on one queue",
+      name: "delivery to one of \(count, "observer") on one queue",
       contenders: [ours, dispatch, stream, foundation], operationsPerIteration: count)
   }
 

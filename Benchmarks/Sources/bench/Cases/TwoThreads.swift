@@ -21,9 +21,9 @@ enum TwoThreads {
         if $0.name != .measured { blackHole($0) }
       }
     }
-    let loop = BareLoop<Message8>()
-    for _ in 0..<count { loop.observers.append { look($0) } }
-    let bare = Shared(loop)
+    var closures: [(Message8) -> Void] = []
+    for _ in 0..<count { closures.append { look($0) } }
+    let bare = Shared(closures)
     let dictionary = dictionary(count)
     let key = ObjectIdentifier(Message8.self)
     let post: @Sendable (Int) -> Void = {
@@ -32,10 +32,10 @@ enum TwoThreads {
     let compute: @Sendable (Int) -> Void = { for value in 0..<$0 { blackHole(computed(value)) } }
     let foundation = Shared((notifications, observers))
     return Case(
-      name: "post to \(number: count) observers on two threads",
+      name: "post to \(count, "observer") on two threads",
       contenders: [
         both(Contender.ours, post), alone("one thread", post),
-        both("B") { for value in 0..<$0 { bare.value.send(Message8(value)) } },
+        both("B") { for value in 0..<$0 { BareLoop.send(Message8(value), to: bare.value) } },
         both("NotificationCenter") {
           for _ in 0..<$0 { foundation.value.0.post(name: .measured, object: nil) }
         },
@@ -146,7 +146,7 @@ enum TwoThreads {
       }
     }
     return Case(
-      name: "post to \(number: count) observers while others come and go",
+      name: "post to \(count, "observer") while others come and go",
       contenders: [ours, foundation, passthrough, dictionary])
   }
 }

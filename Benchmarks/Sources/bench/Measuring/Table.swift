@@ -36,7 +36,8 @@ enum Table {
     let magnitude = value.magnitude
     if magnitude >= 100 || value == value.rounded() { return "\(Int(value.rounded()))" }
     let factor = magnitude >= 10 ? 10.0 : 100.0
-    return "\((value * factor).rounded() / factor)"
+    let rounded = (value * factor).rounded() / factor
+    return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
   }
 
   private static func line(

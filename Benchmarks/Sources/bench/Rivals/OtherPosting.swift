@@ -5,12 +5,12 @@ import OpenCombine
 enum OtherPosting {
   static func bareLoop<M: Payload>(_ count: Int, of type: M.Type) -> Contender {
     Contender("B") {
-      let loop = BareLoop<M>()
+      var observers: [(M) -> Void] = []
       let sink = Sink()
-      for _ in 0..<count { loop.observers.append { sink.add($0.value) } }
-      let posted = opaque(loop)
+      for _ in 0..<count { observers.append { sink.add($0.value) } }
+      let posted = opaque(observers)
       return .loop { iterations in
-        for value in 0..<iterations { posted.send(M(value)) }
+        for value in 0..<iterations { BareLoop.send(M(value), to: posted) }
       }
     }
   }
@@ -55,14 +55,14 @@ enum OtherPosting {
 
   static func bareLoopWeakOwners(_ count: Int) -> Contender {
     Contender("B, weak owners") {
-      let loop = BareLoop<Message8>()
+      var observers: [(Message8) -> Void] = []
       let owners = (0..<count).map { _ in Owner(Sink()) }
       for owner in owners {
-        loop.observers.append { [weak owner] in owner?.add($0.value) }
+        observers.append { [weak owner] in owner?.add($0.value) }
       }
-      let posted = opaque(loop)
+      let posted = opaque(observers)
       return .loop { iterations in
-        for value in 0..<iterations { posted.send(Message8(value)) }
+        for value in 0..<iterations { BareLoop.send(Message8(value), to: posted) }
         withExtendedLifetime(owners) {}
       }
     }
@@ -131,17 +131,17 @@ enum OtherPosting {
 
   static func bareLoopWildcard(_ count: Int) -> Contender {
     Contender("B") {
-      let loop = BareLoop<Message8>()
+      var observers: [(Message8) -> Void] = []
       let sink = Sink()
-      for _ in 0..<count { loop.observers.append { sink.add($0.value) } }
-      let all = BareLoop<any Sendable>()
-      all.observers.append { if let message = $0 as? Message8 { sink.add(message.value) } }
-      let (posted, postedToAll) = opaque((loop, all))
+      for _ in 0..<count { observers.append { sink.add($0.value) } }
+      var all: [(any Sendable) -> Void] = []
+      all.append { if let message = $0 as? Message8 { sink.add(message.value) } }
+      let (posted, postedToAll) = opaque((observers, all))
       return .loop { iterations in
         for value in 0..<iterations {
           let message = Message8(value)
-          posted.send(message)
-          postedToAll.send(message)
+          BareLoop.send(message, to: posted)
+          BareLoop.send(message, to: postedToAll)
         }
       }
     }
