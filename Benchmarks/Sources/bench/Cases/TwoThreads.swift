@@ -12,17 +12,18 @@ enum TwoThreads {
 
   private static func posting(_ count: Int) -> Case {
     let center = center(count)
+    let sink = Sink()
     let source = PassthroughSubject<Message8, Never>()
-    let tokens = (0..<count).map { _ in source.sink { look($0) } }
+    let tokens = (0..<count).map { _ in source.sink { look($0, sink) } }
     let subject = Shared((source, tokens))
     let notifications = NotificationCenter()
     let observers = (0..<count).map { _ in
       notifications.addObserver(forName: .measured, object: nil, queue: nil) {
-        if $0.name != .measured { blackHole($0) }
+        if $0.object != nil { sink.add(1) }
       }
     }
     var closures: [(Message8) -> Void] = []
-    for _ in 0..<count { closures.append { look($0) } }
+    for _ in 0..<count { closures.append { look($0, sink) } }
     let bare = Shared(closures)
     let dictionary = dictionary(count)
     let key = ObjectIdentifier(Message8.self)
@@ -53,11 +54,13 @@ enum TwoThreads {
       ])
   }
 
-  /// What observers do that run on two threads: they read the message and write nothing, which would
-  /// slow down every contender by the same large amount.
+  /// What observers do that run on two threads: they read the message, and write nothing, since that
+  /// would slow down every contender by the same large amount.
+  ///
+  /// Each captures a sink all the same, so that each has a context, as closures usually have.
   @inline(__always)
-  private static func look(_ message: Message8) {
-    if message.value < 0 { blackHole(message) }
+  private static func look(_ message: Message8, _ sink: Sink) {
+    if message.value < 0 { sink.add(message.value) }
   }
 
   private static func computed(_ value: Int) -> Int {
@@ -85,12 +88,15 @@ enum TwoThreads {
 
   private static func center(_ count: Int) -> Shared<(MessageCenter, [ObservationToken])> {
     let center = MessageCenter()
-    return Shared((center, (0..<count).map { _ in center.observe(Message8.self) { look($0) } }))
+    let sink = Sink()
+    return Shared(
+      (center, (0..<count).map { _ in center.observe(Message8.self) { look($0, sink) } }))
   }
 
   private static func dictionary(_ count: Int) -> MutexDictionary<ObjectIdentifier, Message8> {
     let center = MutexDictionary<ObjectIdentifier, Message8>()
-    for _ in 0..<count { _ = center.observe(ObjectIdentifier(Message8.self)) { look($0) } }
+    let sink = Sink()
+    for _ in 0..<count { _ = center.observe(ObjectIdentifier(Message8.self)) { look($0, sink) } }
     return center
   }
 
@@ -99,10 +105,11 @@ enum TwoThreads {
   private static func churning(_ count: Int) -> Case {
     let ours = Contender(Contender.ours) {
       let fixture = Self.center(count)
+      let sink = Sink()
       let center = fixture.value.0
       return .timed { iterations in
         Companion.shared.repeating({
-          let token = center.observe(Message8.self) { look($0) }
+          let token = center.observe(Message8.self) { look($0, sink) }
           token.cancel()
         }) {
           for value in 0..<iterations { center.post(Message8(value)) }
@@ -127,10 +134,11 @@ enum TwoThreads {
     }
     let passthrough = Contender("PassthroughSubject") {
       let subject = PassthroughSubject<Message8, Never>()
-      let tokens = (0..<count).map { _ in subject.sink { look($0) } }
+      let sink = Sink()
+      let tokens = (0..<count).map { _ in subject.sink { look($0, sink) } }
       let shared = Shared(subject)
       return .timed { iterations in
-        Companion.shared.repeating({ shared.value.sink { look($0) }.cancel() }) {
+        Companion.shared.repeating({ shared.value.sink { look($0, sink) }.cancel() }) {
           for value in 0..<iterations { subject.send(Message8(value)) }
           withExtendedLifetime(tokens) {}
         }
@@ -138,9 +146,10 @@ enum TwoThreads {
     }
     let dictionary = Contender("dictionary") {
       let center = Self.dictionary(count)
+      let sink = Sink()
       let key = ObjectIdentifier(Message8.self)
       return .timed { iterations in
-        Companion.shared.repeating({ center.remove(center.observe(key) { look($0) }, key) }) {
+        Companion.shared.repeating({ center.remove(center.observe(key) { look($0, sink) }, key) }) {
           for value in 0..<iterations { center.post(Message8(value), key) }
         }
       }

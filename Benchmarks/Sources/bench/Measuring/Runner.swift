@@ -131,7 +131,8 @@ struct Runner {
       guard let bytes = contender.bytes, let baseline else { return nil }
       return bytes - baseline
     }
-    let hidden = Set(item.notes.flatMap { [$0.numerator, $0.denominator] })
+    var hidden = Set(item.notes.flatMap { [$0.numerator, $0.denominator] })
+    if case .memory(let name) = item.kind { hidden.insert(name) }
     let rivals = contenders.dropFirst().map { rival in
       let ratios = zip(rival.values, ours.values).map {
         $0.percentile(percent) / $1.percentile(percent)

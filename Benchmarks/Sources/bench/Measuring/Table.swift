@@ -35,7 +35,7 @@ enum Table {
   static func number(_ value: Double) -> String {
     let magnitude = value.magnitude
     if magnitude >= 100 || value == value.rounded() { return "\(Int(value.rounded()))" }
-    let factor = magnitude >= 10 ? 10.0 : 100.0
+    let factor = magnitude >= 10 ? 10.0 : magnitude >= 0.1 ? 100.0 : 1_000.0
     let rounded = (value * factor).rounded() / factor
     return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
   }
