@@ -46,7 +46,7 @@ enum TwoThreads {
         both("dictionary") { for value in 0..<$0 { dictionary.post(Message8(value), key) } },
         both("computing on two", compute), alone("computing on one", compute),
       ],
-      operationsPerIteration: 2,
+      operationsPerIteration: 2, minimalCount: 200,
       notes: [
         Case.Note(
           text: "two cores that only compute", numerator: "computing on one",
@@ -156,6 +156,6 @@ enum TwoThreads {
     }
     return Case(
       name: "post to \(count, "observer") while others come and go",
-      contenders: [ours, foundation, passthrough, dictionary])
+      contenders: [ours, foundation, passthrough, dictionary], minimalCount: 200)
   }
 }

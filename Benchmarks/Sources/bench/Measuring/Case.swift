@@ -9,6 +9,8 @@ struct Case {
   var operationsPerIteration = 1
   /// How often each batch iterates, where that is not to be chosen by the clock.
   var fixedCount: Int?
+  /// How often each batch iterates at least, where beginning one takes a while.
+  var minimalCount = 1
   /// The most rounds that are worth their time, for cases with a long preparation in each.
   var maximalRounds = Int.max
   /// Remarks for the table, made of what the contenders' medians say.

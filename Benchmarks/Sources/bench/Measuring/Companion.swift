@@ -22,7 +22,7 @@ final class Companion: Sendable {
         wake.wait()
         guard let job = job.withLock({ $0.take() }) else { continue }
         isReady.store(true, ordering: .releasing)
-        while !mayBegin.load(ordering: .acquiring) {}
+        mayBegin.waitUntilTrue()
         job()
         isDone.store(true, ordering: .releasing)
       }
@@ -37,7 +37,7 @@ final class Companion: Sendable {
     let start = now()
     mayBegin.store(true, ordering: .releasing)
     body()
-    waitUntilDone()
+    isDone.waitUntilTrue()
     return Double(now() - start)
   }
 
@@ -49,7 +49,7 @@ final class Companion: Sendable {
     mayBegin.store(true, ordering: .releasing)
     let elapsed = time(body)
     hasEnded.flag.store(true, ordering: .relaxed)
-    waitUntilDone()
+    isDone.waitUntilTrue()
     return elapsed
   }
 
@@ -63,11 +63,15 @@ final class Companion: Sendable {
     isDone.store(false, ordering: .relaxed)
     self.job.withLock { $0 = job }
     wake.signal()
-    while !isReady.load(ordering: .acquiring) {}
+    isReady.waitUntilTrue()
   }
+}
 
-  private func waitUntilDone() {
-    while !isDone.load(ordering: .acquiring) {}
+extension Atomic where Value == Bool {
+  /// Spins, and after a while lets others have the core, in case they keep the other thread off it.
+  fileprivate func waitUntilTrue() {
+    for _ in 0..<1_000_000 where load(ordering: .acquiring) { return }
+    while !load(ordering: .acquiring) { sched_yield() }
   }
 }
 

@@ -64,6 +64,7 @@ struct Runner {
     if let count = item.fixedCount {
       contender.count = count
     } else {
+      contender.count = item.minimalCount
       while true {
         // The shortest of five: another process may have had the core during one of them.
         var elapsed = batch(contender)
@@ -71,7 +72,8 @@ struct Runner {
           elapsed = min(elapsed, batch(contender))
         }
         if elapsed >= batchNanoseconds / 4 {
-          contender.count = max(1, Int(Double(contender.count) * batchNanoseconds / elapsed))
+          let count = Double(contender.count) * batchNanoseconds / elapsed
+          contender.count = max(item.minimalCount, Int(count))
           break
         }
         contender.count *= elapsed < batchNanoseconds / 40 ? 8 : 2
