@@ -16,6 +16,7 @@ let package = Package(
       name: "bench",
       dependencies: [
         "CAllocations",
+        "CThreads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Campanile", package: "campanile"),
         .product(name: "OpenCombine", package: "OpenCombine"),
@@ -32,6 +33,7 @@ let package = Package(
       ]
     ),
     .target(name: "CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(name: "CThreads", cSettings: [.treatAllWarnings(as: .error)]),
   ],
   swiftLanguageModes: [.v6]
 )

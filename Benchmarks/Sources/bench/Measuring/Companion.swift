@@ -1,3 +1,4 @@
+import CThreads
 import Dispatch
 import Foundation
 import Synchronization
@@ -5,12 +6,15 @@ import Synchronization
 /// A second thread that works beside the measuring one.
 ///
 /// Between jobs it is parked on a semaphore. A job begins on both threads at once: they wait for each
-/// other by spinning, since waking a thread takes longer than some batches.
+/// other by spinning, since waking a thread takes longer than some batches. It keeps off the core on
+/// which the measuring thread called: left to itself, the system often puts a thread that was woken
+/// on the core of the one that woke it, and leaves both there for longer than a batch takes.
 final class Companion: Sendable {
   /// The one for all cases, which is never in two at a time.
   static let shared = Companion()
 
   private let job = Mutex<(@Sendable () -> Void)?>(nil)
+  private let avoidedCore = Atomic(-1)
   private let wake = DispatchSemaphore(value: 0)
   private let isReady = Atomic(false)
   private let mayBegin = Atomic(false)
@@ -21,6 +25,7 @@ final class Companion: Sendable {
       while true {
         wake.wait()
         guard let job = job.withLock({ $0.take() }) else { continue }
+        threads_avoid_core(Int32(avoidedCore.load(ordering: .relaxed)))
         isReady.store(true, ordering: .releasing)
         mayBegin.waitUntilTrue()
         job()
@@ -61,6 +66,7 @@ final class Companion: Sendable {
     isReady.store(false, ordering: .relaxed)
     mayBegin.store(false, ordering: .relaxed)
     isDone.store(false, ordering: .relaxed)
+    avoidedCore.store(Int(threads_current_core()), ordering: .relaxed)
     self.job.withLock { $0 = job }
     wake.signal()
     isReady.waitUntilTrue()
