@@ -72,7 +72,7 @@ enum Latency {
     let bursts = Atomic(0)
     let jobs = Atomic(0)
 
-    @Sendable func remark() -> String {
+    @Sendable func remark(_: Double) -> String {
       let bursts = bursts.load(ordering: .relaxed)
       let jobs = Double(jobs.load(ordering: .relaxed))
       return "wake-ups per burst: \(Table.number(jobs / Double(max(1, bursts))))"

@@ -11,15 +11,20 @@ enum Queued {
     return [
       Case(
         name: "message to a queue, until it is heard",
-        contenders: ([.queue] + rivals).map(throughput)),
+        contenders: ([.queue] + rivals).map(throughput), remark: rate),
       Case(
         name: "message to an actor, until it is heard",
-        contenders: ([.actor] + rivals).map(throughput)),
+        contenders: ([.actor] + rivals).map(throughput), remark: rate),
       Case(
         name: "message to an asynchronous sequence, until it is read",
-        contenders: [QueuedPosting.sequence, .asyncStream, .dispatchAsync].map(throughput)),
+        contenders: [QueuedPosting.sequence, .asyncStream, .dispatchAsync].map(throughput),
+        remark: rate),
       oneQueue(100), newest(64), oldest(64),
     ]
+  }
+
+  private static func rate(_ nanoseconds: Double) -> String {
+    "\(Table.number(1_000 / nanoseconds)) million a second"
   }
 
   private static func throughput(_ posting: QueuedPosting) -> Contender {

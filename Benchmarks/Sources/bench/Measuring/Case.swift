@@ -15,8 +15,8 @@ struct Case {
   var maximalRounds = Int.max
   /// Remarks for the table, made of what the contenders' medians say.
   var notes: [Note] = []
-  /// One more remark, made once everything is measured.
-  var remark: (() -> String)?
+  /// One more remark, made of our nanoseconds once everything is measured.
+  var remark: ((Double) -> String)?
 
   enum Kind {
     /// Nanoseconds per operation.

@@ -151,7 +151,7 @@ struct Runner {
       let ratio = numerator.percentile(percent) / denominator.percentile(percent)
       return "\(note.text): \(Table.number(ratio))x"
     }
-    if let remark = item.remark { notes.append(remark()) }
+    if let remark = item.remark { notes.append(remark(nanoseconds)) }
     return CaseResult(
       name: name, nanoseconds: nanoseconds, allocations: ours.allocations, bytes: bytes(ours),
       rivals: rivals.filter { !hidden.contains($0.name) }, notes: notes)
