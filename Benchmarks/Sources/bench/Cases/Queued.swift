@@ -4,6 +4,9 @@ import Foundation
 
 /// Messages that are heard elsewhere: the time from the first post until the last was heard.
 enum Queued {
+  /// So many messages that waking a thread for the first of them does not count.
+  private static let batch = 1_000
+
   static var cases: [Case] {
     let rivals: [QueuedPosting] = [
       .dispatchAsync, .operationQueue, .asyncStream, .taskPerMessage,
@@ -11,14 +14,14 @@ enum Queued {
     return [
       Case(
         name: "message to a queue, until it is heard",
-        contenders: ([.queue] + rivals).map(throughput), remark: rate),
+        contenders: ([.queue] + rivals).map(throughput), minimalCount: batch, remark: rate),
       Case(
         name: "message to an actor, until it is heard",
-        contenders: ([.actor] + rivals).map(throughput), remark: rate),
+        contenders: ([.actor] + rivals).map(throughput), minimalCount: batch, remark: rate),
       Case(
         name: "message to an asynchronous sequence, until it is read",
         contenders: [QueuedPosting.sequence, .asyncStream, .dispatchAsync].map(throughput),
-        remark: rate),
+        minimalCount: batch, remark: rate),
       oneQueue(100), newest(64), oldest(64),
     ]
   }
@@ -148,7 +151,8 @@ enum Queued {
       }
     }
     return Case(
-      name: "message to a queue, the newest \(capacity) wait", contenders: [ours, stream])
+      name: "message to a queue, the newest \(capacity) wait", contenders: [ours, stream],
+      minimalCount: batch)
   }
 
   private static func oldest(_ capacity: Int) -> Case {
@@ -182,6 +186,7 @@ enum Queued {
       }
     }
     return Case(
-      name: "message to a queue, the oldest \(capacity) wait", contenders: [ours, stream])
+      name: "message to a queue, the oldest \(capacity) wait", contenders: [ours, stream],
+      minimalCount: batch)
   }
 }
