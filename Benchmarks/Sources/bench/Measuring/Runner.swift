@@ -8,8 +8,14 @@ struct Runner {
   /// How many samples each contender takes in a round, where samples are taken.
   let samplesPerRound: Int
 
-  static let full = Runner(batchNanoseconds: 5_000_000, rounds: 21, samplesPerRound: 100)
-  static let quick = Runner(batchNanoseconds: 500_000, rounds: 3, samplesPerRound: 60)
+  /// After how long a case has no more rounds, but three in any case: on a machine that others keep
+  /// busy, everything takes several times as long.
+  let limitNanoseconds: Double
+
+  static let full = Runner(
+    batchNanoseconds: 5_000_000, rounds: 21, samplesPerRound: 100, limitNanoseconds: 2_500_000_000)
+  static let quick = Runner(
+    batchNanoseconds: 500_000, rounds: 3, samplesPerRound: 60, limitNanoseconds: 400_000_000)
 
   /// A contender of which everything is prepared.
   private struct Prepared {
@@ -30,7 +36,9 @@ struct Runner {
     var contenders = item.contenders.map { Prepared(name: $0.name, workload: $0.prepare()) }
     for index in contenders.indices { warmUp(&contenders[index], item) }
     let rounds = min(rounds, item.maximalRounds)
+    let start = now()
     for round in 0..<rounds {
+      if round >= 3 && Double(now() - start) > limitNanoseconds { break }
       for turn in contenders.indices {
         measure(&contenders[(round + turn) % contenders.count], item)
       }
