@@ -1,0 +1,39 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A package of its own, so that nobody who depends on Campanile resolves the rivals.
+let package = Package(
+  name: "benchmarks",
+  platforms: [.macOS(.v26)],
+  dependencies: [
+    .package(name: "campanile", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "bench",
+      dependencies: [
+        "CAllocations",
+        "CThreads",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Campanile", package: "campanile"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
+      ],
+      swiftSettings: [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("ImmutableWeakCaptures"),
+        .strictMemorySafety(),
+        .treatAllWarnings(as: .error),
+      ]
+    ),
+    .target(name: "CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(name: "CThreads", cSettings: [.treatAllWarnings(as: .error)]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,137 @@
+import ArgumentParser
+import Campanile
+import Synchronization
+
+/// Runs one case so often, and nothing else, for a tool that counts instructions.
+///
+/// With `--list` it prints the names of the cases and how often each is worth running.
+struct CountInstructions: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "instructions", shouldDisplay: false)
+
+  @Flag var list = false
+  @Argument var name: String?
+  @Argument var count: Int?
+
+  func run() throws {
+    if list {
+      for item in InstructionCase.all { Output.write("\(item.name) \(item.count)") }
+      return
+    }
+    guard let name, let count, count >= 0 else {
+      throw ValidationError("A case is needed, and how often it is to run.")
+    }
+    guard let item = InstructionCase.all.first(where: { $0.name == name }) else {
+      throw ValidationError("There is no case \"\(name)\"; --list shows what there is.")
+    }
+    item.run(count)
+  }
+}
+
+/// A case whose instructions are counted.
+struct InstructionCase: Sendable {
+  let name: String
+  /// A number of iterations that is many beside what happens once, and does not take long.
+  let count: Int
+  let run: @Sendable (Int) -> Void
+
+  static let all: [Self] =
+    [0, 1, 10, 100].map(send) + [0, 1, 10, 100].map(post) + [
+      Self(name: "post-owner-10", count: 500, run: postWithOwners),
+      Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
+      Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
+      Self(name: "queued", count: 1_000, run: queued),
+      Self(name: "set-followed-1", count: 1_000, run: setFollowed),
+    ]
+
+  private static func send(_ observers: Int) -> Self {
+    Self(name: "send-\(observers)", count: 5_000 / max(1, observers / 5)) { count in
+      let source = Broadcaster<Message8>()
+      let sink = Sink()
+      let tokens = (0..<observers).map { _ in source.observe { sink.add($0.value) } }
+      for value in 0..<count { source.send(Message8(value)) }
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  private static func post(_ observers: Int) -> Self {
+    Self(name: "post-\(observers)", count: 5_000 / max(1, observers / 5)) { count in
+      let center = MessageCenter()
+      let sink = Sink()
+      let tokens = (0..<observers).map { _ in
+        center.observe(Message8.self) { sink.add($0.value) }
+      }
+      for value in 0..<count { center.post(Message8(value)) }
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  private static func postWithOwners(_ count: Int) {
+    let center = MessageCenter()
+    let owners = (0..<10).map { _ in Owner(Sink()) }
+    for owner in owners { center.observe(Message8.self, owner: owner) { $0.add($1.value) } }
+    for value in 0..<count { center.post(Message8(value)) }
+    withExtendedLifetime(owners) {}
+  }
+
+  private static func postAboutSubject(_ count: Int) {
+    let center = MessageCenter()
+    let sink = Sink()
+    let subject = Subject()
+    let tokens = (0..<10).map { _ in
+      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+    }
+    for value in 0..<count { center.post(SubjectMessage(value), about: subject) }
+    withExtendedLifetime(tokens) {}
+  }
+
+  private static func observeAndCancel(_ count: Int) {
+    let center = MessageCenter()
+    let sink = Sink()
+    let tokens = (0..<1_000).map { _ in center.observe(Message8.self) { sink.add($0.value) } }
+    center.post(Message8(1))
+    for _ in 0..<count {
+      let token = center.observe(Message8.self) { sink.add($0.value) }
+      token.cancel()
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// A post to an observer that is delivered later, and the delivery.
+  ///
+  /// The place is one that runs its jobs when it is told to, on the same thread: what a queue's own
+  /// threads do meanwhile differs from run to run.
+  private static func queued(_ count: Int) {
+    let center = MessageCenter()
+    let sink = Sink()
+    let target = ManualTarget()
+    let token = center.observe(Message8.self, on: .target(target)) { sink.add($0.value) }
+    for value in 0..<count {
+      center.post(Message8(value))
+      target.runJob()
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  private static func setFollowed(_ count: Int) {
+    let state = CurrentValue(0)
+    let sink = Sink()
+    let token = state.observe { sink.add($0.new) }
+    for value in 0..<count { state.value = value }
+    withExtendedLifetime(token) {}
+  }
+}
+
+/// A place that keeps its job until it is told to run it.
+private final class ManualTarget: DeliveryTarget {
+  let mailbox = Mailbox()
+  private let job = Mutex<DeliveryJob?>(nil)
+
+  func enqueue(_ job: DeliveryJob) {
+    self.job.withLock { $0 = job }
+  }
+
+  func runJob() {
+    job.withLock { $0.take() }?.run()
+  }
+}
