@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Keeps one observer registered; releasing the token ends the registration.
 ///
 /// ```swift
@@ -9,21 +11,39 @@
 /// at once, which is why the compiler warns of one. All methods are safe from any thread and from
 /// inside the observer.
 public final class ObservationToken: Sendable {
+  private let list: ObserverList
+  private let counters: DeliveryCounters?
+  /// The identifier, and whether the token has ended the registration already, in its highest bit.
+  private let state: Atomic<UInt64>
+
+  private static let endedBit: UInt64 = 1 << 63
+
   /// The same registration without the power to end by being released.
-  public let registration: Registration
+  public var registration: Registration {
+    let id = state.load(ordering: .relaxed) & ~Self.endedBit
+    return Registration(list: list, id: id, counters: counters)
+  }
 
   /// Creates a token that ends `registration` when it is released.
   public init(_ registration: Registration) {
-    self.registration = registration
+    list = registration.list
+    counters = registration.counters
+    state = Atomic(registration.id)
   }
 
-  deinit { registration.list.registry.end(registration.id, in: registration.list) }
+  deinit {
+    let id = state.load(ordering: .relaxed)
+    if id & Self.endedBit == 0 { list.registry.end(id, in: list) }
+  }
 
   /// Ends the registration now; see ``Registration/cancel()``.
   ///
   /// A second call does nothing.
   @discardableResult
-  public func cancel() -> Registration.Cancellation { registration.cancel() }
+  public func cancel() -> Registration.Cancellation {
+    defer { state.bitwiseOr(Self.endedBit, ordering: .relaxed) }
+    return registration.cancel()
+  }
 
   /// Ends the registration and blocks until no call is running; see ``Registration/cancelAndWait()``.
   @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")

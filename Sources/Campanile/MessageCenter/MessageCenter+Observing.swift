@@ -36,7 +36,7 @@ extension MessageCenter {
   ///
   /// - Returns: `nil`, unless it is a sequence, which stays silent and ends with the center.
   private func registerSilent<M: Message>(
-    _ request: ObservationRequest, _ body: ObserverBody<M>
+    _ request: borrowing ObservationRequest, _ body: ObserverBody<M>
   ) -> Registration? {
     guard case .reader(_, let onEnd) = body.kind else { return nil }
     let silent = ObserverBody<M>(.reader({ _ in }, onEnd: onEnd))
