@@ -108,7 +108,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   @usableFromInline
   func tellDidChange(_ keyPath: AnyKeyPath) {
-    table.load()?.known(keyPath)?.didChange()
+    guard let table = table.load() else { return }
+    if let property = table.known(keyPath) {
+      property.didChange()
+    } else if Scope.isAnyOpen {
+      Scope.current.transaction?.note(KVOPath(keyPath), of: table.subject.id)
+    }
   }
 
   // MARK: Announcing by hand

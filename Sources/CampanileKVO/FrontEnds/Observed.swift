@@ -91,9 +91,11 @@ final class ObservedCell: Sendable {
     property.events.finish()
   }
 
-  /// Whether nobody can have learned of the property.
+  /// Whether nobody can have learned of the property, and no transaction wants its name.
   @inlinable
-  var isQuiet: Bool { uses.load(ordering: .relaxed) == 0 }
+  var isQuiet: Bool {
+    uses.load(ordering: .relaxed) == 0 && OpenScopes.count.load(ordering: .relaxed) == 0
+  }
 
   private func has(_ use: UInt8) -> Bool { uses.load(ordering: .relaxed) & use != 0 }
 
@@ -129,6 +131,10 @@ final class ObservedCell: Sendable {
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
     if has(Self.wasRead) { standard.load()?.registrar.didSet(object, keyPath: keyPath) }
-    if has(Self.wasObserved) { property.load()?.didChange() }
+    if let property = property.load() {
+      property.didChange()
+    } else if Scope.isAnyOpen {
+      Scope.current.transaction?.note(KVOPath(keyPath), of: ObjectIdentifier(object))
+    }
   }
 }

@@ -100,7 +100,7 @@ final class PropertyTable: Sendable {
   }
 
   private let registry = SourceRegistry()
-  private let subject: ObservedProperty.Subject
+  let subject: ObservedProperty.Subject
   private let state = Locked(State())
 
   init(of subject: AnyObject) {
