@@ -39,10 +39,21 @@ extension Observable where Self: AnyObject {
 }
 
 extension Observable where Self: AnyObject & Sendable {
-  /// Observes a key path that any thread may change, until the token is released.
+  /// Observes a key path that any thread may change, on the thread that changes it, until the token is
+  /// released.
   public func observe<Value: Sendable>(
     _ keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
-    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ handler: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
+  ) -> ObservationToken {
+    observe(keyPath, options: options, on: .immediate, file: file, line: line, handler)
+  }
+
+  /// Observes a key path that any thread may change, with a handler elsewhere, until the token is
+  /// released.
+  public func observe<Value: Sendable>(
+    _ keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
+    on delivery: Delivery, buffering: Buffering = .unbounded,
     file: StaticString = #fileID, line: UInt = #line,
     _ handler: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {

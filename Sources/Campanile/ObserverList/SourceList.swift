@@ -27,6 +27,9 @@ package struct SourceRegistry: Sendable {
   /// A number that no other living thread has; never 0.
   package static var currentThread: UInt { ThreadRecord.currentID }
 
+  /// How many posts the calling thread is inside of.
+  package static var postDepth: Int { unsafe ThreadRecord.current.pointee.depth }
+
   /// Whether the calling code runs on the main queue or the main actor.
   package static var isOnMain: Bool { QueueTarget.main.isCurrent }
 

@@ -36,13 +36,27 @@ extension KVOController {
 }
 
 extension KVOController where Owner: Sendable {
-  /// Observes a key path that any thread may change, with a method of the owner.
+  /// Observes a key path that any thread may change, on the thread that changes it, with a method of
+  /// the owner.
   @discardableResult
   public func observe<Object: AnyObject & Sendable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
     options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore,
-    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
     file: StaticString = #fileID, line: UInt = #line,
+    calling method:
+      @escaping @Sendable (Owner) -> @Sendable (Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    observe(
+      object, keyPath, options: options, policy: policy, on: .immediate, file: file, line: line,
+      calling: method)
+  }
+
+  /// Observes a key path that any thread may change, with a method of the owner that runs elsewhere.
+  @discardableResult
+  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+    _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
+    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore, on delivery: Delivery,
+    buffering: Buffering = .unbounded, file: StaticString = #fileID, line: UInt = #line,
     calling method:
       @escaping @Sendable (Owner) -> @Sendable (Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {

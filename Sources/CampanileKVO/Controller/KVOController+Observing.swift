@@ -33,10 +33,36 @@ extension KVOController {
 }
 
 extension KVOController where Owner: Sendable {
-  /// Observes a key path that any thread may change.
+  /// Observes a key path that any thread may change, on the thread that changes it.
   ///
-  /// For an immediate observer that is the thread that changes it; two may do so at once, and then the
-  /// one tells for both. The values are those at the time of the change.
+  /// If two threads change it at once, one of them tells for both; the handler never runs on two
+  /// threads at a time.
+  ///
+  /// - Parameters:
+  ///   - object: What is observed.
+  ///   - keyPath: Which of its values.
+  ///   - options: What else is wanted besides the new values.
+  ///   - policy: What to do if the key path is observed already.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - handler: What is called.
+  /// - Returns: Whether the observation was made.
+  @discardableResult
+  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+    _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
+    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    observe(
+      object, keyPath, options: options, policy: policy, on: .immediate, file: file, line: line,
+      handler)
+  }
+
+  /// Observes a key path that any thread may change, with a handler elsewhere.
+  ///
+  /// The values are those at the time of the change. When the handler's turn comes, the owner, the
+  /// object and the observation must still live.
   ///
   /// - Parameters:
   ///   - object: What is observed.
@@ -52,9 +78,8 @@ extension KVOController where Owner: Sendable {
   @discardableResult
   public func observe<Object: AnyObject & Sendable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore,
-    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    file: StaticString = #fileID, line: UInt = #line,
+    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore, on delivery: Delivery,
+    buffering: Buffering = .unbounded, file: StaticString = #fileID, line: UInt = #line,
     _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     add(

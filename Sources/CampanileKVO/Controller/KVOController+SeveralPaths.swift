@@ -48,15 +48,29 @@ extension KVOController {
 }
 
 extension KVOController where Owner: Sendable {
-  /// Observes key paths of one type that any thread may change.
+  /// Observes key paths of one type that any thread may change, on the thread that changes them.
   ///
   /// - Returns: What became of each, in the order of the key paths.
   @discardableResult
   public func observe<Object: AnyObject & Sendable, Value: Sendable>(
     _ object: Object, _ keyPaths: [any KeyPath<Object, Value> & Sendable],
     options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore,
-    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
     file: StaticString = #fileID, line: UInt = #line,
+    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> [KVOResult] {
+    observe(
+      object, keyPaths, options: options, policy: policy, on: .immediate, file: file, line: line,
+      handler)
+  }
+
+  /// Observes key paths of one type that any thread may change, with a handler elsewhere.
+  ///
+  /// - Returns: What became of each, in the order of the key paths.
+  @discardableResult
+  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+    _ object: Object, _ keyPaths: [any KeyPath<Object, Value> & Sendable],
+    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore, on delivery: Delivery,
+    buffering: Buffering = .unbounded, file: StaticString = #fileID, line: UInt = #line,
     _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> [KVOResult] {
     checkNotEmpty(keyPaths)

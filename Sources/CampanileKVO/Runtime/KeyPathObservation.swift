@@ -52,7 +52,7 @@ final class KeyPathObservation<Root: AnyObject, Value> {
 
   /// A change that has begun and not ended.
   private struct Pending {
-    let key: UInt
+    let maker: ObservedProperty.Maker
     /// The properties that have announced it, the outermost first.
     var open: [ObjectIdentifier]
     var old: Value?
@@ -153,11 +153,11 @@ final class KeyPathObservation<Root: AnyObject, Value> {
 
   private func begin(_ event: ObservedProperty.Event, _ property: ObservedProperty) {
     let (isFirst, isDeferred) = state.withLock { state in
-      if let index = state.pending.firstIndex(where: { $0.key == event.key }) {
+      if let index = state.pending.firstIndex(where: { $0.maker == event.maker }) {
         state.pending[index].open.append(ObjectIdentifier(property))
         return (false, false)
       }
-      state.pending.append(Pending(key: event.key, open: [ObjectIdentifier(property)]))
+      state.pending.append(Pending(maker: event.maker, open: [ObjectIdentifier(property)]))
       return (true, state.deferred != nil)
     }
     // In a transaction the first change has read the old value, and told the prior one.
@@ -166,7 +166,7 @@ final class KeyPathObservation<Root: AnyObject, Value> {
     }
     let old = plan.read(root)
     state.withLock { state in
-      guard let index = state.pending.firstIndex(where: { $0.key == event.key }) else { return }
+      guard let index = state.pending.firstIndex(where: { $0.maker == event.maker }) else { return }
       state.pending[index].old = old
     }
     if plan.options.isPrior { post(.prior, old, old, event.edit, [property.path]) }
@@ -174,7 +174,7 @@ final class KeyPathObservation<Root: AnyObject, Value> {
 
   private func end(_ event: ObservedProperty.Event, _ property: ObservedProperty) {
     let ended = state.withLock { state -> Pending? in
-      guard let index = state.pending.firstIndex(where: { $0.key == event.key }),
+      guard let index = state.pending.firstIndex(where: { $0.maker == event.maker }),
         let place = state.pending[index].open.lastIndex(of: ObjectIdentifier(property))
       else { return nil }
       state.pending[index].open.remove(at: place)

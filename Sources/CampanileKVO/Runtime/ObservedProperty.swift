@@ -15,6 +15,26 @@ final class ObservedProperty: Sendable {
     func end() { ended.store(true, ordering: .releasing) }
   }
 
+  /// Who makes a change: the code of one thread, between two calls of observers.
+  ///
+  /// What it does to several properties may be one change. What an observer does is another one.
+  struct Maker: Equatable {
+    private let thread: UInt
+    private let depth: Int
+
+    private init(thread: UInt, depth: Int) {
+      self.thread = thread
+      self.depth = depth
+    }
+
+    /// The calling code.
+    static var current: Maker {
+      Maker(thread: SourceRegistry.currentThread, depth: SourceRegistry.postDepth)
+    }
+    /// Who announces changes by hand, on whatever threads.
+    static let hand = Maker(thread: 0, depth: 0)
+  }
+
   /// One step of one change.
   struct Event {
     enum Phase {
@@ -22,8 +42,8 @@ final class ObservedProperty: Sendable {
       case didChange
     }
     let phase: Phase
-    /// Whose change it is: the thread's that makes it, or 0 for one that was announced by hand.
-    let key: UInt
+    /// Whose change it is.
+    let maker: Maker
     /// What is being done to a collection, if that is the change.
     let edit: CollectionEdit?
   }
@@ -46,21 +66,24 @@ final class ObservedProperty: Sendable {
 
   // MARK: Changes
 
-  func willChange(key: UInt = SourceRegistry.currentThread) {
+  func willChange() { willChange(.current) }
+  func didChange() { didChange(.current) }
+
+  private func willChange(_ maker: Maker) {
     if events.isEmpty { return }
-    post(.willChange, key)
+    post(.willChange, maker)
   }
 
-  func didChange(key: UInt = SourceRegistry.currentThread) {
+  private func didChange(_ maker: Maker) {
     changes.wrappingAdd(1, ordering: .sequentiallyConsistent)
     if Scope.isAnyOpen { Scope.current.transaction?.note(path, of: subject.id) }
     if events.isEmpty { return }
-    post(.didChange, key)
+    post(.didChange, maker)
   }
 
-  private func post(_ phase: Event.Phase, _ key: UInt) {
+  private func post(_ phase: Event.Phase, _ maker: Maker) {
     let edit = Scope.isAnyOpen ? Scope.current.edit?.claim(by: self) : nil
-    Scope.withObservers { events.post(Event(phase: phase, key: key, edit: edit)) }
+    Scope.withObservers { events.post(Event(phase: phase, maker: maker, edit: edit)) }
   }
 
   /// Begins a change that is announced by hand.
@@ -71,7 +94,7 @@ final class ObservedProperty: Sendable {
       depth += 1
       return depth == 1
     }
-    if isOutermost { willChange(key: 0) }
+    if isOutermost { willChange(.hand) }
     return isOutermost
   }
 
@@ -84,7 +107,7 @@ final class ObservedProperty: Sendable {
       depth -= 1
       return depth == 0
     }
-    if isOutermost { didChange(key: 0) }
+    if isOutermost { didChange(.hand) }
     return isOutermost
   }
 }
