@@ -4,7 +4,7 @@ internal import Campanile
 struct KVORequest<Object: AnyObject, Value> {
   let object: Object
   let path: KVOPath
-  let read: (Object) -> Value
+  var read: (Object) -> Value
   let options: KVOOptions<Value>
   let policy: KVOPolicy
   /// Whether the key path is read on the main actor alone.
