@@ -22,7 +22,8 @@ public struct KVOChange<Value> {
   ///
   /// For a path of one property, that one; for a computed property, those that it is made of. After a
   /// transaction, all properties of the observed object that it changed. Empty in the initial call.
-  public let changedPaths: [KVOPath]
+  public var changedPaths: [KVOPath] { changed.all }
+  let changed: KVOChangedPaths
 }
 
 extension KVOChange: Sendable where Value: Sendable {}
@@ -43,7 +44,14 @@ extension KVOChange {
   func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
     KVOChange<Other>(
       phase: phase, kind: kind, old: old.map(transform), new: transform(new), indexes: indexes,
-      path: path, changedPaths: changedPaths)
+      path: path, changed: changed)
+  }
+
+  /// The call that an observation begins with.
+  init(initial value: Value, at path: KVOPath) {
+    self.init(
+      phase: .initial, kind: .setting, old: nil, new: value, indexes: nil, path: path,
+      changed: KVOChangedPaths(nil))
   }
 }
 

@@ -29,12 +29,10 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
     let change = Locked<KVOChange<Value>?>(nil)
   }
 
-  init<Object: AnyObject>(
-    _ object: Object, _ request: KVORequest<Object, Value>
-  ) {
+  init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
     let upstream = Upstream()
     let observation = KeyPathObservation(
-      request.plan, root: object, owner: nil, upstream: upstream, onError: nil)
+      request, owner: nil, upstream: upstream, onError: nil)
     self.upstream = upstream
     changes = observation.changes
     if request.options.isInitial {
@@ -65,10 +63,7 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
     let registration = changes.register(
       request, isOnce: options.contains(.once), keeping: upstream)
     if let registration, let change = newest?.change.withLock({ $0 }) {
-      let initial = KVOChange(
-        phase: .initial, kind: .setting, old: nil, new: change.new, indexes: nil,
-        path: change.path, changedPaths: [])
-      changes.post(initial, onlyTo: registration)
+      changes.post(KVOChange(initial: change.new, at: change.path), onlyTo: registration)
     }
     return registration
   }

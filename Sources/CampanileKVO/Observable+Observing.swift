@@ -24,7 +24,7 @@ extension Observable where Self: AnyObject {
       self, keyPath, options, .append, isOnMain: isolation.isMain, file, line)
     let upstream = Upstream()
     let observation = KeyPathObservation(
-      request.plan, root: self, owner: nil, upstream: upstream, onError: nil)
+      request, owner: nil, upstream: upstream, onError: nil)
     let object = ObjectReference(self, isRetained: false)
     let registration = observation.changes.addConfined(
       owner: nil, isOnce: options.isOnce, file: file, line: line
@@ -95,7 +95,7 @@ extension Observable where Self: AnyObject & Sendable {
   ) -> ObservationToken {
     let upstream = Upstream()
     let observation = KeyPathObservation(
-      request.plan, root: self, owner: nil, upstream: upstream, onError: nil)
+      request, owner: nil, upstream: upstream, onError: nil)
     let token = register(
       ChangeSource(list: observation.changes), ObjectReference(self, isRetained: false), upstream)
     observation.start(for: token.registration)
@@ -113,8 +113,7 @@ extension Observable where Self: AnyObject & Sendable {
     of keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(
-      self, KVORequest(self, keyPath, options, .append, isOnMain: false, file, line))
+    KeyPathChanges(KVORequest(self, keyPath, options, .append, isOnMain: false, file, line))
   }
 
   /// The changes of a main-actor key path, to be observed in every way there is.
@@ -129,7 +128,6 @@ extension Observable where Self: AnyObject & Sendable {
     of keyPath: KeyPath<Self, Value>, options: KVOOptions<Value> = [],
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(
-      self, KVORequest(self, keyPath, options, .append, isOnMain: true, file, line))
+    KeyPathChanges(KVORequest(self, keyPath, options, .append, isOnMain: true, file, line))
   }
 }

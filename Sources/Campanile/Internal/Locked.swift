@@ -7,17 +7,20 @@
     import Musl
   #endif
 #else
-  import Synchronization
+  public import Synchronization
 #endif
 
 /// State that is reached only through a lock.
 ///
 /// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
 /// release of an object whose `deinit` is not ours.
+///
+/// It can be inlined: compiled for no state in particular, each use from another module would look up
+/// types for longer than it holds the lock.
 @safe package struct Locked<State>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
-  private let state: UnsafeMutablePointer<State>
-  private let lock = PlatformLock()
+  @usableFromInline package let state: UnsafeMutablePointer<State>
+  @usableFromInline package let lock = PlatformLock()
 
   package init(_ state: consuming sending State) {
     unsafe self.state = .allocate(capacity: 1)
@@ -32,6 +35,7 @@
   /// Runs `body` with the lock held, and returns what it returns.
   ///
   /// What leaves the state through the result must be Sendable, or the state must let go of it.
+  @inlinable
   package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -44,7 +48,7 @@
   ///
   /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux and reports races that
   /// are none, so builds with the flag `TSAN` use a lock that it understands.
-  @safe private struct PlatformLock: ~Copyable, @unchecked Sendable {
+  @safe @usableFromInline package struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -59,7 +63,8 @@
       unsafe mutex.deallocate()
     }
 
-    borrowing func whileHeld<Result, Failure: Error>(
+    @usableFromInline
+    package borrowing func whileHeld<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
       unsafe pthread_mutex_lock(mutex)
@@ -69,11 +74,11 @@
   }
 #else
   /// The standard library's mutex, around nothing.
-  private struct PlatformLock: ~Copyable, Sendable {
-    private let mutex = Mutex(())
+  @usableFromInline package struct PlatformLock: ~Copyable, Sendable {
+    @usableFromInline package let mutex = Mutex(())
 
-    @inline(__always)
-    borrowing func whileHeld<Result, Failure: Error>(
+    @inlinable @inline(__always)
+    package borrowing func whileHeld<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
       // SAFETY: the result goes from the closure to this stack; the mutex guards nothing itself.

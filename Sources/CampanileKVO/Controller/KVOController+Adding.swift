@@ -40,10 +40,9 @@ struct KVORequest<Object: AnyObject, Value> {
     self.line = line
   }
 
-  var plan: KeyPathObservation<Object, Value>.Plan {
+  var traits: PathObservation.Traits {
     .init(
-      root: object, read: read, path: path, options: options, isOnMain: isOnMain, file: file,
-      line: line)
+      path: path, needsOld: options.needsOld, isOnMain: isOnMain, file: file, line: line)
   }
 }
 
@@ -61,7 +60,7 @@ extension KVOController {
     let object = request.object
     let upstream = Upstream()
     let observation = KeyPathObservation(
-      request.plan, root: object, owner: owner, upstream: upstream, onError: onError)
+      request, owner: owner, upstream: upstream, onError: onError)
     let isRetained = retainsObserved && object !== owner
     let registration = register(
       observation.changes, ObjectReference(object, isRetained: isRetained), upstream)

@@ -29,7 +29,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// What has been done with the object: read, observed.
   @usableFromInline let uses = Atomic<UInt8>(0)
   @usableFromInline let standard = ObservationRegistrar()
-  private let table = AtomicLazyReference<PropertyTable>()
+  private let table = LazyReference<PropertyTable>()
 
   @usableFromInline static var wasRead: UInt8 { 1 }
   @usableFromInline static var wasObserved: UInt8 { 2 }

@@ -44,26 +44,29 @@ public struct Observed<Value> {
       return object[keyPath: storage].value
     }
     set {
-      let cell = object[keyPath: storage].cell
-      if cell.isQuiet {
+      if object[keyPath: storage].isQuiet {
         object[keyPath: storage].value = newValue
       } else {
+        let cell = object[keyPath: storage].cell
         cell.willSet(object, keyPath)
         object[keyPath: storage].value = newValue
         cell.didSet(object, keyPath)
       }
     }
     _modify {
-      let cell = object[keyPath: storage].cell
-      if cell.isQuiet {
+      if object[keyPath: storage].isQuiet {
         yield &object[keyPath: storage].value
       } else {
+        let cell = object[keyPath: storage].cell
         cell.willSet(object, keyPath)
         defer { cell.didSet(object, keyPath) }
         yield &object[keyPath: storage].value
       }
     }
   }
+
+  @inlinable
+  var isQuiet: Bool { cell.isQuiet }
 }
 
 /// What one observed property has besides its value.
@@ -71,8 +74,8 @@ public struct Observed<Value> {
 final class ObservedCell: Sendable {
   /// What has been done with the property: read, observed.
   @usableFromInline let uses = Atomic<UInt8>(0)
-  private let standard = AtomicLazyReference<Standard>()
-  private let property = AtomicLazyReference<ObservedProperty>()
+  private let standard = LazyReference<Standard>()
+  private let property = LazyReference<ObservedProperty>()
 
   private static let wasRead: UInt8 = 1
   private static let wasObserved: UInt8 = 2

@@ -30,17 +30,16 @@ final class ReadCollector: Sendable {
   }
 
   /// Runs `body`, and returns the properties that it read, each once, in the order of the reads.
-  static func collect<Result>(_ body: () -> Result) -> (Result, [Read]) {
+  static func collect(_ body: () -> Void) -> [Read] {
     let collector = ReadCollector()
-    let result = Scope.with(
+    Scope.with(
       { scope in
         scope.collector = collector
         scope.edit = nil
       }, body)
-    let reads = collector.state.withLock { state in
+    return collector.state.withLock { state in
       state.isOpen = false
       return state.reads
     }
-    return (result, reads)
   }
 }

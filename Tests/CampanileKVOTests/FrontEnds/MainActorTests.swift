@@ -26,12 +26,17 @@ struct MainActorTests {
     #expect(screen.lines == ["NightNight"])
   }
 
-  @Test("A handler on .main runs inline, since the change is there already")
-  func onMain() {
+  @Test("A handler on .main is told in order, inline or not")
+  func onMain() async {
+    let (told, tell) = AsyncStream.makeStream(of: String.self)
     screen.kvo.observe(stage, \.scene, options: .initial, on: .main) { screen, _, change in
       screen.lines.append(change.new)
+      tell.yield(change.new)
     }
     stage.scene = "Night"
+    var iterator = told.makeAsyncIterator()
+    #expect(await iterator.next() == "")
+    #expect(await iterator.next() == "Night")
     #expect(screen.lines == ["", "Night"])
   }
 
