@@ -14,14 +14,16 @@ public import Synchronization
 /// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking` and
 /// `Observations` work with it. Setting an equal value is a change like any other.
 ///
-/// Reads and changes are in the isolation of the object. A property allocates a small cell with the
-/// object, more when it is first read, and its list when it is first observed. A set that nobody
-/// observes costs a load, and after the first read what the standard registrar costs besides. The
-/// observations end with the object.
+/// Reads and changes are in the isolation of the object: the first read of a property writes to the
+/// object, so several threads must not read at once. (For an object that is shared behind a lock that
+/// lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first read, and
+/// more when it is first observed. A set before that costs two loads; afterwards, with nobody
+/// observing, what the standard registrar costs besides. The observations end with the object.
 @propertyWrapper
 public struct Observed<Value> {
   @usableFromInline var value: Value
-  @usableFromInline let cell = ObservedCell()
+  /// What the property has besides, once it has been read.
+  @usableFromInline var cell: ObservedCell?
 
   /// Creates the property with its first value.
   public init(wrappedValue: Value) { value = wrappedValue }
@@ -40,7 +42,8 @@ public struct Observed<Value> {
     storage storage: ReferenceWritableKeyPath<Object, Self>
   ) -> Value {
     get {
-      object[keyPath: storage].cell.access(object, keyPath)
+      let cell = object[keyPath: storage].cell ?? object[keyPath: storage].makeCell()
+      cell.access(object, keyPath)
       return object[keyPath: storage].value
     }
     set {
@@ -48,9 +51,9 @@ public struct Observed<Value> {
         object[keyPath: storage].value = newValue
       } else {
         let cell = object[keyPath: storage].cell
-        cell.willSet(object, keyPath)
+        cell?.willSet(object, keyPath)
         object[keyPath: storage].value = newValue
-        cell.didSet(object, keyPath)
+        ObservedCell.didSet(cell, object, keyPath)
       }
     }
     _modify {
@@ -58,35 +61,30 @@ public struct Observed<Value> {
         yield &object[keyPath: storage].value
       } else {
         let cell = object[keyPath: storage].cell
-        cell.willSet(object, keyPath)
-        defer { cell.didSet(object, keyPath) }
+        cell?.willSet(object, keyPath)
+        defer { ObservedCell.didSet(cell, object, keyPath) }
         yield &object[keyPath: storage].value
       }
     }
   }
 
+  /// Whether nobody can have learned of the property, and no transaction wants its name.
   @inlinable
-  var isQuiet: Bool { cell.isQuiet }
+  var isQuiet: Bool { cell == nil && OpenScopes.count.load(ordering: .relaxed) == 0 }
+
+  @usableFromInline
+  mutating func makeCell() -> ObservedCell {
+    let made = ObservedCell()
+    cell = made
+    return made
+  }
 }
 
 /// What one observed property has besides its value.
 @usableFromInline
 final class ObservedCell: Sendable {
-  /// What has been done with the property: read, observed.
-  @usableFromInline let uses = Atomic<UInt8>(0)
-  private let standard = LazyReference<Standard>()
+  private let standard = ObservationRegistrar()
   private let property = LazyReference<ObservedProperty>()
-
-  private static let wasRead: UInt8 = 1
-  private static let wasObserved: UInt8 = 2
-
-  /// The standard library's registrar, once the property has been read.
-  private final class Standard: Sendable {
-    let registrar = ObservationRegistrar()
-  }
-
-  @usableFromInline
-  init() {}
 
   deinit {
     guard let property = property.load() else { return }
@@ -94,21 +92,11 @@ final class ObservedCell: Sendable {
     property.events.finish()
   }
 
-  /// Whether nobody can have learned of the property, and no transaction wants its name.
-  @inlinable
-  var isQuiet: Bool {
-    uses.load(ordering: .relaxed) == 0 && OpenScopes.count.load(ordering: .relaxed) == 0
-  }
-
-  private func has(_ use: UInt8) -> Bool { uses.load(ordering: .relaxed) & use != 0 }
-
   @usableFromInline
   func access<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    let registrar = (standard.load() ?? standard.storeIfNil(Standard())).registrar
-    if !has(Self.wasRead) { uses.bitwiseOr(Self.wasRead, ordering: .sequentiallyConsistent) }
-    registrar.access(object, keyPath: keyPath)
+    standard.access(object, keyPath: keyPath)
     guard Scope.isAnyOpen, let collector = Scope.current.collector else { return }
     collector.add(observed(keyPath, of: object))
   }
@@ -116,25 +104,24 @@ final class ObservedCell: Sendable {
   private func observed(_ keyPath: AnyKeyPath, of object: AnyObject) -> ObservedProperty {
     if let property = property.load() { return property }
     let subject = ObservedProperty.Subject(ObjectIdentifier(object))
-    let property = property.storeIfNil(ObservedProperty(keyPath, of: subject, SourceRegistry()))
-    uses.bitwiseOr(Self.wasObserved, ordering: .sequentiallyConsistent)
-    return property
+    return property.storeIfNil(ObservedProperty(keyPath, of: subject, SourceRegistry()))
   }
 
   @usableFromInline
   func willSet<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    if has(Self.wasRead) { standard.load()?.registrar.willSet(object, keyPath: keyPath) }
-    if has(Self.wasObserved) { property.load()?.willChange() }
+    standard.willSet(object, keyPath: keyPath)
+    property.load()?.willChange()
   }
 
+  /// Tells that a property has changed; one without a cell is of interest to a transaction alone.
   @usableFromInline
-  func didSet<Object: Observable & AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>
+  static func didSet<Object: Observable & AnyObject, Value>(
+    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    if has(Self.wasRead) { standard.load()?.registrar.didSet(object, keyPath: keyPath) }
-    if let property = property.load() {
+    cell?.standard.didSet(object, keyPath: keyPath)
+    if let property = cell?.property.load() {
       property.didChange()
     } else if Scope.isAnyOpen {
       Scope.current.transaction?.note(KVOPath(keyPath), of: ObjectIdentifier(object))
