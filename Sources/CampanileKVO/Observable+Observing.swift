@@ -5,8 +5,7 @@ public import Observation
 extension Observable where Self: AnyObject {
   /// Observes a key path where it is changed, until the token is released.
   ///
-  /// As ``KVOController/observe(_:_:options:policy:isolation:file:line:_:)``, for objects and
-  /// handlers that stay in one isolation.
+  /// As the plain form of ``KVOController``, for objects and handlers that stay in one isolation.
   ///
   /// - Parameters:
   ///   - keyPath: What is observed.

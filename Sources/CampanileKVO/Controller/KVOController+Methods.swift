@@ -8,8 +8,7 @@ extension KVOController {
   /// kvo.observe(player, \.title, calling: Screen.titleChanged)
   /// ```
   ///
-  /// The owner is not kept. Otherwise as
-  /// ``observe(_:_:options:policy:isolation:file:line:_:)``.
+  /// The owner is not kept.
   @discardableResult
   public func observe<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
@@ -84,7 +83,7 @@ public protocol KVOChangeHandler: AnyObject {
 extension KVOController where Owner: KVOChangeHandler {
   /// Observes a key path where it is changed, with the owner's one method for all changes.
   ///
-  /// Otherwise as ``observe(_:_:options:policy:isolation:file:line:_:)``.
+  /// An owner on the main actor conforms to ``KVOChangeHandler`` there.
   @discardableResult
   public func observe<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],

@@ -1,7 +1,8 @@
 import Campanile
 
-/// What an observation of a key path knows of changes: which have begun, which are to be told, who
-/// tells. It decides; what it returns is to be done, under no lock.
+/// What an observation knows of changes: which have begun, which are to be told, who tells.
+///
+/// It decides; what it returns is to be done, under no lock.
 ///
 /// Values are boxed here, so that none of this depends on their type: generic code that is compiled
 /// for no type in particular is several times slower.
