@@ -40,8 +40,6 @@ struct ChangeKeeper {
   private var depth = 0
   /// What other threads have left for it.
   private var waiting: [Report] = []
-  /// Whether the key path is that of one property of the root, which cannot come to read others.
-  var isDirect = false
 
   // MARK: Changes of the properties
 
@@ -67,27 +65,23 @@ struct ChangeKeeper {
     pending[index].old = old
   }
 
-  enum EndAction {
-    /// The change is over; this is the value before it.
-    case tell(old: AnyObject?)
-    /// Another property's change goes on around it, or it began before this observation did.
-    case ignore
-  }
-
   /// Notes that a change of `property` ends.
-  mutating func end(
-    _ maker: ObservedProperty.Maker, _ property: ObjectIdentifier
-  ) -> EndAction {
-    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return .ignore }
-    if pending[index].first == property && pending[index].depth > 0 {
+  ///
+  /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if it
+  ///   began before this observation did.
+  mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
+    let (maker, id) = (event.maker, ObjectIdentifier(property))
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return nil }
+    if pending[index].first == id && pending[index].depth > 0 {
       pending[index].depth -= 1
-    } else if let place = pending[index].others.lastIndex(of: property) {
+    } else if let place = pending[index].others.lastIndex(of: id) {
       pending[index].others.remove(at: place)
     } else {
-      return .ignore
+      return nil
     }
-    guard pending[index].depth == 0 && pending[index].others.isEmpty else { return .ignore }
-    return .tell(old: pending.remove(at: index).old)
+    guard pending[index].depth == 0 && pending[index].others.isEmpty else { return nil }
+    let old = pending.remove(at: index).old
+    return Report(old: old, edit: event.edit, changed: KVOChangedPaths(property.path))
   }
 
   // MARK: Transactions

@@ -1,4 +1,5 @@
 import Campanile
+import Synchronization
 
 /// The part of an observation that does not depend on the types of the object and the value: it hears
 /// of the changes of the properties on the key path, and has them told once, in order, one at a time.
@@ -22,6 +23,7 @@ class PathObservation {
   private weak let owner: AnyObject?
   private weak let upstream: Upstream?
   private let keeper = Locked(ChangeKeeper())
+  private let direct = Atomic<Bool>(false)
   /// Where changes wait for the main actor that were made elsewhere.
   private let strayed: SourceList<Report>
 
@@ -84,7 +86,7 @@ class PathObservation {
       let isDirect =
         reads.count == 1 && reads[0].property.subject.id == rootID
         && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
-      keeper.withLock { $0.isDirect = isDirect }
+      direct.store(isDirect, ordering: .releasing)
       // What changed between the reading and the following is read again.
       if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
     }
@@ -99,8 +101,8 @@ class PathObservation {
     ) { [self] event in receive(event, from: property) }
   }
 
-  /// Whether the key path is that of one property of the root.
-  var isDirect: Bool { keeper.withLock { $0.isDirect } }
+  /// Whether the key path is that of one property of the root, which cannot come to read others.
+  var isDirect: Bool { direct.load(ordering: .acquiring) }
 
   // MARK: Changes of the properties
 
@@ -114,16 +116,15 @@ class PathObservation {
       guard let old = readOld(report) else { return }
       keeper.withLock { $0.keepOld(old, of: event.maker) }
     case .didChange:
-      switch keeper.withLock({ $0.end(event.maker, id) }) {
-      case .ignore: return
-      case .tell(let old):
-        let report = Report(
-          old: old, edit: event.edit, changed: KVOChangedPaths(property.path))
-        if Scope.isAnyOpen, let transaction = Scope.current.transaction,
-          keep(report, for: transaction)
-        {
-          return
+      if !Scope.isAnyOpen && isAtHome {
+        // The common case, with the lock taken once.
+        let thread = SourceRegistry.currentThread
+        tell { keeper in
+          keeper.end(event, of: property).flatMap { keeper.beginTelling($0, on: thread) }
         }
+      } else if let report = keeper.withLock({ $0.end(event, of: property) }) {
+        let transaction = Scope.current.transaction
+        if let transaction, keep(report, for: transaction) { return }
         tellAtHome(report)
       }
     }
@@ -151,7 +152,12 @@ class PathObservation {
   /// Tells a change, or leaves it to the thread that tells.
   private func tell(_ report: Report) {
     let thread = SourceRegistry.currentThread
-    var next = keeper.withLock { $0.beginTelling(report, on: thread) }
+    tell { $0.beginTelling(report, on: thread) }
+  }
+
+  /// Tells what `begin` returns, and what comes meanwhile.
+  private func tell(_ begin: (inout ChangeKeeper) -> Report?) {
+    var next = keeper.withLock(begin)
     while let report = next {
       deliver(report)
       next = keeper.withLock { $0.nextReport() }
