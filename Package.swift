@@ -6,16 +6,21 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .library(name: "Campanile", targets: ["Campanile"])
+    .library(name: "Campanile", targets: ["Campanile"]),
+    .library(name: "CampanileKVO", targets: ["CampanileKVO"]),
   ],
   targets: [
     .target(name: "Campanile"),
+    .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
       dependencies: ["Campanile"],
       path: "Examples/Player"
     ),
-    .testTarget(name: "CampanileTests", dependencies: ["Campanile"]),
+    .target(name: "TestSupport", dependencies: ["Campanile"], path: "Tests/TestSupport"),
+    .testTarget(name: "CampanileTests", dependencies: ["Campanile", "TestSupport"]),
+    .testTarget(
+      name: "CampanileKVOTests", dependencies: ["CampanileKVO", "Campanile", "TestSupport"]),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],
   swiftLanguageModes: [.v6]

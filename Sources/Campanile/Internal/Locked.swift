@@ -44,6 +44,14 @@
   package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     lock.whileHeld { unsafe body(&state.pointee) }
   }
+
+  /// Runs `body` with the lock held.
+  ///
+  /// As `withLock`, and several times faster from another module: code that is compiled for no type in
+  /// particular has no type of a result to look up here.
+  package borrowing func update(_ body: (inout State) -> Void) {
+    lock.whileHeld { unsafe body(&state.pointee) }
+  }
 }
 
 #if TSAN

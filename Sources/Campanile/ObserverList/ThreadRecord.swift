@@ -62,7 +62,8 @@ struct PostFrame: ~Copyable {
 /// thread's first post, given back when the thread ends, and used again by another. What others read
 /// stands in the `SharedRecord`. Neither is ever freed.
 @safe struct ThreadRecord: ~Copyable {
-  private var depth = 0
+  /// How many posts the thread is inside of.
+  private(set) var depth = 0
   /// This record's bit in the mask that a registry keeps of the threads that posted to it.
   let bit: UInt64
   /// The first frames of `shared`.

@@ -1,0 +1,166 @@
+/// What the lists of one source have in common, for sources in other modules of this package.
+///
+/// A registry and its lists give them what the sources here are built on: registration, order,
+/// delivery, ends. There is no other way to call an observer.
+package struct SourceRegistry: Sendable {
+  fileprivate let registry: ObserverRegistry
+
+  package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
+    registry = ObserverRegistry(onError: onError)
+  }
+
+  /// Makes a list of observers of `Value`, also while others of the registry are in use.
+  package func makeList<Value>(of type: Value.Type) -> SourceList<Value> {
+    let list = registry.withState { _ in
+      ObserverList(registry: registry, topic: .init(value: type, subject: nil))
+    }
+    return SourceList(registry: registry, list: list)
+  }
+
+  /// Ends what `lists` hold, and refuses every later registration.
+  package func finish<Value>(_ lists: [SourceList<Value>]) {
+    registry.finish { lists.map(\.list) }
+  }
+
+  // MARK: Where code runs
+
+  /// A number that no other living thread has; never 0.
+  package static var currentThread: UInt { ThreadRecord.currentID }
+
+  /// How many posts the calling thread is inside of.
+  package static var postDepth: Int { unsafe ThreadRecord.current.pointee.depth }
+
+  /// Whether the calling code runs on the main queue or the main actor.
+  package static var isOnMain: Bool { QueueTarget.main.isCurrent }
+
+  /// What an observer throws to end its registration.
+  package static var endOfObservation: any Error { ObservationIsOver() }
+}
+
+/// One list of observers of `Value`, for a source in another module of this package.
+package struct SourceList<Value>: Sendable {
+  fileprivate let registry: ObserverRegistry
+  fileprivate let list: ObserverList
+
+  /// Whether a post would find nobody.
+  package var isEmpty: Bool { list.isEmpty }
+
+  /// A registration that has ended.
+  package var ended: Registration { Registration(list: list, id: 0, counters: nil) }
+
+  /// The live observations, oldest first.
+  package var registrations: [RegistrationDescription] { registry.describe { [list] } }
+
+  /// Calls those who observe now.
+  package func post(_ value: Value) {
+    registry.post(value, to: list)
+  }
+
+  /// Calls one observer alone, where it wants its deliveries.
+  package func post(_ value: Value, onlyTo registration: Registration) {
+    registry.post(value, onlyTo: registration)
+  }
+
+  /// Ends every observation of this list, and refuses every later one of its registry.
+  package func finish() {
+    registry.finish { [list] }
+  }
+
+  /// Registers an observer that is called in the isolation of who posts.
+  ///
+  /// Neither it nor its owner need be Sendable: a source whose observers are not is itself in the
+  /// hands of one isolation, as are its posts.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose end ends the registration.
+  ///   - isOnce: Whether the first call is the last.
+  ///   - target: Another place to call it, which then is the isolation that `body` belongs to.
+  ///   - onEnd: What happens once the registration has ended, or at once if it is refused.
+  package func addConfined(
+    owner: AnyObject?, isOnce: Bool = false, on target: Delivery = .immediate, file: StaticString,
+    line: UInt, onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
+  ) -> Registration {
+    // SAFETY: only its identity, its type and whether it lives are used across isolations.
+    let owner = owner.map { unsafe unsafeBitCast($0, to: (any AnyObject & Sendable).self) }
+    let lifetime = (owner as? any LifetimeOwner)?.lifetime.storage
+    var end: (@Sendable (Registration) -> Void)?
+    if lifetime != nil || onEnd != nil {
+      end = { registration in
+        lifetime?.remove(registration)
+        onEnd?()
+      }
+    }
+    var traits = ObserverTraits(
+      location: SourceLocation(file: file, line: line), isOnce: isOnce,
+      isOrdered: target.isOrdered)
+    if owner != nil || end != nil || target.target != nil {
+      traits.details = ObserverDetails(owner: owner, delivery: target.description, onEnd: end)
+    }
+    let observer = DirectObserver<Value>(traits, body)
+    let registration = registry.add(observer, owner: owner) { garbage in
+      guard let target = target.target else { return list }
+      return list.group(for: target, &garbage).list
+    }
+    guard let registration else {
+      onEnd?()
+      return ended
+    }
+    lifetime?.add(registration)
+    return registration
+  }
+}
+
+extension SourceList where Value: Sendable {
+  /// Registers what a call to `observe` asked for.
+  ///
+  /// - Parameters:
+  ///   - isOnce: Whether the first call is the last.
+  ///   - kept: What the observer keeps for as long as it is registered.
+  /// - Returns: `nil` if the source has finished.
+  package func register(
+    _ request: ObservationRequest<Value>, isOnce: Bool = false,
+    keeping kept: (any AnyObject & Sendable)? = nil
+  ) -> Registration? {
+    var request = request
+    request.isOnce = isOnce
+    if let kept { request.keep(kept) }
+    return request.register(with: registry) { _ in list }
+  }
+}
+
+extension ObservationRequest {
+  /// Keeps an object with the observer.
+  fileprivate mutating func keep(_ kept: any AnyObject & Sendable) {
+    switch body {
+    case .plain(let observer):
+      body = .plain { value in try withExtendedLifetime(kept) { try observer(value) } }
+    case .told(let observer):
+      body = .told { value, subject in
+        try withExtendedLifetime(kept) { try observer(value, subject) }
+      }
+    case .async(let execution, let observer):
+      body = .async(execution) { value in
+        try await observer(value)
+        withExtendedLifetime(kept) {}
+      }
+    case .reader(let take, let onEnd):
+      body = .reader({ value in withExtendedLifetime(kept) { take(value) } }, onEnd: onEnd)
+    }
+  }
+}
+
+/// Which key path it is, without the power to read through it.
+///
+/// To read may need the isolation that the key path was made in; to compare does not.
+package struct KeyPathIdentity: @unchecked Sendable, Hashable {
+  // SAFETY: a key path never changes, and this one is only compared, hashed and described.
+  private let keyPath: AnyKeyPath
+
+  package init(_ keyPath: AnyKeyPath) { self.keyPath = keyPath }
+
+  package static func == (one: Self, other: AnyKeyPath) -> Bool { one.keyPath == other }
+
+  package var rootType: any Any.Type { type(of: keyPath).rootType }
+  package var valueType: any Any.Type { type(of: keyPath).valueType }
+  package var text: String { "\(keyPath)" }
+}

@@ -1,0 +1,138 @@
+internal import Campanile
+
+/// One call to `observe`, whatever its form.
+struct KVORequest<Object: AnyObject, Value> {
+  let object: Object
+  let path: KVOPath
+  var read: (Object) -> Value
+  let options: KVOOptions<Value>
+  let policy: KVOPolicy
+  /// Whether the key path is read on the main actor alone.
+  let isOnMain: Bool
+  let file: StaticString
+  let line: UInt
+
+  init(
+    _ object: Object, _ keyPath: PartialKeyPath<Object>, _ options: KVOOptions<Any>,
+    _ policy: KVOPolicy, isOnMain: Bool, _ file: StaticString, _ line: UInt
+  ) where Value == Any {
+    self.object = object
+    path = KVOPath(keyPath)
+    read = { $0[keyPath: keyPath] }
+    self.options = options
+    self.policy = policy
+    self.isOnMain = isOnMain
+    self.file = file
+    self.line = line
+  }
+
+  init(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value>,
+    _ policy: KVOPolicy, isOnMain: Bool, _ file: StaticString, _ line: UInt
+  ) {
+    self.object = object
+    path = KVOPath(keyPath)
+    read = { $0[keyPath: keyPath] }
+    self.options = options
+    self.policy = policy
+    self.isOnMain = isOnMain
+    self.file = file
+    self.line = line
+  }
+
+  var traits: PathObservation.Traits {
+    .init(
+      path: path, needsOld: options.needsOld, isOnMain: isOnMain, file: file, line: line)
+  }
+}
+
+extension KVOController {
+  /// Makes an observation if the policy has it, and starts it.
+  ///
+  /// - Parameter register: Registers the observer, which keeps what it is given.
+  func add<Object: AnyObject, Value>(
+    _ request: KVORequest<Object, Value>, delivery: String,
+    _ register: (
+      _ changes: SourceList<KVOChange<Value>>, _ object: ObjectReference<Object>,
+      _ upstream: Upstream
+    ) -> Registration
+  ) -> KVOResult {
+    let object = request.object
+    let upstream = Upstream()
+    let observation = KeyPathObservation(
+      request, owner: owner, upstream: upstream, onError: onError)
+    let isRetained = retainsObserved && object !== owner
+    let registration = register(
+      observation.changes, ObjectReference(object, isRetained: isRetained), upstream)
+    let text =
+      "\(Object.self) \(request.path) \(request.options) on \(delivery)"
+      + " (\(request.file):\(request.line))"
+    let entry = ObservationTable.Entry(
+      object: object, path: request.path, registration: registration, text: text)
+    // The one place where it is decided: what was there, what is there now.
+    switch observations.withLock({ $0.add(entry, request.policy) }) {
+    case .refused:
+      registration.cancel()
+      return .alreadyObserved
+    case .added(let replaced):
+      end(replaced)
+      observation.start(for: registration)
+      return .added
+    }
+  }
+
+  /// Registers an observer that stays in the isolation of the change.
+  func addConfined<Object: AnyObject, Value>(
+    _ request: KVORequest<Object, Value>,
+    _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    guard let owner else { return .refused }
+    return add(request, delivery: ".immediate") { changes, object, upstream in
+      changes.addConfined(
+        owner: owner, isOnce: request.options.isOnce, file: request.file, line: request.line
+      ) { [weak owner] change in
+        guard let owner, let object = object.object else { throw SourceRegistry.endOfObservation }
+        try handler(owner, object, change)
+        withExtendedLifetime(upstream) {}
+      }
+    }
+  }
+}
+
+extension KVOController where Owner: Sendable {
+  /// Registers an observer that may run anywhere.
+  func add<Object: AnyObject & Sendable, Value: Sendable>(
+    _ request: KVORequest<Object, Value>, on delivery: Delivery, _ buffering: Buffering,
+    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    guard let owner else { return .refused }
+    return add(request, delivery: delivery.description) { changes, object, upstream in
+      ChangeSource(list: changes).observe(
+        owner: owner, on: delivery, buffering: buffering,
+        request.options.isOnce ? .once : [], file: request.file, line: request.line
+      ) { owner, change in
+        guard let object = object.object else { throw SourceRegistry.endOfObservation }
+        try handler(owner, object, change)
+        withExtendedLifetime(upstream) {}
+      }
+    }
+  }
+
+  /// Registers an observer that is isolated to the main actor.
+  func add<Object: AnyObject & Sendable, Value: Sendable>(
+    _ request: KVORequest<Object, Value>, on delivery: MainDelivery, _ buffering: Buffering,
+    _ handler: @escaping @MainActor @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    guard let owner else { return .refused }
+    return add(request, delivery: ".main") { changes, object, upstream in
+      ChangeSource(list: changes).observe(
+        owner: owner, on: delivery, buffering: buffering,
+        request.options.isOnce ? .once : [], file: request.file, line: request.line
+      ) { owner, change in
+        guard let object = object.object else { throw SourceRegistry.endOfObservation }
+        try handler(owner, object, change)
+        withExtendedLifetime(upstream) {}
+      }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+public import Campanile
+
+/// Observes key paths of objects for one owner, which is handed to every observer.
+///
+/// ```swift
+/// @MainActor final class Screen {
+///   var title = ""
+///   lazy var kvo = KVOController(owner: self)
+///
+///   func show(_ player: Player) {
+///     kvo.observe(player, \.currentTrack?.title, options: .initial) { screen, player, change in
+///       screen.title = change.new ?? ""
+///     }
+///   }
+/// }
+/// ```
+///
+/// ## Behavior
+///
+/// An observer is called for each change of the value at the end of the key path, also if an object
+/// on the way is replaced, and for a computed property when something that it is made of changes. By
+/// default it is called where the change is made, before the setter returns, with the observers of
+/// one object in the order in which they registered. In the forms with a delivery it runs elsewhere,
+/// with the values of the time of the change.
+///
+/// The controller keeps neither its owner nor, unless asked to, what it observes. An observation ends
+/// with the controller, its owner or the observed object, or by one of the `unobserve` methods; none of
+/// its calls begins afterwards. An object may observe itself, and is not kept by that.
+///
+/// One object and key path is observed once; what a second call does is its ``KVOPolicy``. Key paths
+/// are the same if they compare equal: that of a subclass differs from that of its superclass.
+///
+/// A controller is Sendable if its owner is, and then safe from any thread, also inside an observer.
+/// No lock is held while an observer runs.
+public final class KVOController<Owner: AnyObject> {
+  /// Whom the observations are for, as long as it lives.
+  public weak let owner: Owner?
+  /// Whether what is observed is kept alive.
+  public let retainsObserved: Bool
+  let onError: (@Sendable (ObserverFailure) -> Void)?
+  /// Protected by its lock.
+  let observations = Locked(ObservationTable())
+
+  /// Creates a controller that observes nothing; keep it in a `lazy var` of its owner.
+  ///
+  /// - Parameters:
+  ///   - owner: Whom the observations are for; not kept.
+  ///   - retainsObserved: Whether an object is kept alive for as long as it is observed. The owner is
+  ///     not kept, also if it is what is observed.
+  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
+  ///     line goes to standard error.
+  public init(
+    owner: Owner, retainsObserved: Bool = false,
+    onError: (@Sendable (ObserverFailure) -> Void)? = nil
+  ) {
+    self.owner = owner
+    self.retainsObserved = retainsObserved
+    self.onError = onError
+  }
+
+  deinit { unobserveAll() }
+
+  // MARK: Ending
+
+  /// Ends the observation of a key path of `object`.
+  ///
+  /// If it is not observed, nothing happens. All methods that end observations can be called inside
+  /// an observer, its initial call included.
+  public func unobserve<Object: AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>
+  ) {
+    let path = KVOPath(keyPath)
+    end(observations.withLock { $0.remove(ObjectIdentifier(object), path) })
+  }
+
+  /// Ends every observation of `object`.
+  public func unobserve(_ object: some AnyObject) {
+    end(observations.withLock { $0.remove(ObjectIdentifier(object)) })
+  }
+
+  /// Ends every observation of this controller, which can be used again.
+  public func unobserveAll() {
+    end(observations.withLock { $0.removeAll() })
+  }
+
+  func end(_ entries: [ObservationTable.Entry]) {
+    for entry in entries { entry.registration.cancel() }
+  }
+
+  // MARK: Looking
+
+  /// Whether a key path of `object` is observed.
+  public func isObserving<Object: AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>
+  ) -> Bool {
+    !registrations(of: object, keyPath).isEmpty
+  }
+
+  /// The live registrations for a key path of `object`, oldest first: to pause one, say.
+  public func registrations<Object: AnyObject, Value>(
+    of object: Object, _ keyPath: KeyPath<Object, Value>
+  ) -> [Registration] {
+    let path = KVOPath(keyPath)
+    return observations.withLock { $0.live(object, path).map(\.registration) }
+  }
+
+  /// How many observations have not ended.
+  public var observationCount: Int { observations.withLock { $0.live.count } }
+}
+
+extension KVOController: Sendable where Owner: Sendable {}
+
+extension KVOController: CustomStringConvertible {
+  /// What is observed, a line each: object, key path, options, delivery, file and line.
+  public var description: String {
+    observations.withLock { $0.live }.reduce("KVOController of \(Owner.self)") {
+      $0 + "\n  " + $1.text
+    }
+  }
+}
+
+/// What a call to `observe` came to.
+public enum KVOResult: Sendable, Hashable {
+  /// The observation has been made, whether or not it is the first one of its key path.
+  case added
+  /// The key path was observed before, and that is how it stays.
+  case alreadyObserved
+  /// Nothing was done: the owner has died.
+  case refused
+}
+
+/// What to do about a key path of an object that a controller observes already.
+public enum KVOPolicy: Sendable, Hashable {
+  /// Leave it as it is, and say so.
+  case ignore
+  /// End the observation there is, and make the new one.
+  case replace
+  /// Make another one.
+  case append
+}

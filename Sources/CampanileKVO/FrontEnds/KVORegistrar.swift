@@ -1,0 +1,143 @@
+internal import Campanile
+public import Observation
+public import Synchronization
+
+/// What makes the properties of a class observable by key path.
+///
+/// In a class with the standard macro it is one line. The macro finds the name and uses it instead of
+/// a registrar of its own:
+///
+/// ```swift
+/// @Observable final class Player {
+///   @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+///   var title = ""
+/// }
+/// ```
+///
+/// Every class of a hierarchy that has the macro declares its own. `withObservationTracking` and
+/// `Observations` go on as before. The macro itself spares everybody a set to an equal value, of a
+/// type that can tell.
+///
+/// For properties that are not stored, or stored behind a lock, write what the macro writes: report
+/// reads with ``access(_:keyPath:)`` and changes with ``withMutation(of:keyPath:_:)``, or announce
+/// changes with ``willChange(_:keyPath:)`` and ``didChange(_:keyPath:)``.
+///
+/// Safe from any thread. It allocates its tables when somebody observes. A change of an object that
+/// nobody observes costs a load and what the standard registrar costs; one of an object that was
+/// never read, the load alone. The observations of the object end in its deinit.
+public struct KVORegistrar: ~Copyable, Sendable {
+  /// What has been done with the object: read, observed.
+  @usableFromInline let uses = Atomic<UInt8>(0)
+  @usableFromInline let standard = ObservationRegistrar()
+  private let table = LazyReference<PropertyTable>()
+
+  @usableFromInline static var wasRead: UInt8 { 1 }
+  @usableFromInline static var wasObserved: UInt8 { 2 }
+
+  /// Creates a registrar for one object, which keeps it in a `let`.
+  public init() {}
+
+  deinit { table.load()?.end() }
+
+  // MARK: Reading
+
+  /// Reports that a property is read; for its getter, before it returns the value.
+  @inlinable
+  public func access<Subject: Observable & AnyObject, Member>(
+    _ subject: Subject, keyPath: KeyPath<Subject, Member>
+  ) {
+    if uses.load(ordering: .relaxed) & Self.wasRead == 0 {
+      uses.bitwiseOr(Self.wasRead, ordering: .sequentiallyConsistent)
+    }
+    standard.access(subject, keyPath: keyPath)
+    if OpenScopes.count.load(ordering: .relaxed) != 0 { collect(subject, keyPath) }
+  }
+
+  @usableFromInline
+  func collect(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
+    guard let collector = Scope.current.collector else { return }
+    collector.add(properties(of: subject).property(keyPath))
+  }
+
+  private func properties(of subject: AnyObject) -> PropertyTable {
+    let table = table.load() ?? table.storeIfNil(PropertyTable(of: subject))
+    uses.bitwiseOr(Self.wasObserved, ordering: .sequentiallyConsistent)
+    return table
+  }
+
+  // MARK: Changing
+
+  /// Runs `mutation`, and reports it as a change of a property; for its setter.
+  ///
+  /// - Returns: What `mutation` returns.
+  @inlinable
+  public func withMutation<Subject: Observable & AnyObject, Member, Result>(
+    of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
+  ) rethrows -> Result {
+    willSet(subject, keyPath: keyPath)
+    defer { didSet(subject, keyPath: keyPath) }
+    return try mutation()
+  }
+
+  /// Reports that this thread is about to change a property; ``didSet(_:keyPath:)`` is to follow.
+  @inlinable
+  public func willSet<Subject: Observable & AnyObject, Member>(
+    _ subject: Subject, keyPath: KeyPath<Subject, Member>
+  ) {
+    let uses = uses.load(ordering: .relaxed)
+    if uses == 0 { return }
+    if uses & Self.wasRead != 0 { standard.willSet(subject, keyPath: keyPath) }
+    if uses & Self.wasObserved != 0 { tellWillChange(keyPath) }
+  }
+
+  /// Reports that this thread has changed a property.
+  @inlinable
+  public func didSet<Subject: Observable & AnyObject, Member>(
+    _ subject: Subject, keyPath: KeyPath<Subject, Member>
+  ) {
+    let uses = uses.load(ordering: .relaxed)
+    if uses == 0 { return }
+    if uses & Self.wasRead != 0 { standard.didSet(subject, keyPath: keyPath) }
+    if uses & Self.wasObserved != 0 { tellDidChange(keyPath) }
+  }
+
+  @usableFromInline
+  func tellWillChange(_ keyPath: AnyKeyPath) {
+    table.load()?.known(keyPath)?.willChange()
+  }
+
+  @usableFromInline
+  func tellDidChange(_ keyPath: AnyKeyPath) {
+    guard let table = table.load() else { return }
+    if let property = table.known(keyPath) {
+      property.didChange()
+    } else if Scope.isAnyOpen {
+      Scope.current.transaction?.note(KVOPath(keyPath), of: table.subject.id)
+    }
+  }
+
+  // MARK: Announcing by hand
+
+  /// Announces that a property which is not stored is about to change.
+  ///
+  /// Announcements of one property nest: of several that are open, the outermost counts. They may be
+  /// made and taken back on different threads.
+  public func willChange<Subject: Observable & AnyObject, Member>(
+    _ subject: Subject, keyPath: KeyPath<Subject, Member>
+  ) {
+    if properties(of: subject).property(keyPath).beginByHand() {
+      standard.willSet(subject, keyPath: keyPath)
+    }
+  }
+
+  /// Announces that a property which is not stored has changed.
+  ///
+  /// Without a ``willChange(_:keyPath:)`` to take back it does nothing.
+  public func didChange<Subject: Observable & AnyObject, Member>(
+    _ subject: Subject, keyPath: KeyPath<Subject, Member>
+  ) {
+    if properties(of: subject).property(keyPath).endByHand() {
+      standard.didSet(subject, keyPath: keyPath)
+    }
+  }
+}

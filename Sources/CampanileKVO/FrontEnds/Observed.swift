@@ -1,0 +1,130 @@
+internal import Campanile
+public import Observation
+public import Synchronization
+
+/// A stored property that can be observed by key path: the front end of one annotation per property.
+///
+/// ```swift
+/// final class Player: Observable {
+///   @Observed var title = ""
+///   @Observed var tracks: [Track] = []
+/// }
+/// ```
+///
+/// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking` and
+/// `Observations` work with it. Setting an equal value is a change like any other.
+///
+/// Reads and changes are in the isolation of the object: the first read of a property writes to the
+/// object, so several threads must not read at once. (For an object that is shared behind a lock that
+/// lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first read, and
+/// more when it is first observed. A set before that costs two loads; afterwards, with nobody
+/// observing, what the standard registrar costs besides. The observations end with the object.
+@propertyWrapper
+public struct Observed<Value> {
+  @usableFromInline var value: Value
+  /// What the property has besides, once it has been read.
+  @usableFromInline var cell: ObservedCell?
+
+  /// Creates the property with its first value.
+  public init(wrappedValue: Value) { value = wrappedValue }
+
+  /// Only properties of classes can be observed.
+  @available(*, unavailable, message: "'@Observed' is for properties of classes")
+  public var wrappedValue: Value {
+    get { fatalError("Only properties of classes can be observed") }
+    set { fatalError("Only properties of classes can be observed") }
+  }
+
+  /// Reads and changes the property of an object; what the compiler calls.
+  @inlinable
+  public static subscript<Object: Observable & AnyObject>(
+    _enclosingInstance object: Object, wrapped keyPath: ReferenceWritableKeyPath<Object, Value>,
+    storage storage: ReferenceWritableKeyPath<Object, Self>
+  ) -> Value {
+    get {
+      let cell = object[keyPath: storage].cell ?? object[keyPath: storage].makeCell()
+      cell.access(object, keyPath)
+      return object[keyPath: storage].value
+    }
+    set {
+      if object[keyPath: storage].isQuiet {
+        object[keyPath: storage].value = newValue
+      } else {
+        let cell = object[keyPath: storage].cell
+        cell?.willSet(object, keyPath)
+        object[keyPath: storage].value = newValue
+        ObservedCell.didSet(cell, object, keyPath)
+      }
+    }
+    _modify {
+      if object[keyPath: storage].isQuiet {
+        yield &object[keyPath: storage].value
+      } else {
+        let cell = object[keyPath: storage].cell
+        cell?.willSet(object, keyPath)
+        defer { ObservedCell.didSet(cell, object, keyPath) }
+        yield &object[keyPath: storage].value
+      }
+    }
+  }
+
+  /// Whether nobody can have learned of the property, and no transaction wants its name.
+  @inlinable
+  var isQuiet: Bool { cell == nil && OpenScopes.count.load(ordering: .relaxed) == 0 }
+
+  @usableFromInline
+  mutating func makeCell() -> ObservedCell {
+    let made = ObservedCell()
+    cell = made
+    return made
+  }
+}
+
+/// What one observed property has besides its value.
+@usableFromInline
+final class ObservedCell: Sendable {
+  private let standard = ObservationRegistrar()
+  private let property = LazyReference<ObservedProperty>()
+
+  deinit {
+    guard let property = property.load() else { return }
+    property.subject.end()
+    property.events.finish()
+  }
+
+  @usableFromInline
+  func access<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>
+  ) {
+    standard.access(object, keyPath: keyPath)
+    guard Scope.isAnyOpen, let collector = Scope.current.collector else { return }
+    collector.add(observed(keyPath, of: object))
+  }
+
+  private func observed(_ keyPath: AnyKeyPath, of object: AnyObject) -> ObservedProperty {
+    if let property = property.load() { return property }
+    let subject = ObservedProperty.Subject(ObjectIdentifier(object))
+    return property.storeIfNil(ObservedProperty(keyPath, of: subject, SourceRegistry()))
+  }
+
+  @usableFromInline
+  func willSet<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>
+  ) {
+    standard.willSet(object, keyPath: keyPath)
+    property.load()?.willChange()
+  }
+
+  /// Tells that a property has changed; one without a cell is of interest to a transaction alone.
+  @usableFromInline
+  static func didSet<Object: Observable & AnyObject, Value>(
+    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
+  ) {
+    cell?.standard.didSet(object, keyPath: keyPath)
+    if let property = cell?.property.load() {
+      property.didChange()
+    } else if Scope.isAnyOpen {
+      Scope.current.transaction?.note(KVOPath(keyPath), of: ObjectIdentifier(object))
+    }
+  }
+}

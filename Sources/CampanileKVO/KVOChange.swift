@@ -1,0 +1,78 @@
+/// What an observer of a key path is told.
+///
+/// The values are those at the time of the change, wherever and whenever the observer runs.
+public struct KVOChange<Value> {
+  /// Which call this is.
+  public let phase: KVOPhase
+  /// What was done to the value.
+  public let kind: KVOKind
+  /// The value before the change.
+  ///
+  /// `nil` unless the observer asked for `.old`, and in the initial call.
+  public let old: Value?
+  /// The value after the change; in the initial call and in the prior one, the value as it is.
+  public let new: Value
+  /// The places of an insertion or replacement in `new`, or of a removal in `old`.
+  ///
+  /// `nil` unless the value is an array and was changed through a ``KVOArray``.
+  public let indexes: RangeSet<Int>?
+  /// The key path that is observed.
+  public let path: KVOPath
+  /// The properties that changed, in the order of their first change.
+  ///
+  /// For a path of one property, that one; for a computed property, those that it is made of. After a
+  /// transaction, all properties of the observed object that it changed. Empty in the initial call.
+  public var changedPaths: [KVOPath] { changed.all }
+  let changed: KVOChangedPaths
+}
+
+extension KVOChange: Sendable where Value: Sendable {}
+
+extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatable {
+  /// What was inserted and removed, computed when this is called.
+  ///
+  /// `nil` if there is no old value: ask for `.old`.
+  ///
+  /// - Complexity: O(*n* * *d*), in the number of elements and of differences.
+  public func difference() -> CollectionDifference<Value.Element>? {
+    old.map { new.difference(from: $0) }
+  }
+}
+
+extension KVOChange {
+  /// The same change with other values.
+  func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
+    KVOChange<Other>(
+      phase: phase, kind: kind, old: old.map(transform), new: transform(new), indexes: indexes,
+      path: path, changed: changed)
+  }
+
+  /// The call that an observation begins with.
+  init(initial value: Value, at path: KVOPath) {
+    self.init(
+      phase: .initial, kind: .setting, old: nil, new: value, indexes: nil, path: path,
+      changed: KVOChangedPaths(nil))
+  }
+}
+
+/// Which call of an observer it is.
+public enum KVOPhase: Sendable, Hashable {
+  /// The first call, with the value as it is, for an observer that asked for `.initial`.
+  case initial
+  /// The call before a change, for an observer that asked for `.prior`.
+  case prior
+  /// The call after a change.
+  case changed
+}
+
+/// What was done to a value.
+public enum KVOKind: Sendable, Hashable {
+  /// It was set, changed in place, or announced by hand.
+  case setting
+  /// Elements were inserted through a ``KVOArray`` or ``KVOSet``.
+  case insertion
+  /// Elements were removed through a ``KVOArray`` or ``KVOSet``.
+  case removal
+  /// Elements were replaced through a ``KVOArray`` or ``KVOSet``.
+  case replacement
+}

@@ -1,0 +1,83 @@
+/// What can be asked of the observation of a key path.
+///
+/// ```swift
+/// kvo.observe(player, \.title, options: [.initial, .old]) { screen, player, change in … }
+/// ```
+public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
+  var isInitial = false
+  var isPrior = false
+  var wantsOld = false
+  var isOnce = false
+  var areEqual: ((Value, Value) -> Bool)?
+
+  /// Begins with a call that carries the value of that moment.
+  ///
+  /// For immediate delivery it is made before `observe` returns; changes wait until it has returned.
+  public static var initial: Self { Self { $0.isInitial = true } }
+
+  /// Makes a call before each change too; its phase is `.prior`.
+  ///
+  /// In a transaction it is made before the first change.
+  public static var prior: Self { Self { $0.isPrior = true } }
+
+  /// Gives the value before the change too.
+  ///
+  /// It is read before each change, and kept until the change has been told: a collection that is
+  /// changed in place is copied for it.
+  public static var old: Self { Self { $0.wantsOld = true } }
+
+  /// Ends the observation with its first call.
+  public static var once: Self { Self { $0.isOnce = true } }
+
+  private init(_ ask: (inout Self) -> Void) {
+    self.init()
+    ask(&self)
+  }
+
+  private init() {}
+
+  /// Combines options.
+  public init(arrayLiteral options: Self...) {
+    isInitial = options.contains(where: \.isInitial)
+    isPrior = options.contains(where: \.isPrior)
+    wantsOld = options.contains(where: \.wantsOld)
+    isOnce = options.contains(where: \.isOnce)
+    areEqual = options.lazy.compactMap(\.areEqual).first
+  }
+
+  /// Whether the value is to be read before a change.
+  var needsOld: Bool { wantsOld || isPrior || areEqual != nil }
+
+  /// The same wishes for another type, which has no equality.
+  func forValues<Other>(of type: Other.Type) -> KVOOptions<Other> {
+    var options: KVOOptions<Other> = []
+    options.isInitial = isInitial
+    options.isPrior = isPrior
+    options.wantsOld = wantsOld
+    options.isOnce = isOnce
+    return options
+  }
+}
+
+extension KVOOptions where Value: Equatable {
+  /// Leaves out changes to an equal value.
+  ///
+  /// `==` runs where the change is made, and under no lock. A prior call is made before it is known
+  /// whether the value will be another one.
+  public static var distinct: Self {
+    Self { $0.areEqual = { $0 == $1 } }
+  }
+}
+
+extension KVOOptions: CustomStringConvertible {
+  /// The names of the options.
+  public var description: String {
+    var names: [String] = []
+    if isInitial { names.append("initial") }
+    if isPrior { names.append("prior") }
+    if wantsOld { names.append("old") }
+    if areEqual != nil { names.append("distinct") }
+    if isOnce { names.append("once") }
+    return "[" + names.joined(separator: ", ") + "]"
+  }
+}

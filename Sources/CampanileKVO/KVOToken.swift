@@ -1,0 +1,29 @@
+internal import Campanile
+
+/// Keeps one observer of a plain object; releasing the token ends the observation.
+///
+/// It stays in the isolation of the object, like the observer. Keep it in a property: a local constant
+/// ends the observation at its last use, and a dropped result at once.
+public final class KVOToken {
+  private let token: ObservationToken
+
+  init(_ registration: Registration) { token = ObservationToken(registration) }
+
+  /// Ends the observation now; a second call does nothing.
+  public func cancel() { token.cancel() }
+
+  /// Skips changes until ``resume()`` has been called as often.
+  public func pause() { token.pause() }
+
+  /// Takes one ``pause()`` back.
+  public func resume() { token.resume() }
+
+  /// Whether changes are being skipped.
+  public var isPaused: Bool { token.isPaused }
+
+  /// Whether the observation has not ended.
+  public var isActive: Bool { token.isActive }
+}
+
+@available(*, unavailable)
+extension KVOToken: Sendable {}

@@ -1,0 +1,154 @@
+import Campanile
+
+/// What an observation knows of changes: which have begun, which are to be told, who tells.
+///
+/// It decides; what it returns is to be done, under no lock.
+///
+/// Values are boxed here, so that none of this depends on their type: generic code that is compiled
+/// for no type in particular is several times slower.
+struct ChangeKeeper {
+  /// A change that has been made and is to be told.
+  struct Report {
+    /// The box of the value before it, if that is wanted.
+    var old: AnyObject?
+    var edit: CollectionEdit?
+    var changed: KVOChangedPaths
+
+    mutating func add(_ later: Report) {
+      if old == nil { old = later.old }
+      edit = nil
+      changed.add(later.changed)
+    }
+  }
+
+  /// A change that has begun and not ended.
+  private struct Pending {
+    let maker: ObservedProperty.Maker
+    /// The property that announced it first, and how often it has.
+    let first: ObjectIdentifier
+    var depth = 1
+    /// The others that have announced it since.
+    var others: [ObjectIdentifier] = []
+    var old: AnyObject?
+  }
+
+  private var pending: [Pending] = []
+  /// What a transaction has kept back.
+  private var deferred: Report?
+  /// The thread that reads and tells, or 0, and how often it is inside.
+  private var teller: UInt = 0
+  private var depth = 0
+  /// What other threads have left for it.
+  private var waiting: [Report] = []
+
+  // MARK: Changes of the properties
+
+  /// Notes that a change of `property` begins.
+  ///
+  /// - Returns: whether the old value is to be read, if one is wanted: in a transaction the first
+  ///   change has done so.
+  mutating func begin(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
+      pending.append(Pending(maker: maker, first: property))
+      return deferred == nil
+    }
+    if pending[index].first == property {
+      pending[index].depth += 1
+    } else {
+      pending[index].others.append(property)
+    }
+    return false
+  }
+
+  mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return }
+    pending[index].old = old
+  }
+
+  /// Notes that a change of `property` ends.
+  ///
+  /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if it
+  ///   began before this observation did.
+  mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
+    let (maker, id) = (event.maker, ObjectIdentifier(property))
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return nil }
+    if pending[index].first == id && pending[index].depth > 0 {
+      pending[index].depth -= 1
+    } else if let place = pending[index].others.lastIndex(of: id) {
+      pending[index].others.remove(at: place)
+    } else {
+      return nil
+    }
+    guard pending[index].depth == 0 && pending[index].others.isEmpty else { return nil }
+    let old = pending.remove(at: index).old
+    return Report(old: old, edit: event.edit, changed: KVOChangedPaths(property.path))
+  }
+
+  // MARK: Transactions
+
+  /// Keeps a report for a transaction.
+  ///
+  /// - Returns: whether it is the first one.
+  mutating func keepBack(_ report: Report) -> Bool {
+    if deferred != nil {
+      deferred?.add(report)
+      return false
+    }
+    deferred = report
+    return true
+  }
+
+  mutating func takeDeferred() -> Report? { deferred.take() }
+
+  // MARK: Telling
+
+  /// Takes the telling for `thread`, before there is anybody else.
+  mutating func reserve(for thread: UInt) {
+    teller = thread
+    depth = 1
+  }
+
+  /// Returns what `thread` is to tell, or leaves it to the one that tells.
+  mutating func beginTelling(_ report: Report, on thread: UInt) -> Report? {
+    var report = report
+    if var deferred = deferred.take() {
+      // Kept back by a transaction that is telling others now: told with this one.
+      deferred.add(report)
+      report = deferred
+    }
+    if teller != 0 && teller != thread {
+      waiting.append(report)
+      return nil
+    }
+    teller = thread
+    depth += 1
+    return report
+  }
+
+  /// What the thread that tells is to tell next, if it is not inside its own telling.
+  mutating func nextReport() -> Report? {
+    if depth == 1 && !waiting.isEmpty { return waiting.removeFirst() }
+    depth -= 1
+    if depth == 0 { teller = 0 }
+    return nil
+  }
+}
+
+/// The properties that changed, in the order of their first change.
+struct KVOChangedPaths: Sendable {
+  private var first: KVOPath?
+  private var others: [KVOPath] = []
+
+  init(_ path: KVOPath?) { first = path }
+
+  var all: [KVOPath] { (first.map { [$0] } ?? []) + others }
+
+  mutating func add(_ path: KVOPath) {
+    if first == path || others.contains(path) { return }
+    if first == nil { first = path } else { others.append(path) }
+  }
+
+  mutating func add(_ later: KVOChangedPaths) {
+    for path in later.all { add(path) }
+  }
+}

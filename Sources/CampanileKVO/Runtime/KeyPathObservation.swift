@@ -1,0 +1,79 @@
+import Campanile
+
+/// Follows a key path of one object: reads its values, and posts its changes to a list of its own.
+final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
+  /// Those who are told.
+  let changes: SourceList<KVOChange<Value>>
+  private weak let root: Root?
+  private let readValue: (Root) -> Value
+  private let options: KVOOptions<Value>
+
+  /// A value before a change.
+  private final class Box {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+  }
+
+  init(
+    _ request: KVORequest<Root, Value>, owner: AnyObject?, upstream: Upstream,
+    onError: (@Sendable (ObserverFailure) -> Void)?
+  ) {
+    let registry = SourceRegistry(onError: onError)
+    changes = registry.makeList(of: KVOChange<Value>.self)
+    root = request.object
+    readValue = request.read
+    options = request.options
+    super.init(request.traits, root: request.object, owner: owner, upstream: upstream, registry)
+  }
+
+  deinit { changes.finish() }
+
+  /// Begins to follow, and makes the initial call if one was asked for.
+  func start(for registration: Registration?) {
+    guard let root else { return changes.finish() }
+    reserve()
+    let value = readAndFollow(root)
+    if options.isInitial, let registration {
+      let change = KVOChange(initial: value, at: traits.path)
+      Scope.withObservers { changes.post(change, onlyTo: registration) }
+    }
+    open()
+  }
+
+  private func readAndFollow(_ root: Root) -> Value {
+    var value: Value?
+    follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) })
+    // `follow` runs its closure at least once.
+    return value!
+  }
+
+  override var end: @Sendable () -> Void {
+    { [changes] in changes.finish() }
+  }
+
+  // MARK: Telling
+
+  override func readOld(_ report: Report) -> AnyObject? {
+    guard let root else { return nil }
+    let old = readValue(root)
+    if options.isPrior { post(.prior, old, old, report) }
+    return Box(old)
+  }
+
+  override func deliver(_ report: Report) {
+    guard let root else { return }
+    let new = isDirect ? readValue(root) : readAndFollow(root)
+    // What `readOld` made.
+    let old = (report.old as? Box)?.value
+    if let areEqual = options.areEqual, let old, areEqual(old, new) { return }
+    post(.changed, old, new, report)
+  }
+
+  private func post(_ phase: KVOPhase, _ old: Value?, _ new: Value, _ report: Report) {
+    let edit = report.edit.flatMap { isDirect || $0.isAbout(new) ? $0 : nil }
+    let change = KVOChange(
+      phase: phase, kind: edit?.kind ?? .setting, old: options.wantsOld ? old : nil, new: new,
+      indexes: edit?.indexes, path: traits.path, changed: report.changed)
+    Scope.withObservers { changes.post(change) }
+  }
+}

@@ -1,0 +1,166 @@
+import Campanile
+import Synchronization
+
+/// The part of an observation that does not depend on the types of the object and the value: it hears
+/// of the changes of the properties on the key path, and has them told once, in order, one at a time.
+///
+/// ## Who keeps whom
+///
+/// The properties keep their registrations, those keep the observation, and it keeps the list of its
+/// changes. The observer in that list keeps `upstream`, the registrations at the properties. So the
+/// observation lives until the observer's registration ends, or all objects it follows have died.
+///
+/// ## Isolation
+///
+/// An observation of a key path that is not Sendable is in the hands of the isolation of its objects.
+/// Any other one is called by the threads that change them, at once: its state is behind a lock, and
+/// one of them reads and tells at a time.
+class PathObservation {
+  typealias Report = ChangeKeeper.Report
+
+  let traits: Traits
+  let rootID: ObjectIdentifier
+  private weak let owner: AnyObject?
+  private weak let upstream: Upstream?
+  private let keeper = Locked(ChangeKeeper())
+  private let direct = Atomic<Bool>(false)
+  /// Where changes wait for the main actor that were made elsewhere.
+  private let strayed: SourceList<Report>
+
+  /// What is the same for all values.
+  struct Traits {
+    let path: KVOPath
+    /// Whether the value is to be read before a change.
+    let needsOld: Bool
+    /// Whether the key path is read on the main actor alone.
+    let isOnMain: Bool
+    let file: StaticString
+    let line: UInt
+  }
+
+  init(
+    _ traits: Traits, root: AnyObject, owner: AnyObject?, upstream: Upstream,
+    _ registry: SourceRegistry
+  ) {
+    self.traits = traits
+    self.owner = owner
+    self.upstream = upstream
+    rootID = ObjectIdentifier(root)
+    strayed = registry.makeList(of: Report.self)
+  }
+
+  // MARK: What depends on the types
+
+  /// The box of the value now, which is told as the prior one if that was asked for.
+  func readOld(_ report: Report) -> AnyObject? { nil }
+  /// Reads the new value, and tells the change.
+  func deliver(_ report: Report) {}
+  /// Ends the observation of an object that has died.
+  var end: @Sendable () -> Void { {} }
+
+  // MARK: Following
+
+  /// Takes the telling, so that changes which come meanwhile wait until `open`.
+  func reserve() {
+    if traits.isOnMain {
+      _ = strayed.addConfined(
+        owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
+      ) { [weak self] report in self?.tell(report) }
+    }
+    let thread = SourceRegistry.currentThread
+    keeper.withLock { $0.reserve(for: thread) }
+  }
+
+  /// Tells what came meanwhile.
+  func open() {
+    while let report = keeper.withLock({ $0.nextReport() }) { deliver(report) }
+  }
+
+  /// Runs `read`, and follows the properties that it reads.
+  func follow(_ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool) {
+    while true {
+      let reads = ReadCollector.collect(read)
+      guard let upstream, !upstream.isFollowing(reads) else { return }
+      upstream.follow(reads, register)
+      // Not in a subclass, which can override the property and read others.
+      let isDirect =
+        reads.count == 1 && reads[0].property.subject.id == rootID
+        && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
+      direct.store(isDirect, ordering: .releasing)
+      // What changed between the reading and the following is read again.
+      if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
+    }
+  }
+
+  private func register(_ property: ObservedProperty) -> Registration {
+    property.events.addConfined(
+      owner: owner, file: traits.file, line: traits.line,
+      onEnd: { [rootID, subject = property.subject, end] in
+        if subject.hasEnded && subject.id == rootID { end() }
+      }
+    ) { [self] event in receive(event, from: property) }
+  }
+
+  /// Whether the key path is that of one property of the root, which cannot come to read others.
+  var isDirect: Bool { direct.load(ordering: .acquiring) }
+
+  // MARK: Changes of the properties
+
+  private func receive(_ event: ObservedProperty.Event, from property: ObservedProperty) {
+    let id = ObjectIdentifier(property)
+    switch event.phase {
+    case .willChange:
+      let isFirst = keeper.withLock { $0.begin(event.maker, id) }
+      guard isFirst, traits.needsOld, isAtHome else { return }
+      let report = Report(edit: event.edit, changed: KVOChangedPaths(property.path))
+      guard let old = readOld(report) else { return }
+      keeper.withLock { $0.keepOld(old, of: event.maker) }
+    case .didChange:
+      if !Scope.isAnyOpen && isAtHome {
+        // The common case, with the lock taken once.
+        let thread = SourceRegistry.currentThread
+        tell { keeper in
+          keeper.end(event, of: property).flatMap { keeper.beginTelling($0, on: thread) }
+        }
+      } else if let report = keeper.withLock({ $0.end(event, of: property) }) {
+        let transaction = Scope.current.transaction
+        if let transaction, keep(report, for: transaction) { return }
+        tellAtHome(report)
+      }
+    }
+  }
+
+  /// Whether this thread may read the key path.
+  private var isAtHome: Bool { !traits.isOnMain || SourceRegistry.isOnMain }
+
+  private func tellAtHome(_ report: Report) {
+    if isAtHome { tell(report) } else { strayed.post(report) }
+  }
+
+  /// Keeps a report until the transaction ends.
+  private func keep(_ report: Report, for transaction: Transaction) -> Bool {
+    if !keeper.withLock({ $0.keepBack(report) }) { return true }
+    let isKept = transaction.add { [self] in
+      guard var report = keeper.withLock({ $0.takeDeferred() }) else { return }
+      for path in transaction.changedPaths(of: rootID) { report.changed.add(path) }
+      tellAtHome(report)
+    }
+    if !isKept { _ = keeper.withLock { $0.takeDeferred() } }
+    return isKept
+  }
+
+  /// Tells a change, or leaves it to the thread that tells.
+  private func tell(_ report: Report) {
+    let thread = SourceRegistry.currentThread
+    tell { $0.beginTelling(report, on: thread) }
+  }
+
+  /// Tells what `begin` returns, and what comes meanwhile.
+  private func tell(_ begin: (inout ChangeKeeper) -> Report?) {
+    var next = keeper.withLock(begin)
+    while let report = next {
+      deliver(report)
+      next = keeper.withLock { $0.nextReport() }
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Testing
+
+@Suite("Collections")
+struct CollectionTests {
+  let log = Log()
+  let radio = Radio()
+
+  init() {
+    radio.presets = ["a", "b", "c"]
+    log.kvo.observe(radio, \.presets, options: .old) { log, _, change in
+      let indexes = change.indexes.map { "\(Array($0.ranges))" } ?? "-"
+      log.lines.append("\(change.kind) \(indexes) \(change.new.joined())")
+    }
+  }
+
+  private var presets: KVOArray<Radio, String> { radio.mutableArray(\.presets) }
+
+  @Test("Appending is an insertion at the end")
+  func append() {
+    presets.append("d")
+    presets.append(contentsOf: ["e", "f"])
+    #expect(log.lines == ["insertion [Range(3..<4)] abcd", "insertion [Range(4..<6)] abcdef"])
+  }
+
+  @Test("Inserting tells where")
+  func insert() {
+    presets.insert("x", at: 1)
+    presets.insert(contentsOf: ["y", "z"], at: 0)
+    #expect(log.lines == ["insertion [Range(1..<2)] axbc", "insertion [Range(0..<2)] yzaxbc"])
+  }
+
+  @Test("Removing tells where it was, and the old value has the element")
+  func remove() {
+    var removed: [String] = []
+    let token = radio.observe(\.presets, options: .old) { _, change in
+      if let old = change.old, let indexes = change.indexes { removed += old[indexes] }
+    }
+    #expect(presets.remove(at: 1) == "b")
+    presets.removeSubrange(0..<2)
+    #expect(log.lines == ["removal [Range(1..<2)] ac", "removal [Range(0..<2)] "])
+    #expect(removed == ["b", "a", "c"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Removing scattered elements is one change")
+  func removeWhere() {
+    presets.removeAll { $0 != "b" }
+    #expect(log.lines == ["removal [Range(0..<1), Range(2..<3)] b"])
+  }
+
+  @Test("Setting an element is a replacement")
+  func replace() {
+    presets[1] = "x"
+    presets.swapAt(0, 2)
+    #expect(
+      log.lines == [
+        "replacement [Range(1..<2)] axc", "replacement [Range(0..<1), Range(2..<3)] cxa",
+      ])
+  }
+
+  @Test("Replacing a range is a replacement and an insertion or a removal")
+  func replaceSubrange() {
+    presets.replaceSubrange(0..<1, with: ["x", "y"])
+    presets.replaceSubrange(1..<4, with: ["z"])
+    #expect(
+      log.lines == [
+        "replacement [Range(0..<1)] xbc", "insertion [Range(1..<2)] xybc",
+        "replacement [Range(1..<2)] xzbc", "removal [Range(2..<4)] xz",
+      ])
+  }
+
+  @Test("What changes nothing tells nothing")
+  func nothing() {
+    presets.append(contentsOf: [])
+    presets.removeSubrange(1..<1)
+    presets.removeAll { _ in false }
+    presets.swapAt(1, 1)
+    presets.replaceSubrange(0..<0, with: [])
+    #expect(log.lines.isEmpty)
+    presets.removeAll()
+    presets.removeAll()
+    #expect(log.lines == ["removal [Range(0..<3)] "])
+  }
+
+  @Test("A change without the proxy is a setting without indexes")
+  func setting() {
+    radio.presets = ["x"]
+    radio.presets.append("y")
+    #expect(log.lines == ["setting - x", "setting - xy"])
+  }
+
+  @Test("The proxy is a collection")
+  func isCollection() {
+    #expect(presets.count == 3)
+    #expect(Array(presets) == ["a", "b", "c"])
+    #expect(presets.last == "c")
+    var sorted = presets
+    sorted.reverse()
+    #expect(radio.presets == ["c", "b", "a"])
+  }
+
+  @Test("The proxy tells the observers of a macro's property")
+  func macro() {
+    let player = Player()
+    let tracks = player.mutableArray(\.tracks)
+    var kinds: [KVOKind] = []
+    let token = player.observe(\.tracks) { _, change in kinds.append(change.kind) }
+    tracks.append("Aria")
+    tracks[0] = "Bourree"
+    tracks.remove(at: 0)
+    #expect(kinds == [.insertion, .replacement, .removal])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The proxy works along an inherited key path")
+  func inherited() {
+    let radio = ClockRadio()
+    var kinds: [KVOKind] = []
+    let token = radio.observe(\ClockRadio.presets) { _, change in kinds.append(change.kind) }
+    radio.mutableArray(\.presets).append("a")
+    #expect(kinds == [.insertion])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("An observer along a nested path learns the kind and the indexes")
+  func nested() {
+    let outer = Radio()
+    outer.next = radio
+    log.lines = []
+    log.kvo.observe(outer, \.next!.presets) { log, _, change in
+      log.lines.append("nested \(change.kind) \(change.indexes.map { Array($0.ranges) } ?? [])")
+    }
+    presets.append("d")
+    #expect(log.lines.last == "nested insertion [Range(3..<4)]")
+  }
+
+  @Test("What is computed from a collection has no indexes of it")
+  func computed() {
+    final class List: Observable {
+      @Observed var items = ["c", "a"]
+      var sorted: [String] { items.sorted() }
+    }
+    let list = List()
+    let log = log
+    log.kvo.observe(list, \.sorted) { log, _, change in
+      log.lines.append("\(change.kind) \(change.indexes == nil) \(change.new)")
+    }
+    list.mutableArray(\.items).append("b")
+    #expect(log.lines == ["setting true [\"a\", \"b\", \"c\"]"])
+  }
+
+  @Test("A change that an observer makes meanwhile is no part of the edit")
+  func nestedChange() {
+    log.kvo.unobserveAll()
+    log.kvo.observe(radio, \.presets) { log, radio, change in
+      log.lines.append("\(change.kind) \(change.new.count)")
+      if change.new.count == 4 { radio.presets = [] }
+    }
+    presets.append("d")
+    #expect(log.lines == ["insertion 4", "setting 0"])
+  }
+
+  @Test("The prior call tells the kind too")
+  func prior() {
+    log.kvo.unobserveAll()
+    log.kvo.observe(radio, \.presets, options: .prior) { log, _, change in
+      log.lines.append("\(change.phase) \(change.kind)")
+    }
+    presets.remove(at: 0)
+    #expect(log.lines == ["prior removal", "changed removal"])
+  }
+
+  @Test("A difference is computed on request")
+  func difference() throws {
+    var difference: CollectionDifference<String>?
+    let token = radio.observe(\.presets, options: .old) { _, change in
+      difference = change.difference()
+    }
+    radio.presets = ["b", "c", "d"]
+    let found = try #require(difference)
+    #expect(["a", "b", "c"].applying(found) == ["b", "c", "d"])
+    #expect(found.insertions.count == 1 && found.removals.count == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Without the old value there is no difference")
+  func noDifference() {
+    var isNil = false
+    let token = radio.observe(\.presets) { _, change in isNil = change.difference() == nil }
+    radio.presets = []
+    #expect(isNil)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A set's members come and go")
+  func sets() {
+    let log = Log()
+    log.kvo.observe(radio, \.names, options: .old) { log, _, change in
+      let came = change.insertedMembers()?.sorted() ?? []
+      let went = change.removedMembers()?.sorted() ?? []
+      log.lines.append("\(change.kind) \(came) \(went)")
+    }
+    let names = radio.mutableSet(\.names)
+    #expect(names.insert("a"))
+    #expect(!names.insert("a"))
+    names.formUnion(["a", "b", "c"])
+    #expect(names.remove("a"))
+    #expect(!names.remove("a"))
+    names.formIntersection(["b"])
+    names.replaceAll(with: ["x"])
+    names.replaceAll(with: ["x"])
+    names.removeAll()
+    #expect(
+      log.lines == [
+        "insertion [\"a\"] []", "insertion [\"b\", \"c\"] []", "removal [] [\"a\"]",
+        "removal [] [\"c\"]", "replacement [\"x\"] [\"b\"]", "removal [] [\"x\"]",
+      ])
+    #expect(names.count == 0 && !names.contains("x") && names.members.isEmpty)
+  }
+
+  @Test("Elements that cannot be compared are told along a path of one property")
+  func noEquality() {
+    final class Item {}
+    final class Box: Observable { @Observed var items: [Item] = [] }
+    let box = Box()
+    var kinds: [KVOKind] = []
+    let token = box.observe(\.items) { _, change in kinds.append(change.kind) }
+    box.mutableArray(\.items).append(Item())
+    #expect(kinds == [.insertion])
+    withExtendedLifetime(token) {}
+  }
+}

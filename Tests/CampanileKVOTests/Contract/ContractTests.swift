@@ -1,0 +1,390 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Observation
+import Testing
+
+private let widths = [1, 2, 8]
+
+/// The promises that are about who is told, and in which order.
+@Suite("The contract: who is told")
+struct ContractTests {
+  let counter = Counter()
+  let owner = SharedLog()
+  let kvo: KVOController<SharedLog>
+
+  init() { kvo = KVOController(owner: owner) }
+
+  @Test("K1 When observe has returned, the next change reaches the observer", arguments: widths)
+  func k1(width: Int) {
+    let missed = Recorder<Int>()
+    onThreads(width) { _ in
+      for _ in 0..<100 {
+        let counter = Counter()
+        let heard = Recorder<Int>()
+        let token = counter.observe(\.count) { _, change in heard.record(change.new) }
+        counter.count = 1
+        if heard.values != [1] { missed.record(1) }
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(missed.count == 0)
+  }
+
+  @Test(
+    "K1 The next change reaches an observer that registered while others changed", arguments: widths
+  )
+  func k1Busy(width: Int) {
+    let missed = Recorder<Int>()
+    onThreads(width) { [counter] index in
+      for _ in 0..<100 {
+        let heard = Recorder<Int>()
+        let token = counter.observe(\.double) { _, change in heard.record(change.new) }
+        counter.increment()
+        // Another thread may be telling; then that one goes on with it before it is done.
+        if width == 1 && heard.count == 0 { missed.record(index) }
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(missed.count == 0)
+    #expect(counter.count == width * 100)
+  }
+
+  @Test("K1 Registrations are never merged: two tokens, two calls")
+  func k1Distinct() {
+    let heard = Recorder<Int>()
+    let observer: @Sendable (Counter, KVOChange<Int>) -> Void = { heard.record($1.new) }
+    let tokens = [counter.observe(\.count, observer), counter.observe(\.count, observer)]
+    counter.count = 1
+    #expect(heard.values == [1, 1])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K2 An observer that is ended before its turn is skipped")
+  func k2() {
+    let kvo = kvo
+    kvo.observe(counter, \.count) { owner, counter, change in
+      owner.lines.record("first")
+      kvo.unobserve(counter, \.double)
+    }
+    kvo.observe(counter, \.double) { owner, _, _ in owner.lines.record("second") }
+    counter.count = 1
+    #expect(owner.lines.values == ["first"])
+  }
+
+  @Test("K2 An observer that registers during a change hears the next one")
+  func k2Later() {
+    let kvo = kvo
+    kvo.observe(counter, \.count) { owner, counter, change in
+      owner.lines.record("first \(change.new)")
+      kvo.observe(counter, \.double) { owner, _, change in
+        owner.lines.record("second \(change.new)")
+      }
+    }
+    counter.count = 1
+    counter.count = 2
+    #expect(owner.lines.values == ["first 1", "first 2", "second 4"])
+  }
+
+  @Test("K3 After unobserving no call begins, also not of a delivery that is queued")
+  func k3() async {
+    let queue = DispatchQueue(label: "kvo")
+    queue.suspend()
+    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+      owner.lines.record("\(change.new)")
+    }
+    counter.count = 1
+    kvo.unobserve(counter, \.count)
+    queue.resume()
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(owner.lines.count == 0)
+  }
+
+  @Test("K3 Canceling is idempotent, and no call begins afterwards", arguments: widths)
+  func k3Threads(width: Int) {
+    let late = Recorder<Int>()
+    onThreads(width) { [counter] index in
+      for _ in 0..<100 {
+        let ended = Flag()
+        let token = counter.observe(\.count) { _, _ in if ended.isSet { late.record(index) } }
+        counter.increment()
+        token.cancel()
+        if width == 1 { ended.set() }
+        #expect(token.cancel() == .alreadyEnded)
+        counter.increment()
+      }
+    }
+    #expect(late.count == 0)
+  }
+
+  @Test("K4 cancelAndWait returns after the call that is running")
+  func k4() async {
+    let gate = Gate()
+    let heard = Recorder<String>()
+    let token = counter.observe(\.count) { _, _ in
+      gate.pass()
+      heard.record("call")
+    }
+    let counter = counter
+    let set = onThread { counter.count = 1 }
+    gate.waitUntilReached()
+    let wait = onThread {
+      token.cancelAndWait()
+      heard.record("waited")
+    }
+    gate.open()
+    wait()
+    set()
+    #expect(heard.values == ["call", "waited"])
+  }
+
+  @Test("K4 Inside an observer cancelAndWait returns at once")
+  func k4Inside() {
+    let results = Recorder<Registration.Wait>()
+    let kvo = kvo
+    kvo.observe(counter, \.count) { _, counter, _ in
+      for registration in kvo.registrations(of: counter, \.count) {
+        results.record(registration.cancelAndWait())
+      }
+    }
+    counter.count = 1
+    #expect(results.values == [.insideObserver])
+  }
+
+  @Test("K5 The observers of one property are called in the order in which they registered")
+  func k5() {
+    for index in 0..<10 {
+      kvo.observe(counter, \.count, policy: .append) { owner, _, _ in
+        owner.lines.record("\(index)")
+      }
+    }
+    kvo.registrations(of: counter, \.count)[3].cancel()
+    counter.count = 1
+    #expect(owner.lines.values == ["0", "1", "2", "4", "5", "6", "7", "8", "9"])
+  }
+
+  @Test("K5 Stored, computed and nested paths stand in one order")
+  func k5Mixed() {
+    let log = Log()
+    let outer = Radio()
+    let radio = Radio()
+    outer.next = radio
+    log.kvo.observe(radio, \.display) { log, _, _ in log.lines.append("computed") }
+    log.kvo.observe(outer, \.next?.volume) { log, _, _ in log.lines.append("nested") }
+    log.kvo.observe(radio, \.volume) { log, _, _ in log.lines.append("stored") }
+    radio.volume = 1
+    #expect(log.lines == ["computed", "nested", "stored"])
+  }
+
+  @Test("K6 Nested changes run depth first: a later observer hears the inner one first")
+  func k6() {
+    let log = Log()
+    let radio = Radio()
+    log.kvo.observe(radio, \.volume) { log, radio, change in
+      if change.new == 1 { radio.volume = 2 }
+    }
+    log.kvo.observe(radio, \.volume, options: .old, policy: .append) { log, _, change in
+      log.lines.append("\(change.old ?? -1) -> \(change.new)")
+    }
+    radio.volume = 1
+    // The outer change is told with the value as it is by then, never with a stale one.
+    #expect(log.lines == ["1 -> 2", "0 -> 2"])
+  }
+
+  @Test("K6 Changes arrive on a queue in the order in which they were made")
+  func k6Queue() async {
+    let queue = DispatchQueue(label: "kvo")
+    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+      owner.lines.record("\(change.new)")
+    }
+    for value in 1...100 { counter.count = value }
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(owner.lines.values == (1...100).map { "\($0)" })
+  }
+
+  @Test(
+    "K6 Each thread's changes of its own object arrive in order on one queue", arguments: widths)
+  func k6Threads(width: Int) async {
+    let queue = DispatchQueue(label: "kvo")
+    let heard = Recorder<[Int]>()
+    let counters = (0..<width).map { _ in Counter() }
+    let tokens = counters.enumerated().map { index, counter in
+      counter.observe(\.count, on: .queue(queue)) { _, change in heard.record([index, change.new]) }
+    }
+    onThreads(width) { index in for value in 1...100 { counters[index].count = value } }
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    for index in 0..<width {
+      #expect(heard.values.filter { $0[0] == index }.map { $0[1] } == Array(1...100))
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K7 An observer may set, observe, unobserve and release anything")
+  func k7() {
+    let log = Log()
+    let radio = Radio()
+    var spare: Radio? = Radio()
+    log.kvo.observe(spare!, \.volume) { _, _, _ in }
+    log.kvo.observe(radio, \.volume) { log, radio, change in
+      radio.station = "\(change.new)"
+      spare = nil
+      log.kvo.observe(radio, \.station, options: .initial) { log, _, change in
+        log.lines.append(change.new)
+      }
+      log.kvo.unobserveAll()
+    }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(log.lines == ["1"])
+    #expect(spare == nil)
+  }
+
+  @Test("K7 What a closure captured may change the object while it is released")
+  func k7Release() {
+    final class Guardian {
+      let radio: Radio
+      init(_ radio: Radio) { self.radio = radio }
+      deinit { radio.volume += 1 }
+    }
+    let log = Log()
+    let radio = Radio()
+    let guardian = Guardian(radio)
+    log.kvo.observe(radio, \.station) { _, _, _ in withExtendedLifetime(guardian) {} }
+    log.kvo.observe(radio, \.volume) { log, _, change in log.lines.append("\(change.new)") }
+    log.kvo.unobserve(radio, \.station)
+    radio.volume = 10
+    #expect(log.lines.last == "10")
+  }
+
+  @Test("K10 The setter does not wait for another place")
+  func k10() async {
+    let queue = DispatchQueue(label: "kvo")
+    let gate = Gate()
+    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+      gate.pass()
+      owner.lines.record("\(change.new)")
+    }
+    counter.count = 1
+    counter.count = 2
+    #expect(owner.lines.count == 0)
+    gate.open()
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(owner.lines.values == ["1", "2"])
+  }
+
+  @Test("K11 On its queue already, an observer runs inline; ordered ones never do")
+  func k11() {
+    let queue = DispatchQueue(label: "kvo")
+    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, _ in
+      owner.lines.record("inline")
+    }
+    kvo.observe(counter, \.count, policy: .append, on: .queue(queue).ordered) { owner, _, _ in
+      owner.lines.record("ordered")
+    }
+    queue.sync {
+      counter.count = 1
+      owner.lines.record("set")
+    }
+    queue.sync {}
+    #expect(owner.lines.values == ["inline", "set", "ordered"])
+  }
+
+  @Test("K12 A bounded buffer drops, and counts what it dropped")
+  func k12() async {
+    let queue = DispatchQueue(label: "kvo")
+    queue.suspend()
+    kvo.observe(counter, \.count, on: .queue(queue), buffering: .newest(2)) { owner, _, change in
+      owner.lines.record("\(change.new)")
+    }
+    let registration = kvo.registrations(of: counter, \.count)[0]
+    for value in 1...5 { counter.count = value }
+    queue.resume()
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(owner.lines.values == ["4", "5"])
+    #expect(registration.droppedCount == 3)
+  }
+
+  @Test("K13 An observer that throws stops nobody, and its place is reported", arguments: widths)
+  func k13(width: Int) {
+    let failures = Recorder<Int>()
+    let kvo = KVOController(owner: owner, onError: { failures.record($0.line) })
+    let line = #line + 1
+    kvo.observe(counter, \.count) { _, _, _ in throw TestFailure() }
+    let counter = counter
+    onThreads(width) { _ in for _ in 0..<10 { counter.increment() } }
+    #expect(failures.values == Array(repeating: line, count: width * 10))
+  }
+
+  @Test("K14 The last change that an observer sees carries the newest value", arguments: widths)
+  func k14(width: Int) {
+    for _ in 0..<20 {
+      let counter = Counter()
+      let heard = Recorder<Int>()
+      let token = counter.observe(\.count) { _, change in heard.record(change.new) }
+      onThreads(width) { _ in for _ in 0..<50 { counter.increment() } }
+      #expect(heard.values.last == counter.count)
+      #expect(heard.count == width * 50)
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  @Test("K14 One observation never runs on two threads at once", arguments: widths)
+  func k14Serial(width: Int) {
+    let overlaps = Recorder<Int>()
+    let inside = Flag()
+    let token = counter.observe(\.double) { _, _ in
+      if inside.isSet { overlaps.record(1) }
+      inside.set()
+      inside.clear()
+    }
+    let counter = counter
+    onThreads(width) { _ in for _ in 0..<200 { counter.increment() } }
+    #expect(overlaps.count == 0)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 Changes that come during the initial call are told after it")
+  func k14Initial() {
+    let gate = Gate()
+    let heard = Recorder<Int>()
+    let tokens = TokenBag()
+    let counter = counter
+    let observe = onThread {
+      let token = counter.observe(\.count, options: .initial) { _, change in
+        if change.phase == .initial { gate.pass() }
+        heard.record(change.new)
+      }
+      tokens.insert(token)
+    }
+    gate.waitUntilReached()
+    // Finds the other thread telling, and leaves the change to it.
+    counter.count = 3
+    #expect(heard.count == 0)
+    gate.open()
+    observe()
+    #expect(heard.values == [0, 3])
+  }
+
+  @Test("K15 What is observed can be listed and counted, exactly", arguments: widths)
+  func k15(width: Int) {
+    let counters = (0..<width).map { _ in Counter() }
+    let kvo = kvo
+    onThreads(width) { index in
+      for _ in 0..<50 {
+        kvo.observe(counters[index], \.count) { _, _, _ in }
+        kvo.unobserve(counters[index], \.count)
+      }
+      kvo.observe(counters[index], \.count) { _, _, _ in }
+    }
+    #expect(kvo.observationCount == width)
+    #expect(kvo.description.split(separator: "\n").count == width + 1)
+  }
+}
+
+/// A switch that any thread may set.
+final class Flag: Sendable {
+  private let state = Locked(false)
+  var isSet: Bool { state.withLock { $0 } }
+  func set() { state.withLock { $0 = true } }
+  func clear() { state.withLock { $0 = false } }
+}

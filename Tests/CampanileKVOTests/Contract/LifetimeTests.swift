@@ -1,0 +1,338 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Observation
+import Testing
+
+/// What ends an observation, and what is kept.
+@Suite("The contract: lives and deaths")
+struct LifetimeTests {
+  let log = Log()
+
+  @Test("K8 An owner is not kept, and its death ends the observation")
+  func owner() {
+    let radio = Radio()
+    var log: Log? = Log()
+    weak let weakLog = log
+    let lines = Recorder<String>()
+    log?.kvo.observe(radio, \.volume) { _, _, change in lines.record("\(change.new)") }
+    radio.volume = 1
+    log = nil
+    #expect(weakLog == nil)
+    radio.volume = 2
+    #expect(lines.values == ["1"])
+  }
+
+  @Test("K8 A controller that outlives its owner observes nothing more")
+  func controllerWithoutOwner() {
+    let radio = Radio()
+    var log: Log? = Log()
+    let kvo = KVOController(owner: log!)
+    let lines = Recorder<String>()
+    kvo.observe(radio, \.volume) { _, _, change in lines.record("\(change.new)") }
+    log = nil
+    radio.volume = 1
+    #expect(lines.count == 0)
+    #expect(kvo.observe(radio, \.station) { _, _, _ in } == .refused)
+    #expect(kvo.owner == nil)
+  }
+
+  @Test("K8 The owner lives for the length of a call")
+  func ownerDuringCall() {
+    let radio = Radio()
+    var log: Log? = Log()
+    weak let weakLog = log
+    let kvo = KVOController(owner: log!)
+    let heard = Recorder<Bool>()
+    kvo.observe(radio, \.volume) { owner, _, _ in
+      log = nil
+      heard.record(weakLog != nil)
+      withExtendedLifetime(owner) {}
+    }
+    radio.volume = 1
+    #expect(heard.values == [true])
+    #expect(weakLog == nil)
+  }
+
+  @Test("K8 An owner is not called from its own deinit on, by a change that it makes there")
+  func ownerDeinit() {
+    final class Closing {
+      let radio: Radio
+      let heard: Recorder<Int>
+      lazy var kvo = KVOController(owner: self)
+      init(_ radio: Radio, _ heard: Recorder<Int>) {
+        self.radio = radio
+        self.heard = heard
+        kvo.observe(radio, \.volume) { [heard] _, _, change in heard.record(change.new) }
+      }
+      deinit { radio.volume = 9 }
+    }
+    let heard = Recorder<Int>()
+    let radio = Radio()
+    _ = Closing(radio, heard)
+    #expect(heard.count == 0)
+  }
+
+  @Test("K8 Owners that die while others change the object", arguments: [1, 2, 8])
+  func ownersDie(width: Int) {
+    let counter = Counter()
+    onThreads(width) { _ in
+      for _ in 0..<100 {
+        let owner = SharedLog()
+        let kvo = KVOController(owner: owner)
+        kvo.observe(counter, \.count) { owner, _, change in owner.lines.record("\(change.new)") }
+        counter.increment()
+      }
+    }
+    #expect(counter.count == width * 100)
+  }
+
+  @Test("The controller's death ends its observations")
+  func controller() {
+    let radio = Radio()
+    let owner = Log()
+    var kvo: KVOController<Log>? = KVOController(owner: owner)
+    kvo?.observe(radio, \.volume) { log, _, change in log.lines.append("\(change.new)") }
+    radio.volume = 1
+    kvo = nil
+    radio.volume = 2
+    #expect(owner.lines == ["1"])
+  }
+
+  @Test("K9 The observed object is not kept, and its death ends the observation at once")
+  func object() {
+    var radio: Radio? = Radio()
+    weak let weakRadio = radio
+    log.kvo.observe(radio!, \.volume) { _, _, _ in }
+    let registration = log.kvo.registrations(of: radio!, \.volume)[0]
+    #expect(registration.isActive)
+    radio = nil
+    #expect(weakRadio == nil)
+    #expect(!registration.isActive)
+    #expect(log.kvo.observationCount == 0)
+  }
+
+  @Test("K9 The death of a macro's object ends a nested path at once, though its end lives on")
+  func nestedObject() {
+    let track = Track("Aria")
+    var player: Player? = Player()
+    player?.current = track
+    log.kvo.observe(player!, \.current?.title) { log, _, _ in log.lines.append("told") }
+    let registration = log.kvo.registrations(of: player!, \.current?.title)[0]
+    player = nil
+    #expect(!registration.isActive)
+    track.title = "Bourree"
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("K9 A new object at the address of a dead one is another object")
+  func addressReuse() {
+    var addresses: Set<ObjectIdentifier> = []
+    var reused = 0
+    for round in 0..<200 {
+      let radio = Radio()
+      if !addresses.insert(ObjectIdentifier(radio)).inserted { reused += 1 }
+      let result = log.kvo.observe(radio, \.volume) { log, _, change in
+        log.lines.append("\(change.new)")
+      }
+      #expect(result == .added)
+      radio.volume = round
+    }
+    #expect(log.lines == (0..<200).map { "\($0)" })
+    #expect(log.kvo.observationCount == 0)
+    // Nothing of a dead object is kept that would keep its address.
+    #expect(reused > 0)
+  }
+
+  @Test("K9 An observed object that dies with a delivery on its way is not told of")
+  func deathWithDelivery() async {
+    let queue = DispatchQueue(label: "kvo")
+    queue.suspend()
+    let owner = SharedLog()
+    let kvo = KVOController(owner: owner)
+    var counter: Counter? = Counter()
+    kvo.observe(counter!, \.count, on: .queue(queue)) { owner, _, _ in owner.lines.record("told") }
+    counter?.count = 1
+    counter = nil
+    queue.resume()
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(owner.lines.count == 0)
+  }
+
+  @Test("An object that observes itself neither leaks nor crashes", arguments: [false, true])
+  func selfObservation(retaining: Bool) {
+    final class Narcissus: Observable {
+      @Observed var value = 0
+      let heard: Recorder<Int>
+      var kvo: KVOController<Narcissus>?
+      init(_ heard: Recorder<Int>, _ retaining: Bool) {
+        self.heard = heard
+        kvo = KVOController(owner: self, retainsObserved: retaining)
+        kvo?.observe(self, \.value) { own, same, change in
+          if own === same { own.heard.record(change.new) }
+        }
+      }
+      deinit { value = 9 }
+    }
+    let heard = Recorder<Int>()
+    var narcissus: Narcissus? = Narcissus(heard, retaining)
+    weak let weakNarcissus = narcissus
+    narcissus?.value = 1
+    narcissus = nil
+    #expect(weakNarcissus == nil)
+    #expect(heard.values == [1])
+  }
+
+  @Test("A retaining controller keeps what it observes, until it is unobserved")
+  func retaining() {
+    let kvo = KVOController(owner: log, retainsObserved: true)
+    var radio: Radio? = Radio()
+    weak let weakRadio = radio
+    kvo.observe(radio!, \.volume) { log, _, change in log.lines.append("\(change.new)") }
+    radio = nil
+    #expect(weakRadio != nil)
+    weakRadio?.volume = 1
+    #expect(log.lines == ["1"])
+    kvo.unobserveAll()
+    #expect(weakRadio == nil)
+  }
+
+  @Test("A retaining controller lets go with its owner")
+  func retainingOwner() {
+    var log: Log? = Log()
+    var kvo: KVOController<Log>? = KVOController(owner: log!, retainsObserved: true)
+    var radio: Radio? = Radio()
+    weak let weakRadio = radio
+    kvo?.observe(radio!, \.volume) { _, _, _ in }
+    radio = nil
+    log = nil
+    kvo = nil
+    #expect(weakRadio == nil)
+  }
+
+  @Test("Two objects that observe each other are released")
+  func mutual() {
+    final class Peer: Observable {
+      @Observed var value = 0
+      lazy var kvo = KVOController(owner: self)
+      func follow(_ other: Peer) { kvo.observe(other, \.value) { own, other, change in } }
+    }
+    var one: Peer? = Peer()
+    var two: Peer? = Peer()
+    weak let weakOne = one
+    weak let weakTwo = two
+    one?.follow(two!)
+    two?.follow(one!)
+    one?.value = 1
+    one = nil
+    #expect(weakOne == nil)
+    two?.value = 1
+    two = nil
+    #expect(weakTwo == nil)
+  }
+
+  @Test("K16 What an observer captured is released when the observation ends, however it ends")
+  func captures() {
+    final class Payload {}
+    enum End: CaseIterable { case unobserve, object, controller, replace, once }
+    for end in End.allCases {
+      var payload: Payload? = Payload()
+      weak let weakPayload = payload
+      var radio: Radio? = Radio()
+      var kvo: KVOController<Log>? = KVOController(owner: log)
+      kvo?.observe(radio!, \.volume, options: end == .once ? .once : []) { [payload] _, _, _ in
+        withExtendedLifetime(payload) {}
+      }
+      payload = nil
+      #expect(weakPayload != nil)
+      switch end {
+      case .unobserve: kvo?.unobserveAll()
+      case .object: radio = nil
+      case .controller: kvo = nil
+      case .replace: kvo?.observe(radio!, \.volume, policy: .replace) { _, _, _ in }
+      case .once: radio?.volume = 1
+      }
+      #expect(weakPayload == nil, "\(end)")
+      withExtendedLifetime((radio, kvo)) {}
+    }
+  }
+
+  @Test("K16 A nested path's end lets go of all the objects on it")
+  func nestedCaptures() {
+    var track: Track? = Track("Aria", artist: Artist("Bach"))
+    weak let weakTrack = track
+    weak let weakArtist = track?.artist
+    let player = Player()
+    player.current = track
+    log.kvo.observe(player, \.current?.artist?.name, options: [.old, .initial]) { _, _, _ in }
+    track = nil
+    player.current = nil
+    #expect(weakTrack == nil)
+    #expect(weakArtist == nil)
+  }
+
+  @Test("K16 Old and new values are not kept")
+  func values() {
+    final class Cover {}
+    final class Record: Observable { @Observed var cover: Cover? }
+    let record = Record()
+    var cover: Cover? = Cover()
+    weak let weakCover = cover
+    log.kvo.observe(record, \.cover, options: [.old, .prior, .initial]) { _, _, _ in }
+    record.cover = cover
+    cover = nil
+    record.cover = nil
+    #expect(weakCover == nil)
+  }
+
+  @Test("K16 Owners that have died are forgotten by later observations of the object")
+  func deadOwners() {
+    final class Payload {}
+    let radio = Radio()
+    let player = Player()
+    var payloads: [() -> Payload?] = []
+    var controllers: [KVOController<Log>] = []
+    for _ in 0..<100 {
+      let owner = Log()
+      let payload = Payload()
+      payloads.append { [weak payload] in payload }
+      let kvo = KVOController(owner: owner)
+      kvo.observe(radio, \.volume) { _, _, _ in withExtendedLifetime(payload) {} }
+      kvo.observe(player, \.title) { _, _, _ in withExtendedLifetime(payload) {} }
+      controllers.append(kvo)
+    }
+    // The controllers live, and nothing was changed: only the owners' deaths can be noticed.
+    #expect(payloads.filter { $0() != nil }.count < 10)
+    withExtendedLifetime(controllers) {}
+  }
+
+  @Test("Releasing a token inside its own call is harmless")
+  func tokenInside() {
+    final class Holder { var token: KVOToken? }
+    let holder = Holder()
+    let radio = Radio()
+    var heard = 0
+    holder.token = radio.observe(\.volume) { _, _ in
+      heard += 1
+      holder.token = nil
+    }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(heard == 1)
+  }
+
+  @Test("The last reference to the observed object may go inside a call")
+  func lastReferenceInside() {
+    final class Holder { var radio: Radio? = Radio() }
+    let holder = Holder()
+    weak let weakRadio = holder.radio
+    log.kvo.observe(holder.radio!, \.volume) { log, _, _ in
+      holder.radio = nil
+      log.lines.append("told")
+    }
+    holder.radio?.volume = 1
+    #expect(weakRadio == nil)
+    #expect(log.lines == ["told"])
+    #expect(log.kvo.observationCount == 0)
+  }
+}

@@ -1,0 +1,271 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Testing
+
+@Suite("Transactions")
+struct TransactionTests {
+  let log = Log()
+  let player = Player()
+
+  private func follow<Value>(
+    _ keyPath: KeyPath<Player, Value>, _ options: KVOOptions<Value> = .old
+  ) {
+    log.kvo.observe(player, keyPath, options: options) { log, _, change in
+      let old = change.old.map { "\($0)" } ?? "-"
+      log.lines.append("\(change.phase) \(old) -> \(change.new) \(change.changedPaths.count)")
+    }
+  }
+
+  @Test("Several changes are told as one, with the first old and the final new value")
+  func one() {
+    follow(\.level)
+    KVOTransaction.perform {
+      player.level = 1
+      player.level = 2
+      player.level = 3
+      #expect(log.lines.isEmpty)
+    }
+    #expect(log.lines == ["changed 0 -> 3 1"])
+  }
+
+  @Test("The change names all properties of the object that changed")
+  func names() {
+    var paths: [KVOPath] = []
+    let token = player.observe(\.title) { _, change in paths = change.changedPaths }
+    KVOTransaction.perform {
+      player.title = "Aria"
+      player.level = 3
+      player.title = "Bourree"
+    }
+    #expect(paths == [KVOPath(\Player.title), KVOPath(\Player.level)])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The change names wrapped properties too that nobody observes")
+  func namesOfWrapped() {
+    let radio = Radio()
+    var paths: [KVOPath] = []
+    let token = radio.observe(\.volume) { _, change in paths = change.changedPaths }
+    KVOTransaction.perform {
+      radio.volume = 1
+      radio.station = "One"
+    }
+    #expect(paths == [KVOPath(\Radio.volume), KVOPath(\Radio.station)])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A computed property that several changes lead to is told once")
+  func computed() {
+    follow(\.line)
+    KVOTransaction.perform {
+      player.artist = "Bach"
+      player.title = "Aria"
+    }
+    #expect(log.lines == ["changed :  -> Bach: Aria 2"])
+  }
+
+  @Test("Each observer is told once, in the order of the first changes")
+  func order() {
+    follow(\.title)
+    follow(\.level)
+    KVOTransaction.perform {
+      player.level = 1
+      player.title = "Aria"
+      player.level = 2
+    }
+    #expect(log.lines == ["changed 0 -> 2 2", "changed  -> Aria 2"])
+  }
+
+  @Test("An inner transaction is part of the outer one")
+  func nested() {
+    follow(\.level)
+    KVOTransaction.perform {
+      player.level = 1
+      KVOTransaction.perform { player.level = 2 }
+      #expect(log.lines.isEmpty)
+      player.level = 3
+    }
+    #expect(log.lines == ["changed 0 -> 3 1"])
+  }
+
+  @Test("What was changed before an error is told, and the error goes through")
+  func throwing() {
+    follow(\.level)
+    #expect(throws: TestFailure.self) {
+      try KVOTransaction.perform {
+        player.level = 1
+        throw TestFailure()
+      }
+    }
+    #expect(log.lines == ["changed 0 -> 1 1"])
+    player.level = 2
+    #expect(log.lines.count == 2)
+  }
+
+  @Test("An inner error that is caught inside does not end the outer transaction")
+  func innerError() {
+    follow(\.level)
+    KVOTransaction.perform {
+      try? KVOTransaction.perform {
+        player.level = 1
+        throw TestFailure()
+      }
+      #expect(log.lines.isEmpty)
+      player.level = 2
+    }
+    #expect(log.lines == ["changed 0 -> 2 1"])
+  }
+
+  @Test("A transaction returns what its body returns, and tells nothing if nothing changed")
+  func empty() {
+    follow(\.level)
+    #expect(KVOTransaction.perform { 7 } == 7)
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("Changed back is a change, unless distinct")
+  func changedBack() {
+    follow(\.level, .old)
+    log.kvo.observe(player, \.level, options: .distinct, policy: .append) { log, _, _ in
+      log.lines.append("distinct")
+    }
+    KVOTransaction.perform {
+      player.level = 1
+      player.level = 0
+    }
+    #expect(log.lines == ["changed 0 -> 0 1"])
+  }
+
+  @Test("The prior call is made before the first change alone")
+  func prior() {
+    follow(\.level, [.prior, .old])
+    KVOTransaction.perform {
+      player.level = 1
+      player.level = 2
+    }
+    #expect(log.lines == ["prior 0 -> 0 1", "changed 0 -> 2 1"])
+  }
+
+  @Test("A change that an observer makes at the end is told by itself")
+  func changeWhileTelling() {
+    log.kvo.observe(player, \.level, options: .old) { log, player, change in
+      log.lines.append("\(change.old ?? -1) -> \(change.new)")
+      if change.new == 2 { player.level = 9 }
+    }
+    KVOTransaction.perform {
+      player.level = 1
+      player.level = 2
+    }
+    #expect(log.lines == ["0 -> 2", "2 -> 9"])
+  }
+
+  @Test("Two observers of which the first changes what the second has yet to hear")
+  func changeBeforeTheSecond() {
+    log.kvo.observe(player, \.level) { _, player, change in
+      if change.new == 1 { player.title = "Bourree" }
+    }
+    follow(\.title)
+    KVOTransaction.perform {
+      player.level = 1
+      player.title = "Aria"
+    }
+    #expect(log.lines == ["changed  -> Bourree 1"])
+  }
+
+  @Test("Several objects are changed in one transaction")
+  func severalObjects() {
+    let radio = Radio()
+    follow(\.level)
+    log.kvo.observe(radio, \.volume) { log, _, change in log.lines.append("radio \(change.new)") }
+    KVOTransaction.perform {
+      radio.volume = 1
+      player.level = 1
+      radio.volume = 2
+    }
+    #expect(log.lines == ["radio 2", "changed 0 -> 1 1"])
+  }
+
+  @Test("A nested path whose objects are replaced and changed is told once")
+  func nestedPath() {
+    player.current = Track("Aria")
+    follow(\.current?.title)
+    KVOTransaction.perform {
+      player.current?.title = "Bourree"
+      player.current = Track("Chaconne")
+      player.current?.title = "Double"
+    }
+    #expect(log.lines.count == 1)
+    #expect(log.lines[0].contains("Aria") && log.lines[0].contains("Double"))
+  }
+
+  @Test("One edit of a collection keeps its kind, several are a setting")
+  func collections() {
+    let radio = Radio()
+    var kinds: [KVOKind] = []
+    let token = radio.observe(\.presets) { _, change in kinds.append(change.kind) }
+    let presets = radio.mutableArray(\.presets)
+    KVOTransaction.perform { presets.append("a") }
+    KVOTransaction.perform {
+      presets.append("b")
+      presets.remove(at: 0)
+    }
+    #expect(kinds == [.insertion, .setting])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("An observation that ends inside a transaction is not told")
+  func endedInside() {
+    follow(\.level)
+    KVOTransaction.perform {
+      player.level = 1
+      log.kvo.unobserveAll()
+    }
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("An observed object that dies inside a transaction is not told of")
+  func deathInside() {
+    KVOTransaction.perform {
+      let player = Player()
+      log.kvo.observe(player, \.level) { log, _, _ in log.lines.append("told") }
+      player.level = 1
+    }
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("A transaction is about its own thread", arguments: [2, 8])
+  func threads(width: Int) {
+    let counters = (0..<width).map { _ in Counter() }
+    let owner = SharedLog()
+    let kvo = KVOController(owner: owner)
+    for (index, counter) in counters.enumerated() {
+      kvo.observe(counter, \.count) { owner, _, change in
+        owner.lines.record("\(index) \(change.new)")
+      }
+    }
+    onThreads(width) { index in
+      if index == 0 {
+        for value in 1...100 { counters[0].count = value }
+      } else {
+        KVOTransaction.perform { for value in 1...100 { counters[index].count = value } }
+      }
+    }
+    let lines = owner.lines.values
+    #expect(lines.count == 100 + width - 1)
+    for index in 1..<width {
+      #expect(lines.filter { $0.hasPrefix("\(index) ") } == ["\(index) 100"])
+    }
+  }
+
+  @Test("A task made in a transaction is no part of it")
+  func task() async {
+    let counter = Counter()
+    let owner = SharedLog()
+    let kvo = KVOController(owner: owner)
+    kvo.observe(counter, \.count) { owner, _, change in owner.lines.record("\(change.new)") }
+    let task = KVOTransaction.perform { Task { counter.count = 1 } }
+    await task.value
+    #expect(owner.lines.values == ["1"])
+  }
+}

@@ -1,0 +1,204 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Testing
+
+@Suite("Computed properties")
+struct ComputedTests {
+  let log = Log()
+  let player = Player()
+
+  private func follow<Object: AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value> = []
+  ) {
+    log.kvo.observe(object, keyPath, options: options) { log, _, change in
+      let old = change.old.map { "\($0) -> " } ?? ""
+      log.lines.append("\(old)\(change.new)")
+    }
+  }
+
+  @Test("A change of any property it is made of is told, without declaring them")
+  func dependencies() {
+    follow(player, \.line, .old)
+    player.title = "Aria"
+    player.artist = "Bach"
+    #expect(log.lines == [":  -> : Aria", ": Aria -> Bach: Aria"])
+  }
+
+  @Test("A property that it does not read is not heard of")
+  func unrelated() {
+    follow(player, \.line)
+    player.level = 3
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("A diamond fires once for each change")
+  func diamond() {
+    follow(player, \.longLine)
+    player.title = "Aria"
+    #expect(log.lines == [": Aria (Aria)"])
+  }
+
+  @Test("A computed property of a subclass that reads one of its superclass fires for both")
+  func acrossClasses() {
+    let remote = RemotePlayer()
+    follow(remote, \.place)
+    remote.address = "home"
+    remote.title = "Aria"
+    #expect(log.lines == ["home/", "home/Aria"])
+  }
+
+  @Test("What it reads may differ from change to change")
+  func dynamicDependencies() {
+    final class Choice: Observable {
+      @Observed var usesFirst = true
+      @Observed var first = 1
+      @Observed var second = 2
+      var chosen: Int { usesFirst ? first : second }
+    }
+    let choice = Choice()
+    follow(choice, \.chosen)
+    choice.second = 20
+    #expect(log.lines.isEmpty)
+    choice.usesFirst = false
+    choice.first = 10
+    #expect(log.lines == ["20"])
+    choice.second = 30
+    #expect(log.lines == ["20", "30"])
+  }
+
+  @Test("One of a hundred dependencies is enough")
+  func manyDependencies() {
+    let radios = (0..<100).map { _ in Radio() }
+    final class Sum: Observable {
+      let radios: [Radio]
+      init(_ radios: [Radio]) { self.radios = radios }
+      var total: Int { radios.reduce(0) { $0 + $1.volume } }
+    }
+    let sum = Sum(radios)
+    follow(sum, \.total)
+    for radio in radios { radio.volume = 1 }
+    #expect(log.lines.count == 100)
+    #expect(log.lines.last == "100")
+  }
+
+  @Test("Two objects that compute from each other fire once for each change")
+  func mutualDependencies() {
+    final class Node: Observable {
+      @Observed var value: Int
+      @Observed var peer: Node?
+      init(_ value: Int) { self.value = value }
+      var sum: Int { value + (peer?.value ?? 0) }
+      var double: Int { sum + (peer?.sum ?? 0) }
+    }
+    let one = Node(1)
+    let two = Node(2)
+    one.peer = two
+    two.peer = one
+    follow(one, \.double)
+    one.value = 10
+    two.value = 20
+    #expect(log.lines == ["24", "60"])
+    one.peer = nil
+    two.peer = nil
+  }
+
+  @Test("A setter that changes two properties inside one announced change fires once")
+  func nestedChanges() {
+    final class Point: Observable {
+      private let registrar = KVORegistrar()
+      @Observed var x = 0
+      @Observed var y = 0
+      var both: [Int] {
+        get {
+          registrar.access(self, keyPath: \.both)
+          return [x, y]
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.both) {
+            x = newValue[0]
+            y = newValue[1]
+          }
+        }
+      }
+    }
+    let point = Point()
+    follow(point, \.both, .old)
+    point.both = [3, 4]
+    #expect(log.lines == ["[0, 0] -> [3, 4]"])
+    point.x = 5
+    #expect(log.lines.last == "[3, 4] -> [5, 4]")
+  }
+
+  @Test("A change made in didSet of another property is told by itself")
+  func didSetOfAnother() {
+    final class Pair: Observable {
+      @Observed var first = 0 {
+        didSet { second = first }
+      }
+      @Observed var second = 0
+      var sum: Int { first + second }
+    }
+    let pair = Pair()
+    follow(pair, \.sum)
+    pair.first = 2
+    #expect(log.lines.last == "4")
+  }
+
+  @Test("With distinct, a computed property that stays equal is not told")
+  func distinct() {
+    final class Volume: Observable {
+      @Observed var level = 0
+      var isLoud: Bool { level > 5 }
+    }
+    let volume = Volume()
+    follow(volume, \.isLoud, .distinct)
+    volume.level = 3
+    volume.level = 7
+    volume.level = 8
+    #expect(log.lines == ["true"])
+  }
+
+  @Test("A getter that changes something does not loop")
+  func impureGetter() {
+    final class Counting: Observable {
+      @Observed var reads = 0
+      @Observed var value = 0
+      var counted: Int {
+        reads += 1
+        return value
+      }
+    }
+    let counting = Counting()
+    follow(counting, \.counted)
+    counting.value = 1
+    #expect(log.lines == ["1"])
+  }
+
+  @Test("What an observer reads is not followed")
+  func handlersAreNotCollected() {
+    let other = Radio()
+    log.kvo.observe(player, \.line) { log, player, change in
+      _ = other.volume
+      _ = player.level
+      log.lines.append(change.new)
+    }
+    player.title = "Aria"
+    other.volume = 3
+    player.level = 3
+    #expect(log.lines.count == 1)
+  }
+
+  @Test("A lazy property is computed when the observation begins, and then stays")
+  func lazyProperty() {
+    final class Cache: Observable {
+      @Observed var base = 1
+      lazy var derived = base * 2
+    }
+    let cache = Cache()
+    follow(cache, \.derived, .initial)
+    cache.base = 5
+    #expect(log.lines.first == "2")
+    #expect(cache.derived == 2)
+  }
+}
