@@ -64,7 +64,7 @@ struct PostFrame: ~Copyable {
 /// thread's first post, given back when the thread ends, and used again by another. What others read
 /// stands in the `SharedRecord`. Neither is ever freed.
 @safe struct ThreadRecord: ~Copyable {
-  private var depth = 0
+  private(set) var depth = 0
   /// Never reset, so that no stamp is used twice.
   private var stamp: UInt64 = 0
   /// This record's bit in the mask that a registry keeps of the threads that posted to it.
