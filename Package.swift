@@ -6,16 +6,23 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .library(name: "Campanile", targets: ["Campanile"])
+    .library(name: "Campanile", targets: ["Campanile"]),
+    .library(name: "CampanileFoundation", targets: ["CampanileFoundation"]),
   ],
   targets: [
     .target(name: "Campanile"),
+    .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
       dependencies: ["Campanile"],
       path: "Examples/Player"
     ),
+    .target(name: "TestSupport", dependencies: ["Campanile"], path: "Tests/TestSupport"),
     .testTarget(name: "CampanileTests", dependencies: ["Campanile"]),
+    .testTarget(
+      name: "CampanileFoundationTests",
+      dependencies: ["CampanileFoundation", "Campanile", "TestSupport"]
+    ),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],
   swiftLanguageModes: [.v6]

@@ -5,27 +5,29 @@ import Foundation
 ///
 /// The held side calls `pass()`; the test waits with `waitUntilReached()` and ends with `open()`.
 /// An opened gate lets everybody through.
-final class Gate: Sendable {
+package final class Gate: Sendable {
+  package init() {}
+
   private let reached = DispatchSemaphore(value: 0)
   private let opened = DispatchSemaphore(value: 0)
 
   /// Says that the thread is here, and waits to be let go on.
-  func pass() {
+  package func pass() {
     reached.signal()
     opened.wait()
     opened.signal()
   }
 
   /// Waits until a thread has come to the gate.
-  func waitUntilReached() { reached.wait() }
+  package func waitUntilReached() { reached.wait() }
 
   /// Lets the thread that waits, and all later ones, go on.
-  func open() { opened.signal() }
+  package func open() { opened.signal() }
 }
 
 /// Runs `body` on `width` threads at once, which wait for each other to start, and returns when all
 /// are done.
-func onThreads(_ width: Int, _ body: @escaping @Sendable (Int) -> Void) {
+package func onThreads(_ width: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let start = DispatchSemaphore(value: 0)
   let waits = (0..<width).map { index in
     onThread {
@@ -40,7 +42,7 @@ func onThreads(_ width: Int, _ body: @escaping @Sendable (Int) -> Void) {
 /// Runs `body` on a thread of its own, which is not one of a pool's and ends with it.
 ///
 /// - Returns: What to call to wait until `body` has returned.
-func onThread(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+package func onThread(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
   let done = DispatchSemaphore(value: 0)
   Thread.detachNewThread {
     body()
