@@ -8,10 +8,15 @@ let package = Package(
   products: [
     .library(name: "Campanile", targets: ["Campanile"]),
     .library(name: "CampanileFoundation", targets: ["CampanileFoundation"]),
+    .library(name: "CampanileNotificationCenter", targets: ["CampanileNotificationCenter"]),
   ],
   targets: [
     .target(name: "Campanile"),
     .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
+    .target(
+      name: "CampanileNotificationCenter",
+      dependencies: ["CampanileFoundation", "Campanile"]
+    ),
     .executableTarget(
       name: "player",
       dependencies: ["Campanile"],
@@ -22,6 +27,12 @@ let package = Package(
     .testTarget(
       name: "CampanileFoundationTests",
       dependencies: ["CampanileFoundation", "Campanile", "TestSupport"]
+    ),
+    .testTarget(
+      name: "CampanileNotificationCenterTests",
+      dependencies: [
+        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
+      ]
     ),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],

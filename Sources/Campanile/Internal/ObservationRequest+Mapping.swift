@@ -1,6 +1,23 @@
 import Synchronization
 
 extension ObservationRequest {
+  /// An observer that is called where the value is posted.
+  package static func inPlace(
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Value) throws -> Void
+  ) -> Self {
+    Self(on: .immediate, .unbounded, SourceLocation(file: file, line: line), observer)
+  }
+
+  /// An observer with an owner that is called where the value is posted.
+  package static func inPlace<Owner: AnyObject & Sendable>(
+    owner: Owner, file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Owner, Value) throws -> Void
+  ) -> Self {
+    Self(
+      owner: owner, on: .immediate, .unbounded, SourceLocation(file: file, line: line), observer)
+  }
+
   /// The same request for a source of other values, of which it hears those that `transform` lets
   /// through.
   ///

@@ -155,7 +155,7 @@ public final class NotificationBridge: Sendable {
 
 extension Notification {
   /// The centers that this notification has come through, where bridges posted it.
-  fileprivate var bridgePath: [ObjectIdentifier] {
+  package var bridgePath: [ObjectIdentifier] {
     get { userInfo?[NotificationBridge.pathKey] as? [ObjectIdentifier] ?? [] }
     set { userInfo = (userInfo ?? [:]).merging([NotificationBridge.pathKey: newValue]) { $1 } }
   }

@@ -9,7 +9,7 @@ struct OperationQueueTests {
   private let heard = Recorder<Int>()
 
   private func makeQueue(width: Int = 1) -> OperationQueue {
-    let queue = OperationQueue()
+    let queue = width == 1 ? SerialOperationQueue() : OperationQueue()
     queue.name = "test"
     queue.maxConcurrentOperationCount = width
     return queue
