@@ -104,6 +104,10 @@ public final class NotificationCenter: Sendable {
   ///
   /// The object is held weakly, and kept alive for the length of each call. This is what stands for a
   /// selector where there are none.
+  ///
+  /// The method is called on the thread that posts. It must not be isolated to an actor, which Swift 6.3
+  /// does not notice where a method is named by its type; an observer that is isolated is for the
+  /// `observe` methods of `CampanileFoundation`.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
     name aName: NSNotification.Name?, object anObject: Any?
