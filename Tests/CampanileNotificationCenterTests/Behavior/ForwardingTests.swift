@@ -55,9 +55,9 @@ struct ForwardingTests {
       let ours = CampanileNotificationCenter.NotificationCenter()
       let (theirs, heard) = (Foundation.NotificationCenter(), Recorder<Int>())
       for center in [ours, theirs] as [any CenterInterface] {
-        center.add(.tick) { notification in
+        center.add(.tick) { [weak center] notification in
           if notification.number == 1 {
-            center.post(name: .tick, object: nil, userInfo: ["number": 2])
+            center?.post(name: .tick, object: nil, userInfo: ["number": 2])
           }
         }
       }

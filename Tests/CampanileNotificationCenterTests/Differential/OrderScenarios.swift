@@ -33,10 +33,10 @@ extension Scenario {
       let tokens = Kept<[any NSObjectProtocol]>()
       tokens.set(
         (0..<20).map { index in
-          center.add(.tick) { _ in
+          center.add(.tick) { [weak center] _ in
             heard.record(index)
             // The first one removes all, itself too.
-            tokens.withValue { $0 }?.forEach { center.removeObserver($0) }
+            tokens.withValue { $0 }?.forEach { center?.removeObserver($0) }
           }
         })
       center.post(.tick)
@@ -47,9 +47,9 @@ extension Scenario {
       let center = make()
       let token = Kept<any NSObjectProtocol>()
       token.set(
-        center.add(.tick) { _ in
+        center.add(.tick) { [weak center] _ in
           log.record("heard")
-          if let own = token.withValue({ $0 }) { center.removeObserver(own) }
+          if let own = token.withValue({ $0 }) { center?.removeObserver(own) }
         })
       center.post(.tick)
       center.post(.tick)
@@ -60,12 +60,12 @@ extension Scenario {
     ) { make, log in
       let center = make()
       let isFirst = Recorder<Int>()
-      center.add(.tick) { _ in
+      center.add(.tick) { [weak center] _ in
         log.record("outer")
         isFirst.record(0)
         if isFirst.count == 1 {
-          center.add(.tock) { _ in log.record("new") }
-          center.add(.tick) { _ in isFirst.record(1) }
+          center?.add(.tock) { _ in log.record("new") }
+          center?.add(.tick) { _ in isFirst.record(1) }
         }
       }
       center.post(.tick)
@@ -74,9 +74,9 @@ extension Scenario {
     },
     Scenario("a nested post is made at once", ["begin", "inner", "end"]) { make, log in
       let center = make()
-      center.add(.tick) { _ in
+      center.add(.tick) { [weak center] _ in
         log.record("begin")
-        center.post(.tock)
+        center?.post(.tock)
         log.record("end")
       }
       center.add(.tock) { _ in log.record("inner") }
@@ -84,9 +84,9 @@ extension Scenario {
     },
     Scenario("posts nest a hundred deep", ["100"]) { make, log in
       let (center, depth) = (make(), Recorder<Int>())
-      center.add(.tick) { _ in
+      center.add(.tick) { [weak center] _ in
         depth.record(1)
-        if depth.count < 100 { center.post(.tick) }
+        if depth.count < 100 { center?.post(.tick) }
       }
       center.post(.tick)
       log.record("\(depth.count)")

@@ -59,9 +59,9 @@ extension Scenario {
     },
     Scenario("one queue posts to another", ["one", "two", "one again", "after"]) { make, log in
       let (center, one, two) = (make(), makeQueue(), makeQueue())
-      center.add(.tick, queue: one) { _ in
+      center.add(.tick, queue: one) { [weak center] _ in
         log.record("one")
-        center.post(.tock)
+        center?.post(.tock)
         log.record("one again")
       }
       center.add(.tock, queue: two) { _ in log.record("two") }
@@ -71,9 +71,9 @@ extension Scenario {
     Scenario("a nested post on the queue is made at once", ["outer", "inner", "outer again"]) {
       make, log in
       let (center, queue) = (make(), makeQueue())
-      center.add(.tick, queue: queue) { _ in
+      center.add(.tick, queue: queue) { [weak center] _ in
         log.record("outer")
-        center.post(.tock)
+        center?.post(.tock)
         log.record("outer again")
       }
       center.add(.tock, queue: queue) { _ in log.record("inner") }

@@ -85,14 +85,14 @@ struct SeedACenterTests {
     let one = withMain ? OperationQueue.main : SerialOperationQueue()
     let two = SerialOperationQueue()
     let back = Notification.Name("Back")
-    center.add(.tick, queue: one) { _ in
+    center.add(.tick, queue: one) { [weak center] _ in
       log.record("one")
-      center.post(.tock)
+      center?.post(.tock)
       log.record("one ends")
     }
-    center.add(.tock, queue: two) { _ in
+    center.add(.tock, queue: two) { [weak center] _ in
       log.record("two")
-      center.post(back)
+      center?.post(back)
       log.record("two ends")
     }
     center.add(back, queue: one) { _ in
@@ -109,11 +109,11 @@ struct SeedACenterTests {
       SerialOperationQueue()
     }
     for (index, queue) in queues.enumerated() {
-      center.add(Notification.Name("\(index)"), queue: queue) { notification in
+      center.add(Notification.Name("\(index)"), queue: queue) { [weak center] notification in
         heard.record(index)
         let rest = notification.number
         guard rest > 0 else { return }
-        center.post(
+        center?.post(
           name: Notification.Name("\((index + 1) % 3)"), object: nil,
           userInfo: ["number": rest - 1])
       }

@@ -104,6 +104,8 @@ extension QueueFace {
     for number in 1...3 { face.withValue { $0?.enqueue(number, .asap) } }
     turn()
     turn()
+    // The observer keeps the queue, and so its center.
+    face.set(nil)
   }
 }
 
