@@ -45,6 +45,7 @@ final class NotificationHub: Sendable {
 
   /// The hub of a center, made if there is none.
   static func of(_ center: NotificationCenter) -> NotificationHub {
+    if let hub = existing(center) { return hub }
     let new = NotificationHub(center)
     return table.withLock { table in
       let id = ObjectIdentifier(center)
