@@ -7,10 +7,17 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Campanile", targets: ["Campanile"]),
+    .library(name: "CampanileFoundation", targets: ["CampanileFoundation"]),
+    .library(name: "CampanileNotificationCenter", targets: ["CampanileNotificationCenter"]),
     .library(name: "CampanileKVO", targets: ["CampanileKVO"]),
   ],
   targets: [
     .target(name: "Campanile"),
+    .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
+    .target(
+      name: "CampanileNotificationCenter",
+      dependencies: ["CampanileFoundation", "Campanile"]
+    ),
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
@@ -20,7 +27,19 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["Campanile"], path: "Tests/TestSupport"),
     .testTarget(name: "CampanileTests", dependencies: ["Campanile", "TestSupport"]),
     .testTarget(
-      name: "CampanileKVOTests", dependencies: ["CampanileKVO", "Campanile", "TestSupport"]),
+      name: "CampanileFoundationTests",
+      dependencies: ["CampanileFoundation", "Campanile", "TestSupport"]
+    ),
+    .testTarget(
+      name: "CampanileNotificationCenterTests",
+      dependencies: [
+        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
+      ]
+    ),
+    .testTarget(
+      name: "CampanileKVOTests",
+      dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
+    ),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],
   swiftLanguageModes: [.v6]

@@ -58,10 +58,11 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
   ///
   /// Not for direct use: call `observe`.
   public func _register(
-    _ request: ObservationRequest<KVOChange<Value>>, _ options: ObservationOptions
+    _ request: consuming ObservationRequest, _ body: ObserverBody<KVOChange<Value>>,
+    _ options: ObservationOptions
   ) -> Registration? {
     let registration = changes.register(
-      request, isOnce: options.contains(.once), keeping: upstream)
+      request, body, isOnce: options.contains(.once), keeping: upstream)
     if let registration, let change = newest?.change.withLock({ $0 }) {
       changes.post(KVOChange(initial: change.new, at: change.path), onlyTo: registration)
     }

@@ -39,10 +39,16 @@
     try lock.whileHeld { () throws(Failure) in try unsafe body(&state.pointee) }
   }
 
-  /// Runs `body` with the lock held, and returns what it returns.
+  /// The same, for a body that does not throw.
+  @inline(__always)
+  package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+    lock.whileHeld { () throws(Never) in unsafe body(&state.pointee) }
+  }
+
+  /// The same, in fewer steps, for a result that is Sendable.
   @inline(__always)
   package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-    lock.whileHeld { unsafe body(&state.pointee) }
+    lock.run { unsafe body(&state.pointee) }
   }
 
   /// Runs `body` with the lock held.
@@ -50,7 +56,7 @@
   /// As `withLock`, and several times faster from another module: code that is compiled for no type in
   /// particular has no type of a result to look up here.
   package borrowing func update(_ body: (inout State) -> Void) {
-    lock.whileHeld { unsafe body(&state.pointee) }
+    lock.run { unsafe body(&state.pointee) }
   }
 }
 
@@ -74,6 +80,8 @@
       unsafe mutex.deallocate()
     }
 
+    borrowing func run<Result>(_ body: () -> Result) -> Result { whileHeld(body) }
+
     borrowing func whileHeld<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -89,7 +97,7 @@
 
     /// The simple case: what is Sendable needs no place to wait in while the lock is given back.
     @inline(__always)
-    borrowing func whileHeld<Result: Sendable>(_ body: () -> Result) -> Result {
+    borrowing func run<Result: Sendable>(_ body: () -> Result) -> Result {
       mutex.withLock { _ in body() }
     }
 

@@ -48,10 +48,10 @@ public struct ObserverBody<Value: Sendable>: Sendable {
   init(_ kind: Kind) { self.kind = kind }
 
   @inline(__always)
-  init(_ observer: @escaping @Sendable (Value) throws -> Void) { kind = .plain(observer) }
+  package init(_ observer: @escaping @Sendable (Value) throws -> Void) { kind = .plain(observer) }
 
   /// An observer that is handed its owner, if that still lives.
-  init<Owner: AnyObject & Sendable>(
+  package init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
   ) {
     kind = .plain { [weak owner] value in

@@ -46,7 +46,7 @@ extension MessageCenter {
   /// A registration that has ended.
   ///
   /// A center finishes with its last reference, so that what registers here comes in time.
-  private var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
+  var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
 
   /// Observes until the token is released.
   public func observe<M: Message>(

@@ -53,7 +53,7 @@ package struct SourceList<Value>: Sendable {
 
   /// Calls those who observe now.
   package func post(_ value: Value) {
-    registry.post(value, to: list)
+    if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
 
   /// Calls one observer alone, where it wants its deliveries.
@@ -118,33 +118,34 @@ extension SourceList where Value: Sendable {
   ///   - kept: What the observer keeps for as long as it is registered.
   /// - Returns: `nil` if the source has finished.
   package func register(
-    _ request: ObservationRequest<Value>, isOnce: Bool = false,
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, isOnce: Bool = false,
     keeping kept: (any AnyObject & Sendable)? = nil
   ) -> Registration? {
-    var request = request
     request.isOnce = isOnce
-    if let kept { request.keep(kept) }
-    return request.register(with: registry) { _ in list }
+    let body = kept.map { body.keeping($0) } ?? body
+    return request.register(body, with: registry) { _ in list }
   }
 }
 
-extension ObservationRequest {
-  /// Keeps an object with the observer.
-  fileprivate mutating func keep(_ kept: any AnyObject & Sendable) {
-    switch body {
+extension ObserverBody {
+  /// The same observer, which keeps an object.
+  fileprivate func keeping(_ kept: any AnyObject & Sendable) -> Self {
+    switch kind {
     case .plain(let observer):
-      body = .plain { value in try withExtendedLifetime(kept) { try observer(value) } }
+      Self(.plain { value in try withExtendedLifetime(kept) { try observer(value) } })
     case .told(let observer):
-      body = .told { value, subject in
-        try withExtendedLifetime(kept) { try observer(value, subject) }
-      }
+      Self(
+        .told { value, subject in
+          try withExtendedLifetime(kept) { try observer(value, subject) }
+        })
     case .async(let execution, let observer):
-      body = .async(execution) { value in
-        try await observer(value)
-        withExtendedLifetime(kept) {}
-      }
+      Self(
+        .async(execution) { value in
+          try await observer(value)
+          withExtendedLifetime(kept) {}
+        })
     case .reader(let take, let onEnd):
-      body = .reader({ value in withExtendedLifetime(kept) { take(value) } }, onEnd: onEnd)
+      Self(.reader({ value in withExtendedLifetime(kept) { take(value) } }, onEnd: onEnd))
     }
   }
 }

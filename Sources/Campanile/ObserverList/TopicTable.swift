@@ -106,24 +106,52 @@ extension MessageCenter {
   private func postWidely<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
   ) {
-    registry.note(.posted, M.self)
     let subject = post.subject.map { ObjectIdentifier($0) }
-    let visit = registry.enter()
+    unsafe registry.post(message, post, to: topic, wide: wide) {
+      WideValue(PostedMessage(message: message, subject: subject))
+    }
+  }
+}
+
+extension ObserverRegistry {
+  /// Posts to the observers of one topic, which the caller keeps, and to those of any.
+  func post<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: TopicList?, wide: ObserverList?,
+    _ wideValue: () -> WideValue
+  ) {
+    let topic = unsafe topic.map { unsafe Unmanaged.passUnretained($0) }
+    unsafe self.post(value, post, to: topic, wide: wide, wideValue)
+  }
+
+  /// Posts to the observers of one topic and to those of any.
+  ///
+  /// - Parameters:
+  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - wide: The observers of whatever topic; they are given what `wideValue` makes.
+  func post<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?, wide: ObserverList?,
+    _ wideValue: () -> WideValue
+  ) {
+    note(.posted, Value.self)
+    let visit = enter()
     var route = Route()
     if let topic = unsafe topic {
-      // SAFETY: topics live as long as the center; what is found in one is kept by the announcement.
+      // SAFETY: the caller keeps the topic; what is found in it is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
         if !topic.isEmpty { unsafe route.all = Cursor(Unmanaged.passUnretained(topic)) }
-        if let subject, !topic.subjects.isEmpty {
-          unsafe route.about = topic.subjects.list(about: subject).map { unsafe Cursor($0) }
+        if let subject = post.subject, !topic.subjects.isEmpty {
+          unsafe route.about = topic.subjects.list(about: ObjectIdentifier(subject)).map {
+            unsafe Cursor($0)
+          }
         }
       }
     }
-    var wideValue: WideValue?
-    if !wide.isEmpty {
+    var made: WideValue?
+    if let wide, !wide.isEmpty {
+      // SAFETY: the source keeps its list.
       unsafe route.wide = Cursor(Unmanaged.passUnretained(wide))
-      wideValue = WideValue(MessageCenter.PostedMessage(message: message, subject: subject))
+      made = wideValue()
     }
-    registry.deliver(message, wideValue, post, visit, route)
+    deliver(value, made, post, visit, route)
   }
 }

@@ -32,9 +32,10 @@ struct ChangeSource<Value: Sendable>: Followable {
   let list: SourceList<KVOChange<Value>>
 
   func _register(
-    _ request: ObservationRequest<KVOChange<Value>>, _ options: ObservationOptions
+    _ request: consuming ObservationRequest, _ body: ObserverBody<KVOChange<Value>>,
+    _ options: ObservationOptions
   ) -> Registration? {
-    list.register(request, isOnce: options.contains(.once))
+    list.register(request, body, isOnce: options.contains(.once))
   }
 
   var _ended: Registration { list.ended }

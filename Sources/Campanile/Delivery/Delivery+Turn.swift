@@ -1,0 +1,30 @@
+extension Delivery {
+  /// Whether this is `.immediate`, which has no place of its own.
+  package var isImmediate: Bool { target == nil }
+
+  /// What waits at the place, or `nil` for `.immediate`.
+  package var mailbox: Mailbox? { target?.mailbox }
+
+  /// Whether the calling code runs at the place.
+  package var isCurrent: Bool { target?.isCurrent ?? false }
+
+  /// Runs `action` once at the place, after what is enqueued there now.
+  ///
+  /// If the place ends first, `action` is released without having run. Not for `.immediate`.
+  package func perform(_ action: @escaping @Sendable () -> Void) {
+    guard let target else {
+      preconditionFailure("An immediate delivery has no place where anything could run later")
+    }
+    target.enqueue(DeliveryJob(Turn(action), on: target))
+  }
+}
+
+/// One action that waits for a target.
+private final class Turn: Drainable {
+  private let action: @Sendable () -> Void
+
+  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+  func drain(on target: (any DeliveryTarget)?) { action() }
+  func discardPending() {}
+}

@@ -1,0 +1,72 @@
+import Synchronization
+
+extension ObservationRequest {
+  /// A request for an observer that is called where the value is posted.
+  package static func inPlace(
+    owner: (any AnyObject & Sendable)? = nil, file: StaticString = #fileID, line: UInt = #line
+  ) -> Self {
+    Self(owner: owner, .unbounded, SourceLocation(file: file, line: line))
+  }
+
+  /// What the request says about where it was made, for failures that are reported early.
+  package var place: (file: String, line: Int) { (location.fileName, Int(location.line)) }
+}
+
+extension ObserverBody {
+  /// The same observer for a source of other values, of which it hears those that `transform` lets
+  /// through.
+  ///
+  /// `transform` runs where the observer does; for a sequence, and to fill a bounded buffer, where the
+  /// value is posted. What it throws goes the way of what observers throw. An observer that wants to
+  /// be called once is used up by a value that got through, and by no other.
+  package func mapped<Source: Sendable>(
+    once isOnce: Bool, _ transform: @escaping @Sendable (Source) throws -> Value?
+  ) -> ObserverBody<Source> {
+    let turn = isOnce ? OnlyTurn() : nil
+    let mapped: ObserverBody<Source>.Kind
+    switch kind {
+    case .plain(let observer):
+      mapped = .plain { source in
+        guard let value = try transform(source) else { return }
+        try turn?.take()
+        try observer(value)
+        if turn != nil { throw ObservationIsOver() }
+      }
+    case .told(let observer):
+      mapped = .told { source, subject in
+        guard let value = try transform(source) else { return }
+        try turn?.take()
+        try observer(value, subject)
+        if turn != nil { throw ObservationIsOver() }
+      }
+    case .async(let execution, let observer):
+      mapped = .async(execution) { source in
+        guard let value = try transform(source) else { return }
+        try turn?.take()
+        try await observer(value)
+        if turn != nil { throw ObservationIsOver() }
+      }
+    case .reader(let take, let onEnd):
+      mapped = .reader(
+        { source in
+          do {
+            guard let value = try transform(source) else { return }
+            try turn?.take()
+            take(value)
+          } catch {
+            // A sequence has nowhere to throw to: what cannot be read is left out of it.
+          }
+        }, onEnd: onEnd)
+    }
+    return ObserverBody<Source>(mapped)
+  }
+}
+
+/// The one call of an observer that wants no more; of many threads, one gets it.
+private final class OnlyTurn: Sendable {
+  private let isTaken = Atomic<Bool>(false)
+
+  func take() throws {
+    if isTaken.exchange(true, ordering: .acquiringAndReleasing) { throw ObservationIsOver() }
+  }
+}

@@ -1,0 +1,203 @@
+/// Values of one type under keys that are known at run time, and about subjects: a message center
+/// whose topics are keys instead of types.
+///
+/// The observers of one key and one subject, of one key, of any key and one subject, and of
+/// everything stand in one order, that of their registration. What ``MessageCenter`` promises holds
+/// here; a post takes a lock for the moment in which it looks its key up.
+package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// What the observers of any key are given.
+  private struct Posted: MessageCenter.Message {
+    let value: Value
+  }
+
+  /// Protected by the lock, which may be taken with the registry's lock held, never the other way.
+  private struct State {
+    var topics: [Key: TopicList] = [:]
+    var purgeThreshold = 64
+    /// The subjects of registrations for any key, which stand in the wide list.
+    var wideSubjects: [UInt64: ObjectIdentifier] = [:]
+    var widePurgeThreshold = 64
+  }
+
+  private let registry: ObserverRegistry
+  private let wide: ObserverList
+  private let state = Locked(State())
+
+  /// Creates a center that nobody observes.
+  package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
+    registry = ObserverRegistry(onError: onError)
+    let topic = ObserverList.Topic(value: (any MessageCenter.Message).self, subject: nil)
+    wide = ObserverList(registry: registry, topic: topic)
+  }
+
+  deinit { finish() }
+
+  /// Ends every observation, and refuses those that come later.
+  package func finish() {
+    registry.finish { lists }
+  }
+
+  private var lists: [ObserverList] {
+    state.withLock { $0.topics.values.flatMap { [$0] + $0.subjects.lists } } + [wide]
+  }
+
+  // MARK: Posting
+
+  /// Posts a value under `key`, about `subject` if there is one, to all who observe.
+  package func post(_ value: Value, to key: Key, about subject: AnyObject?) {
+    let topic = state.withLock { $0.topics[key] }
+    post(value, Post(subject: subject), to: topic, wide: wide)
+  }
+
+  /// Posts a value to the observers of `key` alone, without those of any key.
+  package func postNarrowly(_ value: Value, to key: Key, about subject: AnyObject?) {
+    guard let topic = state.withLock({ $0.topics[key] }) else { return }
+    post(value, Post(subject: subject), to: topic, wide: nil)
+  }
+
+  /// Posts a value to the observers of any key alone.
+  package func postWidely(_ value: Value, about subject: AnyObject?) {
+    post(value, Post(subject: subject), to: nil, wide: wide)
+  }
+
+  private func post(_ value: Value, _ post: Post, to topic: TopicList?, wide: ObserverList?) {
+    let id = post.subject.map { ObjectIdentifier($0) }
+    // The topic is kept here for as long as the post needs it.
+    withExtendedLifetime(topic) {
+      registry.post(value, post, to: topic, wide: wide) {
+        WideValue(.init(message: Posted(value: value), subject: id))
+      }
+    }
+  }
+
+  /// Whether anybody observes `key`, or any key where that is `nil`.
+  package func isObserved(_ key: Key?) -> Bool {
+    guard let key else { return !wide.isEmpty }
+    guard let topic = state.withLock({ $0.topics[key] }) else { return false }
+    return !topic.isEmpty || !topic.subjects.isEmpty
+  }
+
+  // MARK: Registering
+
+  /// Registers an observer of `key`, or of any key where that is `nil`, about `subject`, or about
+  /// any where that was not given.
+  ///
+  /// - Returns: a registration that has ended if the subject has gone, or if the center has finished.
+  package func register(
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: Key?,
+    about subject: AnyObject??, once: Bool
+  ) -> Registration {
+    if case .some(.none) = subject {
+      // Nothing comes about an instance that has gone; a sequence stays silent and does not end.
+      guard case .reader(_, let onEnd) = body.kind else { return ended }
+      let silent = ObserverBody<MessageCenter.PostedMessage>(.reader({ _ in }, onEnd: onEnd))
+      return request.register(silent, with: registry) { _ in wide } ?? ended
+    }
+    let subject = subject ?? nil
+    guard let key else { return registerWide(request, body, about: subject, once: once) }
+    request.isOnce = once
+    let registration = request.register(body, with: registry, subject: subject) { garbage in
+      let topic = makeTopic(of: key)
+      guard let subject else { return topic }
+      return topic.subjects.makeList(about: subject, &garbage)
+    }
+    return registration ?? ended
+  }
+
+  private func registerWide(
+    _ request: borrowing ObservationRequest, _ body: ObserverBody<Value>,
+    about subject: AnyObject?, once: Bool
+  ) -> Registration {
+    let reference = SubjectReference<AnyObject>(subject.map { .some($0) })
+    let mapped = body.mapped(once: once) { (posted: MessageCenter.PostedMessage) in
+      switch reference.current {
+      case .none: break
+      case .some(let subject):
+        guard let subject else { throw ObservationIsOver() }
+        if posted.subject != ObjectIdentifier(subject) { return nil }
+      }
+      // The wide list is given nothing else.
+      return (posted.message as! Posted).value
+    }
+    let registration = request.register(mapped, with: registry, subject: subject) { _ in wide }
+    guard let registration else { return ended }
+    if let subject {
+      purgeWideSubjects()
+      state.withLock { $0.wideSubjects[registration.id] = ObjectIdentifier(subject) }
+    }
+    return registration
+  }
+
+  /// The topic of a key, made if there is none.
+  ///
+  /// Under the registry's lock, so that no topic that is being filled is taken for an empty one.
+  private func makeTopic(of key: Key) -> TopicList {
+    state.withLock { state in
+      if let topic = state.topics[key] { return topic }
+      if state.topics.count >= state.purgeThreshold {
+        // A registration that ended keeps its list, and a post its topic.
+        state.topics = state.topics.filter { !$0.value.isEmpty || !$0.value.subjects.isEmpty }
+        state.purgeThreshold = max(64, state.topics.count * 2)
+      }
+      let topic = TopicList(registry: registry, valueType: Value.self)
+      state.topics[key] = topic
+      return topic
+    }
+  }
+
+  private func purgeWideSubjects() {
+    let isDue = state.withLock { $0.wideSubjects.count >= $0.widePurgeThreshold }
+    guard isDue else { return }
+    let live = Set(registry.withState { _ in wide.registrations.map(\.id) })
+    state.withLock { state in
+      // What was registered meanwhile has a greater identifier than any that was looked at.
+      let newest = live.max() ?? 0
+      state.wideSubjects = state.wideSubjects.filter { live.contains($0.key) || $0.key > newest }
+      state.widePurgeThreshold = max(64, state.wideSubjects.count * 2)
+    }
+  }
+
+  /// A registration that has ended.
+  package var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
+
+  // MARK: Removing
+
+  /// Ends one observation, if it is this center's.
+  package func removeObserver(_ registration: Registration) {
+    if registration.list.registry === registry { registration.cancel() }
+  }
+
+  /// Ends the observations that `owner` bounds, of `key` and about `subject` where those are given.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  package func removeObservers(
+    ownedBy owner: AnyObject, of key: Key? = nil, about subject: AnyObject? = nil
+  ) {
+    let topic = key.map { key in state.withLock { $0.topics[key] } }
+    if case .some(.none) = topic { return }
+    let subject = subject.map { ObjectIdentifier($0) }
+    let wideSubjects = subject == nil ? [:] : state.withLock { $0.wideSubjects }
+    let owned = registry.withState { $0.owners[ObjectIdentifier(owner)] ?? [:] }
+    for (id, list) in owned {
+      if let topic, let topic, !topic.contains(list) { continue }
+      if let subject, (list.topic.subject ?? wideSubjects[id]) != subject { continue }
+      registry.end(id, in: list)
+    }
+  }
+
+  // MARK: Looking
+
+  /// The live observations, oldest first.
+  package var registrations: [RegistrationDescription] { registry.describe { lists } }
+}
+
+extension TopicList {
+  /// Whether `list` is one of this topic's, or a target's group in one of them.
+  fileprivate func contains(_ list: ObserverList) -> Bool {
+    switch list.home {
+    case .source: list === self
+    case .list(let parent): contains(parent.object)
+    case .index(let index): index.object === subjects
+    }
+  }
+}

@@ -1,0 +1,94 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A thread, as an object that learns of the thread's end.
+///
+/// Every thread that asks has one. It may outlive the thread; that no other thread ever is mistaken
+/// for it is what makes it better than the thread's number.
+package final class ThreadMark: Sendable {
+  /// A post that one center makes for others: where it comes from.
+  package struct Transit: Sendable {
+    /// The center that posts.
+    package let center: ObjectIdentifier
+    /// The centers that the message has come through before.
+    package let path: [ObjectIdentifier]
+    /// How deep the post is nested on its thread.
+    fileprivate let depth: Int
+  }
+
+  private let lifetime = Lifetime.Storage()
+  /// The transits in progress on the thread, the innermost last; touched by the thread alone.
+  private let transits = Locked<[Transit]>([])
+
+  private init() {}
+
+  /// The calling thread's mark, made when it is asked for first.
+  package static var current: ThreadMark {
+    if let mark = existing { return mark }
+    let mark = ThreadMark()
+    // SAFETY: the slot owns one reference, which the destructor gives back.
+    unsafe pthread_setspecific(key, Unmanaged.passRetained(mark).toOpaque())
+    return mark
+  }
+
+  /// Whether this is the calling thread's mark.
+  package var isCurrent: Bool { Self.existing === self }
+
+  /// Calls `action` when the thread ends, on the thread, or now if it has ended.
+  package func onEnd(_ action: @escaping @Sendable () -> Void) {
+    lifetime.add(action)
+  }
+
+  /// Runs `post`, which posts once to `center`, as the last part of `path`.
+  ///
+  /// Only observers of that very post, called on this thread, find the path: not those of posts that
+  /// other observers make meanwhile, which are nested deeper.
+  package static func carry(
+    along path: [ObjectIdentifier], to center: AnyObject, _ post: () -> Void
+  ) {
+    let mark = current
+    let depth = unsafe ThreadRecord.current.pointee.depth + 1
+    let transit = Transit(center: ObjectIdentifier(center), path: path, depth: depth)
+    mark.transits.withLock { $0.append(transit) }
+    post()
+    mark.transits.withLock { _ = $0.removeLast() }
+  }
+
+  /// The centers that the post has come through which is calling an observer of `center` right here.
+  package static func path(to center: AnyObject) -> [ObjectIdentifier] {
+    let depth = unsafe ThreadRecord.current.pointee.depth
+    guard let transit = existing?.transits.withLock({ $0.last }) else { return [] }
+    let isThisPost = transit.depth == depth && transit.center == ObjectIdentifier(center)
+    return isThisPost ? transit.path : []
+  }
+
+  private static var existing: ThreadMark? {
+    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    // SAFETY: the slot holds nothing but a mark.
+    return unsafe Unmanaged<ThreadMark>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private static func end(_ pointer: UnsafeMutableRawPointer) {
+    // SAFETY: as in `existing`; the slot is empty from here on.
+    unsafe Unmanaged<ThreadMark>.fromOpaque(pointer).takeRetainedValue().lifetime.end()
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    #if canImport(Darwin)
+      let status = unsafe pthread_key_create(&key) { unsafe ThreadMark.end($0) }
+    #else
+      let status = unsafe pthread_key_create(&key) { pointer in
+        guard let pointer = unsafe pointer else { return }
+        unsafe ThreadMark.end(pointer)
+      }
+    #endif
+    precondition(status == 0, "The process has no thread-specific key left for Campanile")
+    return key
+  }()
+}

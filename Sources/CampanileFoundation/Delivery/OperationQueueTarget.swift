@@ -1,0 +1,47 @@
+import Campanile
+import Foundation
+
+/// An operation queue as a place where observers run.
+///
+/// Everybody who names one queue gets one target, found in a table that keeps neither.
+final class OperationQueueTarget: DeliveryTarget {
+  private struct Known {
+    weak var target: OperationQueueTarget?
+  }
+
+  private struct Table {
+    var known: [ObjectIdentifier: Known] = [:]
+    var purgeThreshold = 64
+  }
+
+  private static let table = Locked(Table())
+
+  let mailbox = Mailbox()
+  private let queue: OperationQueue
+
+  private init(_ queue: OperationQueue) { self.queue = queue }
+
+  static func of(_ queue: OperationQueue) -> OperationQueueTarget {
+    let new = OperationQueueTarget(queue)
+    return table.withLock { table in
+      let id = ObjectIdentifier(queue)
+      // A target keeps its queue, so that the address cannot be another queue's.
+      if let target = table.known[id]?.target { return target }
+      if table.known.count >= table.purgeThreshold {
+        table.known = table.known.filter { $0.value.target != nil }
+        table.purgeThreshold = max(64, table.known.count * 2)
+      }
+      table.known[id] = Known(target: new)
+      return new
+    }
+  }
+
+  var isCurrent: Bool { OperationQueue.current === queue }
+
+  var deliveryName: String { ".operationQueue(\(queue.name ?? ""))" }
+
+  func enqueue(_ job: DeliveryJob) {
+    // An operation that is canceled before it runs lets go of the job, which discards what waits.
+    queue.addOperation { job.run() }
+  }
+}

@@ -1,0 +1,170 @@
+import Campanile
+import Foundation
+
+/// A run loop, in some modes, as a place where observers run.
+///
+/// The jobs stand in an array; a timer that is due at once wakes the run loop and empties it. So
+/// wake-ups may coalesce. There is one target for each run loop and modes, and it stays until the
+/// thread ends.
+final class RunLoopTarget: DeliveryTarget {
+  private struct State {
+    var jobs: [DeliveryJob] = []
+    /// Whether the timer has been made due, or its callback is at work.
+    var isAwake = false
+    /// `nil` before it was made, and once the thread has ended.
+    var timer: Timer?
+    /// The thread, once known.
+    var mark: ThreadMark?
+    var hasEnded = false
+  }
+
+  /// Longer than programs run; the timer is made due by hand.
+  private static let idleInterval: TimeInterval = 1e9
+
+  let mailbox = Mailbox()
+  let deliveryName: String
+  private let state = Locked(State())
+
+  fileprivate init(modes: [RunLoop.Mode]) {
+    deliveryName = ".runLoop(\(modes.map(\.rawValue).joined(separator: ", ")))"
+  }
+
+  var isCurrent: Bool { state.withLock { $0.hasEnded ? nil : $0.mark }?.isCurrent == true }
+
+  var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// Puts the timer on the run loop.
+  fileprivate func attach(to runLoop: RunLoop, modes: [RunLoop.Mode]) {
+    let timer = Timer(
+      fire: .distantFuture, interval: Self.idleInterval, repeats: true
+    ) { [weak self] _ in self?.drain() }
+    for mode in modes { runLoop.add(timer, forMode: mode) }
+    state.withLock { $0.timer = timer }
+  }
+
+  /// Says that the calling thread is the run loop's.
+  fileprivate func meet(_ mark: ThreadMark) {
+    let isNew = state.withLock { state in
+      defer { state.mark = mark }
+      return state.mark == nil
+    }
+    if isNew { mark.onEnd { [weak self] in self?.end() } }
+  }
+
+  /// Gives up what waits; called when the thread ends.
+  private func end() {
+    let jobs = state.withLock { state in
+      state.hasEnded = true
+      // The run loop lets go of the timer with the thread.
+      state.timer = nil
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+    withExtendedLifetime(jobs) {}
+  }
+
+  func enqueue(_ job: DeliveryJob) {
+    state.withLock { state in
+      // A job that is not taken goes when this returns, outside the lock.
+      if state.hasEnded { return }
+      state.jobs.append(job)
+      if state.isAwake { return }
+      state.isAwake = true
+      // Foundation's lock is taken inside ours, and runs nobody's code. Never earlier than the date
+      // before, which would be ignored while the timer's callback runs.
+      state.timer?.fireDate = Date()
+    }
+  }
+
+  /// Runs what is there; what comes meanwhile is for the run loop's next turn.
+  private func drain() {
+    meet(.current)
+    let jobs = state.withLock { state in
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+    for job in jobs { job.run() }
+    state.withLock { state in
+      state.isAwake = !state.jobs.isEmpty
+      if state.isAwake { state.timer?.fireDate = Date() }
+    }
+  }
+}
+
+/// Finding the target of a run loop or thread.
+extension RunLoopTarget {
+  private struct Key: Hashable {
+    let runLoop: ObjectIdentifier
+    let modes: Set<RunLoop.Mode>
+  }
+
+  private struct KnownRunLoop {
+    weak var runLoop: RunLoop?
+    let target: RunLoopTarget
+
+    var isAlive: Bool { runLoop != nil && !target.hasEnded }
+  }
+
+  private struct KnownThread {
+    weak var thread: Thread?
+    let target: RunLoopTarget
+  }
+
+  private struct Table {
+    var runLoops: [Key: KnownRunLoop] = [:]
+    var threads: [ObjectIdentifier: KnownThread] = [:]
+    var purgeThreshold = 64
+  }
+
+  private static let table = Locked(Table())
+
+  static func of(_ runLoop: RunLoop, modes: [RunLoop.Mode]) -> RunLoopTarget {
+    precondition(!modes.isEmpty, "A delivery on a run loop was given no mode to run in")
+    let isCurrent = runLoop === RunLoop.current
+    let (target, dead) = table.withLock { table -> (RunLoopTarget, [RunLoopTarget]) in
+      let key = Key(runLoop: ObjectIdentifier(runLoop), modes: Set(modes))
+      // The address may have been another run loop's.
+      if let known = table.runLoops[key], known.isAlive, known.runLoop === runLoop {
+        return (known.target, [])
+      }
+      let dead = purge(&table)
+      let new = RunLoopTarget(modes: modes)
+      // Foundation's lock is taken inside ours, and runs nobody's code.
+      new.attach(to: runLoop, modes: modes)
+      table.runLoops[key] = KnownRunLoop(runLoop: runLoop, target: new)
+      return (new, dead)
+    }
+    if isCurrent { target.meet(.current) }
+    withExtendedLifetime(dead) {}
+    return target
+  }
+
+  static func of(_ thread: Thread) -> RunLoopTarget {
+    if thread === Thread.current {
+      let target = of(.current, modes: [.common])
+      table.withLock {
+        $0.threads[ObjectIdentifier(thread)] = KnownThread(thread: thread, target: target)
+      }
+      return target
+    }
+    if thread.isMainThread { return of(.main, modes: [.common]) }
+    let known = table.withLock { $0.threads[ObjectIdentifier(thread)] }
+    guard let known, known.thread === thread else {
+      preconditionFailure(
+        "A delivery named another thread, which has not called Delivery.thread(.current) before")
+    }
+    return known.target
+  }
+
+  /// Takes out the dead, once in a while; they are released by the caller, outside the lock.
+  private static func purge(_ table: inout Table) -> [RunLoopTarget] {
+    guard table.runLoops.count + table.threads.count >= table.purgeThreshold else { return [] }
+    let dead =
+      table.runLoops.values.filter { !$0.isAlive }.map(\.target)
+      + table.threads.values.filter { $0.thread == nil || $0.target.hasEnded }.map(\.target)
+    table.runLoops = table.runLoops.filter { $0.value.isAlive }
+    table.threads = table.threads.filter { $0.value.thread != nil && !$0.value.target.hasEnded }
+    table.purgeThreshold = max(64, (table.runLoops.count + table.threads.count) * 2)
+    return dead
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+/// Which posts say the same, so that the last one is enough.
+public struct PostingCoalescing: Sendable {
+  /// What an entry must share with the new one to be taken back.
+  enum Rule: Sendable {
+    case nothing
+    case type
+    case subject
+    case typeAndSubject
+    case key(String)
+  }
+
+  let rule: Rule
+
+  /// Every post is made.
+  public static let none = PostingCoalescing(rule: .nothing)
+  /// Of the messages of one type, or the notifications of one name, the last.
+  public static let type = PostingCoalescing(rule: .type)
+  /// Of the posts about one subject, the last, whatever they say.
+  public static let subject = PostingCoalescing(rule: .subject)
+  /// Of the messages of one type about one subject, or about none, the last.
+  public static let typeAndSubject = PostingCoalescing(rule: .typeAndSubject)
+
+  /// Of the posts that were enqueued with this key, the last, whatever they say.
+  public static func key(_ key: String) -> PostingCoalescing {
+    PostingCoalescing(rule: .key(key))
+  }
+}
+
+/// What is compared of a post that waits.
+struct PostingLabel {
+  enum Kind: Hashable {
+    case message(ObjectIdentifier)
+    case notification(Notification.Name)
+  }
+
+  let center: ObjectIdentifier
+  let kind: Kind
+  /// The identity of the subject, which the waiting post keeps alive.
+  let subject: ObjectIdentifier?
+
+  init(center: AnyObject, kind: Kind, subject: AnyObject?) {
+    self.center = ObjectIdentifier(center)
+    self.kind = kind
+    self.subject = subject.map { ObjectIdentifier($0) }
+  }
+}
+
+/// The posts that wait: what comes next, and what takes back what.
+struct PostingLine {
+  private struct Entry {
+    let id: UInt64
+    let label: PostingLabel
+    let key: String?
+    let post: @Sendable () -> Void
+
+    func coalesces(with label: PostingLabel, _ rule: PostingCoalescing.Rule) -> Bool {
+      guard self.label.center == label.center else { return false }
+      switch rule {
+      case .nothing: return false
+      case .type: return self.label.kind == label.kind
+      case .subject: return self.label.subject == label.subject
+      case .typeAndSubject:
+        return self.label.kind == label.kind && self.label.subject == label.subject
+      case .key(let key): return self.key == key
+      }
+    }
+  }
+
+  /// Slices, so that the first entry is taken without moving the rest.
+  private var soon: ArraySlice<Entry> = []
+  private var idle: ArraySlice<Entry> = []
+  private var lastID: UInt64 = 0
+  /// Whether a turn has been asked for, or is in progress.
+  private var isScheduled = false
+  /// Whether the turn in progress is for what can wait.
+  private var isIdleTurn = false
+  private(set) var discardedCount = 0
+
+  var count: Int { soon.count + idle.count }
+
+  /// - Returns: what was taken back, to be released outside the lock, and whether to ask for a turn.
+  mutating func enqueue(
+    _ label: PostingLabel, whenIdle: Bool, _ coalescing: PostingCoalescing,
+    _ post: @escaping @Sendable () -> Void
+  ) -> (removed: [@Sendable () -> Void], mustSchedule: Bool) {
+    let removed = remove(label, coalescing)
+    lastID += 1
+    var key: String?
+    if case .key(let given) = coalescing.rule { key = given }
+    let entry = Entry(id: lastID, label: label, key: key, post: post)
+    if whenIdle { idle.append(entry) } else { soon.append(entry) }
+    defer { isScheduled = true }
+    return (removed, !isScheduled)
+  }
+
+  mutating func remove(
+    _ label: PostingLabel, _ coalescing: PostingCoalescing
+  ) -> [@Sendable () -> Void] {
+    if case .nothing = coalescing.rule { return [] }
+    let removed = (soon + idle).filter { $0.coalesces(with: label, coalescing.rule) }
+    if removed.isEmpty { return [] }
+    soon.removeAll { $0.coalesces(with: label, coalescing.rule) }
+    idle.removeAll { $0.coalesces(with: label, coalescing.rule) }
+    return removed.map(\.post)
+  }
+
+  /// - Returns: the last entry that this turn may post.
+  mutating func beginTurn() -> UInt64 {
+    isIdleTurn = soon.isEmpty
+    return (isIdleTurn ? idle.first?.id : soon.last?.id) ?? 0
+  }
+
+  mutating func next(upTo last: UInt64) -> (@Sendable () -> Void)? {
+    if isIdleTurn {
+      guard let first = idle.first, first.id <= last else { return nil }
+      return idle.popFirst()?.post
+    }
+    guard let first = soon.first, first.id <= last else { return nil }
+    return soon.popFirst()?.post
+  }
+
+  /// - Returns: whether to ask for another turn.
+  mutating func endTurn() -> Bool {
+    isScheduled = count > 0
+    return isScheduled
+  }
+
+  mutating func discard() -> [@Sendable () -> Void] {
+    isScheduled = false
+    defer {
+      discardedCount += count
+      soon = []
+      idle = []
+    }
+    return (soon + idle).map(\.post)
+  }
+}

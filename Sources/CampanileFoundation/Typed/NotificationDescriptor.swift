@@ -1,0 +1,175 @@
+public import Campanile
+public import Foundation
+
+/// How the notifications of one name are read as values of one type, and written.
+///
+/// For notifications whose names are somebody else's:
+///
+/// ```swift
+/// extension NotificationDescriptor where Value == Float {
+///   static let level = NotificationDescriptor(.levelChanged) { notification in
+///     try notification.value(forKey: "level")
+///   }
+/// }
+///
+/// center.observe(.level, owner: meter, on: .main) { meter, level in meter.show(level) }
+/// ```
+///
+/// ## Behavior
+///
+/// A notification is decoded on the thread that posts it, once for each post and descriptor, however
+/// many observers there are; what the decoder returns is what crosses to other threads. A notification
+/// that cannot be decoded reaches nobody through this descriptor. Each observer's `onFailure` is told
+/// instead, where and when the observer would have been called; without one, a line that names the
+/// observer goes to standard error. A sequence leaves it out. A failure does not use up an observer
+/// that wants to be called once.
+///
+/// A descriptor is known by its identity: keep it in a `static let`. Two made in the same way decode
+/// twice.
+public struct NotificationDescriptor<Value: Sendable>: Sendable {
+  /// The name of the notifications.
+  public let name: Notification.Name
+  let codec: Codec
+  private let encode: (@Sendable (Value) -> [AnyHashable: any Sendable])?
+
+  /// Describes notifications that are only observed.
+  public init(
+    _ name: Notification.Name, decode: @escaping @Sendable (Notification) throws -> Value
+  ) {
+    self.name = name
+    codec = Codec(id: nil, decode)
+    encode = nil
+  }
+
+  /// Describes notifications that are observed and posted.
+  public init(
+    _ name: Notification.Name, decode: @escaping @Sendable (Notification) throws -> Value,
+    encode: @escaping @Sendable (Value) -> [AnyHashable: any Sendable]
+  ) {
+    self.name = name
+    codec = Codec(id: nil, decode)
+    self.encode = encode
+  }
+
+  init(
+    name: Notification.Name, id: ObjectIdentifier,
+    decode: @escaping @Sendable (Notification) throws -> Value,
+    encode: @escaping @Sendable (Value) -> [AnyHashable: any Sendable]
+  ) {
+    self.name = name
+    codec = Codec(id: id, decode)
+    self.encode = encode
+  }
+
+  /// A notification that carries `value`.
+  ///
+  /// A descriptor that was made without a way to encode cannot, which is a precondition failure.
+  public func notification(of value: Value, about object: AnyObject? = nil) -> Notification {
+    guard let encode else {
+      preconditionFailure(
+        "A descriptor of \(name.rawValue) without an encoder was asked for a notification")
+    }
+    return Notification(name: name, object: object, userInfo: encode(value))
+  }
+
+  final class Codec: NotificationDecoding {
+    private let typeID: ObjectIdentifier?
+    private let read: @Sendable (Notification) throws -> Value
+
+    init(
+      id: ObjectIdentifier?, _ read: @escaping @Sendable (Notification) throws -> Value
+    ) {
+      typeID = id
+      self.read = read
+    }
+
+    /// The type that decodes itself, or this object.
+    var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
+
+    func decode(_ notification: Notification) -> Result<any Sendable, any Error> {
+      Result { try read(notification) }
+    }
+  }
+}
+
+/// What decodes notifications where they are posted.
+protocol NotificationDecoding: AnyObject, Sendable {
+  /// What tells codecs apart that do not decode the same.
+  var id: ObjectIdentifier { get }
+  func decode(_ notification: Notification) -> Result<any Sendable, any Error>
+}
+
+/// The notifications of one name as values, to be observed like any other source.
+public struct DecodedNotificationSource<Element: Sendable>: Followable {
+  /// What can be asked of an observation.
+  public typealias Options = ObservationOptions
+
+  let source: NotificationSource
+  let descriptor: NotificationDescriptor<Element>
+  let onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
+
+  /// Registers an observer.
+  ///
+  /// Not for direct use: call `observe`.
+  public func _register(
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>,
+    _ options: ObservationOptions
+  ) -> Registration? {
+    let hub = NotificationHub.of(source.center)
+    let name = descriptor.name
+    let place = request.place
+    // The observer keeps the codec; when the last one has gone, nothing is decoded any more.
+    let codec = hub.share(descriptor.codec, of: name)
+    let onFailure = onFailure
+    let mapped = body.mapped(once: options.contains(.once)) {
+      (notification: PostedNotification) -> Element? in
+      switch notification.decoded(for: codec.id) {
+      case .success(let value):
+        // The codec is known by the type or the object that decodes as an Element.
+        return value as? Element
+      case .failure(let error):
+        let failure = NotificationDecodingFailure(
+          name: name, valueType: Element.self, error: error, file: place.file, line: place.line)
+        guard let onFailure else { throw failure }
+        onFailure(failure)
+        return nil
+      case nil:
+        // The post began before this observer was registered.
+        return nil
+      }
+    }
+    return hub.register(request, mapped, of: name, about: source.object.current, once: false)
+  }
+
+  /// A registration that has ended.
+  ///
+  /// Not for direct use.
+  public var _ended: Registration { source._ended }
+}
+
+extension NotificationCenter {
+  /// The notifications that `descriptor` describes, or those of them about `object`.
+  ///
+  /// - Parameters:
+  ///   - descriptor: Says what the name is and how to decode.
+  ///   - object: As in ``notifications(of:object:)``.
+  ///   - onFailure: Called where the observer would have been, if a notification cannot be decoded.
+  ///     Without it one line goes to standard error.
+  public func notifications<Object: AnyObject, Value: Sendable>(
+    of descriptor: NotificationDescriptor<Value>, object: Object?? = AnyObject??.none,
+    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
+  ) -> DecodedNotificationSource<Value> {
+    DecodedNotificationSource(
+      source: notifications(of: descriptor.name, object: object), descriptor: descriptor,
+      onFailure: onFailure)
+  }
+
+  /// Posts `value` as `descriptor` writes it.
+  ///
+  /// A descriptor that was made without a way to encode cannot, which is a precondition failure.
+  public func post<Value: Sendable>(
+    _ value: Value, as descriptor: NotificationDescriptor<Value>, object: AnyObject? = nil
+  ) {
+    post(descriptor.notification(of: value, about: object))
+  }
+}

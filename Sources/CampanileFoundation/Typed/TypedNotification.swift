@@ -1,0 +1,81 @@
+public import Foundation
+
+/// A type whose values travel in notifications.
+///
+/// The type says once what the name is and how a value is written and read:
+///
+/// ```swift
+/// struct TrackChanged: TypedNotification {
+///   static let notificationName = Notification.Name("TrackChanged")
+///   var title: String
+///
+///   init(title: String) { self.title = title }
+///
+///   init(from notification: Notification) throws {
+///     title = try notification.value(forKey: "title")
+///   }
+///
+///   var userInfo: [AnyHashable: any Sendable] { ["title": title] }
+/// }
+///
+/// center.observe(TrackChanged.self, owner: screen, on: .main) { $0.title = $1.title }
+/// center.post(TrackChanged(title: "Aria"), object: player)
+/// ```
+///
+/// A value is read on the thread that posts, once for each post, so that it may be read from what is
+/// not Sendable; what crosses to other threads is the value. For a notification whose type is somebody
+/// else's see ``NotificationDescriptor``.
+public protocol TypedNotification: Sendable {
+  /// The name under which values of this type are posted.
+  static var notificationName: Notification.Name { get }
+
+  /// Reads a value out of a notification of that name.
+  ///
+  /// What is thrown goes to the observers' failure handlers; no value takes the place of one that
+  /// cannot be read.
+  init(from notification: Notification) throws
+
+  /// What to write into the user info, so that ``init(from:)`` can read it.
+  var userInfo: [AnyHashable: any Sendable] { get }
+}
+
+extension TypedNotification {
+  /// How this type is read and written.
+  public static var descriptor: NotificationDescriptor<Self> {
+    NotificationDescriptor(
+      name: notificationName, id: ObjectIdentifier(Self.self),
+      decode: { try Self(from: $0) }, encode: { $0.userInfo })
+  }
+}
+
+extension NotificationCenter {
+  /// Posts a value as a notification of its type's name.
+  ///
+  /// As `post(name:object:userInfo:)`: everybody hears it who observes that name, in whatever way.
+  public func post<Value: TypedNotification>(
+    _ value: Value, object: AnyObject? = nil
+  ) {
+    post(value.notification(about: object))
+  }
+
+  /// The notifications of a type, or those of them about `object`.
+  ///
+  /// - Parameters:
+  ///   - type: What the notifications are decoded as.
+  ///   - object: As in ``notifications(of:object:)``.
+  ///   - onFailure: Called where the observer would have been, if a notification cannot be decoded.
+  ///     Without it one line goes to standard error.
+  public func notifications<Object: AnyObject, Value: TypedNotification>(
+    of type: Value.Type, object: Object?? = AnyObject??.none,
+    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
+  ) -> DecodedNotificationSource<Value> {
+    notifications(of: type.descriptor, object: object, onFailure: onFailure)
+  }
+}
+
+extension TypedNotification {
+  /// A notification that carries this value.
+  public func notification(about object: AnyObject? = nil) -> Notification {
+    Notification(name: Self.notificationName, object: object, userInfo: userInfo)
+  }
+}

@@ -1,0 +1,51 @@
+public import Campanile
+import CampanileFoundation
+public import Foundation
+
+extension NotificationCenter {
+  /// Posts here what is posted to a Foundation center, until the token is released.
+  ///
+  /// ```swift
+  /// self.token = NotificationCenter.default.forwardNotifications(of: Process.didTerminateNotification)
+  /// ```
+  ///
+  /// A notification is posted here on the thread that posts it there, before that post returns, as it
+  /// is. What came from here, by ``forwardNotifications(of:to:)`` and along however many centers, does
+  /// not come back. On Linux, where the name is `nil`, Foundation stops the program if a message of its
+  /// own typed interface is posted to its center.
+  ///
+  /// - Parameters:
+  ///   - name: The name, or `nil` for all names.
+  ///   - center: The Foundation center; its default one unless said.
+  public func forwardNotifications(
+    of name: Notification.Name?, from center: Foundation.NotificationCenter = .default
+  ) -> ObservationToken {
+    center.observe(name) { [weak self, weak center] posted in
+      guard let self, let center else { return }
+      let notification = posted.notification
+      let path = notification.bridgePath
+      if path.contains(ObjectIdentifier(self)) { return }
+      ThreadMark.carry(along: path + [ObjectIdentifier(center)], to: self) {
+        self.post(notification)
+      }
+    }
+  }
+
+  /// Posts to a Foundation center what is posted here, until the token is released.
+  ///
+  /// As ``forwardNotifications(of:from:)``, the other way. A forwarded notification has one entry more
+  /// in its user info, under `NotificationBridge.pathKey`.
+  public func forwardNotifications(
+    of name: Notification.Name?, to center: Foundation.NotificationCenter
+  ) -> ObservationToken {
+    let body = ObserverBody<PostedNotification> { [weak self, weak center] posted in
+      guard let self, let center else { return }
+      let path = ThreadMark.path(to: self)
+      if path.contains(ObjectIdentifier(center)) { return }
+      var notification = posted.notification
+      notification.bridgePath = path + [ObjectIdentifier(self)]
+      center.post(notification)
+    }
+    return ObservationToken(topics.register(.inPlace(), body, of: name, about: .none, once: false))
+  }
+}

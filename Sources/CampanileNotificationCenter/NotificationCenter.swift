@@ -1,0 +1,193 @@
+import Campanile
+import CampanileFoundation
+public import Foundation
+
+/// Foundation's notification center, on Campanile's engine.
+///
+/// A file that imports the class by name uses it in place of Foundation's, and is otherwise unchanged:
+///
+/// ```swift
+/// import Foundation
+/// import class CampanileNotificationCenter.NotificationCenter
+///
+/// let token = NotificationCenter.default.addObserver(
+///   forName: .trackChanged, object: nil, queue: .main
+/// ) { notification in
+///   print(notification.userInfo ?? [:])
+/// }
+/// NotificationCenter.default.post(name: .trackChanged, object: nil)
+/// ```
+///
+/// ## Behavior
+///
+/// A post calls the observers that were registered when it began, in the order in which they
+/// registered, whatever they filter by, on the thread that posts. One that is removed before its turn
+/// is skipped. An observer of an object is not taken for one of another object at the same address; an
+/// object that is a value, and no instance, is compared by equality.
+///
+/// An observer with a queue is called on that queue before `post` returns. The poster waits for that
+/// call and for nothing else on the queue, and while it waits it runs what is addressed to the queue
+/// that it is on itself: so two queues that post to each other do not wait for ever. The queue is
+/// retained.
+///
+/// All methods are safe from any thread and from inside an observer, and no lock is held while one
+/// runs. The observations end with the center. A token that is released ends nothing, as Foundation has
+/// it.
+///
+/// A post that nobody hears costs a look-up under a lock; each observer a few nanoseconds.
+public final class NotificationCenter: Sendable {
+  private static let shared = NotificationCenter()
+
+  let topics = KeyedCenter<Notification.Name, PostedNotification>()
+
+  /// Creates a center that nobody observes.
+  public init() {}
+
+  /// The center that parts of a program share.
+  ///
+  /// It is not Foundation's: what is posted there is not heard here, unless it is forwarded; see
+  /// ``forwardNotifications(of:from:)``.
+  public class var `default`: NotificationCenter { shared }
+
+  // MARK: Posting
+
+  /// Posts a notification.
+  public func post(_ notification: Notification) {
+    topics.post(
+      PostedNotification(notification), to: notification.name, about: notification.subject)
+  }
+
+  /// Posts a notification of a name, about an object, with user info.
+  public func post(
+    name aName: NSNotification.Name, object anObject: Any?,
+    userInfo aUserInfo: [AnyHashable: Any]? = nil
+  ) {
+    post(Notification(name: aName, object: anObject, userInfo: aUserInfo))
+  }
+
+  // MARK: Observing
+
+  /// Observes until the token is given to `removeObserver(_:)`.
+  ///
+  /// - Parameters:
+  ///   - name: The name, or `nil` for all names.
+  ///   - obj: What the notifications are to be about, or `nil` for whatever. It is not kept.
+  ///   - queue: Where to call the block, before the post returns; `nil` for where it is posted.
+  ///   - block: What is called.
+  /// - Returns: A token, which need not be kept to keep the observation.
+  public func addObserver(
+    forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
+    using block: @escaping @Sendable (Notification) -> Void
+  ) -> any NSObjectProtocol {
+    let sender = Sender(obj)
+    guard let queue else {
+      let body = ObserverBody<PostedNotification> { block($0.notification) }
+      return ObserverToken(register(.inPlace(), body, of: name, sender), name: name, sender: sender)
+    }
+    let own = OwnRegistration()
+    let body = ObserverBody<PostedNotification> { posted in
+      QueuedCall.make(on: queue) {
+        // Removed meanwhile, the observer is not called.
+        if own.isActive { block(posted.notification) }
+      }
+    }
+    let registration = register(.inPlace(), body, of: name, sender)
+    own.set(registration)
+    return ObserverToken(registration, name: name, sender: sender)
+  }
+
+  /// Observes with a method of an object, until the object ends or is removed.
+  ///
+  /// ```swift
+  /// center.addObserver(screen, selector: Screen.trackChanged, name: .trackChanged, object: nil)
+  /// ```
+  ///
+  /// The object is held weakly, and kept alive for the length of each call. This is what stands for a
+  /// selector where there are none.
+  ///
+  /// The method is called on the thread that posts. It must not be isolated to an actor, which Swift 6.3
+  /// does not notice where a method is named by its type; an observer that is isolated is for the
+  /// `observe` methods of `CampanileFoundation`.
+  public func addObserver<Target: AnyObject & Sendable>(
+    _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
+    name aName: NSNotification.Name?, object anObject: Any?
+  ) {
+    let body = ObserverBody<PostedNotification>(observer) { target, posted in
+      method(target)(posted.notification)
+    }
+    _ = register(.inPlace(owner: observer), body, of: aName, Sender(anObject))
+  }
+
+  private func register(
+    _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
+    of name: Notification.Name?, _ sender: Sender
+  ) -> Registration {
+    switch sender {
+    case .any:
+      return topics.register(request, body, of: name, about: .none, once: false)
+    case .instance(let reference):
+      return topics.register(request, body, of: name, about: reference.current, once: false)
+    case .value(let value):
+      let filtered = body.mapped(once: false) { (posted: PostedNotification) in
+        value.isSender(of: posted.notification) ? posted : nil
+      }
+      return topics.register(request, filtered, of: name, about: .none, once: false)
+    }
+  }
+
+  // MARK: Removing
+
+  /// Removes an observer: a token, or an object that observes with its methods.
+  ///
+  /// Another center's token, one that was removed before, and an object that observes nothing are left
+  /// as they are.
+  public func removeObserver(_ observer: Any) {
+    removeObserver(observer, name: nil, object: nil)
+  }
+
+  /// Removes an observer, where the name and the object it was added with are these.
+  ///
+  /// - Parameters:
+  ///   - observer: A token, or an object that observes with its methods.
+  ///   - aName: The name, or `nil` for whatever name.
+  ///   - object: The object, or `nil` for whatever object.
+  /// - Complexity: O(*n*) in the observations of that object.
+  public func removeObserver(
+    _ observer: Any, name aName: NSNotification.Name?, object: Any?
+  ) {
+    if let token = observer as? ObserverToken {
+      if token.matches(name: aName, Sender(object)) { topics.removeObserver(token.registration) }
+      return
+    }
+    guard type(of: observer) is AnyClass else { return }
+    let target = observer as AnyObject
+    switch Sender(object) {
+    case .any: topics.removeObservers(ownedBy: target, of: aName)
+    case .instance(let reference):
+      guard case .some(.some(let instance)) = reference.current else { return }
+      topics.removeObservers(ownedBy: target, of: aName, about: instance)
+    case .value:
+      // Which of a target's observations are about a value is not kept: they go with the target.
+      return
+    }
+  }
+}
+
+extension NotificationCenter: Equatable {
+  /// Whether two centers are one.
+  public static func == (one: NotificationCenter, other: NotificationCenter) -> Bool {
+    one === other
+  }
+}
+
+extension NotificationCenter: Hashable {
+  /// Hashes the center's identity.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension NotificationCenter: CustomStringConvertible {
+  /// The live observations, a line each.
+  public var description: String {
+    topics.registrations.reduce("NotificationCenter") { $0 + "\n  " + $1.description }
+  }
+}

@@ -1,0 +1,168 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Delivery on operation queues")
+struct OperationQueueTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+
+  private func makeQueue(width: Int = 1) -> OperationQueue {
+    let queue = width == 1 ? SerialOperationQueue() : OperationQueue()
+    queue.name = "test"
+    queue.maxConcurrentOperationCount = width
+    return queue
+  }
+
+  @Test(
+    "K6 deliveries are in order and never overlap, however wide the queue", arguments: [1, 2, 8])
+  func order(width: Int) {
+    let queue = makeQueue(width: width)
+    let overlaps = OverlapDetector()
+    let token = center.observe(Rung.self, on: .operationQueue(queue)) { [heard] rung in
+      overlaps.run {
+        #expect(OperationQueue.current === queue)
+        heard.record(rung.number)
+      }
+    }
+    onThreads(width) { [center] thread in
+      for number in 0..<200 { center.post(Rung(number: thread * 1_000 + number)) }
+    }
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(token) {}
+    #expect(heard.count == width * 200)
+    #expect(!overlaps.hasOverlapped)
+    for thread in 0..<width {
+      #expect(
+        heard.values.filter { $0 / 1_000 == thread } == (0..<200).map { thread * 1_000 + $0 })
+    }
+  }
+
+  @Test("K10 the poster does not wait, and a burst is one operation")
+  func burst() {
+    let queue = makeQueue()
+    queue.isSuspended = true
+    let token = center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in
+      heard.record($0.number)
+    }
+    for number in 0..<50 { center.post(Rung(number: number)) }
+    #expect(heard.values.isEmpty)
+    #expect(queue.operationCount == 1)
+    queue.isSuspended = false
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == Array(0..<50))
+  }
+
+  @Test("K11 D7 who posts on the queue is delivered to inline, if nothing waits; ordered queues")
+  func inline() {
+    let queue = makeQueue()
+    let tokens = [
+      center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in heard.record($0.number) },
+      center.observe(Rung.self, on: .operationQueue(queue).ordered) { [heard] in
+        heard.record($0.number * 10)
+      },
+    ]
+    queue.addOperation { [center, heard] in
+      center.post(Rung(number: 1))
+      heard.record(0)
+    }
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [1, 0, 10])
+  }
+
+  @Test("A7 the queue is held strongly, so that the delivery happens")
+  func retained() {
+    let done = DispatchSemaphore(value: 0)
+    func observe() -> ObservationToken {
+      center.observe(Rung.self, on: .operationQueue(makeQueue())) { _ in done.signal() }
+    }
+    let token = observe()
+    center.post(Rung(number: 1))
+    done.wait()
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Operations that are canceled discard what waits, and count it")
+  func canceled() {
+    let queue = makeQueue()
+    let delivery = Delivery.operationQueue(queue)
+    queue.isSuspended = true
+    let token = center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) }
+    for number in 0..<3 { center.post(Rung(number: number)) }
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    queue.waitUntilAllOperationsAreFinished()
+    #expect(delivery.discardedDeliveryCount == 3)
+    center.post(Rung(number: 3))
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [3])
+  }
+
+  @Test("C4 a queued block does not run once the owner has died")
+  func ownerDied() {
+    let queue = makeQueue()
+    queue.isSuspended = true
+    func observe() {
+      let screen = Screen()
+      center.observe(Rung.self, owner: screen, on: .operationQueue(queue)) { [heard] in
+        heard.record($1.number)
+        withExtendedLifetime($0) {}
+      }
+      center.post(Rung(number: 1))
+    }
+    observe()
+    queue.isSuspended = false
+    queue.waitUntilAllOperationsAreFinished()
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("Everybody who names one queue has one place; the main one is the main queue")
+  func onePlace() {
+    let queue = makeQueue()
+    let notifications = NotificationCenter()
+    queue.isSuspended = true
+    let tokens = [
+      center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in heard.record($0.number) },
+      notifications.observe(.tick, on: .operationQueue(queue)) { [heard] in
+        heard.record($0.number)
+      },
+    ]
+    for number in 0..<6 {
+      if number % 2 == 0 {
+        center.post(Rung(number: number))
+      } else {
+        notifications.post(.tick, number)
+      }
+    }
+    #expect(queue.operationCount == 1)
+    queue.isSuspended = false
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == Array(0..<6))
+    #expect(Delivery.operationQueue(.main).description == ".main")
+    #expect(Delivery.operationQueue(queue).description == ".operationQueue(test)")
+  }
+
+  @Test("K16 a queue that nobody observes on is released")
+  func released() {
+    weak var lost: OperationQueue?
+    func observe() {
+      let queue = makeQueue()
+      lost = queue
+      let token = center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in
+        heard.record($0.number)
+      }
+      center.post(Rung(number: 1))
+      queue.waitUntilAllOperationsAreFinished()
+      withExtendedLifetime(token) {}
+    }
+    observe()
+    #expect(heard.values == [1])
+    // The queue's own thread may be on its way out of the operation.
+    #expect(lost == nil || lost?.operationCount == 0)
+  }
+}

@@ -1,0 +1,216 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Delivery on run loops and threads")
+struct RunLoopTests {
+  private let center = MessageCenter()
+  private let heard = Recorder<Int>()
+
+  @Test("B1 an observer runs on the thread that named itself, in order", arguments: [1, 2, 8])
+  func onThread(width: Int) {
+    let worker = Worker()
+    let done = DispatchSemaphore(value: 0)
+    let token = center.observe(Rung.self, on: worker.delivery) { [heard] rung in
+      let isThere = worker.withThread { $0 === Thread.current }
+      heard.record(isThere ? rung.number : -1)
+      if heard.count == width * 200 { done.signal() }
+    }
+    onThreads(width) { [center] thread in
+      for number in 0..<200 { center.post(Rung(number: thread * 1_000 + number)) }
+    }
+    done.wait()
+    withExtendedLifetime(token) {}
+    worker.stop()
+    for thread in 0..<width {
+      #expect(
+        heard.values.filter { $0 >= 0 && $0 / 1_000 == thread }
+          == (0..<200).map { thread * 1_000 + $0 })
+    }
+    worker.waitForEnd()
+  }
+
+  @Test("B1 no wake-up is lost, whenever it comes", arguments: [1, 2, 8])
+  func wakeUps(width: Int) {
+    let worker = Worker()
+    // Each post waits for its delivery: a lost wake-up would leave it waiting.
+    onThreads(width) { thread in
+      let (center, done) = (MessageCenter(), DispatchSemaphore(value: 0))
+      let token = center.observe(Rung.self, on: worker.delivery) { _ in done.signal() }
+      for number in 0..<500 {
+        center.post(Rung(number: number))
+        done.wait()
+      }
+      withExtendedLifetime(token) {}
+    }
+    worker.stop()
+    worker.waitForEnd()
+  }
+
+  @Test("K11 who posts on the thread is delivered to inline, if nothing waits; ordered queues")
+  func inline() {
+    let worker = Worker()
+    let tokens = [
+      center.observe(Rung.self, on: worker.delivery) { [heard] in heard.record($0.number) },
+      center.observe(Rung.self, on: worker.delivery.ordered) { [heard] in
+        heard.record($0.number * 10)
+      },
+    ]
+    worker.run { [center, heard] in
+      center.post(Rung(number: 1))
+      heard.record(0)
+    }
+    worker.run {}
+    withExtendedLifetime(tokens) {}
+    worker.stop()
+    worker.waitForEnd()
+    #expect(heard.values == [1, 0, 10])
+  }
+
+  @Test("B2 what waits for a dead owner, or one that was canceled, is not delivered")
+  func deadOwner() {
+    let (worker, gate) = (Worker(), Gate())
+    worker.delivery.perform { gate.pass() }
+    gate.waitUntilReached()
+    func observe() {
+      let screen = Screen()
+      center.observe(Rung.self, owner: screen, on: worker.delivery) { [heard] in
+        heard.record($1.number)
+        withExtendedLifetime($0) {}
+      }
+      let token = center.observe(Rung.self, on: worker.delivery) { [heard] in
+        heard.record($0.number)
+      }
+      center.post(Rung(number: 1))
+      token.cancel()
+    }
+    observe()
+    gate.open()
+    worker.run {}
+    worker.stop()
+    worker.waitForEnd()
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("B3 a thread that has ended is noticed: what waits and what comes is discarded and counted")
+  func ended() {
+    let (worker, live) = (Worker(), LiveCount())
+    let delivery = worker.delivery
+    struct Cargo: MessageCenter.Message { let tracked: Tracked }
+    let tokens = [
+      center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) },
+      center.observe(Cargo.self, on: delivery) { _ in },
+    ]
+    let gate = Gate()
+    worker.stop {
+      // The run loop has no further turn: what comes now waits until the thread ends.
+      gate.pass()
+    }
+    gate.waitUntilReached()
+    center.post(Rung(number: 1))
+    center.post(Rung(number: 2))
+    center.post(Cargo(tracked: Tracked(live)))
+    #expect(live.current == 1)
+    #expect(delivery.discardedDeliveryCount == 0)
+    gate.open()
+    worker.waitForEnd()
+    #expect(delivery.discardedDeliveryCount == 3)
+    #expect(live.current == 0)
+    center.post(Rung(number: 3))
+    center.post(Rung(number: 4))
+    #expect(delivery.discardedDeliveryCount == 5)
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("B3 a new thread is not taken for one that has ended")
+  func notTheSame() {
+    for _ in 0..<20 {
+      let worker = Worker()
+      let token = center.observe(Rung.self, on: worker.delivery) { [heard] in
+        heard.record($0.number)
+      }
+      center.post(Rung(number: 1))
+      worker.run {}
+      #expect(worker.delivery.discardedDeliveryCount == 0)
+      withExtendedLifetime(token) {}
+      worker.stop()
+      worker.waitForEnd()
+    }
+    #expect(heard.values == Array(repeating: 1, count: 20))
+  }
+
+  @Test("A thread that has named itself can be named from elsewhere, and is one place")
+  func named() {
+    let worker = Worker()
+    let notifications = NotificationCenter()
+    let tokens = worker.withThread { thread in
+      [
+        center.observe(Rung.self, on: .thread(thread)) { [heard] in heard.record($0.number) },
+        notifications.observe(.tick, on: worker.delivery) { [heard] in heard.record($0.number) },
+      ]
+    }
+    worker.run { [center, notifications] in
+      // Nothing is inline while this runs as a turn of the same place.
+      center.post(Rung(number: 1))
+      notifications.post(.tick, 2)
+    }
+    center.post(Rung(number: 3))
+    notifications.post(.tick, 4)
+    worker.run {}
+    withExtendedLifetime(tokens) {}
+    worker.stop()
+    worker.waitForEnd()
+    #expect(heard.values == [1, 2, 3, 4])
+  }
+
+  @Test("Deliveries wait for one of their modes")
+  func modes() {
+    let mode = RunLoop.Mode("CampanileTests")
+    let ready = Slot<Delivery>()
+    let (go, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    Thread.detachNewThread { [heard] in
+      ready.set(.runLoop(.current, modes: [mode]))
+      done.signal()
+      go.wait()
+      // The default mode has a source that is due at once, and not ours.
+      let timer = Timer(timeInterval: 0, repeats: false) { _ in }
+      RunLoop.current.add(timer, forMode: .default)
+      _ = RunLoop.current.run(mode: .default, before: Date())
+      heard.record(0)
+      _ = RunLoop.current.run(mode: mode, before: Date())
+      done.signal()
+    }
+    done.wait()
+    let token = center.observe(Rung.self, on: ready.value!) { [heard] in heard.record($0.number) }
+    center.post(Rung(number: 1))
+    go.signal()
+    done.wait()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [0, 1])
+  }
+
+  @Test("A thread that has not named itself, and no modes, are precondition failures")
+  func preconditions() async {
+    await #expect(processExitsWith: .failure) {
+      let (ready, never) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let thread = Thread {
+        ready.signal()
+        never.wait()
+      }
+      thread.start()
+      ready.wait()
+      _ = Delivery.thread(thread)
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = Delivery.runLoop(.main, modes: [])
+    }
+  }
+
+  @Test("Descriptions name the modes")
+  func description() {
+    #expect(Delivery.runLoop(.main).description.hasPrefix(".runLoop("))
+    #expect(Delivery.thread(.mainThread).description == Delivery.runLoop(.main).description)
+  }
+}

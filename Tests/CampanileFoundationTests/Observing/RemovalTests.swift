@@ -1,0 +1,116 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Removing from a Foundation center")
+struct RemovalTests {
+  private let center = NotificationCenter()
+  private let bell = Bell()
+  private let screen = Screen()
+  private let other = Screen()
+
+  private func observeAll() {
+    for (owner, factor) in [(screen, 1), (other, 1)] {
+      center.observe(.tick, owner: owner) { $0.heard.record($1.number * factor) }
+      center.observe(.tick, object: bell, owner: owner) { $0.heard.record($1.number * factor * 10) }
+      center.observe(.tock, object: bell, owner: owner) {
+        $0.heard.record($1.number * factor * 100)
+      }
+      center.observe(nil, object: bell, owner: owner) {
+        $0.heard.record($1.number * factor * 1_000)
+      }
+    }
+  }
+
+  private func heardOfAll() -> [Int] {
+    let before = screen.heard.count
+    center.post(.tick, 1, object: bell)
+    center.post(.tock, 1, object: bell)
+    return screen.heard.values.dropFirst(before).sorted()
+  }
+
+  @Test(
+    "A11 D2 removal by owner; by owner and name; by owner, name and object; by owner and object")
+  func removal() {
+    observeAll()
+    #expect(heardOfAll() == [1, 10, 100, 1_000, 1_000])
+    center.removeObservers(ownedBy: screen, of: .tick, object: bell)
+    #expect(heardOfAll() == [1, 100, 1_000, 1_000])
+    center.removeObservers(ownedBy: screen, of: .tick)
+    #expect(heardOfAll() == [100, 1_000, 1_000])
+    center.removeObservers(ownedBy: screen, object: Bell())
+    #expect(heardOfAll() == [100, 1_000, 1_000])
+    center.removeObservers(ownedBy: screen, object: bell)
+    #expect(heardOfAll() == [])
+    observeAll()
+    center.removeObservers(ownedBy: screen)
+    center.removeObservers(ownedBy: screen)
+    #expect(heardOfAll() == [])
+    #expect(center.registrations.count == 8)
+  }
+
+  @Test("A11 a name that nobody observes, and an owner that observes nothing, remove nobody")
+  func nothing() {
+    center.removeObservers(ownedBy: screen)
+    observeAll()
+    center.removeObservers(ownedBy: screen, of: Notification.Name("Other"))
+    center.removeObservers(ownedBy: bell)
+    NotificationCenter().removeObservers(ownedBy: screen)
+    #expect(heardOfAll() == [1, 10, 100, 1_000, 1_000])
+  }
+
+  @Test("A11 removal reaches observers on queues and decoded ones")
+  func queued() {
+    let target = ManualTarget()
+    center.observe(.tick, object: bell, owner: screen, on: .target(target)) {
+      $0.heard.record($1.number)
+    }
+    center.observe(Rung.self, object: bell, owner: screen, on: .target(target)) {
+      $0.heard.record($1.number)
+    }
+    center.post(.tick, 1, object: bell)
+    center.post(Rung(number: 2), object: bell)
+    center.removeObservers(ownedBy: screen, of: .tick, object: bell)
+    center.removeObservers(ownedBy: screen, of: Rung.notificationName)
+    target.runJobs()
+    #expect(screen.heard.values.isEmpty)
+  }
+
+  @Test("C1 D3 every observation can be ended by its handle")
+  func handles() {
+    let first = center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
+    center.observe(.tick, owner: screen) { $0.heard.record($1.number * 10) }
+    #expect(first.cancel() == .ended)
+    #expect(first.cancel() == .alreadyEnded)
+    center.post(.tick, 1)
+    #expect(screen.heard.values == [10])
+  }
+
+  @Test("Foundation's own observers are left alone, and removing them leaves ours alone")
+  func foundation() {
+    let heard = Recorder<Int>()
+    let own = center.addObserver(forName: .tick, object: nil, queue: nil) { _ in heard.record(1) }
+    center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
+    center.removeObservers(ownedBy: screen)
+    center.post(.tick, 1)
+    center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
+    center.removeObserver(own)
+    center.post(.tick, 2)
+    #expect(heard.values == [1])
+    #expect(screen.heard.values == [2])
+  }
+
+  @Test("The live observations can be listed")
+  func listing() {
+    let token = center.observe(.tick, object: bell) { _ in }
+    center.observe(.tock, owner: screen, on: .mainQueue) { _, _ in }
+    let list = center.registrations
+    #expect(list.count == 2)
+    #expect(list[0].subject == ObjectIdentifier(bell))
+    #expect(list[1].ownerType == Screen.self)
+    #expect(list[1].delivery == ".main")
+    #expect(list.allSatisfy { $0.file.hasSuffix("RemovalTests.swift") })
+    withExtendedLifetime(token) {}
+  }
+}

@@ -1,0 +1,201 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Posting later, and once for many")
+struct PostingQueueTests {
+  private let center = MessageCenter()
+  private let notifications = NotificationCenter()
+  private let target = ManualTarget()
+  private let heard = Recorder<String>()
+
+  private func listen() -> [ObservationToken] {
+    [
+      center.observe(Rung.self) { [heard] in heard.record("\($0.number)") },
+      notifications.observe(nil) { [heard] in
+        heard.record("\($0.name.rawValue) \($0.number)")
+      },
+    ]
+  }
+
+  /// Runs one turn of the place, and says what was heard in it.
+  private func turn() -> [String] {
+    let before = heard.count
+    target.run { target.takeJob()?.run() }
+    return Array(heard.values.dropFirst(before))
+  }
+
+  @Test("I now is before enqueue returns, asap in the next turn, idle when nothing else is left")
+  func styles() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    queue.enqueue(Rung(number: 1), to: center, .whenIdle, coalescing: .none)
+    queue.enqueue(Rung(number: 2), to: center, .whenIdle, coalescing: .none)
+    queue.enqueue(Rung(number: 3), to: center, .asap, coalescing: .none)
+    queue.enqueue(Rung(number: 4), to: center, .asap, coalescing: .none)
+    queue.enqueue(Rung(number: 5), to: center, .now, coalescing: .none)
+    #expect(heard.values == ["5"])
+    #expect(queue.count == 4)
+    #expect(turn() == ["3", "4"])
+    queue.enqueue(Rung(number: 6), to: center, .asap, coalescing: .none)
+    #expect(turn() == ["6"])
+    #expect(turn() == ["1"])
+    #expect(turn() == ["2"])
+    #expect(turn() == [])
+    withExtendedLifetime(tokens) {}
+    #expect(target.enqueuedCount == 4)
+  }
+
+  @Test("A10 what is enqueued from a delivery comes in a later turn, in order")
+  func reentrant() {
+    let queue = PostingQueue(on: .target(target))
+    let token = center.observe(Rung.self) { [heard, center] rung in
+      heard.record("\(rung.number)")
+      guard rung.number < 100 else { return }
+      queue.enqueue(Rung(number: rung.number * 100), to: center, .asap, coalescing: .none)
+      #expect(queue.count > 0)
+    }
+    for number in 1...3 {
+      queue.enqueue(Rung(number: number), to: center, .asap, coalescing: .none)
+    }
+    #expect(turn() == ["1", "2", "3"])
+    #expect(turn() == ["100", "200", "300"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("I coalescing by type, by subject, by both, and by key keeps the last, at the end")
+  func coalescing() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    let (one, two) = (Bell(), Bell())
+    func enqueue(_ number: Int, _ bell: Bell, _ coalescing: PostingCoalescing) {
+      queue.enqueue(Rung(number: number), about: bell, to: center, .asap, coalescing: coalescing)
+    }
+    for number in 0..<6 { enqueue(number, number % 2 == 0 ? one : two, .typeAndSubject) }
+    #expect(turn() == ["4", "5"])
+    for number in 0..<6 { enqueue(number, number % 2 == 0 ? one : two, .type) }
+    #expect(turn() == ["5"])
+    for number in 0..<6 { enqueue(number, number % 2 == 0 ? one : two, .subject) }
+    #expect(turn() == ["4", "5"])
+    for number in 0..<6 { enqueue(number, one, .key("\(number % 3)")) }
+    #expect(turn() == ["3", "4", "5"])
+    for number in 0..<3 { enqueue(number, one, .none) }
+    #expect(turn() == ["0", "1", "2"])
+    queue.enqueue(Rung(number: 7), to: center, .whenIdle)
+    queue.enqueue(Rung(number: 8), to: center, .asap)
+    #expect(queue.count == 1)
+    #expect(turn() == ["8"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("I notifications coalesce by name and object, and centers are kept apart")
+  func ofNotifications() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    let bell = Bell()
+    for number in 0..<3 {
+      queue.enqueue(
+        Notification(name: .tick, userInfo: ["number": number]), to: notifications, .asap)
+      queue.enqueue(
+        Notification(name: .tick, object: bell, userInfo: ["number": number * 10]),
+        to: notifications, .asap)
+      queue.enqueue(
+        Notification(name: .tock, userInfo: ["number": number]), to: notifications, .asap,
+        coalescing: .none)
+      queue.enqueue(Rung(number: number), object: bell, to: notifications, .asap, coalescing: .type)
+      queue.enqueue(
+        Notification(name: .tick, userInfo: ["number": number]), to: NotificationCenter(), .asap,
+        coalescing: .type)
+    }
+    #expect(turn() == ["Tock 0", "Tock 1", "Tick 2", "Tick 20", "Tock 2", "Rung 2"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("I what waits can be taken back")
+  func dequeue() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    let bell = Bell()
+    queue.enqueue(Rung(number: 1), to: center, .asap, coalescing: .none)
+    queue.enqueue(Rung(number: 2), about: bell, to: center, .asap, coalescing: .none)
+    queue.enqueue(Notification(name: .tick), to: notifications, .asap, coalescing: .none)
+    queue.enqueue(
+      Notification(name: .tock, object: bell), to: notifications, .whenIdle, coalescing: .none)
+    queue.dequeue(Rung.self, about: bell, from: center)
+    queue.dequeue(.tock, object: bell, from: notifications)
+    #expect(queue.count == 2)
+    queue.dequeue(.tick, from: notifications)
+    queue.dequeue(Rung.self, from: MessageCenter())
+    #expect(turn() == ["1"])
+    queue.enqueue(Rung(number: 3), to: center, .asap, coalescing: .none)
+    queue.dequeue(Rung.self, from: center)
+    #expect(turn() == [])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("I posts of many threads are each in order, and none is lost", arguments: [1, 2, 8])
+  func threads(width: Int) {
+    let dispatch = TestQueue()
+    let (queue, tokens) = (PostingQueue(on: dispatch.delivery), listen())
+    onThreads(width) { [center] thread in
+      for number in 0..<200 {
+        queue.enqueue(Rung(number: thread * 1_000 + number), to: center, .asap, coalescing: .none)
+      }
+    }
+    while queue.count > 0 { dispatch.flush() }
+    dispatch.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.count == width * 200)
+    for thread in 0..<width {
+      let numbers = heard.values.compactMap { Int($0) }.filter { $0 / 1_000 == thread }
+      #expect(numbers == (0..<200).map { thread * 1_000 + $0 })
+    }
+  }
+
+  @Test("I on a thread, idle comes after everything that is to be posted soon")
+  func onThread() {
+    let worker = Worker()
+    let (queue, tokens) = (PostingQueue(on: worker.delivery), listen())
+    let gate = Gate()
+    worker.delivery.perform { gate.pass() }
+    gate.waitUntilReached()
+    queue.enqueue(Rung(number: 3), to: center, .whenIdle, coalescing: .none)
+    queue.enqueue(Rung(number: 1), to: center, .asap, coalescing: .none)
+    queue.enqueue(Rung(number: 2), to: center, .asap, coalescing: .none)
+    gate.open()
+    while queue.count > 0 { worker.run {} }
+    worker.run {}
+    worker.stop()
+    worker.waitForEnd()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["1", "2", "3"])
+  }
+
+  @Test("K16 a queue that is released posts what waits, and an ended place discards and counts it")
+  func ends() {
+    let live = LiveCount()
+    struct Cargo: MessageCenter.Message { let tracked: Tracked }
+    let tokens = listen()
+    func enqueue() {
+      let queue = PostingQueue(on: .target(target))
+      queue.enqueue(Rung(number: 1), to: center, .asap)
+    }
+    enqueue()
+    #expect(turn() == ["1"])
+    let queue = PostingQueue(on: .target(target))
+    queue.enqueue(Rung(number: 2), to: center, .asap)
+    queue.enqueue(Cargo(tracked: Tracked(live)), to: center, .whenIdle)
+    #expect(live.current == 1)
+    target.end()
+    #expect(queue.discardedCount == 2)
+    #expect(live.current == 0)
+    queue.enqueue(Rung(number: 3), to: center, .asap)
+    #expect(queue.discardedCount == 3)
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["1"])
+  }
+
+  @Test("Immediate delivery is no place to post on later")
+  func immediate() async {
+    await #expect(processExitsWith: .failure) {
+      _ = PostingQueue(on: .immediate)
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+/// What LRNotificationObserver, GYNotificationCenter and YFLNotificationCenter get wrong, on Foundation's
+/// center.
+@Suite("Seeds C, D and E: the wrappers around Foundation's center")
+struct SeedCDETests {
+  private let center = NotificationCenter()
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  @Test("C2 one method with defaults: every combination of object, owner and delivery")
+  func c2() {
+    let (bell, screen) = (Bell(), Screen())
+    var tokens: [ObservationToken] = []
+    for object in [Bell??.none, .some(bell)] {
+      for delivery in [Delivery.immediate, queue.delivery, queue.delivery.ordered] {
+        tokens.append(
+          center.observe(.tick, object: object, on: delivery) { [heard] in
+            heard.record($0.number)
+          })
+        center.observe(.tick, object: object, owner: screen, on: delivery) {
+          $0.heard.record($1.number)
+        }
+      }
+    }
+    center.post(.tick, 1, object: bell)
+    center.post(.tick, 2)
+    queue.flush()
+    withExtendedLifetime(tokens) {}
+    for values in [heard.values, screen.heard.values] {
+      #expect(values.filter { $0 == 1 }.count == 6)
+      #expect(values.filter { $0 == 2 }.count == 3)
+    }
+  }
+
+  @Test(
+    "C3 E6 one center is used from many threads, and from inside observers", arguments: [1, 2, 8])
+  func c3(width: Int) {
+    onThreads(width) { [center, queue] thread in
+      let screen = Screen()
+      for number in 0..<100 {
+        let token = center.observe(.tick) { [weak center] _ in
+          center?.observe(.tock, owner: screen) { $0.heard.record($1.number) }.cancel()
+        }
+        center.observe(.tick, owner: screen, on: queue.delivery) { $0.heard.record($1.number) }
+        center.post(.tick, number)
+        token.cancel()
+        if number % 10 == 0 { center.removeObservers(ownedBy: screen) }
+      }
+    }
+    queue.flush()
+    center.post(.tick, 0)
+    queue.flush()
+    #expect(center.registrations.isEmpty)
+  }
+
+  @Test("C4 D5 what is on its way does not outlive the owner")
+  func d5() {
+    queue.hold()
+    func observe() {
+      let screen = Screen()
+      center.observe(.tick, owner: screen, on: queue.delivery) { [heard] in
+        heard.record($1.number)
+        withExtendedLifetime($0) {}
+      }
+      center.post(.tick, 1)
+    }
+    observe()
+    queue.letGo()
+    queue.flush()
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("D1 registrations of one name that differ in anything are all kept")
+  func d1() {
+    let (bell, screen) = (Bell(), Screen())
+    center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
+    center.observe(.tick, object: bell, owner: screen) { $0.heard.record($1.number * 10) }
+    center.observe(.tick, owner: screen, on: queue.delivery) { $0.heard.record($1.number * 100) }
+    center.post(.tick, 1, object: bell)
+    queue.flush()
+    #expect(screen.heard.values.sorted() == [1, 10, 100])
+  }
+
+  @Test("D4 posts race with removals, and nothing comes after", arguments: [1, 2, 8])
+  func d4(width: Int) {
+    onThreads(width) { [center] _ in
+      for number in 0..<200 {
+        let own = Recorder<Int>()
+        let token = center.observe(.tick) { own.record($0.number) }
+        center.post(.tick, number)
+        token.cancel()
+        let before = own.count
+        center.post(.tick, number)
+        // A call that another thread began before the cancel may end after it.
+        #expect(own.count - before < width)
+        #expect(own.values.contains(number))
+      }
+    }
+  }
+
+  @Test("D6 what an observer captured may use the center as it is released")
+  func d6() {
+    let released = Recorder<Int>()
+    for _ in 0..<10 {
+      let cargo = OnRelease { [weak center] in
+        center?.post(.tock, 1)
+        center?.observe(.tock) { _ in }.cancel()
+        released.record(1)
+      }
+      let token = center.observe(.tick) { [cargo] _ in cargo.touch() }
+      center.post(.tick, 1)
+      token.cancel()
+    }
+    #expect(released.count <= 10)
+    center.post(.tick, 2)
+    #expect(released.count >= 9)
+  }
+
+  @Test("D7 a later post never overtakes one that is queued")
+  func d7() {
+    let token = center.observe(.tick, on: queue.delivery) { [heard] in heard.record($0.number) }
+    queue.run {
+      center.post(.tick, 1)  // inline: nothing waits
+      onThread { [center] in center.post(.tick, 2) }()
+      center.post(.tick, 3)  // queued behind 2
+      #expect(heard.values == [1])
+    }
+    queue.flush()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 2, 3])
+  }
+
+  @Test("D8 H7 the owner is handed over, so that nothing captures it")
+  func d8() {
+    weak var lost: Screen?
+    func observe() {
+      let screen = Screen()
+      lost = screen
+      center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
+      center.post(.tick, 1)
+      #expect(screen.heard.values == [1])
+    }
+    observe()
+    #expect(lost == nil)
+  }
+
+  @Test("D9 every center can be observed, and centers are apart")
+  func d9() {
+    let (other, screen) = (NotificationCenter(), Screen())
+    for center in [center, other] {
+      center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
+    }
+    center.post(.tick, 1)
+    other.post(.tick, 2)
+    center.removeObservers(ownedBy: screen)
+    center.post(.tick, 3)
+    other.post(.tick, 4)
+    #expect(screen.heard.values == [1, 2, 4])
+  }
+
+  @Test("E1 E2 E4 E5 a block observer fires, filters, hears all names, and can be removed")
+  func e() {
+    let bell = Bell()
+    let tokens = [
+      center.observe(.tick, object: bell) { [heard] in heard.record($0.number) },
+      center.observe(nil) { [heard] in heard.record($0.number * 10) },
+    ]
+    center.post(.tick, 1, object: bell)
+    center.post(.tick, 2)
+    center.post(.tock, 3)
+    for token in tokens { token.cancel() }
+    center.post(.tick, 4, object: bell)
+    #expect(heard.values.sorted() == [1, 10, 20, 30])
+  }
+
+  @Test("E3 an owner is not kept, so that its deinit runs")
+  func e3() {
+    let live = LiveCount()
+    func observe() {
+      let tracked = Tracked(live)
+      center.observe(.tick, owner: tracked) { tracked, _ in tracked.touch() }
+    }
+    observe()
+    #expect(live.current == 0)
+  }
+
+  @Test("E7 hops to a concurrent queue are in order and one at a time")
+  func e7() {
+    let wide = TestQueue("wide", attributes: .concurrent)
+    let overlaps = OverlapDetector()
+    let done = DispatchSemaphore(value: 0)
+    let token = center.observe(.tick, on: wide.delivery) { [heard] notification in
+      overlaps.run { heard.record(notification.number) }
+      if notification.number == 299 { done.signal() }
+    }
+    for number in 0..<300 { center.post(.tick, number) }
+    done.wait()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == Array(0..<300))
+    #expect(!overlaps.hasOverlapped)
+  }
+}

@@ -1,0 +1,114 @@
+import Campanile
+import CampanileFoundation
+import Dispatch
+import Foundation
+@_exported import TestSupport
+
+extension Notification.Name {
+  static let tick = Notification.Name("Tick")
+  static let tock = Notification.Name("Tock")
+}
+
+/// What notifications are about.
+final class Bell: Sendable {}
+
+/// An object with a lifetime, as an object of notifications or an owner.
+final class Tower: LifetimeOwner {
+  let lifetime = Lifetime()
+  let heard = Recorder<Int>()
+}
+
+extension PostedNotification {
+  var number: Int { self["number"] ?? -1 }
+}
+
+extension NotificationCenter {
+  func post(_ name: Notification.Name, _ number: Int, object: AnyObject? = nil) {
+    post(name: name, object: object, userInfo: ["number": number])
+  }
+}
+
+/// A typed notification that is a message too.
+struct Rung: TypedNotification, MessageCenter.Message, Equatable {
+  typealias Subject = Bell
+  static let notificationName = Notification.Name("Rung")
+  var number: Int
+
+  init(number: Int) { self.number = number }
+  init(from notification: Notification) throws {
+    number = try notification.value(forKey: "number")
+  }
+  var userInfo: [AnyHashable: any Sendable] { ["number": number] }
+}
+
+/// A thread that runs its run loop until it is told to end.
+final class Worker: Sendable {
+  private let slot = Slot<Delivery>()
+  private let thread = Slot<Locked<Thread?>.Shared>()
+  private let hasStopped = Locked<Bool>.Shared(false)
+  private let ended = DispatchSemaphore(value: 0)
+
+  /// - Parameter setUp: Runs on the thread before anything else.
+  init(_ setUp: @escaping @Sendable () -> Void = {}) {
+    let ready = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [slot, thread, hasStopped, ended] in
+      setUp()
+      slot.set(.thread(.current))
+      thread.set(.init(Thread.current))
+      ThreadMark.current.onEnd { ended.signal() }
+      ready.signal()
+      while !hasStopped.value.withLock({ $0 }) {
+        _ = RunLoop.current.run(mode: .default, before: .distantFuture)
+      }
+    }
+    ready.wait()
+  }
+
+  /// The thread's delivery, as the thread itself named it.
+  var delivery: Delivery { slot.value! }
+
+  /// The thread, for naming it elsewhere.
+  func withThread<Result>(_ body: (Thread) -> Result) -> Result {
+    thread.value!.value.withLock { body($0!) }
+  }
+
+  /// Runs `body` on the thread and waits for it.
+  func run(_ body: @escaping @Sendable () -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    delivery.perform {
+      body()
+      done.signal()
+    }
+    done.wait()
+  }
+
+  /// Lets the thread go on to its end, once it comes back to its run loop.
+  ///
+  /// - Parameter last: Runs on the thread after the run loop has been stopped.
+  func stop(_ last: @escaping @Sendable () -> Void = {}) {
+    delivery.perform { [hasStopped] in
+      hasStopped.value.withLock { $0 = true }
+      stopCurrentRunLoop()
+      last()
+    }
+  }
+
+  /// Waits until the thread has ended.
+  func waitForEnd() { ended.wait() }
+}
+
+private func stopCurrentRunLoop() {
+  #if canImport(Darwin)
+    CFRunLoopStop(CFRunLoopGetCurrent())
+  #else
+    RunLoop.current._stop()
+  #endif
+}
+
+extension Locked {
+  /// A lock that is shared by reference.
+  final class Shared: Sendable {
+    let value: Locked<State>
+    init(_ state: sending State) { value = Locked(state) }
+  }
+}

@@ -1,0 +1,191 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Bridging message centers and Foundation centers")
+struct BridgeTests {
+  private let messages = MessageCenter()
+  private let notifications = NotificationCenter()
+  private let heard = Recorder<String>()
+
+  private func listen(
+    to messages: MessageCenter, _ notifications: NotificationCenter, _ label: String = ""
+  ) -> [ObservationToken] {
+    [
+      messages.observe(Rung.self) { [heard] in heard.record("message \($0.number)" + label) },
+      notifications.observe(Rung.self) { [heard] in
+        heard.record("notification \($0.number)" + label)
+      },
+    ]
+  }
+
+  @Test("I what is posted in one center is heard once in each", arguments: [1, 2, 8])
+  func bothWays(width: Int) {
+    let bridge = NotificationBridge(between: messages, and: notifications)
+    bridge.carry(Rung.self)
+    let tokens = listen(to: messages, notifications)
+    onThreads(width) { [messages, notifications] thread in
+      for number in 0..<100 {
+        messages.post(Rung(number: thread * 1_000 + number))
+        notifications.post(Rung(number: thread * 1_000 + number + 500))
+      }
+    }
+    withExtendedLifetime((bridge, tokens)) {}
+    var expected: [String] = []
+    for thread in 0..<width {
+      for number in 0..<100 {
+        for value in [thread * 1_000 + number, thread * 1_000 + number + 500] {
+          expected += ["message \(value)", "notification \(value)"]
+        }
+      }
+    }
+    #expect(heard.values.sorted() == expected.sorted())
+  }
+
+  @Test("A type is carried in the direction that was asked for, and no more once stopped")
+  func directions() {
+    let bridge = NotificationBridge(between: messages, and: notifications)
+    let tokens = listen(to: messages, notifications)
+    func post() -> [String] {
+      let before = heard.count
+      messages.post(Rung(number: 1))
+      notifications.post(Rung(number: 2))
+      return heard.values.dropFirst(before).sorted()
+    }
+    let own = ["message 1", "notification 2"]
+    #expect(post() == own)
+    bridge.carry(Rung.self, .toNotifications)
+    #expect(post() == ["message 1", "notification 1", "notification 2"])
+    bridge.carry(Rung.self, .toMessages)
+    #expect(post() == ["message 1", "message 2", "notification 2"])
+    bridge.carry(Rung.self, .bothWays)
+    #expect(post().count == 4)
+    bridge.stopCarrying(Rung.self)
+    #expect(post() == own)
+    bridge.carry(Rung.self)
+    bridge.cancel()
+    #expect(post() == own)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("The subject is the object, and an object of another type is left behind")
+  func subject() {
+    let bridge = NotificationBridge(between: messages, and: notifications)
+    bridge.carry(Rung.self)
+    let bell = Bell()
+    let tokens = [
+      messages.observe(Rung.self, about: bell) { [heard] in heard.record("about \($0.number)") },
+      notifications.observe(Rung.self, object: bell) { [heard] in
+        heard.record("object \($0.number)")
+      },
+      messages.observe(Rung.self) { [heard] message, subject in
+        heard.record("\(message.number) \(subject === bell)")
+      },
+    ]
+    messages.post(Rung(number: 1), about: bell)
+    notifications.post(Rung(number: 2), object: bell)
+    notifications.post(Rung(number: 3), object: Screen())
+    withExtendedLifetime((bridge, tokens)) {}
+    #expect(
+      heard.values.sorted()
+        == ["1 true", "2 true", "3 false", "about 1", "about 2", "object 1", "object 2"])
+  }
+
+  @Test("What an observer posts while a message is carried is carried too", arguments: [1, 2, 8])
+  func nested(width: Int) {
+    onThreads(width) { _ in
+      let (messages, notifications) = (MessageCenter(), NotificationCenter())
+      let heard = Recorder<Int>()
+      let tokens = [
+        messages.observe(Rung.self) { [messages] in
+          if $0.number == 1 { messages.post(Rung(number: 2)) }
+          if $0.number == 10 { messages.post(Rung(number: 11)) }
+        },
+        notifications.observe(Rung.self) { [notifications] in
+          if $0.number == 1 { notifications.post(Rung(number: 3)) }
+          if $0.number == 10 { notifications.post(Rung(number: 12)) }
+        },
+      ]
+      let bridge = NotificationBridge(between: messages, and: notifications)
+      bridge.carry(Rung.self)
+      let others = [
+        messages.observe(Rung.self) { heard.record($0.number) },
+        notifications.observe(Rung.self) { heard.record(-$0.number) },
+      ]
+      messages.post(Rung(number: 1))
+      notifications.post(Rung(number: 10))
+      withExtendedLifetime((bridge, tokens, others)) {}
+      #expect(heard.values.sorted() == [-12, -11, -10, -3, -2, -1, 1, 2, 3, 10, 11, 12])
+    }
+  }
+
+  @Test("Nothing comes back along a ring of bridges")
+  func ring() {
+    let (otherMessages, otherNotifications) = (MessageCenter(), NotificationCenter())
+    let bridges = [
+      NotificationBridge(between: messages, and: notifications),
+      NotificationBridge(between: otherMessages, and: notifications),
+      NotificationBridge(between: otherMessages, and: otherNotifications),
+      NotificationBridge(between: messages, and: otherNotifications),
+    ]
+    // Three sides of the ring: every center is reached by one way.
+    for bridge in bridges.dropLast() { bridge.carry(Rung.self) }
+    let tokens =
+      listen(to: messages, notifications) + listen(to: otherMessages, otherNotifications, " other")
+    let everywhere = [
+      "message 1", "message 1 other", "notification 1", "notification 1 other",
+    ]
+    messages.post(Rung(number: 1))
+    #expect(heard.values.sorted() == everywhere)
+    otherNotifications.post(Rung(number: 1))
+    #expect(heard.values.dropFirst(4).sorted() == everywhere)
+    // Closed, a message goes around both ways and stops before it would come back.
+    bridges[3].carry(Rung.self)
+    messages.post(Rung(number: 1))
+    #expect(heard.values.dropFirst(8).filter { $0 == "message 1" }.count == 1)
+    #expect(heard.count < 20)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("H3 what cannot be decoded is not carried, and is reported")
+  func failure() {
+    let bridge = NotificationBridge(between: messages, and: notifications)
+    bridge.carry(Rung.self) { [heard] in heard.record("\($0.valueType)") }
+    let token = messages.observe(Rung.self) { [heard] in heard.record("message \($0.number)") }
+    notifications.post(name: Rung.notificationName, object: nil)
+    notifications.post(Rung(number: 1))
+    withExtendedLifetime((bridge, token)) {}
+    #expect(heard.values == ["Rung", "message 1"])
+  }
+
+  @Test("Messages on queues are carried with the post, in order")
+  func queued() {
+    let bridge = NotificationBridge(between: messages, and: notifications)
+    bridge.carry(Rung.self)
+    let queue = TestQueue()
+    let token = notifications.observe(Rung.self, on: queue.delivery) { [heard] in
+      heard.record("\($0.number)")
+    }
+    for number in 0..<100 { messages.post(Rung(number: number)) }
+    queue.flush()
+    withExtendedLifetime((bridge, token)) {}
+    #expect(heard.values == (0..<100).map { "\($0)" })
+  }
+
+  @Test("K16 a bridge that is released ends, and keeps no center")
+  func released() {
+    weak var lost: MessageCenter?
+    func bridge() {
+      let messages = MessageCenter()
+      lost = messages
+      let bridge = NotificationBridge(between: messages, and: notifications)
+      bridge.carry(Rung.self)
+      notifications.post(Rung(number: 1))
+      withExtendedLifetime(bridge) {}
+    }
+    bridge()
+    #expect(lost == nil)
+    #expect(notifications.registrations.isEmpty)
+  }
+}

@@ -1,0 +1,223 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Typed notifications")
+struct TypedNotificationTests {
+  private let center = NotificationCenter()
+  private let heard = Recorder<Int>()
+  private let failures = Recorder<String>()
+
+  /// A notification of the name, whose content is something else.
+  private func postNonsense() {
+    center.post(name: Rung.notificationName, object: nil, userInfo: ["number": "one"])
+  }
+
+  @Test("H1 the object and the delivery are honored")
+  func honored() {
+    let (bell, target) = (Bell(), ManualTarget())
+    let token = center.observe(Rung.self, object: bell, on: .target(target)) { [heard] in
+      heard.record($0.number)
+    }
+    center.post(Rung(number: 1), object: bell)
+    center.post(Rung(number: 2), object: Bell())
+    center.post(Rung(number: 3))
+    #expect(heard.values.isEmpty)
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+  }
+
+  @Test("H3 a failed decoding is reported, and no value takes its place")
+  func failure() {
+    let token = center.observe(
+      Rung.self, onFailure: { [failures] in failures.record($0.description) }
+    ) { [heard] in heard.record($0.number) }
+    postNonsense()
+    center.post(name: Rung.notificationName, object: nil)
+    center.post(Rung(number: 1))
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+    #expect(failures.count == 2)
+    #expect(failures.values[0].contains("is no Rung"))
+    #expect(failures.values[0].contains("TypedNotificationTests.swift"))
+    #expect(failures.values[0].contains("instead of a Int"))
+    #expect(failures.values[1].contains("has no value for 'number'"))
+  }
+
+  @Test("H3 without a handler the failure goes to standard error")
+  func standardError() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let center = NotificationCenter()
+      let token = center.observe(Rung.self) { _ in }
+      center.post(name: Rung.notificationName, object: nil)
+      withExtendedLifetime(token) {}
+      exit(0)
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("The notification Rung is no Rung"))
+  }
+
+  @Test("H3 a failure ends nobody, and does not use up an observer that wants one call")
+  func failureAndOnce() {
+    let token = center.observe(Rung.self, .once, onFailure: { _ in }) { [heard] in
+      heard.record($0.number)
+    }
+    postNonsense()
+    #expect(token.isActive)
+    center.post(Rung(number: 1))
+    center.post(Rung(number: 2))
+    #expect(!token.isActive)
+    #expect(heard.values == [1])
+  }
+
+  @Test("H3 an observer that has ended reports no failure")
+  func failureAfterEnd() {
+    let token = center.observe(
+      Rung.self, onFailure: { [failures] in failures.record($0.description) }
+    ) { _ in }
+    token.cancel()
+    postNonsense()
+    #expect(failures.values.isEmpty)
+  }
+
+  @Test("H4 one notification is decoded once, however many observers and places there are")
+  func decodedOnce() {
+    let (target, decoded) = (ManualTarget(), Recorder<Int>())
+    let descriptor = NotificationDescriptor(.tick) { notification in
+      let number: Int = try notification.value(forKey: "number")
+      decoded.record(number)
+      return number
+    }
+    var tokens = (0..<5).map { _ in
+      center.observe(descriptor) { [heard] in heard.record($0) }
+    }
+    tokens += (0..<5).map { _ in
+      center.observe(descriptor, on: .target(target)) { [heard] in heard.record($0) }
+    }
+    center.post(.tick, 1)
+    #expect(decoded.values == [1])
+    target.runJobs()
+    #expect(decoded.values == [1])
+    #expect(heard.values == Array(repeating: 1, count: 10))
+    tokens = []
+    center.post(.tick, 2)
+    let other = center.observe(.tick) { [heard] in heard.record($0.number) }
+    center.post(.tick, 3)
+    withExtendedLifetime(other) {}
+    #expect(decoded.values == [1])
+  }
+
+  @Test("A descriptor reads what is not Sendable where it is posted")
+  func notSendable() {
+    final class Drawing { var width = 4 }
+    let (target, drawing) = (ManualTarget(), Drawing())
+    let widths = NotificationDescriptor(.tick) { notification in
+      try notification.object(as: Drawing.self).width
+    }
+    let token = center.observe(widths, on: .target(target)) { [heard] in heard.record($0) }
+    center.post(name: .tick, object: drawing)
+    drawing.width = 5
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [4])
+  }
+
+  @Test("A descriptor posts what it can read, and every observer of the name hears it")
+  func encoded() {
+    let descriptor = NotificationDescriptor<Int>(.tick) {
+      try $0.value(forKey: "number")
+    } encode: {
+      ["number": $0]
+    }
+    let bell = Bell()
+    let tokens = [
+      center.observe(descriptor, object: bell) { [heard] in heard.record($0) },
+      center.observe(.tick) { [heard] in heard.record($0.number * 10) },
+    ]
+    let own = center.addObserver(forName: .tick, object: nil, queue: nil) { [heard] notification in
+      heard.record((notification.userInfo?["number"] as? Int ?? 0) * 100)
+    }
+    center.post(3, as: descriptor, object: bell)
+    center.removeObserver(own)
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values.sorted() == [3, 30, 300])
+  }
+
+  @Test("K5 typed observers stand among the others of the name as they registered")
+  func order() {
+    let descriptor = NotificationDescriptor(Rung.notificationName) { _ in 0 }
+    let tokens = [
+      center.observe(Rung.self) { [heard] _ in heard.record(0) },
+      center.observe(Rung.notificationName) { [heard] _ in heard.record(1) },
+      center.observe(descriptor) { [heard] _ in heard.record(2) },
+      center.observe(Rung.self) { [heard] _ in heard.record(3) },
+      center.observe(Rung.notificationName) { [heard] _ in heard.record(4) },
+    ]
+    center.post(Rung(number: 1))
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [0, 1, 2, 3, 4])
+  }
+
+  @Test("H7 the owner form needs no token, and ends with the owner")
+  func owner() {
+    func observe() {
+      let screen = Screen()
+      center.observe(Rung.self, owner: screen) { $0.heard.record($1.number) }
+      center.observe(Rung.self, owner: screen) { [heard] in
+        heard.record($1.number)
+        withExtendedLifetime($0) {}
+      }
+      center.post(Rung(number: 1))
+      #expect(screen.heard.values == [1])
+    }
+    observe()
+    center.post(Rung(number: 2))
+    #expect(heard.values == [1])
+  }
+
+  @Test("Typed observers on the main actor, on actors, asynchronous ones and sequences")
+  @MainActor func forms() async {
+    let (screen, statistics) = (MainScreen(), Statistics())
+    let (asked, counted) = (Inbox<Int>(), Inbox<Int>())
+    center.observe(Rung.self, owner: screen, on: .main) { $0.numbers.append($1.number) }
+    let tokens = [
+      center.observe(Rung.self, on: .main) { screen.numbers.append($0.number * 10) },
+      center.notifications(of: Rung.self).observeAsync { asked.record($0.number) },
+    ]
+    center.observe(Rung.self, on: statistics) { statistics, rung in
+      statistics.append(rung.number)
+      counted.record(rung.number)
+    }
+    let values = center.notifications(of: Rung.self).values()
+    center.post(Rung(number: 1))
+    #expect(await asked.values(count: 1) == [1])
+    #expect(await counted.values(count: 1) == [1])
+    for await rung in values {
+      #expect(rung == Rung(number: 1))
+      break
+    }
+    withExtendedLifetime(tokens) {}
+    #expect(screen.numbers == [1, 10])
+  }
+
+  @Test("Typed observers of many threads", arguments: [1, 2, 8])
+  func threads(width: Int) {
+    let queue = TestQueue()
+    let token = center.observe(Rung.self, on: queue.delivery) { [heard] in heard.record($0.number) }
+    onThreads(width) { [center] thread in
+      for number in 0..<100 {
+        center.post(Rung(number: thread * 1_000 + number))
+        let passing = center.observe(Rung.self) { _ in }
+        passing.cancel()
+      }
+    }
+    queue.flush()
+    withExtendedLifetime(token) {}
+    for thread in 0..<width {
+      #expect(
+        heard.values.filter { $0 / 1_000 == thread } == (0..<100).map { thread * 1_000 + $0 })
+    }
+  }
+}

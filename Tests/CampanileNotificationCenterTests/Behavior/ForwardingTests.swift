@@ -1,0 +1,135 @@
+import Campanile
+import CampanileFoundation
+import CampanileNotificationCenter
+import Foundation
+import Testing
+
+@Suite("Forwarding between Foundation's center and ours")
+struct ForwardingTests {
+  private let ours = CampanileNotificationCenter.NotificationCenter()
+  private let theirs = Foundation.NotificationCenter()
+  private let heard = Recorder<String>()
+
+  private func listen(_ name: Notification.Name? = nil) {
+    ours.add(name) { [heard] in heard.record("ours \($0.name.rawValue) \($0.number)") }
+    theirs.add(name) { [heard] in heard.record("theirs \($0.name.rawValue) \($0.number)") }
+  }
+
+  private func post(_ center: any CenterInterface, _ number: Int) {
+    center.post(name: .tick, object: nil, userInfo: ["number": number])
+  }
+
+  @Test("What is posted there is heard here, as it is, before the post returns")
+  func forwarded() {
+    let bell = Bell()
+    let token = ours.forwardNotifications(of: .tick, from: theirs)
+    ours.add(.tick, bell) { [heard] in
+      heard.record("\($0.number) \($0.userInfo?.count ?? 0)")
+    }
+    theirs.post(name: .tick, object: bell, userInfo: ["number": 1])
+    theirs.post(name: .tock, object: bell, userInfo: ["number": 2])
+    theirs.post(name: .tick, object: Bell(), userInfo: ["number": 3])
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["1 1"])
+  }
+
+  @Test(
+    "Both ways there is no echo, for one name and for all",
+    arguments: [nil, Notification.Name.tick])
+  func bothWays(name: Notification.Name?) {
+    let tokens = [
+      ours.forwardNotifications(of: name, from: theirs),
+      ours.forwardNotifications(of: name, to: theirs),
+    ]
+    listen()
+    post(ours, 1)
+    post(theirs, 2)
+    withExtendedLifetime(tokens) {}
+    #expect(
+      heard.values.sorted() == ["ours Tick 1", "ours Tick 2", "theirs Tick 1", "theirs Tick 2"])
+  }
+
+  @Test("What observers post while something is forwarded is forwarded too", arguments: [1, 2, 8])
+  func nested(width: Int) {
+    onThreads(width) { _ in
+      let ours = CampanileNotificationCenter.NotificationCenter()
+      let (theirs, heard) = (Foundation.NotificationCenter(), Recorder<Int>())
+      for center in [ours, theirs] as [any CenterInterface] {
+        center.add(.tick) { [weak center] notification in
+          if notification.number == 1 {
+            center?.post(name: .tick, object: nil, userInfo: ["number": 2])
+          }
+        }
+      }
+      let tokens = [
+        ours.forwardNotifications(of: .tick, from: theirs),
+        ours.forwardNotifications(of: .tick, to: theirs),
+      ]
+      ours.add(.tick) { heard.record($0.number) }
+      theirs.add(.tick) { heard.record(-$0.number) }
+      ours.post(name: .tick, object: nil, userInfo: ["number": 1])
+      withExtendedLifetime(tokens) {}
+      // Both centers heard the first one, and each had an observer that posted a second one.
+      #expect(heard.values.sorted() == [-2, -2, -1, 1, 2, 2])
+    }
+  }
+
+  @Test("A bridge and forwarding together carry once")
+  func withBridge() {
+    let (messages, bridged) = (MessageCenter(), Recorder<Int>())
+    let bridge = NotificationBridge(between: messages, and: theirs)
+    bridge.carry(Chiming.self)
+    let tokens = [
+      ours.forwardNotifications(of: Chiming.notificationName, from: theirs),
+      ours.forwardNotifications(of: Chiming.notificationName, to: theirs),
+    ]
+    let token = messages.observe(Chiming.self) { _ in bridged.record(1) }
+    listen(Chiming.notificationName)
+    messages.post(Chiming())
+    ours.post(Chiming().notification())
+    withExtendedLifetime((bridge, tokens, token)) {}
+    #expect(bridged.count == 2)
+    #expect(heard.count == 4)
+  }
+
+  @Test("What the platform posts to its default center is heard in ours")
+  func platform() {
+    let center = CampanileNotificationCenter.NotificationCenter.default
+    let token = center.forwardNotifications(of: UserDefaults.didChangeNotification)
+    let observer = center.addObserver(
+      forName: UserDefaults.didChangeNotification, object: nil, queue: nil
+    ) { [heard] in heard.record($0.name.rawValue) }
+    UserDefaults.standard.removePersistentDomain(forName: "CampanileTests")
+    center.removeObserver(observer)
+    withExtendedLifetime(token) {}
+    #expect(heard.values.contains(UserDefaults.didChangeNotification.rawValue))
+  }
+
+  @Test("K16 the token ends the forwarding, and forwarding keeps no center")
+  func ends() {
+    weak var lost: CampanileNotificationCenter.NotificationCenter?
+    func forward() {
+      let center = CampanileNotificationCenter.NotificationCenter()
+      lost = center
+      let tokens = [
+        center.forwardNotifications(of: .tick, from: theirs),
+        center.forwardNotifications(of: .tick, to: theirs),
+      ]
+      center.add(.tick) { [heard] _ in heard.record("heard") }
+      post(theirs, 1)
+      withExtendedLifetime(tokens) {}
+    }
+    forward()
+    post(theirs, 2)
+    #expect(heard.values == ["heard"])
+    #expect(lost == nil)
+  }
+}
+
+/// A message that is a notification too.
+private struct Chiming: MessageCenter.Message, TypedNotification {
+  static let notificationName = Notification.Name("Chiming")
+  init() {}
+  init(from notification: Notification) {}
+  var userInfo: [AnyHashable: any Sendable] { [:] }
+}

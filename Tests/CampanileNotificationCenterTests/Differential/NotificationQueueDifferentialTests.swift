@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// Foundation's notification queue and ours do the same, but for what is listed.
+@Suite("Differences from Foundation's notification queue")
+struct NotificationQueueDifferentialTests {
+  static let differences = [
+    ExpectedDifference("asap keeps the order", "A10"),
+    ExpectedDifference("idle keeps the order", "A10"),
+    // Foundation posts what can wait first, knows no identity of Swift objects, and never posts in a
+    // mode of one's own.
+    ExpectedDifference("asap comes before idle", "I"),
+    ExpectedDifference("an object of a Swift class coalesces too", "I"),
+    ExpectedDifference("asap waits for its mode", "I"),
+  ]
+
+  @Test("A10 I one table for both queues", arguments: QueuedScenario.all)
+  func same(scenario: QueuedScenario) {
+    let difference = Self.differences.first { $0.scenario == scenario.id }
+    let ours = scenario.heard { .ours($0) }
+    let theirs = scenario.heard { .foundation($0) }
+    #expect(ours == scenario.expected)
+    #if os(Linux)
+      if let difference {
+        #expect(theirs != ours, "\(difference.row): Foundation does the same by now")
+      } else {
+        #expect(theirs == ours)
+      }
+    #endif
+  }
+
+  @Test("Every expected difference is one of a scenario")
+  func table() {
+    let ids = Set(QueuedScenario.all.map(\.id))
+    #expect(ids.count == QueuedScenario.all.count)
+    for difference in Self.differences { #expect(ids.contains(difference.scenario)) }
+  }
+}

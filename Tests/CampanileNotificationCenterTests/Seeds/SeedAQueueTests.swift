@@ -1,0 +1,116 @@
+import CampanileNotificationCenter
+import Foundation
+import Testing
+
+@Suite("Seeds A: Foundation's notification queue and ours, and removal")
+struct SeedAQueueTests {
+  typealias Theirs = Foundation.NotificationCenter
+  typealias Ours = CampanileNotificationCenter.NotificationCenter
+
+  #if os(Linux)
+    @Test("A10 Foundation: what is enqueued from a delivery stops the program")
+    func a10Foundation() async {
+      await #expect(processExitsWith: .failure) {
+        _ = QueuedScenario("", []) { $0.enqueueFromDelivery() }.heard { .foundation($0) }
+      }
+    }
+  #endif
+
+  @Test("A10 ours: what is enqueued from a delivery comes in a later turn, in order")
+  func a10() {
+    let heard = QueuedScenario("", []) { $0.enqueueFromDelivery() }.heard { .ours($0) }
+    #expect(heard == ["1", "2", "3", "10", "20", "30"])
+  }
+
+  #if os(Linux)
+    @Test("A11 Foundation: there is no removal by the object that observes")
+    func a11Foundation() {
+      let (center, heard, bell) = (Theirs(), Recorder<Int>(), Bell())
+      _ = center.addObserver(forName: .tick, object: nil, queue: nil) { [bell] _ in
+        withExtendedLifetime(bell) { heard.record(1) }
+      }
+      center.removeObserver(bell)
+      center.removeObserver(bell, name: .tick, object: nil)
+      center.post(name: .tick, object: nil)
+      #expect(heard.values == [1])
+    }
+  #endif
+
+  @Test(
+    "A11 ours: removal by the object; and by name; and by name and object", arguments: [0, 1_000])
+  func a11(others: Int) {
+    let (center, bell, target) = (Ours(), Bell(), Target())
+    let crowd = (0..<others).map { _ in Target() }
+    for other in crowd + [target] {
+      center.addObserver(other, selector: Target.hear, name: .tick, object: nil)
+      center.addObserver(other, selector: Target.hear, name: .tick, object: bell)
+      center.addObserver(other, selector: Target.hear, name: .tock, object: bell)
+      center.addObserver(other, selector: Target.hear, name: nil, object: bell)
+    }
+    func heard() -> Int {
+      let before = target.heard.count
+      center.post(name: .tick, object: bell)
+      center.post(name: .tock, object: bell)
+      return target.heard.count - before
+    }
+    #expect(heard() == 5)
+    center.removeObserver(target, name: .tick, object: bell)
+    #expect(heard() == 4)
+    center.removeObserver(target, name: .tick, object: nil)
+    #expect(heard() == 3)
+    center.removeObserver(target, name: nil, object: Bell())
+    #expect(heard() == 3)
+    center.removeObserver(target, name: nil, object: bell)
+    #expect(heard() == 0)
+    center.addObserver(target, selector: Target.hear, name: nil, object: nil)
+    #expect(heard() == 2)
+    center.removeObserver(target)
+    center.removeObserver(target)
+    #expect(heard() == 0)
+    #expect(crowd.allSatisfy { $0.heard.count >= 30 })
+  }
+
+  @Test("A12 ours: a method is an observer, its object held weakly", arguments: [1, 2, 8])
+  func a12(width: Int) {
+    let center = Ours()
+    onThreads(width) { _ in
+      weak var lost: Target?
+      func observe() {
+        let target = Target()
+        lost = target
+        center.addObserver(target, selector: Target.hear, name: .tick, object: nil)
+        center.post(name: .tick, object: nil)
+        #expect(target.heard.count >= 1)
+      }
+      observe()
+      center.post(name: .tick, object: nil)
+      // Another thread's post may be calling it.
+      #expect(lost == nil || width > 1)
+    }
+    center.post(name: .tick, object: nil)
+    #expect(center.description.split(separator: "\n").count == 1)
+  }
+}
+
+extension QueueFace {
+  fileprivate func enqueueFromDelivery() {
+    let face = Kept<QueueFace>(makeQueue())
+    center.add(nil) { [log] notification in
+      log.record("\(notification.number)")
+      if notification.number < 10 {
+        face.withValue { $0?.enqueue(notification.number * 10, .asap) }
+      }
+    }
+    for number in 1...3 { face.withValue { $0?.enqueue(number, .asap) } }
+    turn()
+    turn()
+    // The observer keeps the queue, and so its center.
+    face.set(nil)
+  }
+}
+
+/// Observes with a method.
+final class Target: Sendable {
+  let heard = Recorder<Notification.Name>()
+  @Sendable func hear(_ notification: Notification) { heard.record(notification.name) }
+}

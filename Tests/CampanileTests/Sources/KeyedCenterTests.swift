@@ -1,0 +1,162 @@
+import Dispatch
+import Testing
+
+@testable import Campanile
+
+@Suite("A center whose topics are keys")
+struct KeyedCenterTests {
+  private let center = KeyedCenter<String, Int>()
+  private let heard = Recorder<Int>()
+
+  private func observe(
+    _ key: String?, about subject: AnyObject?? = .none, once: Bool = false,
+    _ observer: @escaping @Sendable (Int) throws -> Void
+  ) -> ObservationToken {
+    ObservationToken(
+      center.register(.inPlace(), ObserverBody(observer), of: key, about: subject, once: once))
+  }
+
+  @Test("K5 the four kinds of observers stand in one order")
+  func order() {
+    let player = Player()
+    let tokens = (0..<40).map { index in
+      observe(
+        index % 2 == 0 ? "key" : nil, about: index % 4 < 2 ? .some(player) : .none
+      ) { [heard] _ in heard.record(index) }
+    }
+    let others = [
+      observe("other") { [heard] _ in heard.record(-1) },
+      observe("key", about: Player()) { [heard] _ in heard.record(-2) },
+      observe(nil, about: Player()) { [heard] _ in heard.record(-3) },
+    ]
+    center.post(1, to: "key", about: player)
+    withExtendedLifetime((tokens, others)) {}
+    #expect(heard.values == Array(0..<40))
+  }
+
+  @Test("K5 a narrow post leaves the wide observers out, and a wide one the narrow ones")
+  func parts() {
+    let tokens = [
+      observe("key") { [heard] in heard.record($0) },
+      observe(nil) { [heard] in heard.record($0 * 10) },
+    ]
+    center.postNarrowly(1, to: "key", about: nil)
+    center.postWidely(2, about: nil)
+    center.postNarrowly(3, to: "other", about: nil)
+    center.post(4, to: "other", about: nil)
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [1, 20, 40])
+  }
+
+  @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
+  func once(width: Int) {
+    let player = Player()
+    let token = observe(nil, about: .some(player), once: true) { [heard] in heard.record($0) }
+    center.post(1, to: "key", about: Player())
+    #expect(token.isActive)
+    onThreads(width) { [center] _ in
+      for _ in 0..<100 { center.post(2, to: "key", about: player) }
+    }
+    #expect(heard.values == [2])
+    #expect(!token.isActive)
+  }
+
+  @Test("K9 a subject that has gone is heard of by nobody")
+  func gone() {
+    let tokens = [
+      observe("key", about: Player()) { [heard] in heard.record($0) },
+      observe(nil, about: Player()) { [heard] in heard.record($0) },
+      observe("key", about: .some(nil)) { [heard] in heard.record($0) },
+    ]
+    for _ in 0..<200 { center.post(1, to: "key", about: Player()) }
+    #expect(heard.values.isEmpty)
+    #expect(!tokens[2].isActive)
+    #expect(tokens[0].isActive)
+  }
+
+  @Test("K16 keys and subjects that nobody observes any more are forgotten", arguments: [1, 2, 8])
+  func forgotten(width: Int) {
+    onThreads(width) { [center, heard] thread in
+      for number in 0..<500 {
+        let player = Player()
+        let value = thread * 1_000 + number
+        let tokens = [
+          ObservationToken(
+            center.register(
+              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: "\(value)", about: .none,
+              once: false)),
+          ObservationToken(
+            center.register(
+              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: nil, about: .some(player),
+              once: false)),
+        ]
+        center.post(value, to: "\(value)", about: player)
+        withExtendedLifetime(tokens) {}
+      }
+    }
+    #expect(heard.count == width * 1_000)
+    #expect(center.registrations.isEmpty)
+    #expect(!center.isObserved(nil))
+    #expect(!center.isObserved("0"))
+  }
+
+  @Test("A center that has gone ends its observers and refuses none that lives")
+  func ends() {
+    func make() -> ObservationToken {
+      let center = KeyedCenter<String, Int>()
+      return ObservationToken(
+        center.register(.inPlace(), ObserverBody { _ in }, of: "key", about: .none, once: false))
+    }
+    #expect(!make().isActive)
+    center.finish()
+    #expect(!observe("key") { _ in }.isActive)
+    #expect(!observe(nil) { _ in }.isActive)
+  }
+
+  @Test("A thread's mark ends with the thread, and is no other thread's", arguments: [1, 2, 8])
+  func marks(width: Int) {
+    let ended = DispatchSemaphore(value: 0)
+    let marks = Recorder<ThreadMark>()
+    onThreads(width) { _ in
+      let mark = ThreadMark.current
+      #expect(mark === ThreadMark.current && mark.isCurrent)
+      marks.record(mark)
+      mark.onEnd { ended.signal() }
+    }
+    for _ in 0..<width { ended.wait() }
+    let late = Recorder<Int>()
+    for mark in marks.values { mark.onEnd { late.record(1) } }
+    #expect(late.count == width)
+    #expect(Set(marks.values.map { ObjectIdentifier($0) }).count == width)
+    #expect(marks.values.allSatisfy { !$0.isCurrent })
+  }
+
+  @Test("A path is known to the observers of the post that carries it, and to no nested one")
+  func paths() {
+    let (one, other) = (MessageCenter(), MessageCenter())
+    let path = [ObjectIdentifier(other)]
+    let found = Recorder<[ObjectIdentifier]>()
+    let nesting = one.observe(Tick.self) { [weak one] in
+      if $0.number == 1 { one?.post(Tick(number: 2)) }
+    }
+    let token = one.observe(Tick.self) { [weak one, weak other] _ in
+      guard let one, let other else { return }
+      found.record(ThreadMark.path(to: one))
+      #expect(ThreadMark.path(to: other) == [])
+    }
+    ThreadMark.carry(along: path, to: one) { one.post(Tick(number: 1)) }
+    one.post(Tick(number: 3))
+    withExtendedLifetime((nesting, token)) {}
+    #expect(found.values == [[], path, []])
+  }
+
+  @Test("An action is performed once at a place, after what is enqueued there")
+  func perform() {
+    let target = ManualTarget()
+    Delivery.target(target).perform { [heard] in heard.record(1) }
+    Delivery.target(target).perform { [heard] in heard.record(2) }
+    #expect(heard.values.isEmpty)
+    target.runJobs()
+    #expect(heard.values == [1, 2])
+  }
+}

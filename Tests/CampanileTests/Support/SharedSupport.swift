@@ -1,2 +1,0 @@
-// What both test targets use, for all files of this one.
-@_exported import TestSupport
