@@ -120,6 +120,31 @@
       withExtendedLifetime((first, others)) {}
     }
 
+    // Broken by: ObserverList.trim, if it does not give out again what a post may be reading.
+    @Test("K2 The place of an observer that a post may be reading is not given to another")
+    func placeInUse() {
+      let source = Broadcaster<Int>()
+      let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
+      let second = source.observe { _ in }
+      // Makes room for more, so that the list stays where it is.
+      source.observe { _ in }.cancel()
+      let poster = onThread { source.send(1) }
+      inside.waitUntilReached()
+      #expect(second.cancel() == .endedWhileMaybeRunning)
+      #expect(source.list.entries?.count == 2)
+      let third = source.observe { _ in }
+      #expect(source.list.entries?.index(of: third.registration.id) == 2)
+      // The post in progress cannot reach the third: its place is free at once.
+      #expect(third.cancel() == .ended)
+      #expect(source.list.entries?.count == 2)
+      inside.open()
+      poster()
+      let fourth = source.observe { _ in }
+      fourth.cancel()
+      #expect(source.list.entries?.count == 1)
+      withExtendedLifetime(first) {}
+    }
+
     private static func observe(_ source: Broadcaster<Int>, _ life: LiveCount) -> ObservationToken {
       let tracked = Tracked(life)
       return source.observe { _ in tracked.touch() }
