@@ -23,6 +23,43 @@ struct InitialCallTests {
     slot.set(nil)
     withExtendedLifetime(token) {}
   }
+
+  // Broken by: Letter.deliver, if it forgets the oldest registration that it is for.
+  @Test("K14 The initial call of one follower reaches no other on its target")
+  func otherFollower() {
+    let queue = TestQueue()
+    let state = CurrentValue(1)
+    let other = state.observe(on: queue.delivery) { [heard] in heard.record($0.new * 100) }
+    let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
+    queue.flush()
+    #expect(heard.values == [1])
+    state.value = 2
+    queue.flush()
+    #expect(heard.values == [1, 200, 2])
+    withExtendedLifetime((token, other)) {}
+  }
+
+  // Broken by: CurrentValue.tell, if it does not limit the post to those who followed at the set.
+  @Test("K2 A follower that comes between the set and the telling does not hear of the set")
+  func followerBetween() {
+    let slot = Slot<CurrentValue<Int>>()
+    let late = Slot<ObservationToken>()
+    let state = CurrentValue(
+      1,
+      onEvent: { [heard] event in
+        guard event.kind == .posted, late.value == nil else { return }
+        late.set(slot.value?.observe { heard.record($0.new * 100) })
+      })
+    slot.set(state)
+    let token = state.observe { [heard] in heard.record($0.new) }
+    state.value = 2
+    #expect(heard.values == [2])
+    state.value = 3
+    #expect(heard.values == [2, 3, 300])
+    slot.set(nil)
+    late.set(nil)
+    withExtendedLifetime(token) {}
+  }
 }
 
 @Suite("A subject that has gone")

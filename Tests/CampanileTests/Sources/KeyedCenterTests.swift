@@ -83,11 +83,13 @@ struct KeyedCenterTests {
         let tokens = [
           ObservationToken(
             center.register(
-              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: "\(value)", about: .none,
+              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: "\(value)",
+              about: .none,
               once: false)),
           ObservationToken(
             center.register(
-              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: nil, about: .some(player),
+              .inPlace(), ObserverBody { if $0 == value { heard.record($0) } }, of: nil,
+              about: .some(player),
               once: false)),
         ]
         center.post(value, to: "\(value)", about: player)
