@@ -96,3 +96,43 @@ struct AddressTableTests {
     #expect(wrong.current == 0)
   }
 }
+
+/// A message type for each type.
+private struct Kind<Content>: MessageCenter.Message {}
+
+@Suite("Many message types")
+struct ManyTypesTests {
+  let center = MessageCenter()
+  let heard = Recorder<Int>()
+
+  /// Does something with `count` types, each an array of the one before.
+  private func forEachType<Content>(
+    _ count: Int, from type: Content.Type, _ body: (Int, any MessageCenter.Message.Type) -> Void
+  ) {
+    if count == 0 { return }
+    body(count, Kind<Content>.self)
+    forEachType(count - 1, from: [Content].self, body)
+  }
+
+  private func observe<M: MessageCenter.Message>(_ type: M.Type, _ number: Int) -> ObservationToken
+  {
+    center.observe(type) { [heard] _ in heard.record(number) }
+  }
+
+  // Broken by: TopicTable.makeList, if the table that it makes leaves out what the old one held.
+  @Test("K1 Observers of many types hear their own, whatever came to the table after them")
+  func manyTypes() {
+    var tokens: [ObservationToken] = []
+    forEachType(40, from: Int.self) { number, type in tokens.append(observe(type, number)) }
+    func post<Content>(_ kind: Kind<Content>.Type, _ count: Int) {
+      if count == 0 { return }
+      center.post(kind.init())
+      post(Kind<[Content]>.self, count - 1)
+    }
+    post(Kind<Int>.self, 40)
+    #expect(heard.values == (1...40).reversed())
+    #expect(center.observerCount == 40)
+    tokens = []
+    #expect(center.observerCount == 0)
+  }
+}
