@@ -7,20 +7,17 @@
     import Musl
   #endif
 #else
-  public import Synchronization
+  import Synchronization
 #endif
 
 /// State that is reached only through a lock.
 ///
 /// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
 /// release of an object whose `deinit` is not ours.
-///
-/// It can be inlined: compiled for no state in particular, each use from another module would look up
-/// types for longer than it holds the lock.
 @safe package struct Locked<State>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
-  @usableFromInline package let state: UnsafeMutablePointer<State>
-  @usableFromInline package let lock = PlatformLock()
+  private let state: UnsafeMutablePointer<State>
+  private let lock = PlatformLock()
 
   package init(_ state: consuming sending State) {
     unsafe self.state = .allocate(capacity: 1)
@@ -35,11 +32,18 @@
   /// Runs `body` with the lock held, and returns what it returns.
   ///
   /// What leaves the state through the result must be Sendable, or the state must let go of it.
-  @inlinable
   package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try lock.whileHeld { () throws(Failure) in try unsafe body(&state.pointee) }
+  }
+
+  /// Runs `body` with the lock held.
+  ///
+  /// As `withLock`, and several times faster from another module: code that is compiled for no type in
+  /// particular has no type of a result to look up here.
+  package borrowing func update(_ body: (inout State) -> Void) {
+    lock.whileHeld { unsafe body(&state.pointee) }
   }
 }
 
@@ -48,7 +52,7 @@
   ///
   /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux and reports races that
   /// are none, so builds with the flag `TSAN` use a lock that it understands.
-  @safe @usableFromInline package struct PlatformLock: ~Copyable, @unchecked Sendable {
+  @safe private struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -63,8 +67,13 @@
       unsafe mutex.deallocate()
     }
 
-    @usableFromInline
-    package borrowing func whileHeld<Result, Failure: Error>(
+    borrowing func whileHeld(_ body: () -> Void) {
+      unsafe pthread_mutex_lock(mutex)
+      body()
+      unsafe pthread_mutex_unlock(mutex)
+    }
+
+    borrowing func whileHeld<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
       unsafe pthread_mutex_lock(mutex)
@@ -74,11 +83,16 @@
   }
 #else
   /// The standard library's mutex, around nothing.
-  @usableFromInline package struct PlatformLock: ~Copyable, Sendable {
-    @usableFromInline package let mutex = Mutex(())
+  private struct PlatformLock: ~Copyable, Sendable {
+    private let mutex = Mutex(())
 
-    @inlinable @inline(__always)
-    package borrowing func whileHeld<Result, Failure: Error>(
+    @inline(__always)
+    borrowing func whileHeld(_ body: () -> Void) {
+      mutex.withLock { _ in body() }
+    }
+
+    @inline(__always)
+    borrowing func whileHeld<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
       // SAFETY: the result goes from the closure to this stack; the mutex guards nothing itself.

@@ -110,11 +110,12 @@ class PathObservation {
     let id = ObjectIdentifier(property)
     switch event.phase {
     case .willChange:
-      let isFirst = keeper.withLock { $0.begin(event.maker, id) }
+      var isFirst = false
+      keeper.update { isFirst = $0.begin(event.maker, id) }
       guard isFirst, traits.needsOld, isAtHome else { return }
       let report = Report(edit: event.edit, changed: KVOChangedPaths(property.path))
       guard let old = readOld(report) else { return }
-      keeper.withLock { $0.keepOld(old, of: event.maker) }
+      keeper.update { $0.keepOld(old, of: event.maker) }
     case .didChange:
       if !Scope.isAnyOpen && isAtHome {
         // The common case, with the lock taken once.
@@ -157,10 +158,11 @@ class PathObservation {
 
   /// Tells what `begin` returns, and what comes meanwhile.
   private func tell(_ begin: (inout ChangeKeeper) -> Report?) {
-    var next = keeper.withLock(begin)
+    var next: Report?
+    keeper.update { next = begin(&$0) }
     while let report = next {
       deliver(report)
-      next = keeper.withLock { $0.nextReport() }
+      keeper.update { next = $0.nextReport() }
     }
   }
 }

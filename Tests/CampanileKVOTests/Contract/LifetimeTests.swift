@@ -335,4 +335,33 @@ struct LifetimeTests {
     #expect(log.lines == ["told"])
     #expect(log.kvo.observationCount == 0)
   }
+
+  @Test("K16 Observing and unobserving over and over leaves nothing behind", arguments: [1, 2, 8])
+  func churn(width: Int) {
+    final class Payload: Sendable {
+      let live: Recorder<Int>
+      init(_ live: Recorder<Int>) {
+        self.live = live
+        live.record(1)
+      }
+      deinit { live.record(-1) }
+    }
+    let live = Recorder<Int>()
+    let counter = Counter()
+    let kvo = KVOController(owner: SharedLog.forEver)
+    onThreads(width) { index in
+      for round in 0..<500 {
+        let payload = Payload(live)
+        kvo.observe(counter, \.double, policy: .append) { _, _, _ in
+          withExtendedLifetime(payload) {}
+        }
+        let token = counter.observe(\.count) { _, _ in withExtendedLifetime(payload) {} }
+        if round % 7 == 0 { counter.increment() }
+        kvo.unobserve(counter, \.double)
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(live.values.reduce(0, +) == 0)
+    #expect(kvo.observationCount == 0)
+  }
 }
