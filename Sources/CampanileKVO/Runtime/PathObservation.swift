@@ -24,6 +24,8 @@ class PathObservation {
   private weak let upstream: Upstream?
   private let keeper = Locked(ChangeKeeper())
   private let direct = Atomic<Bool>(false)
+  /// The thread that runs the getters on the path, or 0.
+  private let reader = Atomic<UInt>(0)
   /// Where changes wait for the main actor that were made elsewhere.
   private let strayed: SourceList<Report>
 
@@ -79,7 +81,7 @@ class PathObservation {
   /// Runs `read`, and follows the properties that it reads.
   func follow(_ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool) {
     while true {
-      let reads = ReadCollector.collect(read)
+      let reads = ReadCollector.collect { asReader(read) }
       guard let upstream, !upstream.isFollowing(reads) else { return }
       upstream.follow(reads, register)
       // Not in a subclass, which can override the property and read others.
@@ -90,6 +92,13 @@ class PathObservation {
       // What changed between the reading and the following is read again.
       if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
     }
+  }
+
+  /// Runs getters: what they change themselves is no change of their value.
+  func asReader(_ read: () -> Void) {
+    let outer = reader.exchange(SourceRegistry.currentThread, ordering: .acquiringAndReleasing)
+    read()
+    reader.store(outer, ordering: .releasing)
   }
 
   private func register(_ property: ObservedProperty) -> Registration {
@@ -107,6 +116,8 @@ class PathObservation {
   // MARK: Changes of the properties
 
   private func receive(_ event: ObservedProperty.Event, from property: ObservedProperty) {
+    let reader = reader.load(ordering: .acquiring)
+    if reader != 0 && reader == SourceRegistry.currentThread { return }
     let id = ObjectIdentifier(property)
     switch event.phase {
     case .willChange:
