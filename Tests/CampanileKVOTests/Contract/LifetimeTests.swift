@@ -28,6 +28,7 @@ struct LifetimeTests {
     let radio = Radio()
     var log: Log? = Log()
     let kvo = KVOController(owner: log!)
+    defer { withExtendedLifetime(kvo) {} }
     let lines = Recorder<String>()
     kvo.observe(radio, \.volume) { _, _, change in lines.record("\(change.new)") }
     log = nil
@@ -43,6 +44,7 @@ struct LifetimeTests {
     var log: Log? = Log()
     weak let weakLog = log
     let kvo = KVOController(owner: log!)
+    defer { withExtendedLifetime(kvo) {} }
     let heard = Recorder<Bool>()
     kvo.observe(radio, \.volume) { owner, _, _ in
       log = nil
@@ -76,6 +78,7 @@ struct LifetimeTests {
   @Test("K8 Owners that die while others change the object", arguments: [1, 2, 8])
   func ownersDie(width: Int) {
     let counter = Counter()
+    defer { withExtendedLifetime(counter) {} }
     onThreads(width) { _ in
       for _ in 0..<100 {
         let owner = SharedLog()
@@ -146,6 +149,7 @@ struct LifetimeTests {
     queue.suspend()
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     var counter: Counter? = Counter()
     kvo.observe(counter!, \.count, on: .queue(queue)) { owner, _, _ in owner.lines.record("told") }
     counter?.count = 1
@@ -182,6 +186,7 @@ struct LifetimeTests {
   @Test("A retaining controller keeps what it observes, until it is unobserved")
   func retaining() {
     let kvo = KVOController(owner: log, retainsObserved: true)
+    defer { withExtendedLifetime(kvo) {} }
     var radio: Radio? = Radio()
     weak let weakRadio = radio
     kvo.observe(radio!, \.volume) { log, _, change in log.lines.append("\(change.new)") }
@@ -344,7 +349,9 @@ struct LifetimeTests {
     }
     let live = Recorder<Int>()
     let counter = Counter()
+    defer { withExtendedLifetime(counter) {} }
     let kvo = KVOController(owner: SharedLog.forEver)
+    defer { withExtendedLifetime(kvo) {} }
     onThreads(width) { index in
       for round in 0..<500 {
         let payload = Payload(live)
