@@ -47,6 +47,12 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     return value!
   }
 
+  private func readOnly(_ root: Root) -> Value {
+    var value: Value?
+    asReader { value = readValue(root) }
+    return value!
+  }
+
   override var end: @Sendable () -> Void {
     { [changes] in changes.finish() }
   }
@@ -55,7 +61,7 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
 
   override func readOld(_ report: Report) -> AnyObject? {
     guard let root else { return nil }
-    let old = readValue(root)
+    let old = isDirect ? readValue(root) : readOnly(root)
     if options.isPrior { post(.prior, old, old, report) }
     return Box(old)
   }

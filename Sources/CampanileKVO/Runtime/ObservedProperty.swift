@@ -132,12 +132,16 @@ final class PropertyTable: Sendable {
 
   /// The property that the getter of `keyPath` reports, if it has been asked about.
   func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
-    state.withLock { $0.properties[keyPath] }
+    var property: ObservedProperty?
+    state.update { property = $0.properties[keyPath] }
+    return property
   }
 
   /// The property that the getter of `keyPath` reports.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty {
-    state.withLock { state in
+    // Most are known.
+    if let known = known(keyPath) { return known }
+    return state.withLock { state in
       if let known = state.properties[keyPath] { return known }
       let property = ObservedProperty(keyPath, of: subject, registry)
       state.properties[keyPath] = property

@@ -24,6 +24,8 @@ class PathObservation {
   private weak let upstream: Upstream?
   private let keeper = Locked(ChangeKeeper())
   private let direct = Atomic<Bool>(false)
+  /// The thread that runs the getters on the path, or 0.
+  private let reader = Atomic<UInt>(0)
   /// Where changes wait for the main actor that were made elsewhere.
   private let strayed: SourceList<Report>
 
@@ -79,7 +81,7 @@ class PathObservation {
   /// Runs `read`, and follows the properties that it reads.
   func follow(_ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool) {
     while true {
-      let reads = ReadCollector.collect(read)
+      let reads = ReadCollector.collect { asReader(read) }
       guard let upstream, !upstream.isFollowing(reads) else { return }
       upstream.follow(reads, register)
       // Not in a subclass, which can override the property and read others.
@@ -90,6 +92,13 @@ class PathObservation {
       // What changed between the reading and the following is read again.
       if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
     }
+  }
+
+  /// Runs getters: what they change themselves is no change of their value.
+  func asReader(_ read: () -> Void) {
+    let outer = reader.exchange(SourceRegistry.currentThread, ordering: .acquiringAndReleasing)
+    read()
+    reader.store(outer, ordering: .releasing)
   }
 
   private func register(_ property: ObservedProperty) -> Registration {
@@ -107,14 +116,17 @@ class PathObservation {
   // MARK: Changes of the properties
 
   private func receive(_ event: ObservedProperty.Event, from property: ObservedProperty) {
+    let reader = reader.load(ordering: .acquiring)
+    if reader != 0 && reader == SourceRegistry.currentThread { return }
     let id = ObjectIdentifier(property)
     switch event.phase {
     case .willChange:
-      let isFirst = keeper.withLock { $0.begin(event.maker, id) }
+      var isFirst = false
+      keeper.update { isFirst = $0.begin(event.maker, id) }
       guard isFirst, traits.needsOld, isAtHome else { return }
       let report = Report(edit: event.edit, changed: KVOChangedPaths(property.path))
       guard let old = readOld(report) else { return }
-      keeper.withLock { $0.keepOld(old, of: event.maker) }
+      keeper.update { $0.keepOld(old, of: event.maker) }
     case .didChange:
       if !Scope.isAnyOpen && isAtHome {
         // The common case, with the lock taken once.
@@ -157,10 +169,11 @@ class PathObservation {
 
   /// Tells what `begin` returns, and what comes meanwhile.
   private func tell(_ begin: (inout ChangeKeeper) -> Report?) {
-    var next = keeper.withLock(begin)
+    var next: Report?
+    keeper.update { next = begin(&$0) }
     while let report = next {
       deliver(report)
-      next = keeper.withLock { $0.nextReport() }
+      keeper.update { next = $0.nextReport() }
     }
   }
 }

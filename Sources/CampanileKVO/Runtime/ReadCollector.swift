@@ -15,18 +15,27 @@ final class ReadCollector: Sendable {
   /// Protected by the lock.
   private struct State {
     var reads: [Read] = []
+    /// The properties of `reads`, once there are too many to look through.
     var known: Set<ObjectIdentifier> = []
     var isOpen = true
+
+    mutating func add(_ property: ObservedProperty, _ revision: UInt) {
+      guard isOpen else { return }
+      if reads.count < 16 {
+        if reads.contains(where: { $0.property === property }) { return }
+      } else {
+        if known.isEmpty { known = Set(reads.map { ObjectIdentifier($0.property) }) }
+        guard known.insert(ObjectIdentifier(property)).inserted else { return }
+      }
+      reads.append(Read(property: property, revision: revision))
+    }
   }
 
   private let state = Locked(State())
 
   func add(_ property: ObservedProperty) {
     let revision = property.revision
-    state.withLock { state in
-      guard state.isOpen, state.known.insert(ObjectIdentifier(property)).inserted else { return }
-      state.reads.append(Read(property: property, revision: revision))
-    }
+    state.update { $0.add(property, revision) }
   }
 
   /// Runs `body`, and returns the properties that it read, each once, in the order of the reads.
@@ -37,9 +46,11 @@ final class ReadCollector: Sendable {
         scope.collector = collector
         scope.edit = nil
       }, body)
-    return collector.state.withLock { state in
+    var reads: [Read] = []
+    collector.state.update { state in
       state.isOpen = false
-      return state.reads
+      reads = state.reads
     }
+    return reads
   }
 }

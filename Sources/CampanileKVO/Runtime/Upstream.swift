@@ -19,9 +19,12 @@ final class Upstream: Sendable {
 
   /// Whether what is followed are these properties, in this order.
   func isFollowing(_ reads: [ReadCollector.Read]) -> Bool {
-    links.withLock { links in
-      links.count == reads.count && zip(links, reads).allSatisfy { $0.property === $1.property }
+    var isSame = false
+    links.update { links in
+      isSame =
+        links.count == reads.count && zip(links, reads).allSatisfy { $0.property === $1.property }
     }
+    return isSame
   }
 
   /// Follows these properties and no others; those that are new are registered by `register`.

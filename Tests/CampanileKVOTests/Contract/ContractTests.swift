@@ -208,6 +208,7 @@ struct ContractTests {
     let queue = DispatchQueue(label: "kvo")
     let heard = Recorder<[Int]>()
     let counters = (0..<width).map { _ in Counter() }
+    defer { withExtendedLifetime(counters) {} }
     let tokens = counters.enumerated().map { index, counter in
       counter.observe(\.count, on: .queue(queue)) { _, change in heard.record([index, change.new]) }
     }
@@ -308,6 +309,7 @@ struct ContractTests {
   func k13(width: Int) {
     let failures = Recorder<Int>()
     let kvo = KVOController(owner: owner, onError: { failures.record($0.line) })
+    defer { withExtendedLifetime(kvo) {} }
     let line = #line + 1
     kvo.observe(counter, \.count) { _, _, _ in throw TestFailure() }
     let counter = counter
@@ -368,6 +370,7 @@ struct ContractTests {
   @Test("K15 What is observed can be listed and counted, exactly", arguments: widths)
   func k15(width: Int) {
     let counters = (0..<width).map { _ in Counter() }
+    defer { withExtendedLifetime(counters) {} }
     let kvo = kvo
     onThreads(width) { index in
       for _ in 0..<50 {

@@ -293,6 +293,7 @@ struct ControllerTests {
     let failures = Recorder<String>()
     let owner = Log()
     let kvo = KVOController(owner: owner, onError: { failures.record("\($0.error)") })
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(radio, \.volume) { _, _, _ in throw TestFailure() }
     kvo.observe(radio, \.volume, policy: .append) { log, _, change in log.lines.append("heard") }
     radio.volume = 1

@@ -17,6 +17,7 @@ struct DeliveryTests {
   func queue() async {
     let queue = DispatchQueue(label: "kvo")
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
       dispatchPrecondition(condition: .onQueue(queue))
       owner.lines.record("\(change.new)")
@@ -30,6 +31,7 @@ struct DeliveryTests {
   func initialOnQueue() async {
     let queue = DispatchQueue(label: "kvo")
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     queue.suspend()
     kvo.observe(counter, \.count, options: .initial, on: .queue(queue)) { owner, _, change in
       owner.lines.record("\(change.phase) \(change.new)")
@@ -44,6 +46,7 @@ struct DeliveryTests {
   func priorOnQueue() async {
     let queue = DispatchQueue(label: "kvo")
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(counter, \.count, options: [.prior, .old], on: .queue(queue)) {
       owner, _, change in
       owner.lines.record("\(change.phase) \(change.new)")
@@ -85,6 +88,7 @@ struct DeliveryTests {
     }
     let store = Store()
     let kvo = KVOController(owner: store)
+    defer { withExtendedLifetime(kvo) {} }
     let queue = DispatchQueue(label: "kvo")
     kvo.observe(counter, \.count, on: .queue(queue), calling: Store.counted)
     kvo.observe(counter, \.double, calling: Store.counted)
@@ -97,6 +101,7 @@ struct DeliveryTests {
   func severalOnQueue() async {
     let queue = DispatchQueue(label: "kvo")
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(counter, [\.count, \.double], on: .queue(queue)) { owner, _, change in
       owner.lines.record("\(change.new)")
     }
@@ -233,6 +238,7 @@ struct DeliveryTests {
   @Test("A sequence of a nested path follows it", arguments: [1, 2, 8])
   func nestedSequence(width: Int) async {
     let counters = (0..<width).map { _ in Counter() }
+    defer { withExtendedLifetime(counters) {} }
     let values = counters.map { $0.changes(of: \.double).values() }
     onThreads(width) { index in for value in 1...50 { counters[index].count = value } }
     for sequence in values {

@@ -31,8 +31,10 @@ struct ObservingTests {
   @Test("A Sendable object is observed from any thread")
   func sendable() {
     let counter = Counter()
+    defer { withExtendedLifetime(counter) {} }
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(counter, \.count) { owner, _, change in owner.lines.record("\(change.new)") }
     counter.count = 3
     counter.increment()

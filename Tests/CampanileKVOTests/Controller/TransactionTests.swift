@@ -237,8 +237,10 @@ struct TransactionTests {
   @Test("A transaction is about its own thread", arguments: [2, 8])
   func threads(width: Int) {
     let counters = (0..<width).map { _ in Counter() }
+    defer { withExtendedLifetime(counters) {} }
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     for (index, counter) in counters.enumerated() {
       kvo.observe(counter, \.count) { owner, _, change in
         owner.lines.record("\(index) \(change.new)")
@@ -261,8 +263,10 @@ struct TransactionTests {
   @Test("A task made in a transaction is no part of it")
   func task() async {
     let counter = Counter()
+    defer { withExtendedLifetime(counter) {} }
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(counter, \.count) { owner, _, change in owner.lines.record("\(change.new)") }
     let task = KVOTransaction.perform { Task { counter.count = 1 } }
     await task.value

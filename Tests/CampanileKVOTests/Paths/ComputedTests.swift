@@ -175,6 +175,27 @@ struct ComputedTests {
     #expect(log.lines == ["1"])
   }
 
+  @Test("A getter that sets what it reads does not loop, with and without the old value")
+  func selfChangingGetter() {
+    final class Counting: Observable {
+      @Observed var reads = 0
+      @Observed var value = 0
+      var counted: Int {
+        reads = reads + 1
+        return value
+      }
+    }
+    let counting = Counting()
+    follow(counting, \.counted)
+    log.kvo.observe(counting, \.counted, options: [.old, .prior], policy: .append) {
+      log, _, change in log.lines.append("\(change.phase)")
+    }
+    log.lines = []
+    counting.value = 1
+    #expect(log.lines.contains("1"))
+    #expect(log.lines.last == "changed")
+  }
+
   @Test("What an observer reads is not followed")
   func handlersAreNotCollected() {
     let other = Radio()

@@ -53,8 +53,10 @@ struct SeedFTests {
     let queue = DispatchQueue(label: "kvo")
     queue.suspend()
     let counter = Counter()
+    defer { withExtendedLifetime(counter) {} }
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
+    defer { withExtendedLifetime(kvo) {} }
     kvo.observe(counter, \.count, options: .old, on: .queue(queue)) { owner, counter, change in
       owner.lines.record("\(change.old ?? -1) -> \(change.new), now \(counter.count)")
     }
@@ -76,7 +78,9 @@ struct SeedFTests {
   @Test("F5 registering and ending are one transition", arguments: [1, 2, 8])
   func f5(width: Int) {
     let counter = Counter()
+    defer { withExtendedLifetime(counter) {} }
     let kvo = KVOController(owner: SharedLog.forEver)
+    defer { withExtendedLifetime(kvo) {} }
     let added = Recorder<Int>()
     onThreads(width) { index in
       for _ in 0..<100 {
@@ -200,7 +204,9 @@ struct SeedFTests {
   @Test("F observe, change and unobserve from many threads", arguments: [1, 2, 8])
   func threads(width: Int) {
     let counters = (0..<4).map { _ in Counter() }
+    defer { withExtendedLifetime(counters) {} }
     let kvo = KVOController(owner: SharedLog.forEver)
+    defer { withExtendedLifetime(kvo) {} }
     onThreads(width) { index in
       for round in 0..<200 {
         let counter = counters[(index + round) % 4]
