@@ -64,9 +64,11 @@ extension KVOController {
     let isRetained = retainsObserved && object !== owner
     let registration = register(
       observation.changes, ObjectReference(object, isRetained: isRetained), upstream)
-    let text =
-      "\(Object.self) \(request.path) \(request.options) on \(delivery)"
-      + " (\(request.file):\(request.line))"
+    // Made when it is asked for; it keeps nothing of the object.
+    let text = {
+      [path = request.path, options = request.options, file = request.file, line = request.line] in
+      "\(Object.self) \(path) \(options) on \(delivery) (\(file):\(line))"
+    }
     let entry = ObservationTable.Entry(
       object: object, path: request.path, registration: registration, text: text)
     // The one place where it is decided: what was there, what is there now.

@@ -114,7 +114,7 @@ extension KVOController: CustomStringConvertible {
   /// What is observed, a line each: object, key path, options, delivery, file and line.
   public var description: String {
     observations.withLock { $0.live }.reduce("KVOController of \(Owner.self)") {
-      $0 + "\n  " + $1.text
+      $0 + "\n  " + $1.text()
     }
   }
 }

@@ -7,7 +7,7 @@ struct ObservationTable {
     weak let object: AnyObject?
     let path: KVOPath
     let registration: Registration
-    let text: String
+    let text: () -> String
     /// Counts the entries of a table.
     var number = 0
 
