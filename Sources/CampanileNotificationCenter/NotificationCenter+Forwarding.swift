@@ -47,6 +47,6 @@ extension NotificationCenter {
       notification.bridgePath = path + [ObjectIdentifier(self)]
       center.post(notification)
     }
-    return ObservationToken(topics.register(request, of: name, about: .none, once: false))
+    return ObservationToken(topics.register(request, of: name?.rawValue, about: .none, once: false))
   }
 }

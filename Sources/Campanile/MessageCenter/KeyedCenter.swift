@@ -1,29 +1,32 @@
-/// Values of one type under keys that are known at run time, and about subjects: a message center
-/// whose topics are keys instead of types.
+/// What a keyed center knows of its keys.
+///
+/// Protected by its lock, which may be taken with the registry's lock held, never the other way. Outside
+/// the generic class, whose nested types would be looked up at each post.
+private struct KeyedTopics {
+  var topics: [String: Topic] = [:]
+  var purgeThreshold = 64
+  /// The subjects of registrations for any key, which stand in the wide list.
+  var wideSubjects: [UInt64: ObjectIdentifier] = [:]
+  var widePurgeThreshold = 64
+}
+
+/// Values of one type under names that are known at run time, and about subjects: a message center
+/// whose topics are strings instead of types.
 ///
 /// The observers of one key and one subject, of one key, of any key and one subject, and of
 /// everything stand in one order, that of their registration. What ``MessageCenter`` promises holds
 /// here; a post takes a lock for the moment in which it looks its key up.
-package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package final class KeyedCenter<Value: Sendable>: Sendable {
   /// What the observers of any key are given.
   private struct Posted: MessageCenter.Message {
     let value: Value
-  }
-
-  /// Protected by the lock, which may be taken with the registry's lock held, never the other way.
-  private struct State {
-    var topics: [Key: Topic] = [:]
-    var purgeThreshold = 64
-    /// The subjects of registrations for any key, which stand in the wide list.
-    var wideSubjects: [UInt64: ObjectIdentifier] = [:]
-    var widePurgeThreshold = 64
   }
 
   private let registry: ObserverRegistry
   private let wide: ObserverList
   /// Stands for the wide list where that is left out; always empty.
   private let nobody: ObserverList
-  private let state = Locked(State())
+  private let state = Locked(KeyedTopics())
 
   /// Creates a center that nobody observes.
   package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
@@ -47,22 +50,34 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   // MARK: Posting
 
   /// Posts a value under `key`, about `subject` if there is one, to all who observe.
-  package func post(_ value: Value, to key: Key, about subject: AnyObject?) {
-    let topic = state.withLock { $0.topics[key] }
-    post(value, Post(subject: subject), to: topic)
+  ///
+  /// - Parameter value: Makes the value, if anybody is there who may hear it.
+  package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
+    let topic = observedTopic(of: key)
+    if topic == nil && wide.isEmpty { return }
+    post(value(), Post(subject: subject), to: topic)
   }
 
   /// Posts a value to the observers of `key` alone, without those of any key.
-  package func postNarrowly(_ value: Value, to key: Key, about subject: AnyObject?) {
-    guard let topic = state.withLock({ $0.topics[key] }) else { return }
-    Topic.post(value, Post(subject: subject), to: topic, wide: nobody) {
+  ///
+  /// - Returns: whether anybody observes the key.
+  package func postNarrowly(
+    to key: String, about subject: AnyObject?, _ value: () -> Value
+  ) -> Bool {
+    guard let topic = observedTopic(of: key) else { return false }
+    Topic.post(value(), Post(subject: subject), to: topic, wide: nobody) {
       preconditionFailure("A value was made for observers that a post has left out")
     }
+    return true
   }
 
   /// Posts a value to the observers of any key alone.
-  package func postWidely(_ value: Value, about subject: AnyObject?) {
-    post(value, Post(subject: subject), to: nil)
+  ///
+  /// - Returns: whether there are any.
+  package func postWidely(about subject: AnyObject?, _ value: () -> Value) -> Bool {
+    if wide.isEmpty { return false }
+    post(value(), Post(subject: subject), to: nil)
+    return true
   }
 
   private func post(_ value: Value, _ post: Post, to topic: Topic?) {
@@ -72,11 +87,16 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
     }
   }
 
+  /// The topic of a key, if it has observers.
+  private func observedTopic(of key: String) -> Topic? {
+    guard let topic = state.withLock({ $0.topics[key] }) else { return nil }
+    return topic.all.isEmpty && topic.subjects.isEmpty ? nil : topic
+  }
+
   /// Whether anybody observes `key`, or any key where that is `nil`.
-  package func isObserved(_ key: Key?) -> Bool {
+  package func isObserved(_ key: String?) -> Bool {
     guard let key else { return !wide.isEmpty }
-    guard let topic = state.withLock({ $0.topics[key] }) else { return false }
-    return !topic.all.isEmpty || !topic.subjects.isEmpty
+    return observedTopic(of: key) != nil
   }
 
   // MARK: Registering
@@ -86,7 +106,7 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Returns: a registration that has ended if the subject has gone, or if the center has finished.
   package func register(
-    _ request: ObservationRequest<Value>, of key: Key?, about subject: AnyObject??, once: Bool
+    _ request: ObservationRequest<Value>, of key: String?, about subject: AnyObject??, once: Bool
   ) -> Registration {
     if case .some(.none) = subject {
       // Nothing comes about an instance that has gone; a sequence stays silent and does not end.
@@ -133,7 +153,7 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   /// The topic of a key, made if there is none.
   ///
   /// Under the registry's lock, so that no topic that is being filled is taken for an empty one.
-  private func makeTopic(of key: Key) -> Topic {
+  private func makeTopic(of key: String) -> Topic {
     state.withLock { state in
       if let topic = state.topics[key] { return topic }
       if state.topics.count >= state.purgeThreshold {
@@ -173,7 +193,7 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   package func removeObservers(
-    ownedBy owner: AnyObject, of key: Key? = nil, about subject: AnyObject? = nil
+    ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) {
     let topic = key.map { key in state.withLock { $0.topics[key] } }
     if case .some(.none) = topic { return }

@@ -1,5 +1,6 @@
 import Campanile
 import Foundation
+import Synchronization
 
 /// What this package knows of one Foundation center: one source, and what feeds it.
 ///
@@ -11,7 +12,15 @@ final class NotificationHub: Sendable {
   /// A block observer in the center.
   private final class Feed: Sendable {
     let name: Notification.Name?
-    init(name: Notification.Name?) { self.name = name }
+    /// Whether the feed was taken out; a post that began before may still come through it.
+    let isOut = Atomic<Bool>(false)
+    /// Whether somebody has wanted notifications of the name decoded.
+    let hasCodecs = Atomic<Bool>(false)
+
+    init(name: Notification.Name?, hasCodecs: Bool) {
+      self.name = name
+      self.hasCodecs.store(hasCodecs, ordering: .relaxed)
+    }
   }
 
   /// Protected by the lock, with which the center may be given and asked for block observers: that
@@ -37,7 +46,7 @@ final class NotificationHub: Sendable {
 
   private static let table = Locked(Table())
 
-  let topics = KeyedCenter<Notification.Name, PostedNotification>()
+  let topics = KeyedCenter<PostedNotification>()
   private weak let center: NotificationCenter?
   private let state = Locked(State())
 
@@ -75,7 +84,8 @@ final class NotificationHub: Sendable {
     _ request: ObservationRequest<PostedNotification>, of name: Notification.Name?,
     about object: AnyObject??, once: Bool
   ) -> Registration {
-    let registration = topics.register(request, of: name, about: object, once: once)
+    let registration = topics.register(
+      request, of: name?.rawValue, about: object, once: once)
     feed(name)
     return registration
   }
@@ -89,6 +99,7 @@ final class NotificationHub: Sendable {
     state.withLock { state in
       if let shared = state.codecs[name]?[codec.id]?.codec { return shared }
       state.codecs[name, default: [:]][codec.id] = WeakCodec(codec: codec)
+      state.feeds[name]?.feed.hasCodecs.store(true, ordering: .releasing)
       return codec
     }
   }
@@ -99,7 +110,8 @@ final class NotificationHub: Sendable {
       if state.feeds[name] != nil { return [] }
       guard let center else { return [] }
       let unneeded = purge(&state)
-      let feed = Feed(name: name)
+      let hasCodecs = name.map { state.codecs[$0] != nil } ?? false
+      let feed = Feed(name: name, hasCodecs: hasCodecs)
       let token = center.addObserver(forName: name, object: nil, queue: nil) {
         [self] notification in receive(notification, from: feed)
       }
@@ -112,49 +124,54 @@ final class NotificationHub: Sendable {
   /// Takes out the feeds that nobody needs, once in a while; the others go at their next post.
   private func purge(_ state: inout State) -> [any NSObjectProtocol] {
     guard state.feeds.count >= state.purgeThreshold else { return [] }
-    let unneeded = state.feeds.filter { !topics.isObserved($0.key) }
+    let unneeded = state.feeds.filter { !topics.isObserved($0.key?.rawValue) }
     for name in unneeded.keys { forget(name, &state) }
     state.purgeThreshold = max(64, state.feeds.count * 2)
     return unneeded.values.map(\.token)
   }
 
   private func forget(_ name: Notification.Name?, _ state: inout State) {
-    state.feeds[name] = nil
+    state.feeds.removeValue(forKey: name)?.feed.isOut.store(true, ordering: .releasing)
     guard let name else { return }
     state.codecs[name] = state.codecs[name]?.filter { $0.value.codec != nil }
     if state.codecs[name]?.isEmpty == true { state.codecs[name] = nil }
   }
 
-  private enum Reception {
-    case ignore
-    case stopFeeding(any NSObjectProtocol)
-    case post([any NotificationDecoding])
-  }
-
   /// Called by the center, on the thread that posts.
   private func receive(_ notification: Notification, from feed: Feed) {
-    let reception = state.withLock { state -> Reception in
-      // A post that began before this feed was taken out may still come through it.
-      guard let known = state.feeds[feed.name], known.feed === feed else { return .ignore }
-      if !topics.isObserved(feed.name) {
-        forget(feed.name, &state)
-        return .stopFeeding(known.token)
+    if feed.isOut.load(ordering: .acquiring) { return }
+    let isHeard: Bool
+    if let name = feed.name {
+      isHeard = topics.postNarrowly(to: name.rawValue, about: notification.subject) {
+        let hasCodecs = feed.hasCodecs.load(ordering: .acquiring)
+        return PostedNotification(
+          notification, decoded: hasCodecs ? decode(notification, name) : [:])
       }
-      guard let name = feed.name, let codecs = state.codecs[name] else { return .post([]) }
-      return .post(codecs.values.compactMap(\.codec))
+    } else {
+      isHeard = topics.postWidely(about: notification.subject) { PostedNotification(notification) }
     }
-    switch reception {
-    case .ignore: break
-    case .stopFeeding(let token): center?.removeObserver(token)
-    case .post(let codecs):
-      var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
-      for codec in codecs { decoded[codec.id] = codec.decode(notification) }
-      let posted = PostedNotification(notification, decoded: decoded)
-      if let name = feed.name {
-        topics.postNarrowly(posted, to: name, about: notification.subject)
-      } else {
-        topics.postWidely(posted, about: notification.subject)
-      }
+    if !isHeard { stopUnlessNeeded(feed) }
+  }
+
+  /// What everybody wants decoded of a notification.
+  private func decode(
+    _ notification: Notification, _ name: Notification.Name
+  ) -> [ObjectIdentifier: Result<any Sendable, any Error>] {
+    let codecs = state.withLock { $0.codecs[name]?.values.compactMap(\.codec) ?? [] }
+    var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
+    for codec in codecs { decoded[codec.id] = codec.decode(notification) }
+    return decoded
+  }
+
+  /// Takes a feed out that nobody needs any more.
+  private func stopUnlessNeeded(_ feed: Feed) {
+    let token = state.withLock { state -> (any NSObjectProtocol)? in
+      guard let known = state.feeds[feed.name], known.feed === feed,
+        !topics.isObserved(feed.name?.rawValue)
+      else { return nil }
+      forget(feed.name, &state)
+      return known.token
     }
+    if let token { center?.removeObserver(token) }
   }
 }
