@@ -56,27 +56,35 @@ final class NotificationHub: Sendable {
   static func of(_ center: NotificationCenter) -> NotificationHub {
     if let hub = existing(center) { return hub }
     let new = NotificationHub(center)
-    return table.withLock { table in
+    // What was looked at goes outside the lock: to look may be to hold it last.
+    let (hub, seen) = table.withLock { table -> (NotificationHub, [NotificationHub]) in
       let id = ObjectIdentifier(center)
-      // The address may have been another center's.
-      if let hub = table.known[id]?.hub, hub.center === center { return hub }
+      var seen: [NotificationHub] = []
+      if let hub = table.known[id]?.hub {
+        // The address may have been another center's.
+        if hub.center === center { return (hub, []) }
+        seen.append(hub)
+      }
       if table.known.count >= table.purgeThreshold {
-        table.known = table.known.filter { $0.value.hub != nil }
+        table.known = table.known.filter { known in
+          guard let hub = known.value.hub else { return false }
+          seen.append(hub)
+          return true
+        }
         table.purgeThreshold = max(64, table.known.count * 2)
       }
       table.known[id] = Known(hub: new)
-      return new
+      return (new, seen)
     }
+    withExtendedLifetime(seen) {}
+    return hub
   }
 
   /// The hub of a center, if anybody observes it here.
   static func existing(_ center: NotificationCenter) -> NotificationHub? {
-    table.withLock { table in
-      guard let hub = table.known[ObjectIdentifier(center)]?.hub, hub.center === center else {
-        return nil
-      }
-      return hub
-    }
+    // Compared outside the lock: the hub may be held here last.
+    let hub = table.withLock { $0.known[ObjectIdentifier(center)]?.hub }
+    return hub?.center === center ? hub : nil
   }
 
   /// Registers an observer; when this returns, later posts of the center come to it.
@@ -106,9 +114,9 @@ final class NotificationHub: Sendable {
 
   /// Makes sure that posts under `name` come here.
   private func feed(_ name: Notification.Name?) {
-    let unneeded = state.withLock { state -> [any NSObjectProtocol] in
-      if state.feeds[name] != nil { return [] }
-      guard let center else { return [] }
+    let unneeded = state.withLock { state -> Unneeded in
+      if state.feeds[name] != nil { return Unneeded() }
+      guard let center else { return Unneeded() }
       let unneeded = purge(&state)
       let hasCodecs = name.map { state.codecs[$0] != nil } ?? false
       let feed = Feed(name: name, hasCodecs: hasCodecs)
@@ -118,22 +126,39 @@ final class NotificationHub: Sendable {
       state.feeds[name] = (feed, token)
       return unneeded
     }
-    for token in unneeded { center?.removeObserver(token) }
+    for token in unneeded.tokens { center?.removeObserver(token) }
+  }
+
+  /// What a change under the lock leaves over, to be removed and released outside it.
+  private struct Unneeded {
+    var tokens: [any NSObjectProtocol] = []
+    /// Codecs that were looked at: to look may be to hold one last.
+    var codecs: [any NotificationDecoding] = []
   }
 
   /// Takes out the feeds that nobody needs, once in a while; the others go at their next post.
-  private func purge(_ state: inout State) -> [any NSObjectProtocol] {
-    guard state.feeds.count >= state.purgeThreshold else { return [] }
-    let unneeded = state.feeds.filter { !topics.isObserved($0.key?.rawValue) }
-    for name in unneeded.keys { forget(name, &state) }
+  private func purge(_ state: inout State) -> Unneeded {
+    var unneeded = Unneeded()
+    guard state.feeds.count >= state.purgeThreshold else { return unneeded }
+    for name in Array(state.feeds.keys) where !topics.isObserved(name?.rawValue) {
+      forget(name, &state, &unneeded)
+    }
     state.purgeThreshold = max(64, state.feeds.count * 2)
-    return unneeded.values.map(\.token)
+    return unneeded
   }
 
-  private func forget(_ name: Notification.Name?, _ state: inout State) {
-    state.feeds.removeValue(forKey: name)?.feed.isOut.store(true, ordering: .releasing)
-    guard let name else { return }
-    state.codecs[name] = state.codecs[name]?.filter { $0.value.codec != nil }
+  private func forget(
+    _ name: Notification.Name?, _ state: inout State, _ unneeded: inout Unneeded
+  ) {
+    if let known = state.feeds.removeValue(forKey: name) {
+      known.feed.isOut.store(true, ordering: .releasing)
+      unneeded.tokens.append(known.token)
+    }
+    guard let name, let codecs = state.codecs[name] else { return }
+    let living = codecs.values.compactMap(\.codec)
+    unneeded.codecs += living
+    state.codecs[name] = Dictionary(
+      uniqueKeysWithValues: living.map { ($0.id, WeakCodec(codec: $0)) })
     if state.codecs[name]?.isEmpty == true { state.codecs[name] = nil }
   }
 
@@ -165,13 +190,14 @@ final class NotificationHub: Sendable {
 
   /// Takes a feed out that nobody needs any more.
   private func stopUnlessNeeded(_ feed: Feed) {
-    let token = state.withLock { state -> (any NSObjectProtocol)? in
+    let unneeded = state.withLock { state -> Unneeded in
+      var unneeded = Unneeded()
       guard let known = state.feeds[feed.name], known.feed === feed,
         !topics.isObserved(feed.name?.rawValue)
-      else { return nil }
-      forget(feed.name, &state)
-      return known.token
+      else { return unneeded }
+      forget(feed.name, &state, &unneeded)
+      return unneeded
     }
-    if let token { center?.removeObserver(token) }
+    for token in unneeded.tokens { center?.removeObserver(token) }
   }
 }
