@@ -46,6 +46,7 @@ extension NotificationCenter {
       notification.bridgePath = path + [ObjectIdentifier(self)]
       center.post(notification)
     }
-    return ObservationToken(topics.register(.inPlace(), body, of: name, about: .none, once: false))
+    return ObservationToken(
+      topics.register(.inPlace(), body, of: name?.rawValue, about: .none, once: false))
   }
 }

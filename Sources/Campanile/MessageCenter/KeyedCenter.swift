@@ -1,27 +1,30 @@
-/// Values of one type under keys that are known at run time, and about subjects: a message center
-/// whose topics are keys instead of types.
+/// What a keyed center knows of its keys.
+///
+/// Protected by its lock, which may be taken with the registry's lock held, never the other way. Outside
+/// the generic class, whose nested types would be looked up at each post.
+private struct KeyedTopics {
+  var topics: [String: TopicList] = [:]
+  var purgeThreshold = 64
+  /// The subjects of registrations for any key, which stand in the wide list.
+  var wideSubjects: [UInt64: ObjectIdentifier] = [:]
+  var widePurgeThreshold = 64
+}
+
+/// Values of one type under names that are known at run time, and about subjects: a message center
+/// whose topics are strings instead of types.
 ///
 /// The observers of one key and one subject, of one key, of any key and one subject, and of
 /// everything stand in one order, that of their registration. What ``MessageCenter`` promises holds
 /// here; a post takes a lock for the moment in which it looks its key up.
-package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package final class KeyedCenter<Value: Sendable>: Sendable {
   /// What the observers of any key are given.
   private struct Posted: MessageCenter.Message {
     let value: Value
   }
 
-  /// Protected by the lock, which may be taken with the registry's lock held, never the other way.
-  private struct State {
-    var topics: [Key: TopicList] = [:]
-    var purgeThreshold = 64
-    /// The subjects of registrations for any key, which stand in the wide list.
-    var wideSubjects: [UInt64: ObjectIdentifier] = [:]
-    var widePurgeThreshold = 64
-  }
-
   private let registry: ObserverRegistry
   private let wide: ObserverList
-  private let state = Locked(State())
+  private let state = Locked(KeyedTopics())
 
   /// Creates a center that nobody observes.
   package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
@@ -44,20 +47,32 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   // MARK: Posting
 
   /// Posts a value under `key`, about `subject` if there is one, to all who observe.
-  package func post(_ value: Value, to key: Key, about subject: AnyObject?) {
-    let topic = state.withLock { $0.topics[key] }
-    post(value, Post(subject: subject), to: topic, wide: wide)
+  ///
+  /// - Parameter value: Makes the value, if anybody is there who may hear it.
+  package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
+    let topic = observedTopic(of: key)
+    if topic == nil && wide.isEmpty { return }
+    post(value(), Post(subject: subject), to: topic, wide: wide)
   }
 
   /// Posts a value to the observers of `key` alone, without those of any key.
-  package func postNarrowly(_ value: Value, to key: Key, about subject: AnyObject?) {
-    guard let topic = state.withLock({ $0.topics[key] }) else { return }
-    post(value, Post(subject: subject), to: topic, wide: nil)
+  ///
+  /// - Returns: whether anybody observes the key.
+  package func postNarrowly(
+    to key: String, about subject: AnyObject?, _ value: () -> Value
+  ) -> Bool {
+    guard let topic = observedTopic(of: key) else { return false }
+    post(value(), Post(subject: subject), to: topic, wide: nil)
+    return true
   }
 
   /// Posts a value to the observers of any key alone.
-  package func postWidely(_ value: Value, about subject: AnyObject?) {
-    post(value, Post(subject: subject), to: nil, wide: wide)
+  ///
+  /// - Returns: whether there are any.
+  package func postWidely(about subject: AnyObject?, _ value: () -> Value) -> Bool {
+    if wide.isEmpty { return false }
+    post(value(), Post(subject: subject), to: nil, wide: wide)
+    return true
   }
 
   private func post(_ value: Value, _ post: Post, to topic: TopicList?, wide: ObserverList?) {
@@ -70,11 +85,16 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
     }
   }
 
+  /// The topic of a key, if it has observers.
+  private func observedTopic(of key: String) -> TopicList? {
+    guard let topic = state.withLock({ $0.topics[key] }) else { return nil }
+    return topic.isEmpty && topic.subjects.isEmpty ? nil : topic
+  }
+
   /// Whether anybody observes `key`, or any key where that is `nil`.
-  package func isObserved(_ key: Key?) -> Bool {
+  package func isObserved(_ key: String?) -> Bool {
     guard let key else { return !wide.isEmpty }
-    guard let topic = state.withLock({ $0.topics[key] }) else { return false }
-    return !topic.isEmpty || !topic.subjects.isEmpty
+    return observedTopic(of: key) != nil
   }
 
   // MARK: Registering
@@ -84,7 +104,7 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Returns: a registration that has ended if the subject has gone, or if the center has finished.
   package func register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: Key?,
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
     about subject: AnyObject??, once: Bool
   ) -> Registration {
     if case .some(.none) = subject {
@@ -131,7 +151,7 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   /// The topic of a key, made if there is none.
   ///
   /// Under the registry's lock, so that no topic that is being filled is taken for an empty one.
-  private func makeTopic(of key: Key) -> TopicList {
+  private func makeTopic(of key: String) -> TopicList {
     state.withLock { state in
       if let topic = state.topics[key] { return topic }
       if state.topics.count >= state.purgeThreshold {
@@ -171,7 +191,7 @@ package final class KeyedCenter<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   package func removeObservers(
-    ownedBy owner: AnyObject, of key: Key? = nil, about subject: AnyObject? = nil
+    ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) {
     let topic = key.map { key in state.withLock { $0.topics[key] } }
     if case .some(.none) = topic { return }

@@ -23,17 +23,25 @@ final class OperationQueueTarget: DeliveryTarget {
 
   static func of(_ queue: OperationQueue) -> OperationQueueTarget {
     let new = OperationQueueTarget(queue)
-    return table.withLock { table in
+    // What was looked at goes outside the lock: to look may be to hold it last.
+    let (target, seen) = table.withLock { table -> (OperationQueueTarget, [OperationQueueTarget]) in
       let id = ObjectIdentifier(queue)
       // A target keeps its queue, so that the address cannot be another queue's.
-      if let target = table.known[id]?.target { return target }
+      if let target = table.known[id]?.target { return (target, []) }
+      var seen: [OperationQueueTarget] = []
       if table.known.count >= table.purgeThreshold {
-        table.known = table.known.filter { $0.value.target != nil }
+        table.known = table.known.filter { known in
+          guard let target = known.value.target else { return false }
+          seen.append(target)
+          return true
+        }
         table.purgeThreshold = max(64, table.known.count * 2)
       }
       table.known[id] = Known(target: new)
-      return new
+      return (new, seen)
     }
+    withExtendedLifetime(seen) {}
+    return target
   }
 
   var isCurrent: Bool { OperationQueue.current === queue }

@@ -101,8 +101,6 @@ extension RunLoopTarget {
   private struct KnownRunLoop {
     weak var runLoop: RunLoop?
     let target: RunLoopTarget
-
-    var isAlive: Bool { runLoop != nil && !target.hasEnded }
   }
 
   private struct KnownThread {
@@ -121,10 +119,10 @@ extension RunLoopTarget {
   static func of(_ runLoop: RunLoop, modes: [RunLoop.Mode]) -> RunLoopTarget {
     precondition(!modes.isEmpty, "A delivery on a run loop was given no mode to run in")
     let isCurrent = runLoop === RunLoop.current
-    let (target, dead) = table.withLock { table -> (RunLoopTarget, [RunLoopTarget]) in
+    let (target, dead) = table.withLock { table -> (RunLoopTarget, [AnyObject]) in
       let key = Key(runLoop: ObjectIdentifier(runLoop), modes: Set(modes))
       // The address may have been another run loop's.
-      if let known = table.runLoops[key], known.isAlive, known.runLoop === runLoop {
+      if let known = table.runLoops[key], !known.target.hasEnded, known.runLoop === runLoop {
         return (known.target, [])
       }
       let dead = purge(&table)
@@ -156,15 +154,26 @@ extension RunLoopTarget {
     return known.target
   }
 
-  /// Takes out the dead, once in a while; they are released by the caller, outside the lock.
-  private static func purge(_ table: inout Table) -> [RunLoopTarget] {
+  /// Takes out the dead, once in a while.
+  ///
+  /// - Returns: the dead, and what was looked at, which may be held here last: the caller releases them
+  ///   outside the lock.
+  private static func purge(_ table: inout Table) -> [AnyObject] {
     guard table.runLoops.count + table.threads.count >= table.purgeThreshold else { return [] }
-    let dead =
-      table.runLoops.values.filter { !$0.isAlive }.map(\.target)
-      + table.threads.values.filter { $0.thread == nil || $0.target.hasEnded }.map(\.target)
-    table.runLoops = table.runLoops.filter { $0.value.isAlive }
-    table.threads = table.threads.filter { $0.value.thread != nil && !$0.value.target.hasEnded }
+    var seen: [AnyObject] = []
+    table.runLoops = table.runLoops.filter { known in
+      seen.append(known.value.target)
+      guard let runLoop = known.value.runLoop else { return false }
+      seen.append(runLoop)
+      return !known.value.target.hasEnded
+    }
+    table.threads = table.threads.filter { known in
+      seen.append(known.value.target)
+      guard let thread = known.value.thread else { return false }
+      seen.append(thread)
+      return !known.value.target.hasEnded
+    }
     table.purgeThreshold = max(64, (table.runLoops.count + table.threads.count) * 2)
-    return dead
+    return seen
   }
 }

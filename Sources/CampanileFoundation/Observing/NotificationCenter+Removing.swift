@@ -19,7 +19,7 @@ extension NotificationCenter {
     ownedBy owner: AnyObject, of name: Notification.Name? = nil, object: AnyObject? = nil
   ) {
     NotificationHub.existing(self)?.topics.removeObservers(
-      ownedBy: owner, of: name, about: object)
+      ownedBy: owner, of: name?.rawValue, about: object)
   }
 
   /// The live observations of this center that were made with this package, oldest first.

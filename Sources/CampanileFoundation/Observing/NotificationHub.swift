@@ -1,5 +1,6 @@
 import Campanile
 import Foundation
+import Synchronization
 
 /// What this package knows of one Foundation center: one source, and what feeds it.
 ///
@@ -11,7 +12,15 @@ final class NotificationHub: Sendable {
   /// A block observer in the center.
   private final class Feed: Sendable {
     let name: Notification.Name?
-    init(name: Notification.Name?) { self.name = name }
+    /// Whether the feed was taken out; a post that began before may still come through it.
+    let isOut = Atomic<Bool>(false)
+    /// Whether somebody has wanted notifications of the name decoded.
+    let hasCodecs = Atomic<Bool>(false)
+
+    init(name: Notification.Name?, hasCodecs: Bool) {
+      self.name = name
+      self.hasCodecs.store(hasCodecs, ordering: .relaxed)
+    }
   }
 
   /// Protected by the lock, with which the center may be given and asked for block observers: that
@@ -37,7 +46,7 @@ final class NotificationHub: Sendable {
 
   private static let table = Locked(Table())
 
-  let topics = KeyedCenter<Notification.Name, PostedNotification>()
+  let topics = KeyedCenter<PostedNotification>()
   private weak let center: NotificationCenter?
   private let state = Locked(State())
 
@@ -47,27 +56,35 @@ final class NotificationHub: Sendable {
   static func of(_ center: NotificationCenter) -> NotificationHub {
     if let hub = existing(center) { return hub }
     let new = NotificationHub(center)
-    return table.withLock { table in
+    // What was looked at goes outside the lock: to look may be to hold it last.
+    let (hub, seen) = table.withLock { table -> (NotificationHub, [NotificationHub]) in
       let id = ObjectIdentifier(center)
-      // The address may have been another center's.
-      if let hub = table.known[id]?.hub, hub.center === center { return hub }
+      var seen: [NotificationHub] = []
+      if let hub = table.known[id]?.hub {
+        // The address may have been another center's.
+        if hub.center === center { return (hub, []) }
+        seen.append(hub)
+      }
       if table.known.count >= table.purgeThreshold {
-        table.known = table.known.filter { $0.value.hub != nil }
+        table.known = table.known.filter { known in
+          guard let hub = known.value.hub else { return false }
+          seen.append(hub)
+          return true
+        }
         table.purgeThreshold = max(64, table.known.count * 2)
       }
       table.known[id] = Known(hub: new)
-      return new
+      return (new, seen)
     }
+    withExtendedLifetime(seen) {}
+    return hub
   }
 
   /// The hub of a center, if anybody observes it here.
   static func existing(_ center: NotificationCenter) -> NotificationHub? {
-    table.withLock { table in
-      guard let hub = table.known[ObjectIdentifier(center)]?.hub, hub.center === center else {
-        return nil
-      }
-      return hub
-    }
+    // Compared outside the lock: the hub may be held here last.
+    let hub = table.withLock { $0.known[ObjectIdentifier(center)]?.hub }
+    return hub?.center === center ? hub : nil
   }
 
   /// Registers an observer; when this returns, later posts of the center come to it.
@@ -75,7 +92,8 @@ final class NotificationHub: Sendable {
     _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
     of name: Notification.Name?, about object: AnyObject??, once: Bool
   ) -> Registration {
-    let registration = topics.register(request, body, of: name, about: object, once: once)
+    let registration = topics.register(
+      request, body, of: name?.rawValue, about: object, once: once)
     feed(name)
     return registration
   }
@@ -89,72 +107,97 @@ final class NotificationHub: Sendable {
     state.withLock { state in
       if let shared = state.codecs[name]?[codec.id]?.codec { return shared }
       state.codecs[name, default: [:]][codec.id] = WeakCodec(codec: codec)
+      state.feeds[name]?.feed.hasCodecs.store(true, ordering: .releasing)
       return codec
     }
   }
 
   /// Makes sure that posts under `name` come here.
   private func feed(_ name: Notification.Name?) {
-    let unneeded = state.withLock { state -> [any NSObjectProtocol] in
-      if state.feeds[name] != nil { return [] }
-      guard let center else { return [] }
+    let unneeded = state.withLock { state -> Unneeded in
+      if state.feeds[name] != nil { return Unneeded() }
+      guard let center else { return Unneeded() }
       let unneeded = purge(&state)
-      let feed = Feed(name: name)
+      let hasCodecs = name.map { state.codecs[$0] != nil } ?? false
+      let feed = Feed(name: name, hasCodecs: hasCodecs)
       let token = center.addObserver(forName: name, object: nil, queue: nil) {
         [self] notification in receive(notification, from: feed)
       }
       state.feeds[name] = (feed, token)
       return unneeded
     }
-    for token in unneeded { center?.removeObserver(token) }
+    for token in unneeded.tokens { center?.removeObserver(token) }
+  }
+
+  /// What a change under the lock leaves over, to be removed and released outside it.
+  private struct Unneeded {
+    var tokens: [any NSObjectProtocol] = []
+    /// Codecs that were looked at: to look may be to hold one last.
+    var codecs: [any NotificationDecoding] = []
   }
 
   /// Takes out the feeds that nobody needs, once in a while; the others go at their next post.
-  private func purge(_ state: inout State) -> [any NSObjectProtocol] {
-    guard state.feeds.count >= state.purgeThreshold else { return [] }
-    let unneeded = state.feeds.filter { !topics.isObserved($0.key) }
-    for name in unneeded.keys { forget(name, &state) }
+  private func purge(_ state: inout State) -> Unneeded {
+    var unneeded = Unneeded()
+    guard state.feeds.count >= state.purgeThreshold else { return unneeded }
+    for name in Array(state.feeds.keys) where !topics.isObserved(name?.rawValue) {
+      forget(name, &state, &unneeded)
+    }
     state.purgeThreshold = max(64, state.feeds.count * 2)
-    return unneeded.values.map(\.token)
+    return unneeded
   }
 
-  private func forget(_ name: Notification.Name?, _ state: inout State) {
-    state.feeds[name] = nil
-    guard let name else { return }
-    state.codecs[name] = state.codecs[name]?.filter { $0.value.codec != nil }
+  private func forget(
+    _ name: Notification.Name?, _ state: inout State, _ unneeded: inout Unneeded
+  ) {
+    if let known = state.feeds.removeValue(forKey: name) {
+      known.feed.isOut.store(true, ordering: .releasing)
+      unneeded.tokens.append(known.token)
+    }
+    guard let name, let codecs = state.codecs[name] else { return }
+    let living = codecs.values.compactMap(\.codec)
+    unneeded.codecs += living
+    state.codecs[name] = Dictionary(
+      uniqueKeysWithValues: living.map { ($0.id, WeakCodec(codec: $0)) })
     if state.codecs[name]?.isEmpty == true { state.codecs[name] = nil }
-  }
-
-  private enum Reception {
-    case ignore
-    case stopFeeding(any NSObjectProtocol)
-    case post([any NotificationDecoding])
   }
 
   /// Called by the center, on the thread that posts.
   private func receive(_ notification: Notification, from feed: Feed) {
-    let reception = state.withLock { state -> Reception in
-      // A post that began before this feed was taken out may still come through it.
-      guard let known = state.feeds[feed.name], known.feed === feed else { return .ignore }
-      if !topics.isObserved(feed.name) {
-        forget(feed.name, &state)
-        return .stopFeeding(known.token)
+    if feed.isOut.load(ordering: .acquiring) { return }
+    let isHeard: Bool
+    if let name = feed.name {
+      isHeard = topics.postNarrowly(to: name.rawValue, about: notification.subject) {
+        let hasCodecs = feed.hasCodecs.load(ordering: .acquiring)
+        return PostedNotification(
+          notification, decoded: hasCodecs ? decode(notification, name) : [:])
       }
-      guard let name = feed.name, let codecs = state.codecs[name] else { return .post([]) }
-      return .post(codecs.values.compactMap(\.codec))
+    } else {
+      isHeard = topics.postWidely(about: notification.subject) { PostedNotification(notification) }
     }
-    switch reception {
-    case .ignore: break
-    case .stopFeeding(let token): center?.removeObserver(token)
-    case .post(let codecs):
-      var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
-      for codec in codecs { decoded[codec.id] = codec.decode(notification) }
-      let posted = PostedNotification(notification, decoded: decoded)
-      if let name = feed.name {
-        topics.postNarrowly(posted, to: name, about: notification.subject)
-      } else {
-        topics.postWidely(posted, about: notification.subject)
-      }
+    if !isHeard { stopUnlessNeeded(feed) }
+  }
+
+  /// What everybody wants decoded of a notification.
+  private func decode(
+    _ notification: Notification, _ name: Notification.Name
+  ) -> [ObjectIdentifier: Result<any Sendable, any Error>] {
+    let codecs = state.withLock { $0.codecs[name]?.values.compactMap(\.codec) ?? [] }
+    var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
+    for codec in codecs { decoded[codec.id] = codec.decode(notification) }
+    return decoded
+  }
+
+  /// Takes a feed out that nobody needs any more.
+  private func stopUnlessNeeded(_ feed: Feed) {
+    let unneeded = state.withLock { state -> Unneeded in
+      var unneeded = Unneeded()
+      guard let known = state.feeds[feed.name], known.feed === feed,
+        !topics.isObserved(feed.name?.rawValue)
+      else { return unneeded }
+      forget(feed.name, &state, &unneeded)
+      return unneeded
     }
+    for token in unneeded.tokens { center?.removeObserver(token) }
   }
 }

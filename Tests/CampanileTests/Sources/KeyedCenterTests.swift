@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A center whose topics are keys")
 struct KeyedCenterTests {
-  private let center = KeyedCenter<String, Int>()
+  private let center = KeyedCenter<Int>()
   private let heard = Recorder<Int>()
 
   private func observe(
@@ -29,7 +29,7 @@ struct KeyedCenterTests {
       observe("key", about: Player()) { [heard] _ in heard.record(-2) },
       observe(nil, about: Player()) { [heard] _ in heard.record(-3) },
     ]
-    center.post(1, to: "key", about: player)
+    center.post(to: "key", about: player) { 1 }
     withExtendedLifetime((tokens, others)) {}
     #expect(heard.values == Array(0..<40))
   }
@@ -40,10 +40,10 @@ struct KeyedCenterTests {
       observe("key") { [heard] in heard.record($0) },
       observe(nil) { [heard] in heard.record($0 * 10) },
     ]
-    center.postNarrowly(1, to: "key", about: nil)
-    center.postWidely(2, about: nil)
-    center.postNarrowly(3, to: "other", about: nil)
-    center.post(4, to: "other", about: nil)
+    _ = center.postNarrowly(to: "key", about: nil) { 1 }
+    _ = center.postWidely(about: nil) { 2 }
+    _ = center.postNarrowly(to: "other", about: nil) { 3 }
+    center.post(to: "other", about: nil) { 4 }
     withExtendedLifetime(tokens) {}
     #expect(heard.values == [1, 20, 40])
   }
@@ -52,10 +52,10 @@ struct KeyedCenterTests {
   func once(width: Int) {
     let player = Player()
     let token = observe(nil, about: .some(player), once: true) { [heard] in heard.record($0) }
-    center.post(1, to: "key", about: Player())
+    center.post(to: "key", about: Player()) { 1 }
     #expect(token.isActive)
     onThreads(width) { [center] _ in
-      for _ in 0..<100 { center.post(2, to: "key", about: player) }
+      for _ in 0..<100 { center.post(to: "key", about: player) { 2 } }
     }
     #expect(heard.values == [2])
     #expect(!token.isActive)
@@ -68,7 +68,7 @@ struct KeyedCenterTests {
       observe(nil, about: Player()) { [heard] in heard.record($0) },
       observe("key", about: .some(nil)) { [heard] in heard.record($0) },
     ]
-    for _ in 0..<200 { center.post(1, to: "key", about: Player()) }
+    for _ in 0..<200 { center.post(to: "key", about: Player()) { 1 } }
     #expect(heard.values.isEmpty)
     #expect(!tokens[2].isActive)
     #expect(tokens[0].isActive)
@@ -92,7 +92,7 @@ struct KeyedCenterTests {
               about: .some(player),
               once: false)),
         ]
-        center.post(value, to: "\(value)", about: player)
+        center.post(to: "\(value)", about: player) { value }
         withExtendedLifetime(tokens) {}
       }
     }
@@ -105,7 +105,7 @@ struct KeyedCenterTests {
   @Test("A center that has gone ends its observers and refuses none that lives")
   func ends() {
     func make() -> ObservationToken {
-      let center = KeyedCenter<String, Int>()
+      let center = KeyedCenter<Int>()
       return ObservationToken(
         center.register(.inPlace(), ObserverBody { _ in }, of: "key", about: .none, once: false))
     }
