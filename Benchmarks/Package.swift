@@ -19,6 +19,9 @@ let package = Package(
         "CThreads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Campanile", package: "campanile"),
+        .product(name: "CampanileFoundation", package: "campanile"),
+        .product(name: "CampanileKVO", package: "campanile"),
+        .product(name: "CampanileNotificationCenter", package: "campanile"),
         .product(name: "OpenCombine", package: "OpenCombine"),
       ],
       swiftSettings: [

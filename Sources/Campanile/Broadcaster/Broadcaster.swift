@@ -12,7 +12,7 @@
 /// observer runs. An observer that registers while a value is being sent hears the next one. The
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
-/// Sending to nobody costs one load; to immediate observers a few nanoseconds each, without locks,
+/// Sending to nobody costs two loads; to immediate observers a few nanoseconds each, without locks,
 /// allocations or reference counts.
 public final class Broadcaster<Value: Sendable>: Followable {
   /// What observers are given.

@@ -30,7 +30,7 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
 
   private let registry: ObserverRegistry
   private let list: ObserverList
-  /// The value, whose lock protects the four that follow.
+  /// The value, whose lock protects the three that follow.
   private let current: Locked<Value>
   /// Counts the sets.
   private let revision = Atomic<UInt64>(0)

@@ -89,6 +89,14 @@ public final class Mailbox: Sendable {
 }
 
 extension Mailbox: Drainable {
+  /// Leaves the mailbox idle, if nothing waits in it.
+  private func becomeIdle() -> Bool {
+    state.withLock { state in
+      if state.filling.isEmpty { activity.store(.idle, ordering: .relaxed) }
+      return state.filling.isEmpty
+    }
+  }
+
   func drain(on target: (any DeliveryTarget)?) {
     var batch = RecordBuffer()
     var count = 0
@@ -96,8 +104,8 @@ extension Mailbox: Drainable {
       count += batch.count
       batch.deliverAll()
       if count >= Self.batchLimit, let target {
-        // Still scheduled: the job that is enqueued here goes on.
-        target.enqueue(DeliveryJob(self, on: target))
+        // Others have the target first; if there is more, the job that is enqueued here goes on.
+        if !becomeIdle() { target.enqueue(DeliveryJob(self, on: target)) }
         return
       }
       // Who posts a burst goes on filling the mailbox. Looking again at once would find a record or

@@ -12,7 +12,7 @@
 
 /// State that is reached only through a lock.
 ///
-/// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
+/// `withLock` and `update` are the only ways in. Nothing foreign may run inside: no observer, no continuation, no
 /// release of an object whose `deinit` is not ours.
 @safe package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.

@@ -120,7 +120,7 @@ extension ObservationRequest {
   ///   - registry: The registry of the source.
   ///   - subject: The instance whose lifetime, if it has one, ends the registration too.
   ///   - place: Finds or makes the list; called under the lock.
-  /// - Returns: The registration; one that has ended already if the source has finished.
+  /// - Returns: The registration, or `nil` if the source has finished.
   func register<Value: Sendable>(
     _ body: ObserverBody<Value>, with registry: ObserverRegistry, subject: AnyObject? = nil,
     in place: (_ garbage: inout Garbage) -> ObserverList
@@ -134,10 +134,11 @@ extension ObservationRequest {
     }
     var made = makeObserver(body, lifetimes)
     let observer = made.observer
+    let mailbox = made.groupTarget?.mailbox
     let registration = registry.add(observer, owner: owner) { garbage in
       let list = place(&garbage)
-      guard let target = made.groupTarget.take() else { return list }
-      return list.group(for: target, &garbage).list
+      guard let target = made.groupTarget.take(), let mailbox else { return list }
+      return list.group(for: target, mailbox, &garbage).list
     }
     if let registration {
       for lifetime in lifetimes { lifetime.add(registration) }

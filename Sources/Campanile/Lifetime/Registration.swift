@@ -2,7 +2,7 @@ import Dispatch
 
 /// One registered observer: a handle that can end it, and does not end it by itself.
 ///
-/// A value of two words that keeps neither the observer nor its owner alive. Two handles are equal if
+/// A value of three words that keeps neither the observer nor its owner alive. Two handles are equal if
 /// they name the same registration. All methods are safe from any thread and from inside an observer,
 /// and do nothing once the registration has ended.
 public struct Registration: Sendable, Hashable {

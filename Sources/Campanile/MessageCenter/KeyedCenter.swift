@@ -197,12 +197,14 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     if case .some(.none) = topic { return }
     let subject = subject.map { ObjectIdentifier($0) }
     let wideSubjects = subject == nil ? [:] : state.withLock { $0.wideSubjects }
-    let owned = registry.withState { $0.owners[ObjectIdentifier(owner)] ?? [:] }
-    for (id, list) in owned {
-      if let topic, let topic, !topic.contains(list) { continue }
-      if let subject, (list.topic.subject ?? wideSubjects[id]) != subject { continue }
-      registry.end(id, in: list)
+    // Chosen under the lock: what a live registration stands in is there.
+    let chosen = registry.withState { state in
+      (state.owners[ObjectIdentifier(owner)] ?? [:]).filter { id, list in
+        if let topic, let topic, !topic.contains(list) { return false }
+        return subject == nil || (list.topic.subject ?? wideSubjects[id]) == subject
+      }
     }
+    for (id, list) in chosen { registry.end(id, in: list) }
   }
 
   // MARK: Looking

@@ -28,6 +28,8 @@ class ObserverList: @unchecked Sendable {
   private let population = Atomic<Int>(0)
   /// The registrations in the buffer that queue always.
   private let ordered = Atomic<Int>(0)
+  /// The registrations in the buffer that run inline where they can.
+  private let unordered = Atomic<Int>(0)
   /// The registrations in the buffer that are told the subject.
   private let told = Atomic<Int>(0)
   /// The registrations in the buffer that have not ended.
@@ -80,7 +82,7 @@ class ObserverList: @unchecked Sendable {
   var isEmpty: Bool { population.load(ordering: .acquiring) == 0 }
   var count: Int { population.load(ordering: .acquiring) }
   /// Whether the list has registrations that run inline where they can.
-  var hasUnordered: Bool { count > ordered.load(ordering: .acquiring) }
+  var hasUnordered: Bool { unordered.load(ordering: .acquiring) > 0 }
   /// Whether the list has registrations that are told the subject.
   var hasTold: Bool { told.load(ordering: .acquiring) > 0 }
   /// Whether the list has registrations that queue always.
@@ -144,8 +146,7 @@ extension ObserverList {
     let address = unsafe UInt(bitPattern: Unmanaged.passRetained(observer).toOpaque())
     entries!.append(id: id, observer: address)
     liveCount += 1
-    if observer.isOrdered { ordered.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    if observer.isTold { told.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+    count(observer, 1)
     addToPopulation(1)
   }
 
@@ -168,8 +169,7 @@ extension ObserverList {
   func take(at place: Int) -> AnyObserver {
     let observer = unsafe Self.observer(at: entries!.take(at: place)).takeRetainedValue()
     liveCount -= 1
-    if observer.isOrdered { ordered.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
-    if observer.isTold { told.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+    count(observer, -1)
     addToPopulation(-1)
     return observer
   }
@@ -223,6 +223,15 @@ extension ObserverList {
     Self.release(place.exchange(address ?? 0, ordering: .sequentiallyConsistent))
   }
 
+  private func count(_ observer: AnyObserver, _ change: Int) {
+    if observer.isOrdered {
+      ordered.wrappingAdd(change, ordering: .releasing)
+    } else {
+      unordered.wrappingAdd(change, ordering: .releasing)
+    }
+    if observer.isTold { told.wrappingAdd(change, ordering: .releasing) }
+  }
+
   private func addToPopulation(_ change: Int) {
     // Asked before a post announces itself, which is no part of any pair of stores and loads.
     population.store(population.load(ordering: .relaxed) + change, ordering: .releasing)
@@ -230,12 +239,16 @@ extension ObserverList {
   }
 
   /// The group of the observers on `target`, made if there is none.
-  func group(for target: any DeliveryTarget, _ garbage: inout Garbage) -> TargetGroup {
+  ///
+  /// - Parameter mailbox: The target's, which was asked for outside the lock: the target is foreign.
+  func group(
+    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage
+  ) -> TargetGroup {
     let old = currentGroups
-    if let group = old?.first(for: target.mailbox) { return group }
+    if let group = old?.first(for: mailbox) { return group }
     let list = ObserverList(
       registry: registry, topic: topic, home: .list(Unowned(object: self)))
-    let group = TargetGroup(target: target, list: list)
+    let group = TargetGroup(target: target, mailbox: mailbox, list: list)
     if let old { garbage.structures.append((old, since: old.created)) }
     replace(groups, with: GroupArray((old?.groups ?? []) + [group], created: registry.tick()))
     return group
@@ -280,9 +293,9 @@ final class TargetGroup: Sendable {
   let mailbox: Mailbox
   let list: ObserverList
 
-  init(target: any DeliveryTarget, list: ObserverList) {
+  init(target: any DeliveryTarget, mailbox: Mailbox, list: ObserverList) {
     self.target = target
-    mailbox = target.mailbox
+    self.mailbox = mailbox
     self.list = list
   }
 }

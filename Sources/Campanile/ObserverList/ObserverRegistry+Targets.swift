@@ -170,10 +170,12 @@ extension ObserverRegistry {
     let visit = enter()
     let list = registration.list
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
+    // Found before the visit settles, so that the announcement keeps it. A group that has left its
+    // target's list has no registrations either.
+    let group = list.targetGroup
     settle(visit)
     let range = registration.id...registration.id
-    // A group that has left its target's list has no registrations either.
-    if let group = list.targetGroup {
+    if let group {
       let lists = unsafe GroupLists(all: Unmanaged.passUnretained(list))
       let stop = unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists)
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)

@@ -112,7 +112,7 @@
       chunks[index].used = 0
     }
     count = 0
-    kept.removeAll(keepingCapacity: true)
+    kept.removeAll(keepingCapacity: kept.count <= 64)
     // The newest chunk is kept for the next burst, unless one huge value made it.
     let newest = chunks.popLast()
     for chunk in chunks { unsafe chunk.base.deallocate() }

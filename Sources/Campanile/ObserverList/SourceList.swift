@@ -97,9 +97,10 @@ package struct SourceList<Value>: Sendable {
       traits.details = ObserverDetails(owner: owner, delivery: target.description, onEnd: end)
     }
     let observer = DirectObserver<Value>(traits, body)
+    let mailbox = target.target?.mailbox
     let registration = registry.add(observer, owner: owner) { garbage in
-      guard let target = target.target else { return list }
-      return list.group(for: target, &garbage).list
+      guard let target = target.target, let mailbox else { return list }
+      return list.group(for: target, mailbox, &garbage).list
     }
     guard let registration else {
       onEnd?()
