@@ -21,8 +21,7 @@ final class WaitingNotifications: Sendable {
 
   /// Protected by the lock.
   private struct State {
-    /// A slice, so that the first entry is taken without moving the rest.
-    var entries: ArraySlice<Entry> = []
+    var entries = WaitingLine<Entry>()
     var lastID: UInt64 = 0
     /// The modes for which a turn has been asked for.
     var scheduled: Set<Set<RunLoop.Mode>> = []
@@ -54,14 +53,15 @@ final class WaitingNotifications: Sendable {
     guard onName || onSender else { return }
     // Compared outside the lock, since values compare in their own way. Nobody else removes what
     // waits: a queue is for one thread.
-    let entries = state.withLock { $0.entries }
+    let entries = state.withLock { Array($0.entries.elements) }
     let matching = entries.filter { entry in
       (!onName || entry.notification.name == notification.name)
         && (!onSender || isSame(entry, notification))
     }
     if matching.isEmpty { return }
     let ids = Set(matching.map(\.id))
-    state.withLock { $0.entries.removeAll { ids.contains($0.id) } }
+    // Released here, outside the lock.
+    _ = state.withLock { $0.entries.removeAll { ids.contains($0.id) } }
   }
 
   private func isSame(_ entry: Entry, _ notification: Notification) -> Bool {
@@ -84,13 +84,14 @@ final class WaitingNotifications: Sendable {
     }
     // Decided when the turn begins: what can wait is posted if nothing else is due.
     let isIdle = state.withLock { state in
-      !state.entries.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
+      !state.entries.elements.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
     }
     while let notification = next(upTo: last, whenIdle: isIdle, in: mode, modes) {
       center.post(notification)
     }
     let mustSchedule = state.withLock { state in
-      state.entries.contains { $0.modes == modes } && state.scheduled.insert(modes).inserted
+      state.entries.elements.contains { $0.modes == modes }
+        && state.scheduled.insert(modes).inserted
     }
     if mustSchedule { schedule(modes) }
   }
@@ -99,12 +100,9 @@ final class WaitingNotifications: Sendable {
     upTo last: UInt64, whenIdle: Bool, in mode: RunLoop.Mode?, _ modes: Set<RunLoop.Mode>
   ) -> Notification? {
     let entry = state.withLock { state -> Entry? in
-      let index = state.entries.firstIndex {
+      state.entries.popFirst {
         $0.id <= last && $0.whenIdle == whenIdle && $0.isDue(in: mode, modes)
       }
-      guard let index else { return nil }
-      if index == state.entries.startIndex { return state.entries.popFirst() }
-      return state.entries.remove(at: index)
     }
     return entry?.notification.notification
   }

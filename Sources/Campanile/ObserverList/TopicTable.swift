@@ -128,6 +128,7 @@ extension ObserverRegistry {
   /// - Parameters:
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
   ///   - wide: The observers of whatever topic; they are given what `wideValue` makes.
+  @inline(__always)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?, wide: ObserverList?,
     _ wideValue: () -> WideValue

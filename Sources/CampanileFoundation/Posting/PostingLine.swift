@@ -40,9 +40,8 @@ struct PostingLine {
     }
   }
 
-  /// Slices, so that the first entry is taken without moving the rest.
-  private var soon: ArraySlice<Entry> = []
-  private var idle: ArraySlice<Entry> = []
+  private var soon = WaitingLine<Entry>()
+  private var idle = WaitingLine<Entry>()
   private var lastID: UInt64 = 0
   /// Whether a turn has been asked for, or is in progress.
   private var isScheduled = false
@@ -71,10 +70,10 @@ struct PostingLine {
     _ label: PostingLabel, _ coalescing: PostingCoalescing
   ) -> [@Sendable () -> Void] {
     if case .nothing = coalescing.rule { return [] }
-    let removed = (soon + idle).filter { $0.coalesces(with: label, coalescing.rule) }
-    if removed.isEmpty { return [] }
-    soon.removeAll { $0.coalesces(with: label, coalescing.rule) }
-    idle.removeAll { $0.coalesces(with: label, coalescing.rule) }
+    let rule = coalescing.rule
+    let removed =
+      soon.removeAll { $0.coalesces(with: label, rule) }
+      + idle.removeAll { $0.coalesces(with: label, rule) }
     return removed.map(\.post)
   }
 
@@ -85,12 +84,9 @@ struct PostingLine {
   }
 
   mutating func next(upTo last: UInt64) -> (@Sendable () -> Void)? {
-    if isIdleTurn {
-      guard let first = idle.first, first.id <= last else { return nil }
-      return idle.popFirst()?.post
-    }
-    guard let first = soon.first, first.id <= last else { return nil }
-    return soon.popFirst()?.post
+    let entry =
+      isIdleTurn ? idle.popFirst { $0.id <= last } : soon.popFirst { $0.id <= last }
+    return entry?.post
   }
 
   /// - Returns: whether to ask for another turn.
@@ -101,11 +97,8 @@ struct PostingLine {
 
   mutating func discard() -> [@Sendable () -> Void] {
     isScheduled = false
-    defer {
-      discardedCount += count
-      soon = []
-      idle = []
-    }
-    return (soon + idle).map(\.post)
+    discardedCount += count
+    let discarded = soon.removeAll { _ in true } + idle.removeAll { _ in true }
+    return discarded.map(\.post)
   }
 }

@@ -192,6 +192,23 @@ struct PostingQueueTests {
     #expect(heard.values == ["1"])
   }
 
+  // Broken by: WaitingLine.popFirst, if the place that it empties keeps the element.
+  @Test("K16 a queue keeps nothing of what it has posted")
+  func posted() {
+    let live = LiveCount()
+    struct Cargo: MessageCenter.Message { let tracked: Tracked }
+    let queue = PostingQueue(on: .target(target))
+    queue.enqueue(Cargo(tracked: Tracked(live)), to: center, .asap, coalescing: .none)
+    queue.enqueue(Cargo(tracked: Tracked(live)), to: center, .whenIdle, coalescing: .none)
+    queue.enqueue(Cargo(tracked: Tracked(live)), to: center, .whenIdle, coalescing: .none)
+    #expect(live.current == 3)
+    for left in [2, 1, 0] {
+      _ = turn()
+      #expect(live.current == left)
+    }
+    #expect(queue.count == 0)
+  }
+
   @Test("Immediate delivery is no place to post on later")
   func immediate() async {
     await #expect(processExitsWith: .failure) {
