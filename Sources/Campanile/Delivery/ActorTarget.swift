@@ -23,8 +23,8 @@ final class ActorTarget: DeliveryTarget {
     self.instance = instance
     deliveryName = "actor \(type(of: instance))"
     let new = Mailbox()
-    // What a purge finds dead goes with this array, outside the lock.
-    (mailbox) = Self.table.withLock { table in
+    // What a purge lets go of is empty by now: weak references alone keep nothing.
+    mailbox = Self.table.withLock { table in
       let id = ObjectIdentifier(instance)
       // The address may have been another actor's: a known mailbox counts only with its actor alive.
       if let known = table.known[id], known.instance != nil, let mailbox = known.mailbox {

@@ -6,8 +6,8 @@ import Synchronization
 /// list's buffer. Observers on a shared target stand in a group for that target, which is a list too:
 /// a post leaves one record for the whole group.
 ///
-/// What changes is written under the lock of the `registry`: `buffer`, `groups`, `population`, and
-/// the two plain fields. A post reads the atomic ones between announcing itself and leaving.
+/// What changes is written under the lock of the `registry`: `buffer`, `groups`, the
+/// counts, and the two plain fields. A post reads the atomic ones between announcing itself and leaving.
 class ObserverList: @unchecked Sendable {
   /// What the list is about, for descriptions and for removal by owner and type.
   struct Topic: Sendable {

@@ -61,7 +61,7 @@
       return HeldThreads(gate: gate, waits: [wait])
     }
 
-    // Broken by: AnyObserver.claim, if it does not look at the bit of an ended registration;
+    // Broken by: AnyObserver.isPlain, if it does not look at the bit of an ended registration;
     // ObserverRegistry.scan, if it passes over a record.
     @Test(
       "K3 K16 Whichever of a post and a canceller comes first, the call and the release agree",
