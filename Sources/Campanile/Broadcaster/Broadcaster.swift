@@ -101,7 +101,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
     _ options: ObservationOptions
   ) -> Registration? {
     request.isOnce = options.contains(.once)
-    return request.register(body, with: registry) { _ in list }
+    return request.register(body, with: registry) { _ in .list(list) }
   }
 
   /// A registration that has ended.

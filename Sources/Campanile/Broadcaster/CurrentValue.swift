@@ -227,14 +227,14 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     _ request: consuming ObservationRequest, _ body: ObserverBody<ValueChange<Value>>,
     _ options: FollowingOptions<Value>
   ) -> Registration? {
-    if options.isPlain { return request.register(body, with: registry) { _ in list } }
+    if options.isPlain { return request.register(body, with: registry) { _ in .list(list) } }
     let follower = Follower(
       options, isImmediate: body.isImmediate(request.delivery), request.location, registry
     ) { [weak self] in
       guard let self else { return nil }
       return current.withLock { ($0, self.revision.load(ordering: .relaxed)) }
     }
-    let registration = request.register(follower.wrap(body), with: registry) { _ in list }
+    let registration = request.register(follower.wrap(body), with: registry) { _ in .list(list) }
     follower.bind(to: registration)
     if options.isInitial, let registration {
       registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)

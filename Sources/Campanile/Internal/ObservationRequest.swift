@@ -43,18 +43,42 @@ public struct ObserverBody<Value: Sendable>: Sendable {
     case reader(@Sendable (Value) -> Void, onEnd: @Sendable () -> Void)
   }
 
-  var kind: Kind
+  /// What is called with the value, if that is all.
+  let plain: (@Sendable (Value) throws -> Void)?
+  /// What else there is, in an object: what is plain is handed on without a look at its type.
+  private let special: Special?
 
-  init(_ kind: Kind) { self.kind = kind }
+  private final class Special: Sendable {
+    let kind: Kind
+    init(_ kind: Kind) { self.kind = kind }
+  }
+
+  init(_ kind: Kind) {
+    if case .plain(let observer) = kind {
+      plain = observer
+      special = nil
+    } else {
+      plain = nil
+      special = Special(kind)
+    }
+  }
 
   @inline(__always)
-  package init(_ observer: @escaping @Sendable (Value) throws -> Void) { kind = .plain(observer) }
+  package init(_ observer: @escaping @Sendable (Value) throws -> Void) {
+    plain = observer
+    special = nil
+  }
+
+  var kind: Kind {
+    // One of the two is there.
+    if let plain { .plain(plain) } else { special!.kind }
+  }
 
   /// An observer that is handed its owner, if that still lives.
   package init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
   ) {
-    kind = .plain { [weak owner] value in
+    self.init { [weak owner] value in
       guard let owner else { throw ObservationIsOver() }
       try observer(owner, value)
     }
@@ -62,7 +86,7 @@ public struct ObserverBody<Value: Sendable>: Sendable {
 
   init(onMain observer: @escaping @MainActor @Sendable (Value) throws -> Void) {
     // The main queue is the main actor's executor; this checks it.
-    kind = .plain { value in try MainActor.assumeIsolated { try observer(value) } }
+    self.init { value in try MainActor.assumeIsolated { try observer(value) } }
   }
 
   init<Owner: AnyObject & Sendable>(
@@ -86,17 +110,18 @@ public struct ObserverBody<Value: Sendable>: Sendable {
   init(
     _ execution: AsyncExecution, _ observer: @escaping @Sendable (Value) async throws -> Void
   ) {
-    kind = .async(execution, observer)
+    self.init(.async(execution, observer))
   }
 
   init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ execution: AsyncExecution,
     _ observer: @escaping @Sendable (Owner, Value) async throws -> Void
   ) {
-    kind = .async(execution) { [weak owner] value in
-      guard let owner else { throw ObservationIsOver() }
-      try await observer(owner, value)
-    }
+    self.init(
+      .async(execution) { [weak owner] value in
+        guard let owner else { throw ObservationIsOver() }
+        try await observer(owner, value)
+      })
   }
 
   /// Whether the observer is called by who posts, and by nobody else.
@@ -123,8 +148,11 @@ extension ObservationRequest {
   /// - Returns: The registration, or `nil` if the source has finished.
   func register<Value: Sendable>(
     _ body: ObserverBody<Value>, with registry: ObserverRegistry, subject: AnyObject? = nil,
-    in place: (_ garbage: inout Garbage) -> ObserverList
+    in place: (_ garbage: inout Garbage) -> Destination
   ) -> Registration? {
+    if let observer = body.plain, isPlain, !(subject is any LifetimeOwner) {
+      return registry.add(DirectObserver(plainTraits, observer), to: place)
+    }
     var lifetimes: [Lifetime.Storage] = []
     if let owner, let mortal = owner as? any LifetimeOwner {
       lifetimes.append(mortal.lifetime.storage)
@@ -135,11 +163,17 @@ extension ObservationRequest {
     var made = makeObserver(body, lifetimes)
     let observer = made.observer
     let mailbox = made.groupTarget?.mailbox
-    let registration = registry.add(observer, owner: owner) { garbage in
-      let list = place(&garbage)
-      guard let target = made.groupTarget.take(), let mailbox else { return list }
-      return list.group(for: target, mailbox, &garbage).list
+    let destination = { (garbage: inout Garbage) -> Destination in
+      let destination = place(&garbage)
+      guard let target = made.groupTarget.take(), let mailbox else { return destination }
+      return .list(destination.list(&garbage).group(for: target, mailbox, &garbage).list)
     }
+    let registration =
+      if let owner {
+        registry.add(observer, owner: owner, to: destination)
+      } else {
+        registry.add(observer, to: destination)
+      }
     if let registration {
       for lifetime in lifetimes { lifetime.add(registration) }
     } else {
@@ -147,6 +181,13 @@ extension ObservationRequest {
     }
     return registration
   }
+
+  /// Whether nothing is to be known of the registration but what is called.
+  private var isPlain: Bool {
+    owner == nil && delivery.target == nil && !delivery.isOrdered && buffering == .unbounded
+  }
+
+  private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
 
   private func makeObserver<Value: Sendable>(
     _ body: ObserverBody<Value>, _ lifetimes: [Lifetime.Storage]

@@ -58,14 +58,15 @@ extension ObserverRegistry {
   /// A registration whose owner has died is left out.
   func describe(_ lists: () -> [ObserverList]) -> [RegistrationDescription] {
     let found = withState { _ in lists().flatMap(\.registrations) }
-    return found.sorted { $0.id < $1.id }.compactMap { id, list, observer in
+    return found.sorted { $0.registration.id < $1.registration.id }.compactMap { found in
+      let (registration, observer) = (found.registration, found.observer)
       let details = observer.details
       if details?.isOwnerGone == true || observer.isEnded { return nil }
       return RegistrationDescription(
-        valueType: list.topic.value, subject: list.topic.subject, ownerType: details?.ownerType,
-        delivery: details?.delivery ?? ".immediate", isPaused: observer.isPaused,
-        file: observer.location.fileName, line: Int(observer.location.line),
-        registration: Registration(list: list, id: id, counters: details?.counters))
+        valueType: registration.list.topic.value, subject: registration.subject,
+        ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
+        isPaused: observer.isPaused, file: observer.location.fileName,
+        line: Int(observer.location.line), registration: registration)
     }
   }
 }

@@ -12,7 +12,7 @@ import Synchronization
 /// inside the observer.
 public final class ObservationToken: Sendable {
   private let list: ObserverList
-  private let counters: DeliveryCounters?
+  private let companion: Registration.Companion
   /// The identifier, and whether the token has ended the registration already, in its highest bit.
   private let state: Atomic<UInt64>
 
@@ -21,19 +21,18 @@ public final class ObservationToken: Sendable {
   /// The same registration without the power to end by being released.
   public var registration: Registration {
     let id = state.load(ordering: .relaxed) & ~Self.endedBit
-    return Registration(list: list, id: id, counters: counters)
+    return Registration(list: list, id: id, companion: companion)
   }
 
   /// Creates a token that ends `registration` when it is released.
   public init(_ registration: Registration) {
     list = registration.list
-    counters = registration.counters
+    companion = registration.companion
     state = Atomic(registration.id)
   }
 
   deinit {
-    let id = state.load(ordering: .relaxed)
-    if id & Self.endedBit == 0 { list.registry.end(id, in: list) }
+    if state.load(ordering: .relaxed) & Self.endedBit == 0 { list.registry.end(registration) }
   }
 
   /// Ends the registration now; see ``Registration/cancel()``.

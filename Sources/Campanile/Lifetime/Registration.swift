@@ -8,12 +8,29 @@ import Dispatch
 public struct Registration: Sendable, Hashable {
   let list: ObserverList
   let id: UInt64
-  let counters: DeliveryCounters?
+  let companion: Companion
 
-  init(list: ObserverList, id: UInt64, counters: DeliveryCounters?) {
+  /// What a few registrations need besides; one word.
+  enum Companion: Sendable {
+    case none
+    case counters(DeliveryCounters)
+    /// The address of the subject with which the registration stands, or stood when it was made,
+    /// alone.
+    case subject(SubjectAddress)
+  }
+
+  init(list: ObserverList, id: UInt64, companion: Companion) {
     self.list = list
     self.id = id
-    self.counters = counters
+    self.companion = companion
+  }
+
+  init(list: ObserverList, id: UInt64, counters: DeliveryCounters?) {
+    self.init(list: list, id: id, companion: counters.map { .counters($0) } ?? .none)
+  }
+
+  var counters: DeliveryCounters? {
+    if case .counters(let counters) = companion { counters } else { nil }
   }
 
   /// What a call to ``cancel()`` found.
@@ -38,7 +55,7 @@ public struct Registration: Sendable, Hashable {
   /// - Complexity: O(log *n*) in the observers of the list, and O(1) for one of the newest.
   @discardableResult
   public func cancel() -> Cancellation {
-    switch list.registry.end(id, in: list) {
+    switch list.registry.end(self) {
     case .late: .alreadyEnded
     case .now(let mayBeRunning):
       mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
@@ -89,7 +106,7 @@ public struct Registration: Sendable, Hashable {
 
   /// Ends the registration, and calls `resume` when no call is running.
   private func cancel(thenResume resume: @escaping @Sendable () -> Void) {
-    list.registry.end(id, in: list) { [counters] in
+    list.registry.end(self) { [counters] in
       if let counters { counters.afterCalls(resume) } else { resume() }
     }
   }
@@ -98,26 +115,26 @@ public struct Registration: Sendable, Hashable {
   ///
   /// A delivery whose turn comes while the registration is paused is skipped, not kept.
   public func pause() {
-    list.registry.withObserver(id, in: list) { $0.pause() }
+    list.registry.withObserver(of: self) { $0.pause() }
   }
 
   /// Takes one ``pause()`` back.
   ///
   /// Without a pause to take back this does nothing.
   public func resume() {
-    list.registry.withObserver(id, in: list) { if $0.isPaused { $0.resume() } }
+    list.registry.withObserver(of: self) { if $0.isPaused { $0.resume() } }
   }
 
   /// Whether deliveries are being skipped.
   public var isPaused: Bool {
-    list.registry.withObserver(id, in: list) { $0.isPaused } ?? false
+    list.registry.withObserver(of: self) { $0.isPaused } ?? false
   }
 
   /// Whether the registration has not ended.
   ///
   /// The registration of an owner that has died may say so until it has been looked at.
   public var isActive: Bool {
-    list.registry.withObserver(id, in: list) { !$0.isEnded } ?? false
+    list.registry.withObserver(of: self) { !$0.isEnded } ?? false
   }
 
   /// How many values the registration's buffer had no room for.
@@ -127,12 +144,12 @@ public struct Registration: Sendable, Hashable {
 
   /// Whether two handles name the same registration.
   public static func == (one: Self, other: Self) -> Bool {
-    one.id == other.id && one.list === other.list
+    one.id == other.id && one.list.registry === other.list.registry
   }
 
   /// Hashes the registration's identity.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(id)
-    hasher.combine(ObjectIdentifier(list))
+    hasher.combine(ObjectIdentifier(list.registry))
   }
 }

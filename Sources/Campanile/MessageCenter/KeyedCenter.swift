@@ -41,7 +41,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   private var lists: [ObserverList] {
-    state.withLock { $0.topics.values.flatMap { [$0] + $0.subjects.lists } } + [wide]
+    state.withLock { $0.topics.values.map { $0 as ObserverList } } + [wide]
   }
 
   // MARK: Posting
@@ -52,7 +52,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
     let topic = observedTopic(of: key)
     if topic == nil && wide.isEmpty { return }
-    post(value(), Post(subject: subject), to: topic, wide: wide)
+    post(value(), subject.map { Post(subject: $0) } ?? Post(), to: topic, wide: wide)
   }
 
   /// Posts a value to the observers of `key` alone, without those of any key.
@@ -62,7 +62,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     to key: String, about subject: AnyObject?, _ value: () -> Value
   ) -> Bool {
     guard let topic = observedTopic(of: key) else { return false }
-    post(value(), Post(subject: subject), to: topic, wide: nil)
+    post(value(), subject.map { Post(subject: $0) } ?? Post(), to: topic, wide: nil)
     return true
   }
 
@@ -71,12 +71,12 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// - Returns: whether there are any.
   package func postWidely(about subject: AnyObject?, _ value: () -> Value) -> Bool {
     if wide.isEmpty { return false }
-    post(value(), Post(subject: subject), to: nil, wide: wide)
+    post(value(), subject.map { Post(subject: $0) } ?? Post(), to: nil, wide: wide)
     return true
   }
 
   private func post(_ value: Value, _ post: Post, to topic: TopicList?, wide: ObserverList?) {
-    let id = post.subject.map { ObjectIdentifier($0) }
+    let id = post.subjectID
     // The topic is kept here for as long as the post needs it.
     withExtendedLifetime(topic) {
       registry.post(value, post, to: topic, wide: wide) {
@@ -111,15 +111,14 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       // Nothing comes about an instance that has gone; a sequence stays silent and does not end.
       guard case .reader(_, let onEnd) = body.kind else { return ended }
       let silent = ObserverBody<MessageCenter.PostedMessage>(.reader({ _ in }, onEnd: onEnd))
-      return request.register(silent, with: registry) { _ in wide } ?? ended
+      return request.register(silent, with: registry) { _ in .list(wide) } ?? ended
     }
     let subject = subject ?? nil
     guard let key else { return registerWide(request, body, about: subject, once: once) }
     request.isOnce = once
-    let registration = request.register(body, with: registry, subject: subject) { garbage in
+    let registration = request.register(body, with: registry, subject: subject) { _ in
       let topic = makeTopic(of: key)
-      guard let subject else { return topic }
-      return topic.subjects.makeList(about: subject, &garbage)
+      return subject.map { .subject($0, topic) } ?? .list(topic)
     }
     return registration ?? ended
   }
@@ -139,7 +138,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       // The wide list is given nothing else.
       return (posted.message as! Posted).value
     }
-    let registration = request.register(mapped, with: registry, subject: subject) { _ in wide }
+    let registration = request.register(mapped, with: registry, subject: subject) { _ in .list(wide)
+    }
     guard let registration else { return ended }
     if let subject {
       purgeWideSubjects()
@@ -168,7 +168,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   private func purgeWideSubjects() {
     let isDue = state.withLock { $0.wideSubjects.count >= $0.widePurgeThreshold }
     guard isDue else { return }
-    let live = Set(registry.withState { _ in wide.registrations.map(\.id) })
+    let live = Set(registry.withState { _ in wide.registrations.map(\.registration.id) })
     state.withLock { state in
       // What was registered meanwhile has a greater identifier than any that was looked at.
       let newest = live.max() ?? 0
@@ -204,7 +204,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
         return subject == nil || (list.topic.subject ?? wideSubjects[id]) == subject
       }
     }
-    for (id, list) in chosen { registry.end(id, in: list) }
+    for (id, list) in chosen { registry.end(Registration(list: list, id: id, counters: nil)) }
   }
 
   // MARK: Looking

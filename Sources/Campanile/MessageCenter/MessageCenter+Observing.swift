@@ -20,14 +20,13 @@ extension MessageCenter {
     request.isOnce = options.contains(.once)
     guard let subject else {
       let registration = request.register(body, with: registry) { _ in
-        topics.makeList(of: M.self, registry)
+        .list(topics.makeList(of: M.self, registry))
       }
       return registration ?? ended
     }
     guard let subject else { return registerSilent(request, body) ?? ended }
-    let registration = request.register(body, with: registry, subject: subject) { garbage in
-      let list = topics.makeList(of: M.self, registry)
-      return list.subjects.makeList(about: subject, &garbage)
+    let registration = request.register(body, with: registry, subject: subject) { _ in
+      .subject(subject, topics.makeList(of: M.self, registry))
     }
     return registration ?? ended
   }
@@ -40,7 +39,9 @@ extension MessageCenter {
   ) -> Registration? {
     guard case .reader(_, let onEnd) = body.kind else { return nil }
     let silent = ObserverBody<M>(.reader({ _ in }, onEnd: onEnd))
-    return request.register(silent, with: registry) { _ in topics.makeList(of: M.self, registry) }
+    return request.register(silent, with: registry) { _ in
+      .list(topics.makeList(of: M.self, registry))
+    }
   }
 
   /// A registration that has ended.
@@ -253,7 +254,7 @@ extension MessageCenter {
       _ options: ObservationOptions
     ) -> Registration? {
       request.isOnce = options.contains(.once)
-      return request.register(body, with: center.registry) { _ in center.wide }
+      return request.register(body, with: center.registry) { _ in .list(center.wide) }
     }
 
     var _ended: Registration { Registration(list: center.wide, id: 0, counters: nil) }

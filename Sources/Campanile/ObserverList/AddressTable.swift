@@ -15,7 +15,7 @@ import Synchronization
   }
 }
 
-/// One place of a table: a key, and its object or 0.
+/// One place of a table: a key and its object, or 0 twice.
 struct AddressTablePlace: ~Copyable {
   fileprivate let key = Atomic<UInt>(0)
   fileprivate let object = Atomic<UInt>(0)
@@ -42,9 +42,8 @@ extension UnsafeMutablePointer<AddressTableHead> {
       if found == 0 { return nil }
       index = unsafe (index &+ 1) & pointee.mask
     }
-    // SAFETY: as above. Sequentially consistent: a post's half of the pair with a removal.
-    return unsafe UnsafeRawPointer(
-      bitPattern: places[index].object.load(ordering: .sequentiallyConsistent))
+    // SAFETY: as above.
+    return unsafe UnsafeRawPointer(bitPattern: places[index].object.load(ordering: .acquiring))
   }
 
   /// The object that owns the memory, a table of `Object`.
@@ -56,24 +55,20 @@ extension UnsafeMutablePointer<AddressTableHead> {
 
 /// Objects by address: an open-addressing table that is read without a lock.
 ///
-/// Written under one lock; a table that is too full is replaced by its owner, and the owner sees to
-/// it that nobody reads a table which has been released. A place whose object has gone keeps its key,
-/// so that a search goes on past it.
+/// Written under one lock. Objects stay; a table that is too full is replaced by its owner, and the
+/// owner sees to it that nobody reads a table which has been released.
 ///
 /// Invariant: at least one place is unused, so that every search ends. The table owns its objects.
 @safe final class AddressTable<Object: AnyObject>: @unchecked Sendable {
-  let created: UInt64
   let head: UnsafeMutablePointer<AddressTableHead>
   private let places: UnsafeMutablePointer<AddressTablePlace>
   private let mask: Int
   /// Protected by the registry's lock.
   private var usedCount = 0
-  private(set) var liveCount = 0
   /// The table that this one replaces, if that is to live as long.
   private let previous: AddressTable?
 
-  init(capacity: Int, created: UInt64, previous: AddressTable? = nil) {
-    self.created = created
+  init(capacity: Int, previous: AddressTable? = nil) {
     self.previous = previous
     let size = 1 << (Int.bitWidth - (capacity - 1).leadingZeroBitCount)
     mask = size - 1
@@ -94,15 +89,11 @@ extension UnsafeMutablePointer<AddressTableHead> {
     unsafe UnsafeMutableRawPointer(head).deallocate()
   }
 
-  /// The place of `key`, or the unused one where it would stand.
-  private func place(of key: UInt) -> Int {
+  private func unusedPlace(for key: UInt) -> Int {
     var index = unsafe head.pointee.firstPlace(of: key)
-    while true {
-      // SAFETY: `index` is masked to the size of the table.
-      let found = unsafe places[index].key.load(ordering: .acquiring)
-      if found == key || found == 0 { return index }
-      index = (index + 1) & mask
-    }
+    // SAFETY: `index` is masked to the size of the table.
+    while unsafe places[index].key.load(ordering: .relaxed) != 0 { index = (index + 1) & mask }
+    return index
   }
 
   /// The object of `key`.
@@ -110,28 +101,15 @@ extension UnsafeMutablePointer<AddressTableHead> {
     unsafe head.object(for: key).map { unsafe Unmanaged.fromOpaque($0) }
   }
 
-  /// Puts an object in, unless the table is too full.
+  /// Puts in an object of a key that has none, unless the table is too full.
   func insert(_ key: UInt, _ object: Object) -> Bool {
-    let index = place(of: key)
-    let isNew = unsafe places[index].key.load(ordering: .relaxed) == 0
-    if isNew && (usedCount + 1) * 4 > (mask + 1) * 3 { return false }
+    if (usedCount + 1) * 4 > (mask + 1) * 3 { return false }
+    let index = unusedPlace(for: key)
     let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
-    unsafe places[index].object.store(address, ordering: .sequentiallyConsistent)
-    if isNew {
-      unsafe places[index].key.store(key, ordering: .releasing)
-      usedCount += 1
-    }
-    liveCount += 1
+    unsafe places[index].object.store(address, ordering: .releasing)
+    unsafe places[index].key.store(key, ordering: .releasing)
+    usedCount += 1
     return true
-  }
-
-  func remove(_ key: UInt) {
-    let address = unsafe places[place(of: key)].object.exchange(
-      0, ordering: .sequentiallyConsistent)
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return }
-    // The caller holds the object too, so that this release cannot be the last.
-    unsafe Unmanaged<Object>.fromOpaque(pointer).release()
-    liveCount -= 1
   }
 
   var objects: [Object] {

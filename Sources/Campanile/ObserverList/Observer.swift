@@ -22,10 +22,24 @@ import Synchronization
 /// Sendable although the subject need not be: only an observer that is told the subject looks at it,
 /// and there its type is Sendable; where there is none, the subject is not sent on.
 struct Post: @unchecked Sendable {
-  /// The instance that the message is about.
+  /// The instance that the message is about, until it is known that nobody is told.
   var subject: AnyObject?
+  /// Which instance that is: read where the instance itself is of no interest, without retaining it.
+  let subjectID: ObjectIdentifier?
   /// Who waits for the deliveries of this post, if anybody does.
   var tracker: DeliveryTracker?
+
+  @inline(__always)
+  init(subject: AnyObject) {
+    self.subject = subject
+    subjectID = ObjectIdentifier(subject)
+  }
+
+  @inline(__always)
+  init(tracker: DeliveryTracker? = nil) {
+    subjectID = nil
+    self.tracker = tracker
+  }
 }
 
 /// Thrown by what wraps an observer when the registration is to end: its owner has died, say.
@@ -117,6 +131,11 @@ class AnyObserver: @unchecked Sendable {
     // Sequentially consistent: the other side of the pair with `markEnded`.
     state.load(ordering: .sequentiallyConsistent) == 0
   }
+
+  /// Whether nothing is to be known of the registration but that it has not ended.
+  ///
+  /// Before the observer is published.
+  final var mayStandAlone: Bool { isPlain && details == nil }
 
   /// Says that somebody wants to know of every call.
   ///

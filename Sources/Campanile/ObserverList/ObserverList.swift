@@ -131,6 +131,23 @@ class ObserverList: @unchecked Sendable {
     guard case .list(let parent) = home else { return nil }
     return parent.object.currentGroups?.groups.first { $0.list === self }
   }
+
+  /// The live registrations of this list and its groups.
+  ///
+  /// Under the registry's lock.
+  var registrations: [LiveRegistration] {
+    var found: [LiveRegistration] = []
+    if let entries {
+      for index in 0..<entries.count where entries.observer(at: index) != 0 {
+        let observer = unsafe observer(at: index).takeUnretainedValue()
+        let registration = Registration(
+          list: self, id: entries.id(at: index), counters: observer.details?.counters)
+        found.append(LiveRegistration(registration: registration, observer: observer))
+      }
+    }
+    for group in currentGroups?.groups ?? [] { found += group.list.registrations }
+    return found
+  }
 }
 
 /// What happens to a list under the lock of its registry.
@@ -150,19 +167,18 @@ extension ObserverList {
     addToPopulation(1)
   }
 
+  /// Takes over an observer that stood alone with its subject, as the first of this list.
+  func adopt(_ single: Single, _ garbage: inout Garbage) {
+    makeRoom(&garbage)
+    append(unsafe Self.observer(at: single.address).takeRetainedValue(), id: single.id)
+  }
+
   /// Where the observer registered as `id` stands, unless it has ended.
   func place(of id: UInt64) -> Int? { entries?.index(of: id) }
 
-  /// The observer registered as `id`, unless it has ended.
-  func find(_ id: UInt64) -> AnyObserver? {
-    guard let entries, let index = entries.index(of: id) else { return nil }
-    return unsafe Self.observer(at: entries.observer(at: index)).takeUnretainedValue()
-  }
-
-  /// Sees to it that the observer at a place is called no more.
-  func markEnded(at place: Int) {
-    let address = entries!.observer(at: place)
-    unsafe Self.observer(at: address)._withUnsafeGuaranteedRef { $0.markEnded() }
+  /// The observer at a place.
+  func observer(at place: Int) -> Unmanaged<AnyObserver> {
+    unsafe Self.observer(at: entries!.observer(at: place))
   }
 
   /// Takes a registration out of the list: no later post finds it.
@@ -271,19 +287,6 @@ extension ObserverList {
     garbage.structures.append((old, since: old.created))
     replace(groups, with: rest.isEmpty ? nil : GroupArray(rest, created: registry.tick()))
     if isEmpty { leaveHome(&garbage) }
-  }
-
-  /// The live registrations of this list and its groups.
-  var registrations: [(id: UInt64, list: ObserverList, observer: AnyObserver)] {
-    var found: [(id: UInt64, list: ObserverList, observer: AnyObserver)] = []
-    if let entries {
-      for index in 0..<entries.count where entries.observer(at: index) != 0 {
-        let observer = unsafe Self.observer(at: entries.observer(at: index)).takeUnretainedValue()
-        found.append((entries.id(at: index), self, observer))
-      }
-    }
-    for group in currentGroups?.groups ?? [] { found += group.list.registrations }
-    return found
   }
 }
 

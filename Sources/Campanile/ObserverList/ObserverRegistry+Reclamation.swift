@@ -54,34 +54,34 @@ extension ObserverRegistry {
   ///   caller that is in none of them. Posts that begin later are not waited for.
   @discardableResult
   func end(
-    _ id: UInt64, in list: ObserverList, whenLeft resume: (@Sendable () -> Void)? = nil
+    _ registration: Registration, whenLeft resume: (@Sendable () -> Void)? = nil
   ) -> Ending {
+    let id = registration.id
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
     let ended = withState { state -> AnyObserver? in
-      guard let place = list.place(of: id) else {
+      guard let seat = registration.seat else {
         if let resume {
           mustWait = wait(for: id, among: scan(), resume, &state)
           updatePending(state)
         }
         return nil
       }
-      list.markEnded(at: place)
+      unsafe seat.observer._withUnsafeGuaranteedRef { $0.markEnded() }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
-      let observer = list.take(at: place)
+      let observer = seat.take(&garbage)
       if let owner = observer.details?.ownerID { forget(id, of: owner, &state) }
-      if list.isEmpty { list.leaveHome(&garbage) }
       reach(.willScan)
-      let posts = list.trim(scan)
+      let posts = seat.trim(scan)
       if !posts.isEmpty {
         mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
         keep(observer, since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
-      if let left = list.shrink() {
+      if let left = seat.shrink() {
         keep(left.structure, since: left.since, for: scan(), &state)
         garbage.structures.append(left)
       }
@@ -91,8 +91,8 @@ extension ObserverRegistry {
     }
     defer { if !mustWait { resume?() } }
     guard let ended else { return .late }
-    note(.ended, list.topic.value, ended.location)
-    ended.details?.onEnd?(Registration(list: list, id: id, counters: ended.details?.counters))
+    note(.ended, registration.list.topic.value, ended.location)
+    ended.details?.onEnd?(registration)
     reach(.willReclaim)
     // The observer and the garbage go here, unless posts in progress hold them.
     garbage = Garbage()
@@ -109,16 +109,18 @@ extension ObserverRegistry {
   /// - Complexity: O(*n*) in the registrations of that owner.
   func endAll(ownedBy owner: AnyObject, where isIncluded: (ObserverList) -> Bool) {
     let owned = withState { $0.owners[ObjectIdentifier(owner)] ?? [:] }
-    for (id, list) in owned where isIncluded(list) { end(id, in: list) }
+    for (id, list) in owned where isIncluded(list) {
+      end(Registration(list: list, id: id, counters: nil))
+    }
   }
 
   /// Ends what `lists` hold, and refuses every later registration.
   func finish(_ lists: () -> [ObserverList]) {
-    let registrations = withState { state -> [(id: UInt64, list: ObserverList)] in
+    let registrations = withState { state -> [Registration] in
       state.isFinished = true
-      return lists().flatMap(\.registrations).map { ($0.id, $0.list) }
+      return lists().flatMap(\.registrations).map(\.registration)
     }
-    for (id, list) in registrations { end(id, in: list) }
+    for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them for ever.
     _ = withState { $0.ownersToCheck.removeAll() }
   }
@@ -238,10 +240,10 @@ extension ObserverRegistry {
 }
 
 extension ObserverRegistry {
-  /// Runs `body` with the observer registered as `id`, under the lock, unless it has ended.
+  /// Runs `body` with the observer of a registration, under the lock, unless it has ended.
   func withObserver<Result: Sendable>(
-    _ id: UInt64, in list: ObserverList, _ body: (AnyObserver) -> Result
+    of registration: Registration, _ body: (AnyObserver) -> Result
   ) -> Result? {
-    withState { _ in list.find(id).map(body) }
+    withState { _ in unsafe registration.seat?.observer._withUnsafeGuaranteedRef(body) }
   }
 }

@@ -59,6 +59,19 @@ import Synchronization
   var listReference: ObserverList { unsafe list.takeUnretainedValue() }
 }
 
+/// The only observer about a subject, with the topic that it stands in.
+@safe struct SingleOfTopic {
+  fileprivate let single: Single
+  fileprivate let topic: Unmanaged<TopicList>
+
+  fileprivate var registration: Registration {
+    // SAFETY: the center keeps its topics.
+    Registration(
+      list: unsafe topic.takeUnretainedValue(), id: single.id,
+      companion: .subject(single.subject))
+  }
+}
+
 /// The lists that a post reaches where it reaches more than one: those of its own type, and that of
 /// any type.
 ///
@@ -67,11 +80,25 @@ import Synchronization
 struct Route {
   var all: Cursor?
   var about: Cursor?
+  /// The only observer about the subject, in place of `about`.
+  var single: SingleOfTopic?
   /// The list of the observers of any message.
   var wide: Cursor?
 
   var hasGroups: Bool {
     all?.hasGroups == true || about?.hasGroups == true || wide?.hasGroups == true
+  }
+
+  /// Adds those who observe `subject`, for a post that has announced itself.
+  @inline(__always)
+  mutating func find(_ subject: ObjectIdentifier, in topic: TopicList) {
+    switch topic.subjects.find(subject) {
+    case .list(let list): about = unsafe Cursor(list)
+    case .single(let single):
+      self.single = unsafe SingleOfTopic(
+        single: single, topic: Unmanaged.passUnretained(topic))
+    case nil: break
+    }
   }
 }
 
@@ -162,8 +189,11 @@ extension ObserverRegistry {
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: Route
   ) {
-    switch (route.all, route.about, route.wide) {
-    case (let only?, nil, nil), (nil, let only?, nil): walk(value, post, range, portion, only)
+    switch (route.all, route.about, route.single, route.wide) {
+    case (let only?, nil, nil, nil), (nil, let only?, nil, nil):
+      walk(value, post, range, portion, only)
+    case (nil, nil, let only?, nil):
+      if range.contains(only.single.id) { call(only, value, post, portion) }
     default: merge(value, wideValue, post, range, portion, route)
     }
   }
@@ -175,17 +205,22 @@ extension ObserverRegistry {
   ) {
     var all = route.all
     var about = route.about
+    var single = route.single
     var wide = route.wide
     while true {
       let first = all?.nextID ?? .max
-      let second = about?.nextID ?? .max
+      let second = about?.nextID ?? single?.single.id ?? .max
       let third = wide?.nextID ?? .max
       let next = min(first, second, third)
       if next > range.upperBound { return }
       if next == first {
         call(&all!, next, value, post, portion)
       } else if next == second {
-        call(&about!, next, value, post, portion)
+        if let only = single.take() {
+          call(only, value, post, portion)
+        } else {
+          call(&about!, next, value, post, portion)
+        }
       } else {
         // A route with a wide list comes with a wide value.
         call(&wide!, next, wideValue!.message, post, portion)
@@ -218,6 +253,26 @@ extension ObserverRegistry {
     }
   }
 
+  /// Checks a registration that stands alone with its subject, and calls its observer.
+  @inline(__always)
+  private func call<Value>(
+    _ only: SingleOfTopic, _ value: Value, _ post: borrowing Post, _ portion: Portion
+  ) {
+    if portion == .ordered { return }
+    // SAFETY: as above.
+    unsafe ObserverList.observer(at: only.single.address)._withUnsafeGuaranteedRef { observer in
+      reach(.willCheck)
+      // It wants nothing but the value; what it may be is ended or paused.
+      guard observer.isPlain || observer.claim() == .call else { return }
+      reach(.willCall)
+      do {
+        try observer.callPlainly(value)
+      } catch {
+        handle(error, at: observer.location, of: only.registration)
+      }
+    }
+  }
+
   /// Does the same for an observer that wants more than the value, or may not be called.
   @inline(never)
   private func callCarefully<Value>(
@@ -235,7 +290,7 @@ extension ObserverRegistry {
     } catch {
       handle(error, of: observer, id, in: list)
     }
-    if claim == .callAndEnd { end(id, in: list) }
+    if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
   }
 
   @inline(never)
@@ -268,7 +323,7 @@ extension ObserverRegistry {
         } catch {
           handle(error, at: observer.location, of: registration)
         }
-        if claim == .callAndEnd { end(id, in: list) }
+        if claim == .callAndEnd { end(registration) }
       }
     }
     leave(visit)

@@ -48,7 +48,7 @@ final class ObserverRegistry: @unchecked Sendable {
     /// The registrations of each owner, by identifier.
     var owners: [ObjectIdentifier: [UInt64: ObserverList]] = [:]
     /// The registrations with owners, in the order in which they are to be looked at.
-    var ownersToCheck = BoundedQueue<(id: UInt64, list: ObserverList)>(.unbounded)
+    var ownersToCheck = BoundedQueue<Registration>(.unbounded)
     var isFinished = false
   }
 
@@ -172,7 +172,7 @@ extension ObserverRegistry {
   @inline(never)
   func handle(_ error: any Error, at location: SourceLocation, of registration: Registration) {
     if error is ObservationIsOver {
-      end(registration.id, in: registration.list)
+      end(registration)
     } else {
       report(error, at: location, valueType: registration.list.topic.value)
     }
@@ -195,40 +195,72 @@ extension ObserverRegistry {
 // MARK: - Registering
 
 extension ObserverRegistry {
-  /// Registers `observer` in the list that `place` finds or makes, under the lock.
+  /// Registers `observer` at the destination that `place` finds or makes, under the lock.
   ///
   /// - Returns: the registration, or `nil` when the source has finished.
   func add(
-    _ observer: AnyObserver,
-    owner: (any AnyObject & Sendable)?,
-    to place: (_ garbage: inout Garbage) -> ObserverList
+    _ observer: AnyObserver, to place: (_ garbage: inout Garbage) -> Destination
+  ) -> Registration? {
+    add(observer, to: place) { _, _ in }
+  }
+
+  /// Registers an observer whose owner ends the registration.
+  func add(
+    _ observer: AnyObserver, owner: any AnyObject & Sendable,
+    to place: (_ garbage: inout Garbage) -> Destination
+  ) -> Registration? {
+    let living = checkOwners()
+    let owner = ObjectIdentifier(owner)
+    return add(observer, to: place) { registration, state in
+      state.owners[owner, default: [:]][registration.id] = registration.list
+      for one in living { _ = state.ownersToCheck.append(one) }
+      _ = state.ownersToCheck.append(registration)
+    }
+  }
+
+  @inline(__always)
+  private func add(
+    _ observer: AnyObserver, to place: (_ garbage: inout Garbage) -> Destination,
+    _ note: (Registration, inout State) -> Void
   ) -> Registration? {
     if onEvent != nil { observer.markWatched() }
-    let living = owner == nil ? [] : checkOwners()
-    let owner = owner.map { ObjectIdentifier($0) }
     var garbage = Garbage()
     let registration = withState { state -> Registration? in
       if state.isFinished { return nil }
-      let list = place(&garbage)
-      list.makeRoom(&garbage)
-      // The clock shows the identifier only after the observer is in place: a post that reads the
-      // one finds the other.
-      let id = clock.load(ordering: .relaxed) + 1
-      list.append(observer, id: id)
-      clock.store(id, ordering: .sequentiallyConsistent)
-      if let owner {
-        state.owners[owner, default: [:]][id] = list
-        for registration in living + [(id, list)] { _ = state.ownersToCheck.append(registration) }
-      }
+      let registration = insert(observer, at: place(&garbage), &garbage)
+      note(registration, &state)
       retire(garbage, &state)
-      return Registration(list: list, id: id, counters: observer.details?.counters)
+      return registration
     }
     garbage = Garbage()
     if let registration {
-      note(.registered, registration.list.topic.value, observer.location)
+      self.note(.registered, registration.list.topic.value, observer.location)
     }
     return registration
   }
+
+  private func insert(
+    _ observer: AnyObserver, at destination: Destination, _ garbage: inout Garbage
+  ) -> Registration {
+    if case .subject(let subject, let topic) = destination, observer.mayStandAlone,
+      topic.subjects.makeRoom(about: subject, &garbage)
+    {
+      let id = nextID
+      topic.subjects.insert(observer, id: id, about: subject)
+      clock.store(id, ordering: .sequentiallyConsistent)
+      return Registration(list: topic, id: id, companion: .subject(SubjectAddress(subject)))
+    }
+    let list = destination.list(&garbage)
+    list.makeRoom(&garbage)
+    let id = nextID
+    list.append(observer, id: id)
+    clock.store(id, ordering: .sequentiallyConsistent)
+    return Registration(list: list, id: id, counters: observer.details?.counters)
+  }
+
+  /// The identifier of a registration that is being made, which the clock is to show once the
+  /// observer is in place: a post that reads the one finds the other.
+  private var nextID: UInt64 { clock.load(ordering: .relaxed) + 1 }
 
   /// Runs `body` under the lock.
   func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
@@ -238,8 +270,8 @@ extension ObserverRegistry {
   /// Ends the registrations in `list` whose owners have died.
   func endDead(in list: ObserverList) {
     let suspects = withState { _ in list.registrations }
-    for (id, list, observer) in suspects where observer.details?.isOwnerGone == true {
-      end(id, in: list)
+    for suspect in suspects where suspect.observer.details?.isOwnerGone == true {
+      end(suspect.registration)
     }
   }
 
@@ -250,21 +282,23 @@ extension ObserverRegistry {
   /// lock: looking can release one.
   ///
   /// - Returns: the registrations that live, to be looked at again.
-  private func checkOwners() -> [(id: UInt64, list: ObserverList)] {
+  private func checkOwners() -> [Registration] {
     let checked = withState { state in
-      var checked: [(id: UInt64, list: ObserverList, observer: AnyObserver)] = []
-      while checked.count < 2, let (id, list) = state.ownersToCheck.popFirst() {
+      var checked: [LiveRegistration] = []
+      while checked.count < 2, let registration = state.ownersToCheck.popFirst() {
         // What has ended already is not looked at again.
-        if let observer = list.find(id) { checked.append((id, list, observer)) }
+        guard let seat = registration.seat else { continue }
+        let observer = unsafe seat.observer.takeUnretainedValue()
+        checked.append(LiveRegistration(registration: registration, observer: observer))
       }
       return checked
     }
-    var living: [(id: UInt64, list: ObserverList)] = []
-    for (id, list, observer) in checked {
-      if observer.details?.isOwnerGone == true {
-        end(id, in: list)
+    var living: [Registration] = []
+    for one in checked {
+      if one.observer.details?.isOwnerGone == true {
+        end(one.registration)
       } else {
-        living.append((id, list))
+        living.append(one.registration)
       }
     }
     return living

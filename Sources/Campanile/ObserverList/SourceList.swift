@@ -98,10 +98,16 @@ package struct SourceList<Value>: Sendable {
     }
     let observer = DirectObserver<Value>(traits, body)
     let mailbox = target.target?.mailbox
-    let registration = registry.add(observer, owner: owner) { garbage in
-      guard let target = target.target, let mailbox else { return list }
-      return list.group(for: target, mailbox, &garbage).list
+    let place = { (garbage: inout Garbage) -> Destination in
+      guard let target = target.target, let mailbox else { return .list(list) }
+      return .list(list.group(for: target, mailbox, &garbage).list)
     }
+    let registration =
+      if let owner {
+        registry.add(observer, owner: owner, to: place)
+      } else {
+        registry.add(observer, to: place)
+      }
     guard let registration else {
       onEnd?()
       return ended
@@ -124,7 +130,7 @@ extension SourceList where Value: Sendable {
   ) -> Registration? {
     request.isOnce = isOnce
     let body = kept.map { body.keeping($0) } ?? body
-    return request.register(body, with: registry) { _ in list }
+    return request.register(body, with: registry) { _ in .list(list) }
   }
 }
 

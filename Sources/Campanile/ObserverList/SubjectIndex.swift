@@ -1,13 +1,19 @@
 import Synchronization
 
-/// The lists of one message type, by subject: an open-addressing table read without a lock.
+/// The observers of one message type who hear of one subject, by subject.
 ///
-/// Written under the registry's lock. A place whose list has gone keeps its key, so that a reader's
-/// search goes on past it; such places are left behind when the table is built anew.
+/// Most subjects have one observer, which needs nothing but the closure: it stands in the table
+/// itself. The second one, or one that needs more, brings a list.
+///
+/// Written under the registry's lock, read by posts without it.
 final class SubjectIndex: @unchecked Sendable {
   private let registry: ObserverRegistry
   private let valueType: any Any.Type
   private let table = Atomic<UInt>(0)
+  /// The place that lost its key last, if posts in progress may be reading it.
+  ///
+  /// Protected by the registry's lock.
+  private var lastRemoved: Int?
 
   init(registry: ObserverRegistry, valueType: any Any.Type) {
     self.registry = registry
@@ -15,77 +21,176 @@ final class SubjectIndex: @unchecked Sendable {
   }
 
   deinit {
-    // SAFETY: the index owns its table, and nobody else has the index.
-    if let current { unsafe Unmanaged.passUnretained(current).release() }
+    // SAFETY: the index owns its table and what that names, and nobody else has the index.
+    guard let current else { return }
+    for (_, entry) in current.entries {
+      switch entry {
+      case .single(let single): unsafe ObserverList.observer(at: single.address).release()
+      case .list(let list): unsafe list.release()
+      }
+    }
+    unsafe Unmanaged.passUnretained(current).release()
   }
 
-  /// Whether no subject has a list.
+  /// Whether no subject has an observer.
   ///
   /// A post may ask before it announces itself.
   @inline(__always)
   var isEmpty: Bool { table.load(ordering: .acquiring) == 0 }
 
   @inline(__always)
-  private var head: UnsafeMutablePointer<AddressTableHead>? {
+  private var head: UnsafeMutablePointer<SubjectTableHead>? {
     // SAFETY: replaced tables are kept until the posts that may hold them have left.
     unsafe UnsafeMutablePointer(bitPattern: table.load(ordering: .sequentiallyConsistent))
   }
 
-  private var current: AddressTable<ObserverList>? {
-    unsafe head?.table(of: ObserverList.self)
-  }
+  private var current: SubjectTable? { unsafe head?.table }
 
-  /// The list for a subject, for a post that has announced itself.
+  /// What stands about a subject, for a post that has announced itself.
   @inline(__always)
-  func list(about subject: ObjectIdentifier) -> Unmanaged<ObserverList>? {
-    guard let address = unsafe head?.object(for: UInt(bitPattern: subject)) else { return nil }
-    return unsafe Unmanaged.fromOpaque(address)
+  func find(_ subject: ObjectIdentifier) -> SubjectEntry? {
+    unsafe head?.find(UInt(bitPattern: subject))
+  }
+}
+
+/// What happens under the registry's lock.
+extension SubjectIndex {
+  /// Sees to it that the next `insert` finds a place, unless somebody observes the subject already.
+  ///
+  /// - Returns: whether nobody does.
+  func makeRoom(about subject: AnyObject, _ garbage: inout Garbage) -> Bool {
+    if current?.index(of: UInt(bitPattern: ObjectIdentifier(subject))) != nil { return false }
+    makeRoom(&garbage)
+    return true
   }
 
-  // MARK: Under the registry's lock
+  private func makeRoom(_ garbage: inout Garbage) {
+    if current?.hasRoom == true { return }
+    if let old = rebuild() { garbage.structures.append(old) }
+  }
 
-  /// The list for a subject, made if there is none.
+  /// Puts in the only observer of a subject.
+  func insert(_ observer: AnyObserver, id: UInt64, about subject: AnyObject) {
+    let address = unsafe UInt(bitPattern: Unmanaged.passRetained(observer).toOpaque())
+    current!.insert(subject, id: id, observer: address)
+  }
+
+  /// The list for a subject, made if there is none; an observer that stood alone moves there.
   func makeList(about subject: AnyObject, _ garbage: inout Garbage) -> ObserverList {
     let key = UInt(bitPattern: ObjectIdentifier(subject))
-    let list = unsafe current?.object(for: key)?.takeUnretainedValue()
-    if let list { return list }
-    let new = ObserverList(
+    guard let index = current?.index(of: key), let entry = current?.entry(at: index) else {
+      makeRoom(&garbage)
+      let list = makeList(about: subject)
+      current!.insert(key, list)
+      return list
+    }
+    switch entry {
+    case .list(let list): return unsafe list.takeUnretainedValue()
+    case .single(let single):
+      let list = makeList(about: subject)
+      list.adopt(single, &garbage)
+      current!.replaceSingle(at: index, with: list)
+      return list
+    }
+  }
+
+  /// A list that the index owns.
+  private func makeList(about subject: AnyObject) -> ObserverList {
+    let list = ObserverList(
       registry: registry,
       topic: .init(value: valueType, subject: ObjectIdentifier(subject)),
       subject: subject,
       home: .index(.init(object: self)))
-    if current?.insert(key, new) != true {
-      rebuild(&garbage)
-      _ = current!.insert(key, new)
+    return unsafe Unmanaged.passRetained(list).takeUnretainedValue()
+  }
+
+  /// Where a registration about a subject stands.
+  func seat(of id: UInt64, about key: UInt) -> Seat? {
+    guard let index = current?.index(of: key), let entry = current?.entry(at: index) else {
+      return nil
     }
-    return new
+    switch entry {
+    case .single(let single):
+      return single.id == id ? unsafe .single(Unmanaged.passUnretained(self), index, single) : nil
+    case .list(let list):
+      let place = unsafe list._withUnsafeGuaranteedRef { $0.place(of: id) }
+      return place.map { unsafe .place(list, $0) }
+    }
   }
 
+  /// Takes out the only observer of a subject.
+  func take(_ single: Single, at index: Int, _ garbage: inout Garbage) -> AnyObserver {
+    remove(at: index, &garbage)
+    return unsafe ObserverList.observer(at: single.address).takeRetainedValue()
+  }
+
+  /// Takes out a list that has become empty.
   func remove(_ list: ObserverList, _ garbage: inout Garbage) {
-    guard let subject = list.topic.subject, let table = current else { return }
+    guard let subject = list.topic.subject, let current,
+      let index = current.index(of: UInt(bitPattern: subject))
+    else { return }
     garbage.structures.append((list, since: list.created))
-    table.remove(UInt(bitPattern: subject))
-    if table.liveCount == 0 { replace(with: nil, &garbage) }
+    remove(at: index, &garbage)
+    // The garbage holds the list too, so that this release cannot be the last.
+    unsafe Unmanaged.passUnretained(list).release()
   }
 
-  var lists: [ObserverList] { current?.objects ?? [] }
-
-  private func rebuild(_ garbage: inout Garbage) {
-    let lists = self.lists
-    let new = AddressTable<ObserverList>(
-      capacity: max(4, (lists.count + 1) * 2), created: registry.tick())
-    for list in lists { _ = new.insert(UInt(bitPattern: list.topic.subject!), list) }
-    replace(with: new, &garbage)
+  private func remove(at index: Int, _ garbage: inout Garbage) {
+    let table = current!
+    table.remove(at: index)
+    lastRemoved = index
+    if table.liveCount == 0, let old = replace(with: nil) { garbage.structures.append(old) }
   }
 
-  private func replace(with new: AddressTable<ObserverList>?, _ garbage: inout Garbage) {
+  /// Gives the place that was left last out again.
+  ///
+  /// After the frames have been read since, if no post was in progress.
+  func recycle() {
+    if let index = lastRemoved.take() { current?.recycle(at: index) }
+  }
+
+  /// Moves to a smaller table when most of this one is empty.
+  ///
+  /// What this leaves over was in reach of posts until now: the frames are to be read again.
+  func shrink() -> Garbage.Piece? { current?.isSparse == true ? rebuild() : nil }
+
+  /// How many subjects the table has places for.
+  var capacity: Int { current?.capacity ?? 0 }
+
+  /// The live registrations, those in lists included.
+  func registrations(in topic: TopicList) -> [LiveRegistration] {
+    (current?.entries ?? []).flatMap { subject, entry in
+      switch entry {
+      case .list(let list): return unsafe list.takeUnretainedValue().registrations
+      case .single(let single):
+        let observer = unsafe ObserverList.observer(at: single.address).takeUnretainedValue()
+        let registration = Registration(
+          list: topic, id: single.id, companion: .subject(subject))
+        return [LiveRegistration(registration: registration, observer: observer)]
+      }
+    }
+  }
+
+  /// Moves what lives to a new table, with room for a third more; posts in progress finish on the
+  /// old one.
+  ///
+  /// - Returns: the old one.
+  private func rebuild() -> Garbage.Piece? {
+    let capacity = ((current?.liveCount ?? 0) + 1) * 16 / 9
+    let new = SubjectTable(capacity: max(4, capacity), created: registry.tick())
+    current?.move(to: new)
+    return replace(with: new)
+  }
+
+  private func replace(with new: SubjectTable?) -> Garbage.Piece? {
     let old = current
     if let new { _ = unsafe Unmanaged.passRetained(new) }
+    lastRemoved = nil
     table.store(
       new.map { UInt(bitPattern: unsafe $0.head) } ?? 0, ordering: .sequentiallyConsistent)
-    guard let old else { return }
-    garbage.structures.append((old, since: old.created))
-    // The garbage holds it too, so that this release cannot be the last.
+    guard let old else { return nil }
+    // The caller holds it, so that this release cannot be the last.
     unsafe Unmanaged.passUnretained(old).release()
+    return (old, since: old.created)
   }
 }

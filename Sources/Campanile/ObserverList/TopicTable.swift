@@ -9,6 +9,11 @@ final class TopicList: ObserverList, @unchecked Sendable {
     subjects = SubjectIndex(registry: registry, valueType: valueType)
     super.init(registry: registry, topic: .init(value: valueType, subject: nil))
   }
+
+  /// The live registrations, those about one subject included.
+  override var registrations: [LiveRegistration] {
+    super.registrations + subjects.registrations(in: self)
+  }
 }
 
 /// The lists of a center by message type.
@@ -20,7 +25,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
   private let newest: Atomic<UInt>
 
   init() {
-    let first = AddressTable<TopicList>(capacity: 8, created: 0)
+    let first = AddressTable<TopicList>(capacity: 8)
     newest = Atomic(UInt(bitPattern: unsafe first.head))
     _ = unsafe Unmanaged.passRetained(first)
   }
@@ -54,8 +59,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
     let table = unsafe head.table(of: TopicList.self)
     if !table.insert(Self.key(type), list) {
       let lists = table.objects
-      let new = AddressTable<TopicList>(
-        capacity: (lists.count + 1) * 4, created: registry.tick(), previous: table)
+      let new = AddressTable<TopicList>(capacity: (lists.count + 1) * 4, previous: table)
       for list in lists + [list] { _ = new.insert(Self.key(list.topic.value), list) }
       _ = unsafe Unmanaged.passRetained(new)
       newest.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
@@ -69,7 +73,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
   ///
   /// Under the registry's lock.
   var lists: [ObserverList] {
-    unsafe head.table(of: TopicList.self).objects.flatMap { [$0] + $0.subjects.lists }
+    unsafe head.table(of: TopicList.self).objects
   }
 }
 
@@ -87,7 +91,7 @@ extension MessageCenter {
       }
       // SAFETY: topics live as long as the center.
       let isDone = unsafe topic._withUnsafeGuaranteedRef { topic in
-        if post.subject != nil && !topic.subjects.isEmpty { return false }
+        if post.subjectID != nil && !topic.subjects.isEmpty { return false }
         if registry.isHeard(topic) { deliver(message, post, to: topic) }
         return true
       }
@@ -106,7 +110,7 @@ extension MessageCenter {
   private func postWidely<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
   ) {
-    let subject = post.subject.map { ObjectIdentifier($0) }
+    let subject = post.subjectID
     unsafe registry.post(message, post, to: topic, wide: wide) {
       WideValue(PostedMessage(message: message, subject: subject))
     }
@@ -140,10 +144,8 @@ extension ObserverRegistry {
       // SAFETY: the caller keeps the topic; what is found in it is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
         if !topic.isEmpty { unsafe route.all = Cursor(Unmanaged.passUnretained(topic)) }
-        if let subject = post.subject, !topic.subjects.isEmpty {
-          unsafe route.about = topic.subjects.list(about: ObjectIdentifier(subject)).map {
-            unsafe Cursor($0)
-          }
+        if let subject = post.subjectID, !topic.subjects.isEmpty {
+          route.find(subject, in: topic)
         }
       }
     }

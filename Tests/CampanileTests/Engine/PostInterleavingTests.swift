@@ -173,7 +173,7 @@
   extension HeldSource {
     /// Ends the victim as `cancelAndWait()` does, and calls `resume` instead of blocking.
     func cancelVictim(_ resume: @escaping @Sendable () -> Void) {
-      registry.end(victim.registration.id, in: list, whenLeft: resume)
+      registry.end(victim.registration, whenLeft: resume)
     }
 
     /// Adds observers after the witness.

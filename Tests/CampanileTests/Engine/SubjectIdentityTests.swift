@@ -145,39 +145,4 @@ struct SubjectIdentityTests {
     #expect(closures.current == 0)
     #expect(center.observerCount == 0)
   }
-
-  @Test("K9 An index of subjects finds what it made, until it was removed, and is empty then")
-  func index() {
-    let registry = ObserverRegistry()
-    let index = SubjectIndex(registry: registry, valueType: LevelChanged.self)
-    var garbage = Garbage()
-    let players = (0..<200).map { _ in Player() }
-    let lists = registry.withState { _ in
-      players.map { index.makeList(about: $0, &garbage) }
-    }
-    func found(_ player: Player) -> ObserverList? {
-      unsafe index.list(about: ObjectIdentifier(player))?.takeUnretainedValue()
-    }
-    for (player, list) in zip(players, lists) {
-      #expect(found(player) === list)
-      #expect(index.makeList(about: player, &garbage) === list)
-      #expect(list.topic.subject == ObjectIdentifier(player))
-    }
-    #expect(found(Player()) == nil)
-    #expect(index.lists.count == 200)
-    registry.withState { _ in
-      for list in lists.dropFirst(100) { list.leaveHome(&garbage) }
-    }
-    #expect(index.lists.count == 100)
-    #expect(!index.isEmpty)
-    for (number, player) in players.enumerated() {
-      #expect((found(player) == nil) == (number >= 100))
-    }
-    registry.withState { _ in
-      for list in lists.prefix(100) { list.leaveHome(&garbage) }
-    }
-    #expect(index.isEmpty)
-    #expect(index.lists.isEmpty)
-    #expect(found(players[0]) == nil)
-  }
 }

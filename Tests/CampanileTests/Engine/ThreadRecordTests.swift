@@ -102,7 +102,7 @@ struct ThreadRecordTests {
     #expect(Self.postsInProgress(at: source.registry) == 200)
     #expect(token.cancel() == .endedWhileMaybeRunning)
     let resumed = LiveCount()
-    source.registry.end(token.registration.id, in: source.list) { resumed.increment() }
+    source.registry.end(token.registration) { resumed.increment() }
     for index in 0..<200 {
       #expect(life.current == 1)
       #expect(resumed.current == 0)

@@ -125,7 +125,7 @@ struct ReentrancyTests {
       let token = source.observe { _ in inside.pass() }
       let post = onThread { source.send(1) }
       inside.waitUntilReached()
-      source.registry.end(token.registration.id, in: source.list) {
+      source.registry.end(token.registration) {
         source.observe { _ in }.cancel()
         heard.record("resumed")
       }

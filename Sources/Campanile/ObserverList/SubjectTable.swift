@@ -1,0 +1,243 @@
+import Synchronization
+
+/// What stands about one subject: its only observer, or a list of several.
+struct SubjectPlace: ~Copyable {
+  /// The address of the subject; 0 where nothing ever stood, 1 where something stood.
+  fileprivate let key = Atomic<UInt>(0)
+  /// The identifier of the only registration, which does not change while the key stands.
+  fileprivate let id = Atomic<UInt64>(0)
+  /// The address of the only observer; or that of a list, with the lowest bit set.
+  fileprivate let word = Atomic<UInt>(0)
+}
+
+/// What a place says.
+@safe enum SubjectEntry {
+  case single(Single)
+  case list(Unmanaged<ObserverList>)
+}
+
+/// The only registration about a subject, as a post or the writer finds it.
+struct Single {
+  let id: UInt64
+  let address: UInt
+  let subject: SubjectAddress
+}
+
+/// What the memory of a table begins with; the places follow.
+@safe struct SubjectTableHead: ~Copyable {
+  fileprivate let capacity: Int
+  fileprivate let table: Unmanaged<SubjectTable>
+}
+
+extension UnsafeMutablePointer<SubjectTableHead> {
+  @inline(__always)
+  fileprivate var places: UnsafeMutablePointer<SubjectPlace> {
+    // SAFETY: the table allocated its places behind the head, which is aligned as they are.
+    unsafe UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: SubjectPlace.self)
+  }
+
+  /// Where the search for a key begins: places in the order of the keys' hashes, so that a table
+  /// that is built anew is written from its first place to its last.
+  @inline(__always)
+  fileprivate func firstIndex(of key: UInt) -> Int {
+    let hash = UInt64(key) &* 0x9E37_79B9_7F4A_7C15
+    return unsafe Int(hash.multipliedFullWidth(by: UInt64(pointee.capacity)).high)
+  }
+
+  @inline(__always)
+  fileprivate func index(after index: Int) -> Int {
+    unsafe index &+ 1 == pointee.capacity ? 0 : index &+ 1
+  }
+
+  /// Where a subject stands.
+  @inline(__always)
+  fileprivate func index(of key: UInt) -> Int? {
+    let places = unsafe places
+    var index = unsafe firstIndex(of: key)
+    while true {
+      // SAFETY: `index` is below the capacity. Sequentially consistent: a post's half of the pair
+      // with `remove`.
+      let found = unsafe places[index].key.load(ordering: .sequentiallyConsistent)
+      if found == key { return index }
+      if found == 0 { return nil }
+      index = unsafe self.index(after: index)
+    }
+  }
+
+  @inline(__always)
+  fileprivate func entry(at index: Int) -> SubjectEntry {
+    // SAFETY: the place has a key, and was filled before it got that.
+    let place = unsafe places + index
+    let word = unsafe place.pointee.word.load(ordering: .acquiring)
+    if word & 1 == 0 {
+      let id = unsafe place.pointee.id.load(ordering: .acquiring)
+      let subject = unsafe SubjectAddress(word: place.pointee.key.load(ordering: .relaxed))
+      return .single(Single(id: id, address: word, subject: subject))
+    }
+    // SAFETY: the lowest bit marks the address of a list, which the table's owner retains.
+    return unsafe .list(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word & ~1)!))
+  }
+
+  /// What stands about a subject, for a post that has announced itself.
+  @inline(__always)
+  func find(_ key: UInt) -> SubjectEntry? {
+    unsafe index(of: key).map { unsafe entry(at: $0) }
+  }
+
+  /// The object that owns the memory.
+  var table: SubjectTable { unsafe pointee.table.takeUnretainedValue() }
+}
+
+/// Observers and lists by subject: an open-addressing table that is read without a lock.
+///
+/// Written under one lock. It names what it holds without retaining it: its owner does, and moves
+/// that to the next table. A post copies what it finds and does not come back, so that a place may go
+/// from an observer to a list under it. A place whose subject has nobody any more loses its key, and
+/// is filled again only if no post was in progress after that.
+///
+/// Invariant: at least one place is unused, so that every search ends.
+@safe final class SubjectTable: @unchecked Sendable {
+  /// Keeps the address of a dead subject from being used again.
+  private struct Shell {
+    unowned let subject: AnyObject
+  }
+
+  let created: UInt64
+  let head: UnsafeMutablePointer<SubjectTableHead>
+  let capacity: Int
+  private let places: UnsafeMutablePointer<SubjectPlace>
+  /// The subjects of the places with an observer; a list has its own.
+  private let shells: UnsafeMutablePointer<Shell?>
+  private var usedCount = 0
+  private(set) var liveCount = 0
+
+  init(capacity: Int, created: UInt64) {
+    self.created = created
+    self.capacity = capacity
+    let byteCount =
+      MemoryLayout<SubjectTableHead>.stride + capacity * MemoryLayout<SubjectPlace>.stride
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
+    unsafe head = memory.bindMemory(to: SubjectTableHead.self, capacity: 1)
+    unsafe places = head.places
+    unsafe shells = .allocate(capacity: capacity)
+    unsafe head.initialize(
+      to: SubjectTableHead(capacity: capacity, table: Unmanaged.passUnretained(self)))
+    for index in 0..<capacity { unsafe (places + index).initialize(to: SubjectPlace()) }
+    unsafe shells.initialize(repeating: nil, count: capacity)
+  }
+
+  deinit {
+    unsafe places.deinitialize(count: capacity)
+    unsafe shells.deinitialize(count: capacity)
+    unsafe shells.deallocate()
+    unsafe head.deinitialize(count: 1)
+    unsafe UnsafeMutableRawPointer(head).deallocate()
+  }
+
+  /// Where a subject stands.
+  func index(of key: UInt) -> Int? { unsafe head.index(of: key) }
+
+  /// What stands at a place that has a key.
+  func entry(at index: Int) -> SubjectEntry { unsafe head.entry(at: index) }
+
+  /// Whether there is room for another subject.
+  var hasRoom: Bool { (usedCount + 1) * 4 <= capacity * 3 }
+
+  /// Whether most of the table is empty.
+  var isSparse: Bool { capacity > 16 && liveCount * 4 < capacity }
+
+  /// Puts in a subject that does not stand here, with its only observer.
+  func insert(_ subject: AnyObject, id: UInt64, observer: UInt) {
+    let index = insert(UInt(bitPattern: ObjectIdentifier(subject)), id: id, word: observer)
+    unsafe shells[index] = Shell(subject: subject)
+  }
+
+  /// Puts in a subject that does not stand here, with its list.
+  func insert(_ key: UInt, _ list: ObserverList) {
+    _ = insert(key, id: .max, word: Self.word(of: list))
+  }
+
+  private static func word(of list: ObserverList) -> UInt {
+    UInt(bitPattern: ObjectIdentifier(list)) | 1
+  }
+
+  private func insert(_ key: UInt, id: UInt64, word: UInt) -> Int {
+    var index = unsafe head.firstIndex(of: key)
+    while true {
+      // SAFETY: `index` is below the capacity, and a place is unused by the invariant.
+      let place = unsafe places + index
+      let found = unsafe place.pointee.key.load(ordering: .relaxed)
+      if found == 0 || isVacant(index) {
+        // The key last: who finds it finds the rest.
+        unsafe place.pointee.word.store(word, ordering: .releasing)
+        unsafe place.pointee.id.store(id, ordering: .releasing)
+        unsafe place.pointee.key.store(key, ordering: .sequentiallyConsistent)
+        if found == 0 { usedCount += 1 }
+        liveCount += 1
+        return index
+      }
+      index = unsafe head.index(after: index)
+    }
+  }
+
+  /// Puts a list in the place of the only observer, which stands in that list now.
+  ///
+  /// Posts that have found the observer go on with it; the identifier stays for those that are
+  /// finding it.
+  func replaceSingle(at index: Int, with list: ObserverList) {
+    unsafe places[index].word.store(Self.word(of: list), ordering: .sequentiallyConsistent)
+    unsafe shells[index] = nil
+  }
+
+  /// Takes a subject out: no post that announces itself later finds it.
+  func remove(at index: Int) {
+    // Sequentially consistent: the frames are read after it.
+    unsafe places[index].key.store(1, ordering: .sequentiallyConsistent)
+    unsafe shells[index] = nil
+    liveCount -= 1
+  }
+
+  /// Lets a place be filled again: no post was in progress after its subject was taken out.
+  func recycle(at index: Int) {
+    unsafe places[index].id.store(0, ordering: .relaxed)
+    // Before an unused place nothing needs to be searched past.
+    var end = unsafe head.index(after: index)
+    guard unsafe places[end].key.load(ordering: .relaxed) == 0 else { return }
+    while true {
+      let last = end == 0 ? capacity - 1 : end - 1
+      if !isVacant(last) { return }
+      unsafe places[last].key.store(0, ordering: .releasing)
+      usedCount -= 1
+      end = last
+    }
+  }
+
+  /// Whether a place that was left can be filled again.
+  private func isVacant(_ index: Int) -> Bool {
+    let key = unsafe places[index].key.load(ordering: .relaxed)
+    let id = unsafe places[index].id.load(ordering: .relaxed)
+    return key == 1 && id == 0
+  }
+
+  /// Puts everything into another table, which has room for it.
+  func move(to other: SubjectTable) {
+    for index in 0..<capacity {
+      // SAFETY: `index` is below the capacity; what the places name stays with the owner.
+      let place = unsafe places + index
+      let key = unsafe place.pointee.key.load(ordering: .relaxed)
+      if key <= 1 { continue }
+      let target = unsafe other.insert(
+        key, id: place.pointee.id.load(ordering: .relaxed),
+        word: place.pointee.word.load(ordering: .relaxed))
+      unsafe other.shells[target] = shells[index]
+    }
+  }
+
+  /// What stands in the table.
+  var entries: [(subject: SubjectAddress, entry: SubjectEntry)] {
+    (0..<capacity).compactMap { index in
+      let key = unsafe places[index].key.load(ordering: .relaxed)
+      return key <= 1 ? nil : (SubjectAddress(word: key), entry(at: index))
+    }
+  }
+}

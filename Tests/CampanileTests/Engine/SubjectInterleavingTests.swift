@@ -1,0 +1,216 @@
+#if DEBUG
+  import Testing
+
+  @testable import Campanile
+
+  /// Posts about a subject with one observer, held at each of their steps, while another thread
+  /// changes what stands about it.
+  @Suite("Posts about a subject held at each step")
+  struct SubjectInterleavingTests {
+    /// A center with one observer, the *victim*, who stands alone with its subject.
+    final class HeldSubject: Sendable {
+      let gates: CheckpointGates
+      let center: MessageCenter
+      let player = Player()
+      let heard = Recorder<String>()
+      let victimLife = LiveCount()
+      let victim: ObservationToken
+
+      init() {
+        let gates = CheckpointGates()
+        let center = MessageCenter(label: "", registry: gates.makeRegistry())
+        let tracked = Tracked(victimLife)
+        victim = center.observe(LevelChanged.self, about: player) { [heard] _ in
+          tracked.touch()
+          heard.record("victim")
+          gates.reach(.observer)
+        }
+        self.gates = gates
+        self.center = center
+      }
+
+      func observe(_ name: String, about player: Player) -> ObservationToken {
+        center.observe(LevelChanged.self, about: player) { [heard] _ in heard.record(name) }
+      }
+
+      func post() { center.post(LevelChanged(level: 0), about: player) }
+
+      /// Begins a post on each of `width` threads, and returns when all are held at `step`.
+      func beginPosts(_ width: Int, heldAt step: PostStep) -> HeldThreads {
+        let gate = gates.hold(width, at: step.place)
+        let waits = (0..<width).map { _ in onThread { self.post() } }
+        gate.waitUntilReached(by: width)
+        return HeldThreads(gate: gate, waits: waits)
+      }
+
+      func count(of name: String) -> Int { heard.values.count { $0 == name } }
+    }
+
+    // Broken by: SubjectTable.replaceSingle, if it changes the identifier; SubjectIndex.makeList, if
+    // the list that it makes leaves out the observer that stood alone.
+    @Test(
+      "K1 K2 One who joins during a post hears it only if the watermark was not read yet",
+      arguments: PostStep.allCases, widths)
+    func join(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let posts = held.beginPosts(width, heldAt: step)
+      let newcomer = held.observe("newcomer", about: held.player)
+      posts.finish()
+      #expect(held.count(of: "victim") == width)
+      #expect(held.count(of: "newcomer") == (step == .announced ? width : 0))
+      held.post()
+      #expect(held.heard.values.suffix(2) == ["victim", "newcomer"])
+      withExtendedLifetime(newcomer) {}
+    }
+
+    // Broken by: ObserverRegistry.call, if it calls the only observer without a check; SubjectIndex
+    // .take, if the observer is released with the lock held; ObserverRegistry.leave.
+    @Test(
+      "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
+      arguments: PostStep.allCases, widths)
+    func cancel(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let posts = held.beginPosts(width, heldAt: step)
+      held.victim.cancel()
+      #expect(held.victimLife.current == (step == .left ? 0 : 1))
+      posts.finish()
+      #expect(held.victimLife.current == 0)
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+      held.post()
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+    }
+
+    @Test(
+      "K3 K16 The same after another joined, during the post, and the table was built anew",
+      arguments: PostStep.allCases, widths)
+    func joinAndCancel(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let posts = held.beginPosts(width, heldAt: step)
+      let newcomer = held.observe("newcomer", about: held.player)
+      let others = (0..<100).map { _ in Player() }
+      let tokens = others.map { held.observe("other", about: $0) }
+      held.victim.cancel()
+      #expect(held.victimLife.current == (step == .left ? 0 : 1))
+      posts.finish()
+      #expect(held.victimLife.current == 0)
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+      #expect(held.count(of: "other") == 0)
+      held.post()
+      #expect(held.heard.values.last == "newcomer")
+      #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
+      withExtendedLifetime((newcomer, tokens)) {}
+    }
+
+    // Broken by: SubjectTable.move, if it leaves out the last place; SubjectIndex.replace, if the old
+    // table is released at once.
+    @Test(
+      "K2 K16 A table that grows and shrinks during a post keeps the post's observer, and goes with it",
+      arguments: PostStep.allCases, widths)
+    func rebuild(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let posts = held.beginPosts(width, heldAt: step)
+      let others = (0..<200).map { _ in Player() }
+      let tokens = others.map { held.observe("other", about: $0) }
+      for token in tokens { token.cancel() }
+      posts.finish()
+      #expect(held.count(of: "victim") == width)
+      held.post()
+      #expect(held.heard.count == width + 1)
+      #expect(held.victimLife.current == 1)
+      held.victim.cancel()
+      #expect(held.victimLife.current == 0)
+    }
+
+    // Broken by: Seat.trim, if it gives the place out again whoever is posting.
+    @Test(
+      "K9 A place that a post may be reading is not given to another subject",
+      arguments: PostStep.allCases, widths)
+    func place(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let posts = held.beginPosts(width, heldAt: step)
+      held.victim.cancel()
+      // Of so many subjects some would come to the place that the victim left.
+      let others = (0..<50).map { _ in Player() }
+      for _ in 0..<4 {
+        let tokens = others.map { held.observe("other", about: $0) }
+        withExtendedLifetime(tokens) {}
+      }
+      let tokens = others.map { held.observe("other", about: $0) }
+      posts.finish()
+      #expect(held.count(of: "other") == 0)
+      for player in others { held.center.post(LevelChanged(level: 0), about: player) }
+      #expect(held.count(of: "other") == 50)
+      withExtendedLifetime(tokens) {}
+    }
+
+    // Broken by: ObserverRegistry.wait, if it waits for no post.
+    @Test(
+      "K4 Who waits for the calls of the only observer resumes when the posts in progress have left",
+      arguments: PostStep.allCases, widths)
+    func wait(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let posts = held.beginPosts(width, heldAt: step)
+      let resumed = LiveCount()
+      held.center.registry.end(held.victim.registration) { resumed.increment() }
+      #expect(resumed.current == (step == .left ? 1 : 0))
+      posts.finish()
+      #expect(resumed.current == 1)
+    }
+
+    // Broken by: SubjectTable.remove, if the key stays.
+    @Test(
+      "K1 K3 A canceller held before it reads the frames: later posts find nobody",
+      arguments: [ObserverRegistry.Checkpoint.willScan, .willShrink, .willReclaim], widths)
+    func canceller(step: ObserverRegistry.Checkpoint, width: Int) {
+      let held = HeldSubject()
+      let gate = held.gates.hold(at: step)
+      let wait = onThread { held.victim.cancel() }
+      gate.waitUntilReached()
+      onThreads(width) { _ in held.post() }
+      #expect(held.count(of: "victim") == 0)
+      gate.open()
+      wait()
+      #expect(held.victimLife.current == 0)
+    }
+
+    @Test(
+      "K1 K3 K16 Observers of few subjects come and go while others post about them",
+      arguments: widths)
+    func churn(width: Int) {
+      let center = MessageCenter()
+      let life = LiveCount()
+      let wrong = LiveCount()
+      let players = (0..<6).map { _ in Player() }
+      let isDone = LiveCount()
+      let posters = (0..<width).map { index in
+        onThread {
+          var round = index
+          while isDone.current == 0 {
+            round += 1
+            let number = round % players.count
+            center.post(LevelChanged(level: number), about: players[number])
+          }
+        }
+      }
+      onThreads(width) { thread in
+        for round in 0..<1_500 {
+          let number = (round + thread) % players.count
+          let tokens = (0...(round % 3)).map { _ in
+            let tracked = Tracked(life)
+            return center.observe(LevelChanged.self, about: players[number]) { message in
+              tracked.touch()
+              if message.level != number { wrong.increment() }
+            }
+          }
+          if round.isMultiple(of: 2) { tokens[0].cancel() }
+          withExtendedLifetime(tokens) {}
+        }
+      }
+      isDone.increment()
+      for poster in posters { poster() }
+      #expect(wrong.current == 0)
+      #expect(life.current == 0)
+      #expect(center.observerCount == 0)
+    }
+  }
+#endif
