@@ -232,9 +232,7 @@ extension ObservationRequest {
     let observer = IndirectObserver<Value>(
       traits, arrival: { value, post, _ in try body(value, post) }
     ) { value, post, registration in
-      var post = post
-      if !isTold { post.subject = nil }
-      mailbox.append(value, post, for: registration)
+      mailbox.append(value, post.kept(isTold: isTold), for: registration)
     }
     return Made(observer: observer, groupTarget: nil)
   }
@@ -278,9 +276,7 @@ extension ObservationRequest {
           runner.prepare(prepare(value, registration))
         }
       ) { value, post, registration in
-        var post = post
-        post.subject = nil
-        mailbox.append(value, post, for: registration)
+        mailbox.append(value, post.kept(isTold: false), for: registration)
       }
     case .concurrent:
       precondition(

@@ -93,7 +93,6 @@ public final class MessageCenter: Sendable {
     let tracker = DeliveryTracker()
     post.tracker = tracker
     find(message, post)
-    post.subject = nil
     tracker.end()
     try await tracker.wait()
   }

@@ -21,24 +21,42 @@ import Synchronization
 ///
 /// Sendable although the subject need not be: only an observer that is told the subject looks at it,
 /// and there its type is Sendable; where there is none, the subject is not sent on.
-struct Post: @unchecked Sendable {
-  /// The instance that the message is about, until it is known that nobody is told.
-  var subject: AnyObject?
-  /// Which instance that is: read where the instance itself is of no interest, without retaining it.
-  let subjectID: ObjectIdentifier?
+@safe struct Post: @unchecked Sendable {
+  // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives it.
+  // To retain it for each post would be the most expensive thing that a post does.
+  private let borrowed: Unmanaged<AnyObject>?
+  private var kept: AnyObject?
   /// Who waits for the deliveries of this post, if anybody does.
   var tracker: DeliveryTracker?
 
+  /// A post about `subject`, which the caller keeps for as long as the post and its copies live.
   @inline(__always)
-  init(subject: AnyObject) {
-    self.subject = subject
-    subjectID = ObjectIdentifier(subject)
-  }
+  init(subject: AnyObject) { unsafe borrowed = Unmanaged.passUnretained(subject) }
 
   @inline(__always)
   init(tracker: DeliveryTracker? = nil) {
-    subjectID = nil
+    unsafe borrowed = nil
     self.tracker = tracker
+  }
+
+  /// Which instance the message is about.
+  @inline(__always)
+  var subjectID: ObjectIdentifier? {
+    // SAFETY: as above.
+    unsafe borrowed.map { unsafe $0._withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
+  }
+
+  /// The instance that the message is about.
+  var subject: AnyObject? { unsafe borrowed?.takeUnretainedValue() }
+
+  /// The same for what outlives the post.
+  ///
+  /// - Parameter isTold: whether somebody is told the subject there.
+  func kept(isTold: Bool) -> Post {
+    var post = isTold ? self : Post()
+    post.kept = post.subject
+    post.tracker = tracker
+    return post
   }
 }
 

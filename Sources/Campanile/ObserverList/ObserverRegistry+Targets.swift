@@ -79,7 +79,7 @@ import Synchronization
     _ post: borrowing Post, _ wideValue: WideValue? = nil
   ) {
     newest = range.upperBound
-    let isPlain = post.subject == nil && post.tracker == nil && wideValue == nil
+    let isPlain = post.subjectID == nil && post.tracker == nil && wideValue == nil
     if isPlain, portion == .everyone, range.lowerBound == 0, let only = unsafe lists.only {
       unsafe self.only = unsafe only
       details = nil
@@ -202,8 +202,8 @@ extension ObserverRegistry {
         && group.mailbox.beginInline()
       if runsInline && !lists.contains(\.hasOrdered) { return true }
       post.tracker?.begin()
-      var sent = copy post
-      if sent.subject != nil, !lists.contains(\.hasTold) { sent.subject = nil }
+      let isTold = post.subjectID != nil && lists.contains(\.hasTold)
+      let sent = post.kept(isTold: isTold)
       let letter = Letter(
         to: lists, range, runsInline ? .ordered : .everyone, sent,
         unsafe lists.wide == nil ? nil : wideValue)
