@@ -36,10 +36,7 @@
   func trim(_ scan: () -> [Ticket]) -> [Ticket] {
     switch self {
     case .place(let list, _): return unsafe list._withUnsafeGuaranteedRef { $0.trim(scan) }
-    case .single(let index, _, _):
-      let posts = scan()
-      if posts.isEmpty { unsafe index._withUnsafeGuaranteedRef { $0.recycle() } }
-      return posts
+    case .single: return scan()
     }
   }
 

@@ -10,10 +10,6 @@ final class SubjectIndex: @unchecked Sendable {
   private let registry: ObserverRegistry
   private let valueType: any Any.Type
   private let table = Atomic<UInt>(0)
-  /// The place that lost its key last, if posts in progress may be reading it.
-  ///
-  /// Protected by the registry's lock.
-  private var lastRemoved: Int?
 
   init(registry: ObserverRegistry, valueType: any Any.Type) {
     self.registry = registry
@@ -78,7 +74,7 @@ extension SubjectIndex {
   /// The list for a subject, made if there is none; an observer that stood alone moves there.
   func makeList(about subject: AnyObject, _ garbage: inout Garbage) -> ObserverList {
     let key = UInt(bitPattern: ObjectIdentifier(subject))
-    guard let index = current?.index(of: key), let entry = current?.entry(at: index) else {
+    guard let index = current?.index(of: key), let entry = current?.entry(at: index, of: key) else {
       makeRoom(&garbage)
       let list = makeList(about: subject)
       current!.insert(key, list)
@@ -106,7 +102,7 @@ extension SubjectIndex {
 
   /// Where a registration about a subject stands.
   func seat(of id: UInt64, about key: UInt) -> Seat? {
-    guard let index = current?.index(of: key), let entry = current?.entry(at: index) else {
+    guard let index = current?.index(of: key), let entry = current?.entry(at: index, of: key) else {
       return nil
     }
     switch entry {
@@ -138,15 +134,7 @@ extension SubjectIndex {
   private func remove(at index: Int, _ garbage: inout Garbage) {
     let table = current!
     table.remove(at: index)
-    lastRemoved = index
     if table.liveCount == 0, let old = replace(with: nil) { garbage.structures.append(old) }
-  }
-
-  /// Gives the place that was left last out again.
-  ///
-  /// After the frames have been read since, if no post was in progress.
-  func recycle() {
-    if let index = lastRemoved.take() { current?.recycle(at: index) }
   }
 
   /// Moves to a smaller table when most of this one is empty.
@@ -185,7 +173,6 @@ extension SubjectIndex {
   private func replace(with new: SubjectTable?) -> Garbage.Piece? {
     let old = current
     if let new { _ = unsafe Unmanaged.passRetained(new) }
-    lastRemoved = nil
     table.store(
       new.map { UInt(bitPattern: unsafe $0.head) } ?? 0, ordering: .sequentiallyConsistent)
     guard let old else { return nil }

@@ -4,7 +4,7 @@ import Synchronization
 struct SubjectPlace: ~Copyable {
   /// The address of the subject; 0 where nothing ever stood, 1 where something stood.
   fileprivate let key = Atomic<UInt>(0)
-  /// The identifier of the only registration, which does not change while the key stands.
+  /// The identifier of the only registration, also once that stands in a list.
   fileprivate let id = Atomic<UInt64>(0)
   /// The address of the only observer; or that of a list, with the lowest bit set.
   fileprivate let word = Atomic<UInt>(0)
@@ -65,14 +65,13 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   }
 
   @inline(__always)
-  fileprivate func entry(at index: Int) -> SubjectEntry {
-    // SAFETY: the place has a key, and was filled before it got that.
+  fileprivate func entry(at index: Int, of key: UInt) -> SubjectEntry {
+    // SAFETY: the place has or had the key, and was filled before it got that.
     let place = unsafe places + index
     let word = unsafe place.pointee.word.load(ordering: .acquiring)
     if word & 1 == 0 {
       let id = unsafe place.pointee.id.load(ordering: .acquiring)
-      let subject = unsafe SubjectAddress(word: place.pointee.key.load(ordering: .relaxed))
-      return .single(Single(id: id, address: word, subject: subject))
+      return .single(Single(id: id, address: word, subject: SubjectAddress(word: key)))
     }
     // SAFETY: the lowest bit marks the address of a list, which the table's owner retains.
     return unsafe .list(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word & ~1)!))
@@ -81,7 +80,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   /// What stands about a subject, for a post that has announced itself.
   @inline(__always)
   func find(_ key: UInt) -> SubjectEntry? {
-    unsafe index(of: key).map { unsafe entry(at: $0) }
+    unsafe index(of: key).map { unsafe entry(at: $0, of: key) }
   }
 
   /// The object that owns the memory.
@@ -92,8 +91,8 @@ extension UnsafeMutablePointer<SubjectTableHead> {
 ///
 /// Written under one lock. It names what it holds without retaining it: its owner does, and moves
 /// that to the next table. A post copies what it finds and does not come back, so that a place may go
-/// from an observer to a list under it. A place whose subject has nobody any more loses its key, and
-/// is filled again only if no post was in progress after that.
+/// from an observer to a list under it, or to another subject: what came after the post's watermark it
+/// does not call.
 ///
 /// Invariant: at least one place is unused, so that every search ends.
 @safe final class SubjectTable: @unchecked Sendable {
@@ -137,8 +136,8 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   /// Where a subject stands.
   func index(of key: UInt) -> Int? { unsafe head.index(of: key) }
 
-  /// What stands at a place that has a key.
-  func entry(at index: Int) -> SubjectEntry { unsafe head.entry(at: index) }
+  /// What stands at the place of `key`.
+  func entry(at index: Int, of key: UInt) -> SubjectEntry { unsafe head.entry(at: index, of: key) }
 
   /// Whether there is room for another subject.
   var hasRoom: Bool { (usedCount + 1) * 4 <= capacity * 3 }
@@ -167,10 +166,12 @@ extension UnsafeMutablePointer<SubjectTableHead> {
       // SAFETY: `index` is below the capacity, and a place is unused by the invariant.
       let place = unsafe places + index
       let found = unsafe place.pointee.key.load(ordering: .relaxed)
-      if found == 0 || isVacant(index) {
-        // The key last: who finds it finds the rest.
-        unsafe place.pointee.word.store(word, ordering: .releasing)
+      if found <= 1 {
+        // The identifier first: a post that found who stood here before, and reads the new observer,
+        // reads the new identifier too, which is beyond its watermark. The key last: who finds it
+        // finds the rest.
         unsafe place.pointee.id.store(id, ordering: .releasing)
+        unsafe place.pointee.word.store(word, ordering: .releasing)
         unsafe place.pointee.key.store(key, ordering: .sequentiallyConsistent)
         if found == 0 { usedCount += 1 }
         liveCount += 1
@@ -195,28 +196,19 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     unsafe places[index].key.store(1, ordering: .sequentiallyConsistent)
     unsafe shells[index] = nil
     liveCount -= 1
+    clear(before: unsafe head.index(after: index))
   }
 
-  /// Lets a place be filled again: no post was in progress after its subject was taken out.
-  func recycle(at index: Int) {
-    unsafe places[index].id.store(0, ordering: .relaxed)
-    // Before an unused place nothing needs to be searched past.
-    var end = unsafe head.index(after: index)
-    guard unsafe places[end].key.load(ordering: .relaxed) == 0 else { return }
+  /// Makes places that were left unused again: before an unused one nothing is to be searched past.
+  private func clear(before index: Int) {
+    var index = index
+    guard unsafe places[index].key.load(ordering: .relaxed) == 0 else { return }
     while true {
-      let last = end == 0 ? capacity - 1 : end - 1
-      if !isVacant(last) { return }
-      unsafe places[last].key.store(0, ordering: .releasing)
+      index = index == 0 ? capacity - 1 : index - 1
+      if unsafe places[index].key.load(ordering: .relaxed) != 1 { return }
+      unsafe places[index].key.store(0, ordering: .releasing)
       usedCount -= 1
-      end = last
     }
-  }
-
-  /// Whether a place that was left can be filled again.
-  private func isVacant(_ index: Int) -> Bool {
-    let key = unsafe places[index].key.load(ordering: .relaxed)
-    let id = unsafe places[index].id.load(ordering: .relaxed)
-    return key == 1 && id == 0
   }
 
   /// Puts everything into another table, which has room for it.
@@ -237,7 +229,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   var entries: [(subject: SubjectAddress, entry: SubjectEntry)] {
     (0..<capacity).compactMap { index in
       let key = unsafe places[index].key.load(ordering: .relaxed)
-      return key <= 1 ? nil : (SubjectAddress(word: key), entry(at: index))
+      return key <= 1 ? nil : (SubjectAddress(word: key), entry(at: index, of: key))
     }
   }
 }

@@ -121,9 +121,9 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: Seat.trim, if it gives the place out again whoever is posting.
+    // Broken by: ObserverRegistry.walk, if it does not compare the only observer's identifier.
     @Test(
-      "K9 A place that a post may be reading is not given to another subject",
+      "K2 K9 A post does not hear of another subject that comes to the place it found",
       arguments: PostStep.allCases, widths)
     func place(step: PostStep, width: Int) {
       let held = HeldSubject()

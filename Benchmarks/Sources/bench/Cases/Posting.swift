@@ -46,9 +46,21 @@ enum Posting {
   }
 
   private static func post(_ count: Int) -> Case {
-    Case(
+    // Written for this type, as a client would: in a generic function the closures get a thunk.
+    let ours = Contender(Contender.ours) {
+      let center = MessageCenter()
+      let sink = Sink()
+      let tokens = (0..<count).map { _ in
+        center.observe(Message8.self) { sink.add($0.value) }
+      }
+      return .loop { iterations in
+        for value in 0..<iterations { center.post(Message8(value)) }
+        withExtendedLifetime(tokens) {}
+      }
+    }
+    return Case(
       name: "post to \(count, "observer")",
-      contenders: [center(count, of: Message8.self)] + others(count, of: Message8.self) + [
+      contenders: [ours] + others(count, of: Message8.self) + [
         FoundationPosting.blocks(count), FoundationPosting.userInfo(count),
         FoundationPosting.typed(count),
       ])
