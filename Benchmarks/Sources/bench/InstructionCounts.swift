@@ -42,7 +42,7 @@ struct InstructionCase: Sendable {
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
       Self(name: "queued", count: 1_000, run: queued),
       Self(name: "set-followed-1", count: 1_000, run: setFollowed),
-    ]
+    ] + KeyValue.instructionCases
 
   private static func send(_ observers: Int) -> Self {
     Self(name: "send-\(observers)", count: 5_000 / max(1, observers / 5)) { count in

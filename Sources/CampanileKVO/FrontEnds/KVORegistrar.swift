@@ -23,16 +23,13 @@ public import Synchronization
 /// changes with ``willChange(_:keyPath:)`` and ``didChange(_:keyPath:)``.
 ///
 /// Safe from any thread. It allocates its tables when somebody observes. A change of an object that
-/// nobody observes costs a load and what the standard registrar costs; one of an object that was
-/// never read, the load alone. The observations of the object end in its deinit.
+/// nobody observes costs two loads; once it has been tracked, by `withObservationTracking` or by
+/// `Observations`, also what the standard registrar costs. The observations of the object end in its
+/// deinit.
 public struct KVORegistrar: ~Copyable, Sendable {
-  /// What has been done with the object: read, observed.
-  @usableFromInline let uses = Atomic<UInt8>(0)
-  @usableFromInline let standard = ObservationRegistrar()
+  @usableFromInline let uses = PropertyUses()
+  private let standard = ObservationRegistrar()
   private let table = LazyReference<PropertyTable>()
-
-  @usableFromInline static var wasRead: UInt8 { 1 }
-  @usableFromInline static var wasObserved: UInt8 { 2 }
 
   /// Creates a registrar for one object, which keeps it in a `let`.
   public init() {}
@@ -46,11 +43,15 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if uses.load(ordering: .relaxed) & Self.wasRead == 0 {
-      uses.bitwiseOr(Self.wasRead, ordering: .sequentiallyConsistent)
-    }
-    standard.access(subject, keyPath: keyPath)
+    track(subject, keyPath)
     if OpenScopes.count.load(ordering: .relaxed) != 0 { collect(subject, keyPath) }
+  }
+
+  @usableFromInline
+  func track<Subject: Observable, Member>(
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
+  ) {
+    if uses.areTracked(with: standard) { standard.access(subject, keyPath: keyPath) }
   }
 
   @usableFromInline
@@ -61,7 +62,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   private func properties(of subject: AnyObject) -> PropertyTable {
     let table = table.load() ?? table.storeIfNil(PropertyTable(of: subject))
-    uses.bitwiseOr(Self.wasObserved, ordering: .sequentiallyConsistent)
+    uses.note(PropertyUses.observed)
     return table
   }
 
@@ -84,10 +85,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    let uses = uses.load(ordering: .relaxed)
-    if uses == 0 { return }
-    if uses & Self.wasRead != 0 { standard.willSet(subject, keyPath: keyPath) }
-    if uses & Self.wasObserved != 0 { tellWillChange(keyPath) }
+    if uses.isNone { return }
+    tellWillChange(subject, keyPath)
   }
 
   /// Reports that this thread has changed a property.
@@ -95,19 +94,23 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func didSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    let uses = uses.load(ordering: .relaxed)
-    if uses == 0 { return }
-    if uses & Self.wasRead != 0 { standard.didSet(subject, keyPath: keyPath) }
-    if uses & Self.wasObserved != 0 { tellDidChange(keyPath) }
+    if uses.isNone { return }
+    tellDidChange(subject, keyPath)
   }
 
   @usableFromInline
-  func tellWillChange(_ keyPath: AnyKeyPath) {
+  func tellWillChange<Subject: Observable, Member>(
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
+  ) {
+    if uses.include(PropertyUses.tracked) { standard.willSet(subject, keyPath: keyPath) }
     table.load()?.known(keyPath)?.willChange()
   }
 
   @usableFromInline
-  func tellDidChange(_ keyPath: AnyKeyPath) {
+  func tellDidChange<Subject: Observable, Member>(
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
+  ) {
+    if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
     guard let table = table.load() else { return }
     if let property = table.known(keyPath) {
       property.didChange()

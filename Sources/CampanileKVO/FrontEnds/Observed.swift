@@ -17,11 +17,13 @@ public import Synchronization
 /// Reads and changes are in the isolation of the object: the first read of a property writes to the
 /// object, so several threads must not read at once. (For an object that is shared behind a lock that
 /// lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first read, and
-/// more when it is first observed. A set before that costs two loads; afterwards, with nobody
-/// observing, what the standard registrar costs besides. The observations end with the object.
+/// more when it is first observed. A set that nobody observes costs three loads; once the property has
+/// been tracked, by `withObservationTracking` or by `Observations`, also what the standard registrar
+/// costs. The observations end with the object.
 @propertyWrapper
 public struct Observed<Value> {
-  @usableFromInline var value: Value
+  /// Taken away while it is changed in place.
+  @usableFromInline var value: Value?
   /// What the property has besides, once it has been read.
   @usableFromInline var cell: ObservedCell?
 
@@ -41,13 +43,14 @@ public struct Observed<Value> {
     _enclosingInstance object: Object, wrapped keyPath: ReferenceWritableKeyPath<Object, Value>,
     storage storage: ReferenceWritableKeyPath<Object, Self>
   ) -> Value {
-    get {
+    // Inlined into the property's accessors, where the compiler sees through the key paths.
+    @inline(__always) get {
       let cell = object[keyPath: storage].cell ?? object[keyPath: storage].makeCell()
       cell.access(object, keyPath)
-      return object[keyPath: storage].value
+      return object[keyPath: storage].current
     }
-    set {
-      if object[keyPath: storage].isQuiet {
+    @inline(__always) set {
+      if ObservedCell.isQuiet(object[keyPath: storage].cell) {
         object[keyPath: storage].value = newValue
       } else {
         let cell = object[keyPath: storage].cell
@@ -56,21 +59,36 @@ public struct Observed<Value> {
         ObservedCell.didSet(cell, object, keyPath)
       }
     }
-    _modify {
-      if object[keyPath: storage].isQuiet {
-        yield &object[keyPath: storage].value
-      } else {
-        let cell = object[keyPath: storage].cell
-        cell?.willSet(object, keyPath)
-        defer { ObservedCell.didSet(cell, object, keyPath) }
-        yield &object[keyPath: storage].value
+    @inline(__always) _modify {
+      let cell = object[keyPath: storage].cell
+      let isQuiet = ObservedCell.isQuiet(cell)
+      if !isQuiet { cell?.willSet(object, keyPath) }
+      // Not yielded from its place: the compiler sees through a key path only where it is read or set.
+      var value = object[keyPath: storage].take()
+      defer {
+        object[keyPath: storage].value = value
+        if !isQuiet { ObservedCell.didSet(cell, object, keyPath) }
       }
+      yield &value
     }
   }
 
-  /// Whether nobody can have learned of the property, and no transaction wants its name.
   @inlinable
-  var isQuiet: Bool { cell == nil && OpenScopes.count.load(ordering: .relaxed) == 0 }
+  var current: Value {
+    guard let value else {
+      preconditionFailure("An '@Observed' property is used while it is being changed in place")
+    }
+    return value
+  }
+
+  /// Takes the value away, so that a change in place copies nothing.
+  @inlinable
+  mutating func take() -> Value {
+    guard let taken = value.take() else {
+      preconditionFailure("An '@Observed' property is used while it is being changed in place")
+    }
+    return taken
+  }
 
   @usableFromInline
   mutating func makeCell() -> ObservedCell {
@@ -83,8 +101,15 @@ public struct Observed<Value> {
 /// What one observed property has besides its value.
 @usableFromInline
 final class ObservedCell: Sendable {
+  @usableFromInline let uses = PropertyUses()
   private let standard = ObservationRegistrar()
   private let property = LazyReference<ObservedProperty>()
+
+  /// Whether nobody wants to hear of changes, and no transaction wants the property's name.
+  @inlinable
+  static func isQuiet(_ cell: ObservedCell?) -> Bool {
+    (cell?.uses.isNone ?? true) && OpenScopes.count.load(ordering: .relaxed) == 0
+  }
 
   deinit {
     guard let property = property.load() else { return }
@@ -96,7 +121,7 @@ final class ObservedCell: Sendable {
   func access<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    standard.access(object, keyPath: keyPath)
+    if uses.areTracked(with: standard) { standard.access(object, keyPath: keyPath) }
     guard Scope.isAnyOpen, let collector = Scope.current.collector else { return }
     collector.add(observed(keyPath, of: object))
   }
@@ -104,6 +129,7 @@ final class ObservedCell: Sendable {
   private func observed(_ keyPath: AnyKeyPath, of object: AnyObject) -> ObservedProperty {
     if let property = property.load() { return property }
     let subject = ObservedProperty.Subject(ObjectIdentifier(object))
+    uses.note(PropertyUses.observed)
     return property.storeIfNil(ObservedProperty(keyPath, of: subject, SourceRegistry()))
   }
 
@@ -111,7 +137,7 @@ final class ObservedCell: Sendable {
   func willSet<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    standard.willSet(object, keyPath: keyPath)
+    if uses.include(PropertyUses.tracked) { standard.willSet(object, keyPath: keyPath) }
     property.load()?.willChange()
   }
 
@@ -120,7 +146,9 @@ final class ObservedCell: Sendable {
   static func didSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    cell?.standard.didSet(object, keyPath: keyPath)
+    if let cell, cell.uses.include(PropertyUses.tracked) {
+      cell.standard.didSet(object, keyPath: keyPath)
+    }
     if let property = cell?.property.load() {
       property.didChange()
     } else if Scope.isAnyOpen {
