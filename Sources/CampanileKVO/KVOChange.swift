@@ -9,7 +9,7 @@ public struct KVOChange<Value> {
   /// The value before the change.
   ///
   /// `nil` unless the observer asked for `.old`, and in the initial call.
-  public let old: Value?
+  public var old: Value? { oldValue?.value }
   /// The value after the change; in the initial call and in the prior one, the value as it is.
   public let new: Value
   /// The places of an insertion or replacement in `new`, or of a removal in `old`.
@@ -24,7 +24,16 @@ public struct KVOChange<Value> {
   /// transaction, all properties of the observed object that it changed. Empty in the initial call.
   public var changedPaths: [KVOPath] { changed.all }
   let changed: KVOChangedPaths
+  let oldValue: OldValue<Value>?
 }
+
+/// A value before a change, in a place of its own: most changes are told without.
+final class OldValue<Value> {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+extension OldValue: Sendable where Value: Sendable {}
 
 extension KVOChange: Sendable where Value: Sendable {}
 
@@ -43,15 +52,15 @@ extension KVOChange {
   /// The same change with other values.
   func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
     KVOChange<Other>(
-      phase: phase, kind: kind, old: old.map(transform), new: transform(new), indexes: indexes,
-      path: path, changed: changed)
+      phase: phase, kind: kind, new: transform(new), indexes: indexes, path: path,
+      changed: changed, oldValue: old.map { OldValue(transform($0)) })
   }
 
   /// The call that an observation begins with.
   init(initial value: Value, at path: KVOPath) {
     self.init(
-      phase: .initial, kind: .setting, old: nil, new: value, indexes: nil, path: path,
-      changed: KVOChangedPaths(nil))
+      phase: .initial, kind: .setting, new: value, indexes: nil, path: path,
+      changed: KVOChangedPaths(nil), oldValue: nil)
   }
 }
 

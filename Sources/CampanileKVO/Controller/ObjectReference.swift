@@ -1,28 +1,18 @@
 internal import Campanile
 
 /// The observed object, as an observer holds it.
-enum ObjectReference<Object: AnyObject> {
-  case weak(WeakReference)
-  case strong(Object)
-
-  struct WeakReference {
-    weak let object: Object?
-  }
+struct ObjectReference<Object: AnyObject> {
+  weak let object: Object?
+  /// The same object, if it is to be kept alive.
+  private let kept: Object?
 
   init(_ object: Object, isRetained: Bool) {
-    self = isRetained ? .strong(object) : .weak(WeakReference(object: object))
-  }
-
-  var object: Object? {
-    switch self {
-    case .weak(let reference): reference.object
-    case .strong(let object): object
-    }
+    self.object = object
+    kept = isRetained ? object : nil
   }
 }
 
 extension ObjectReference: Sendable where Object: Sendable {}
-extension ObjectReference.WeakReference: Sendable where Object: Sendable {}
 
 /// The changes of one observation as a source like any other.
 struct ChangeSource<Value: Sendable>: Followable {

@@ -28,8 +28,23 @@ struct ChangeKeeper {
     let first: ObjectIdentifier
     var depth = 1
     /// The others that have announced it since.
-    var others: [ObjectIdentifier] = []
+    var others: [ObjectIdentifier]?
     var old: AnyObject?
+
+    var isOver: Bool { depth == 0 && others?.isEmpty != false }
+
+    /// Takes one announcement back.
+    ///
+    /// - Returns: whether there was one.
+    mutating func end(_ property: ObjectIdentifier) -> Bool {
+      if first == property && depth > 0 {
+        depth -= 1
+        return true
+      }
+      guard let place = others?.lastIndex(of: property) else { return false }
+      others?.remove(at: place)
+      return true
+    }
   }
 
   private var pending: [Pending] = []
@@ -55,7 +70,7 @@ struct ChangeKeeper {
     if pending[index].first == property {
       pending[index].depth += 1
     } else {
-      pending[index].others.append(property)
+      pending[index].others = (pending[index].others ?? []) + [property]
     }
     return false
   }
@@ -70,18 +85,13 @@ struct ChangeKeeper {
   /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if it
   ///   began before this observation did.
   mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
-    let (maker, id) = (event.maker, ObjectIdentifier(property))
-    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return nil }
-    if pending[index].first == id && pending[index].depth > 0 {
-      pending[index].depth -= 1
-    } else if let place = pending[index].others.lastIndex(of: id) {
-      pending[index].others.remove(at: place)
-    } else {
-      return nil
-    }
-    guard pending[index].depth == 0 && pending[index].others.isEmpty else { return nil }
-    let old = pending.remove(at: index).old
-    return Report(old: old, edit: event.edit, changed: KVOChangedPaths(property.path))
+    let maker = event.maker
+    guard let index = pending.firstIndex(where: { $0.maker == maker }),
+      pending[index].end(ObjectIdentifier(property)), pending[index].isOver
+    else { return nil }
+    // Nearly always there is one.
+    let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
+    return Report(old: ended.old, edit: event.edit, changed: KVOChangedPaths(property.path))
   }
 
   // MARK: Transactions
@@ -109,9 +119,8 @@ struct ChangeKeeper {
   }
 
   /// Returns what `thread` is to tell, or leaves it to the one that tells.
-  mutating func beginTelling(_ report: Report, on thread: UInt) -> Report? {
-    var report = report
-    if var deferred = deferred.take() {
+  mutating func beginTelling(_ report: consuming Report, on thread: UInt) -> Report? {
+    if deferred != nil, var deferred = deferred.take() {
       // Kept back by a transaction that is telling others now: told with this one.
       deferred.add(report)
       report = deferred
@@ -137,15 +146,15 @@ struct ChangeKeeper {
 /// The properties that changed, in the order of their first change.
 struct KVOChangedPaths: Sendable {
   private var first: KVOPath?
-  private var others: [KVOPath] = []
+  private var others: [KVOPath]?
 
   init(_ path: KVOPath?) { first = path }
 
-  var all: [KVOPath] { (first.map { [$0] } ?? []) + others }
+  var all: [KVOPath] { (first.map { [$0] } ?? []) + (others ?? []) }
 
   mutating func add(_ path: KVOPath) {
-    if first == path || others.contains(path) { return }
-    if first == nil { first = path } else { others.append(path) }
+    if all.contains(path) { return }
+    if first == nil { first = path } else { others = (others ?? []) + [path] }
   }
 
   mutating func add(_ later: KVOChangedPaths) {

@@ -8,12 +8,6 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   private let readValue: (Root) -> Value
   private let options: KVOOptions<Value>
 
-  /// A value before a change.
-  private final class Box {
-    let value: Value
-    init(_ value: Value) { self.value = value }
-  }
-
   init(
     _ request: KVORequest<Root, Value>, owner: AnyObject?, upstream: Upstream,
     onError: (@Sendable (ObserverFailure) -> Void)?
@@ -61,25 +55,30 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
 
   override func readOld(_ report: Report) -> AnyObject? {
     guard let root else { return nil }
-    let old = isDirect ? readValue(root) : readOnly(root)
-    if options.isPrior { post(.prior, old, old, report) }
-    return Box(old)
+    let value = isDirect ? readValue(root) : readOnly(root)
+    let old = OldValue(value)
+    if options.isPrior { post(.prior, old, value, report) }
+    return old
   }
 
   override func deliver(_ report: Report) {
     guard let root else { return }
     let new = isDirect ? readValue(root) : readAndFollow(root)
     // What `readOld` made.
-    let old = (report.old as? Box)?.value
-    if let areEqual = options.areEqual, let old, areEqual(old, new) { return }
+    let old = report.old.flatMap { $0 as? OldValue<Value> }
+    if let areEqual = options.areEqual, let old, areEqual(old.value, new) { return }
     post(.changed, old, new, report)
   }
 
-  private func post(_ phase: KVOPhase, _ old: Value?, _ new: Value, _ report: Report) {
+  private func post(_ phase: KVOPhase, _ old: OldValue<Value>?, _ new: Value, _ report: Report) {
     let edit = report.edit.flatMap { isDirect || $0.isAbout(new) ? $0 : nil }
     let change = KVOChange(
-      phase: phase, kind: edit?.kind ?? .setting, old: options.wantsOld ? old : nil, new: new,
-      indexes: edit?.indexes, path: traits.path, changed: report.changed)
-    Scope.withObservers { changes.post(change) }
+      phase: phase, kind: edit?.kind ?? .setting, new: new, indexes: edit?.indexes,
+      path: traits.path, changed: report.changed, oldValue: options.wantsOld ? old : nil)
+    if Scope.isAnyOpen {
+      Scope.withObservers { changes.post(change) }
+    } else {
+      changes.post(change)
+    }
   }
 }

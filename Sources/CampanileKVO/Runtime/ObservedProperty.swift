@@ -119,7 +119,32 @@ final class ObservedProperty: Sendable {
 final class PropertyTable: Sendable {
   /// Protected by the lock.
   private struct State {
-    var properties: [AnyKeyPath: ObservedProperty] = [:]
+    private static let familiarLimit = 8
+
+    private var properties: [AnyKeyPath: ObservedProperty] = [:]
+    /// The first few key paths that were looked up, found or not.
+    ///
+    /// A key path literal of a class that is not generic is one object: it is known by identity, which
+    /// takes a fraction of the time of hashing it.
+    private var familiar: [(keyPath: AnyKeyPath, property: ObservedProperty?)] = []
+
+    mutating func find(_ keyPath: AnyKeyPath) -> ObservedProperty? {
+      for index in familiar.indices where familiar[index].keyPath === keyPath {
+        return familiar[index].property
+      }
+      let property = properties[keyPath]
+      if familiar.count < Self.familiarLimit { familiar.append((keyPath, property)) }
+      return property
+    }
+
+    mutating func add(_ property: ObservedProperty, _ keyPath: AnyKeyPath) {
+      properties[keyPath] = property
+      for index in familiar.indices where familiar[index].keyPath == keyPath {
+        familiar[index].property = property
+      }
+    }
+
+    var lists: [SourceList<ObservedProperty.Event>] { properties.values.map(\.events) }
   }
 
   private let registry = SourceRegistry()
@@ -133,7 +158,7 @@ final class PropertyTable: Sendable {
   /// The property that the getter of `keyPath` reports, if it has been asked about.
   func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
     var property: ObservedProperty?
-    state.update { property = $0.properties[keyPath] }
+    state.update { property = $0.find(keyPath) }
     return property
   }
 
@@ -142,9 +167,9 @@ final class PropertyTable: Sendable {
     // Most are known.
     if let known = known(keyPath) { return known }
     return state.withLock { state in
-      if let known = state.properties[keyPath] { return known }
+      if let known = state.find(keyPath) { return known }
       let property = ObservedProperty(keyPath, of: subject, registry)
-      state.properties[keyPath] = property
+      state.add(property, keyPath)
       return property
     }
   }
@@ -152,6 +177,6 @@ final class PropertyTable: Sendable {
   /// Ends what follows the object, in the object's deinit.
   func end() {
     subject.end()
-    registry.finish(state.withLock { $0.properties.values.map(\.events) })
+    registry.finish(state.withLock { $0.lists })
   }
 }

@@ -27,7 +27,7 @@ class PathObservation {
   /// The thread that runs the getters on the path, or 0.
   private let reader = Atomic<UInt>(0)
   /// Where changes wait for the main actor that were made elsewhere.
-  private let strayed: SourceList<Report>
+  private let strayed: SourceList<Report>?
 
   /// What is the same for all values.
   struct Traits {
@@ -48,7 +48,7 @@ class PathObservation {
     self.owner = owner
     self.upstream = upstream
     rootID = ObjectIdentifier(root)
-    strayed = registry.makeList(of: Report.self)
+    strayed = traits.isOnMain ? registry.makeList(of: Report.self) : nil
   }
 
   // MARK: What depends on the types
@@ -64,11 +64,9 @@ class PathObservation {
 
   /// Takes the telling, so that changes which come meanwhile wait until `open`.
   func reserve() {
-    if traits.isOnMain {
-      _ = strayed.addConfined(
-        owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
-      ) { [weak self] report in self?.tell(report) }
-    }
+    _ = strayed?.addConfined(
+      owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
+    ) { [weak self] report in self?.tell(report) }
     let thread = SourceRegistry.currentThread
     keeper.withLock { $0.reserve(for: thread) }
   }
@@ -146,7 +144,7 @@ class PathObservation {
   private var isAtHome: Bool { !traits.isOnMain || SourceRegistry.isOnMain }
 
   private func tellAtHome(_ report: Report) {
-    if isAtHome { tell(report) } else { strayed.post(report) }
+    if isAtHome { tell(report) } else { strayed?.post(report) }
   }
 
   /// Keeps a report until the transaction ends.
