@@ -25,6 +25,21 @@ public struct KVOChange<Value> {
   public var changedPaths: [KVOPath] { changed.all }
   let changed: KVOChangedPaths
   let oldValue: OldValue<Value>?
+
+  /// Part of its caller, where the type has been looked up already.
+  @inline(__always)
+  init(
+    phase: KVOPhase, kind: KVOKind, new: Value, indexes: RangeSet<Int>?, path: KVOPath,
+    changed: KVOChangedPaths, oldValue: OldValue<Value>?
+  ) {
+    self.phase = phase
+    self.kind = kind
+    self.new = new
+    self.indexes = indexes
+    self.path = path
+    self.changed = changed
+    self.oldValue = oldValue
+  }
 }
 
 /// A value before a change, in a place of its own: most changes are told without.

@@ -38,11 +38,13 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
 
   /// Combines options.
   public init(arrayLiteral options: Self...) {
-    isInitial = options.contains(where: \.isInitial)
-    isPrior = options.contains(where: \.isPrior)
-    wantsOld = options.contains(where: \.wantsOld)
-    isOnce = options.contains(where: \.isOnce)
-    areEqual = options.lazy.compactMap(\.areEqual).first
+    for option in options {
+      isInitial = isInitial || option.isInitial
+      isPrior = isPrior || option.isPrior
+      wantsOld = wantsOld || option.wantsOld
+      isOnce = isOnce || option.isOnce
+      areEqual = areEqual ?? option.areEqual
+    }
   }
 
   /// Whether the value is to be read before a change.

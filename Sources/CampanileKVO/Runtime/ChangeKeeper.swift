@@ -118,6 +118,14 @@ struct ChangeKeeper {
     depth = 1
   }
 
+  /// Does what `end` and `beginTelling` do.
+  mutating func endAndTell(
+    _ event: ObservedProperty.Event, of property: ObservedProperty, on thread: UInt
+  ) -> Report? {
+    guard let report = end(event, of: property) else { return nil }
+    return beginTelling(report, on: thread)
+  }
+
   /// Returns what `thread` is to tell, or leaves it to the one that tells.
   mutating func beginTelling(_ report: consuming Report, on thread: UInt) -> Report? {
     if deferred != nil, var deferred = deferred.take() {

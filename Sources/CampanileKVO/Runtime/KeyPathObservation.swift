@@ -65,7 +65,8 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     guard let root else { return }
     let new = isDirect ? readValue(root) : readAndFollow(root)
     // What `readOld` made.
-    let old = report.old.flatMap { $0 as? OldValue<Value> }
+    var old: OldValue<Value>?
+    if let box = report.old { old = box as? OldValue<Value> }
     if let areEqual = options.areEqual, let old, areEqual(old.value, new) { return }
     post(.changed, old, new, report)
   }

@@ -129,9 +129,7 @@ class PathObservation {
       if !Scope.isAnyOpen && isAtHome {
         // The common case, with the lock taken once.
         let thread = SourceRegistry.currentThread
-        tell { keeper in
-          keeper.end(event, of: property).flatMap { keeper.beginTelling($0, on: thread) }
-        }
+        tell { $0.endAndTell(event, of: property, on: thread) }
       } else if let report = keeper.withLock({ $0.end(event, of: property) }) {
         let transaction = Scope.current.transaction
         if let transaction, keep(report, for: transaction) { return }
