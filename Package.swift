@@ -21,7 +21,7 @@ let package = Package(
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
-      dependencies: ["Campanile"],
+      dependencies: ["CampanileKVO", "Campanile"],
       path: "Examples/Player"
     ),
     .target(name: "TestSupport", dependencies: ["Campanile"], path: "Tests/TestSupport"),

@@ -53,10 +53,9 @@ struct Decoder: Sendable {
       let frameCount = try reader.read(blockLength, into: &samples)
       blockCount += 1
       isLast = !goesOn || reader.position == reader.frameCount
-      player.post(
-        PositionChanged(
-          seconds: Double(reader.position) / sampleRate,
-          fraction: Double(reader.position) / Double(reader.frameCount)))
+      player.position = Position(
+        seconds: Double(reader.position) / sampleRate,
+        fraction: Double(reader.position) / Double(reader.frameCount))
       post(
         LevelChanged(peak: min(samples.reduce(0) { max($0, abs($1)) }, 1)),
         waiting: isLast || blockCount.isMultiple(of: 8))

@@ -1,11 +1,20 @@
 import Campanile
+import CampanileKVO
+import Observation
+import Synchronization
 
-/// The music has come this far.
-struct PositionChanged: MessageCenter.Message {
-  typealias Subject = Player
-  var seconds: Double
+/// What is played.
+struct Track: Sendable {
+  var title: String
+  /// In seconds.
+  var duration: Double
+}
+
+/// How far the music has come.
+struct Position: Sendable {
+  var seconds = 0.0
   /// The part of the music that has been played, from 0 to 1.
-  var fraction: Double
+  var fraction = 0.0
 }
 
 /// The music is now this loud.
@@ -17,9 +26,10 @@ struct LevelChanged: MessageCenter.Message {
 
 /// One player, whom many follow.
 ///
-/// It knows nobody who follows it. What passes by, it posts through its center; what lasts, its
-/// state, is a current value, so that a follower who comes late learns it at once.
-final class Player: Sendable {
+/// It knows nobody who follows it. What passes by, it posts through its center; its state is a current
+/// value, whose changes everybody gets in one order; what it plays, and how far it is, are properties,
+/// which anybody may observe by key path.
+final class Player: Sendable, Observable {
   enum State: Equatable, Sendable {
     case ready, playing, paused
     /// Someone asked for the end.
@@ -29,7 +39,7 @@ final class Player: Sendable {
   }
 
   let center = MessageCenter(label: "player")
-  let positionsPosted = Tally("PositionChanged")
+  let positionsSet = Tally("position")
   let levelsPosted = Tally("LevelChanged")
   let statesSent = Tally("state")
 
@@ -38,10 +48,48 @@ final class Player: Sendable {
   /// What the player is doing, for others to follow; only the player sets it.
   var state: some FollowableValue<State> { currentState }
 
-  /// Everything posted so far.
-  var postedCount: Int { positionsPosted.count + levelsPosted.count }
+  /// Sees to it that `track` and `position` can be observed.
+  private let registrar = KVORegistrar()
+  private let currentTrack = Mutex<Track?>(nil)
+  private let currentPosition = Mutex(Position())
 
-  func play() { change { $0 == .ready ? .playing : nil } }
+  /// What is being played.
+  ///
+  /// A stored property of a class with the `@Observable` macro says by itself when it is read and when
+  /// it changes. This one is behind a lock, since any thread may use it, and so it says so here.
+  private(set) var track: Track? {
+    get {
+      registrar.access(self, keyPath: \.track)
+      return currentTrack.withLock { $0 }
+    }
+    set {
+      registrar.withMutation(of: self, keyPath: \.track) {
+        currentTrack.withLock { $0 = newValue }
+      }
+    }
+  }
+
+  /// How far the music has come; the decoding thread sets it.
+  var position: Position {
+    get {
+      registrar.access(self, keyPath: \.position)
+      return currentPosition.withLock { $0 }
+    }
+    set {
+      positionsSet.note()
+      registrar.withMutation(of: self, keyPath: \.position) {
+        currentPosition.withLock { $0 = newValue }
+      }
+    }
+  }
+
+  /// How often something has been posted or set so far.
+  var newsCount: Int { positionsSet.count + levelsPosted.count }
+
+  func play(_ track: Track) {
+    self.track = track
+    change { $0 == .ready ? .playing : nil }
+  }
 
   func togglePause() {
     change { state in
@@ -75,11 +123,6 @@ final class Player: Sendable {
 
   func post(_ message: LevelChanged) {
     levelsPosted.note()
-    center.post(message, about: self)
-  }
-
-  func post(_ message: PositionChanged) {
-    positionsPosted.note()
     center.post(message, about: self)
   }
 

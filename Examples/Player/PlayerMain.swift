@@ -18,11 +18,12 @@ import Foundation
     let reader = try open(arguments.path)
     let controls = Controls()
     let display = Display()
-    display.say("\(arguments.path ?? "A tune on four bells"): \(reader.format)")
+    let title = arguments.path ?? "A tune on four bells"
+    display.say("\(title): \(reader.format)")
     if controls.hasKeys { display.say("Space pauses, q quits.") }
 
     let player = Player()
-    player.play()
+    player.play(Track(title: title, duration: reader.duration))
     let stage = Stage(
       player, duration: reader.duration, speed: arguments.speed, display: display)
     let statistics = Statistics()

@@ -1,10 +1,10 @@
-/// The table at the end: what was posted, who heard how much of it, and where.
+/// The table at the end: what was posted or set, who heard how much of it, and where.
 struct Report {
   let posted: [Tally]
   let observers: [Tally]
 
   var lines: [String] {
-    let head = row("posted", "times", "")
+    let head = row("posted or set", "times", "")
     let body = posted.map { row($0.name, "\($0.count)", "") }
     let observerHead = row("observer", "deliveries", "ran on")
     let observerBody = observers.map { tally in

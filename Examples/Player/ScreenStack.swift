@@ -1,4 +1,5 @@
 import Campanile
+import CampanileKVO
 
 /// Screens on top of one another, of which only the topmost reacts.
 @MainActor final class ScreenStack {
@@ -24,13 +25,14 @@ import Campanile
   let tally: Tally
   /// Everything the screen follows, to be paused and resumed together.
   fileprivate let followings = TokenBag()
+  private lazy var kvo = KVOController(owner: self)
 
   init(_ name: String, _ player: Player) {
     tally = Tally(name)
-    player.center.observe(PositionChanged.self, about: player, owner: self, on: .main) {
-      screen, _ in
-      screen.tally.note()
-    }.store(in: followings)
+    kvo.observe(player, \.position, on: .main) { screen, _, _ in screen.tally.note() }
+    for registration in kvo.registrations(of: player, \.position) {
+      registration.store(in: followings)
+    }
   }
 
   var line: String { "\(tally.name) \(tally.count)" }

@@ -1,4 +1,5 @@
 import Campanile
+import CampanileKVO
 import Foundation
 
 /// Something that shows one line of what it knows.
@@ -8,23 +9,30 @@ import Foundation
 
 /// Shows the state and how far the music is.
 ///
-/// The screen owns what it observes: no token to keep, nothing to undo when it goes.
+/// The screen owns what it observes: no token to keep, nothing to undo when it goes. Its controller
+/// observes the player's properties by key path, and hands the screen to each observer.
 @MainActor final class NowPlayingScreen: Screen {
   let tally = Tally("now-playing screen")
-  private let duration: Double
   private var state = Player.State.ready
+  private var duration = 0.0
   private var seconds = 0.0
+  private lazy var kvo = KVOController(owner: self)
 
-  init(_ player: Player, duration: Double) {
-    self.duration = duration
+  init(_ player: Player) {
     player.state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
       screen.tally.note()
       screen.state = change.new
     }
-    player.center.observe(PositionChanged.self, about: player, owner: self, on: .main) {
-      screen, message in
+    // The track was there before the screen; `.initial` tells it.
+    kvo.observe(player, \.track?.duration, options: .initial, on: .main) { screen, _, change in
       screen.tally.note()
-      screen.seconds = message.seconds
+      screen.duration = change.new ?? 0
+    }
+    // The decoding thread sets the position. The screen hears of it on the main actor, with the value
+    // of that moment, however late.
+    kvo.observe(player, \.position.seconds, on: .main) { screen, _, change in
+      screen.tally.note()
+      screen.seconds = change.new
     }
   }
 
@@ -35,7 +43,8 @@ import Foundation
       case .stopping, .ended: "ended  "
       case .ready, .playing: "playing"
       }
-    return "\(word) [\(bar(seconds / duration, width: 24))] \(clock(seconds)) of \(clock(duration))"
+    let fraction = duration > 0 ? seconds / duration : 0
+    return "\(word) [\(bar(fraction, width: 24))] \(clock(seconds)) of \(clock(duration))"
   }
 
   private func clock(_ seconds: Double) -> String {

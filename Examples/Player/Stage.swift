@@ -1,4 +1,5 @@
 import Campanile
+import CampanileKVO
 
 /// The screens of the show, and what happens to them while the music plays.
 @MainActor final class Stage {
@@ -14,8 +15,9 @@ import Campanile
   private let stack = ScreenStack()
   private var visualizer: Visualizer?
   private let visualizerTally = Tally("visualizer")
-  /// What had been posted, and what the visualizer had heard of it, when it was closed.
-  private var atClose: (posted: Int, heard: Int)?
+  /// What there had been to hear, and what the visualizer had heard of it, when it was closed.
+  private var atClose: (told: Int, heard: Int)?
+  private lazy var kvo = KVOController(owner: self)
 
   /// All who can draw a line, held weakly: who is closed is not asked again.
   private let screens = Multicast<any Screen>()
@@ -25,7 +27,7 @@ import Campanile
     self.display = display
     // Measured in music: so many times a second for who watches, or eight lines of a short piece.
     refreshInterval = min(speed * display.secondsPerRefresh, duration / 8)
-    nowPlaying = NowPlayingScreen(player, duration: duration)
+    nowPlaying = NowPlayingScreen(player)
     floatingBar = FloatingBar(player)
     album = StackedScreen("album screen", player)
     track = StackedScreen("track screen", player)
@@ -35,19 +37,16 @@ import Campanile
     for screen in [nowPlaying, floatingBar, album, track, visualizer] as [(any Screen)?] {
       if let screen { screens.add(screen) }
     }
-    // Registered last, so it is called last: all screens have heard the message by then.
-    player.center.observe(PositionChanged.self, about: player, owner: self, on: .main) {
-      stage, message in
-      stage.turn(at: message)
-    }
+    // Registered last, so it is called last: all screens have heard of the position by then.
+    kvo.observe(player, \.position, on: .main) { stage, _, change in stage.turn(at: change.new) }
     player.state.observe(owner: self, on: .main, .distinct) { stage, _ in stage.refresh() }
   }
 
-  private func turn(at position: PositionChanged) {
+  private func turn(at position: Position) {
     if position.fraction >= 0.5, visualizer != nil {
       // Closing is forgetting. The player is not told, and no token is canceled.
       visualizer = nil
-      atClose = (player.postedCount, visualizerTally.count)
+      atClose = (player.newsCount, visualizerTally.count)
       display.say("Half-way: the visualizer is closed.")
     }
     if position.fraction >= 0.75, stack.count == 2 {
@@ -66,10 +65,10 @@ import Campanile
     display.show(lines)
   }
 
-  /// Writes the table of what was posted and who heard it, `others` included.
+  /// Writes the table of what was posted or set and who heard it, `others` included.
   func report(with others: [Tally]) {
     let report = Report(
-      posted: [player.positionsPosted, player.levelsPosted, player.statesSent],
+      posted: [player.positionsSet, player.levelsPosted, player.statesSent],
       observers: [
         nowPlaying.tally, floatingBar.tally, album.tally, track.tally, visualizerTally,
       ] + others)
@@ -77,8 +76,8 @@ import Campanile
     if let atClose {
       display.say(
         """
-        After the visualizer was closed, \(player.postedCount - atClose.posted) messages were posted, \
-        and it heard \(visualizerTally.count - atClose.heard) of them.
+        After the visualizer was closed, there was news \(player.newsCount - atClose.told) times, \
+        and it heard \(visualizerTally.count - atClose.heard) of it.
         """)
     }
   }

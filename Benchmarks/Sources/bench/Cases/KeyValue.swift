@@ -86,7 +86,8 @@ enum KeyValue {
     }
     return [
       Case(name: "read and set a property nobody observes", contenders: [marked, standard]),
-      Case(name: "read and set a wrapped property nobody observes", contenders: [wrapped, standard]),
+      Case(
+        name: "read and set a wrapped property nobody observes", contenders: [wrapped, standard]),
     ]
   }
 
@@ -104,7 +105,8 @@ enum KeyValue {
       for value in 0..<iterations { object.values[value & 3] = value }
     }
     return [
-      Case(name: "change a property in place that nobody observes", contenders: [marked, standard]),
+      Case(
+        name: "change a property in place that nobody observes", contenders: [marked, standard]),
       Case(
         name: "change a wrapped property in place that nobody observes",
         contenders: [wrapped, standard]),
