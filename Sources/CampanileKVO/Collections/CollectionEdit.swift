@@ -9,10 +9,15 @@ final class CollectionEdit: Sendable {
   /// The type of the collection.
   let valueType: any Any.Type
   private let subject: ObjectIdentifier
-  /// The property that is changed, known from the first one of the object that announces a change.
-  ///
   /// Protected by the lock.
-  private let property = Locked<ObjectIdentifier?>(nil)
+  private struct State {
+    /// The property that is changed, known from the first one of the object that announces a change.
+    var property: ObjectIdentifier?
+    /// Whether the edit goes on: a task that was made in it may run on the same thread later.
+    var isOpen = true
+  }
+
+  private let state = Locked(State())
 
   /// Reads the collection; called in the isolation of its object.
   private let read = Locked<(() -> Any)?>(nil)
@@ -28,13 +33,19 @@ final class CollectionEdit: Sendable {
     self.subject = ObjectIdentifier(subject)
   }
 
+  /// Makes the edit: runs `body` as what changes the collection.
+  func perform<Result>(_ body: () -> Result) -> Result {
+    defer { state.withLock { $0.isOpen = false } }
+    return Scope.with({ $0.edit = self }, body)
+  }
+
   /// This edit, if it is one of `property`.
   func claim(by property: ObservedProperty) -> CollectionEdit? {
     guard property.subject.id == subject else { return nil }
     let id = ObjectIdentifier(property)
-    let isOurs = self.property.withLock { claimed in
-      if claimed == nil { claimed = id }
-      return claimed == id
+    let isOurs = state.withLock { state in
+      if state.property == nil { state.property = id }
+      return state.isOpen && state.property == id
     }
     return isOurs ? self : nil
   }

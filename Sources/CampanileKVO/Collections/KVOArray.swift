@@ -31,7 +31,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     let edit = CollectionEdit(kind, at: indexes, in: [Element].self, of: object) {
       [object, keyPath] in object[keyPath: keyPath]
     }
-    return Scope.with({ $0.edit = edit }) { body(&object[keyPath: keyPath]) }
+    return edit.perform { body(&object[keyPath: keyPath]) }
   }
 
   // MARK: Inserting

@@ -30,7 +30,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     let edit = CollectionEdit(kind, at: nil, in: Set<Element>.self, of: object) {
       [object, keyPath] in object[keyPath: keyPath]
     }
-    Scope.with({ $0.edit = edit }) { body(&object[keyPath: keyPath]) }
+    edit.perform { body(&object[keyPath: keyPath]) }
   }
 
   /// Inserts a member.

@@ -67,6 +67,7 @@ struct MainActorTests {
   func strayed() async {
     let (told, tell) = AsyncStream.makeStream(of: Int.self)
     screen.kvo.observe(stage, \.counter.count) { screen, _, change in
+      MainActor.preconditionIsolated()
       screen.lines.append("\(change.new)")
       tell.yield(change.new)
     }

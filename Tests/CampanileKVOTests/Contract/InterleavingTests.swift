@@ -1,0 +1,310 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Foundation
+import Observation
+import Testing
+
+/// Changes that meet: inside one another, on other threads, in tasks.
+@Suite("Changes that meet")
+struct InterleavingTests {
+  /// Two numbers behind a lock, and what is computed from them.
+  final class Pair: Sendable, Observable {
+    let registrar = KVORegistrar()
+    private let state = Locked([0, 0])
+    /// What a getter runs after it has read the first number.
+    let hook = Slot<@Sendable () -> Void>()
+
+    var first: Int {
+      get { read(\.first, 0) }
+      set { write(\.first, 0, newValue) }
+    }
+    var second: Int {
+      get { read(\.second, 1) }
+      set { write(\.second, 1, newValue) }
+    }
+    var sum: Int {
+      let first = first
+      hook.value?()
+      return first + second
+    }
+
+    private func read(_ keyPath: KeyPath<Pair, Int>, _ index: Int) -> Int {
+      registrar.access(self, keyPath: keyPath)
+      return state.withLock { $0[index] }
+    }
+    private func write(_ keyPath: KeyPath<Pair, Int>, _ index: Int, _ value: Int) {
+      registrar.withMutation(of: self, keyPath: keyPath) { state.withLock { $0[index] = value } }
+    }
+
+    /// Two announced changes of one property, the one inside the other.
+    func setFirstTwice(_ inner: Int, _ outer: Int) {
+      registrar.withMutation(of: self, keyPath: \.first) {
+        first = inner
+        state.withLock { $0[0] = outer }
+      }
+    }
+  }
+
+  /// Runs its jobs on one thread.
+  final class ThreadExecutor: SerialExecutor {
+    private let jobs = Locked<[UnownedJob]>([])
+    private let wake = DispatchSemaphore(value: 0)
+
+    init() {
+      Thread.detachNewThread { [self] in
+        while true {
+          wake.wait()
+          let job = jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+          guard let job else { return }
+          unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        }
+      }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.withLock { $0.append(job) }
+      wake.signal()
+    }
+
+    func end() { wake.signal() }
+  }
+
+  actor Resident {
+    let executor = ThreadExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+      unsafe executor.asUnownedSerialExecutor()
+    }
+
+    func run(_ body: @Sendable () -> Void) { body() }
+  }
+
+  let pair = Pair()
+  let owner = SharedLog()
+
+  private func followed<Value: Sendable>(
+    _ keyPath: any KeyPath<Pair, Value> & Sendable, _ options: KVOOptions<Value> = []
+  ) -> ObservationToken {
+    pair.observe(keyPath, options: options) { [owner] _, change in
+      let names = change.changedPaths.map { $0 == \Pair.first ? "first" : "second" }
+      owner.lines.record("\(change.new) \(names.joined(separator: ","))")
+    }
+  }
+
+  // MARK: Inside one another
+
+  @Test("A change inside a change of the same property is told with the outer one")
+  func sameProperty() {
+    let token = followed(\.first)
+    pair.setFirstTwice(1, 2)
+    #expect(owner.lines.values == ["2 first"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Announcements that overlap are one change of what is computed from both")
+  func overlapping() {
+    let token = followed(\.sum)
+    pair.registrar.willChange(pair, keyPath: \.first)
+    pair.registrar.willChange(pair, keyPath: \.second)
+    pair.registrar.didChange(pair, keyPath: \.first)
+    #expect(owner.lines.values.isEmpty)
+    pair.registrar.didChange(pair, keyPath: \.second)
+    #expect(owner.lines.count == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A property announced twice among others is waited for twice")
+  func announcedTwice() {
+    let token = followed(\.sum)
+    for _ in 0..<2 { pair.registrar.willChange(pair, keyPath: \.first) }
+    pair.registrar.willChange(pair, keyPath: \.second)
+    pair.registrar.didChange(pair, keyPath: \.first)
+    pair.registrar.didChange(pair, keyPath: \.second)
+    #expect(owner.lines.values.isEmpty)
+    pair.registrar.didChange(pair, keyPath: \.first)
+    #expect(owner.lines.count == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A didChange that nothing began is no change in a transaction either")
+  func strayDidChange() {
+    let token = followed(\.first)
+    KVOTransaction.perform {
+      pair.first = 1
+      pair.registrar.didChange(pair, keyPath: \.second)
+    }
+    #expect(owner.lines.values == ["1 first"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("What an observer reads is not followed, also if a getter's own change led to it")
+  func observerInsideGetter() {
+    final class Counting: Observable {
+      @Observed var reads = 0
+      @Observed var value = 0
+      var counted: Int {
+        reads += 1
+        return value
+      }
+    }
+    let counting = Counting()
+    let other = Radio()
+    let log = Log()
+    let token = counting.observe(\.reads) { _, _ in _ = other.volume }
+    log.kvo.observe(counting, \.counted) { log, _, change in log.lines.append("\(change.new)") }
+    other.volume = 3
+    #expect(log.lines.isEmpty)
+    counting.value = 1
+    other.volume = 4
+    #expect(log.lines == ["1"])
+    withExtendedLifetime(token) {}
+  }
+
+  // MARK: On other threads
+
+  @Test("A change between the reading and the following of a property is not missed")
+  func changeWhileReading() {
+    let pair = pair
+    pair.hook.set {
+      pair.hook.set(nil)
+      onThread { pair.first = 5 }()
+    }
+    let token = followed(\.sum, .initial)
+    #expect(owner.lines.values == ["5 "])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Changes that others leave to the thread that tells are told in their order")
+  func leftInOrder() {
+    let gate = Gate()
+    let (pair, owner) = (pair, owner)
+    let token = pair.observe(\.sum) { _, change in
+      if change.changedPaths == [KVOPath(\Pair.first)], owner.lines.count == 0 { gate.pass() }
+      let names = change.changedPaths.map { $0 == \Pair.first ? "first" : "second" }
+      owner.lines.record(names.joined(separator: ","))
+    }
+    let telling = onThread { pair.first = 1 }
+    gate.waitUntilReached()
+    pair.second = 2
+    pair.first = 3
+    pair.second = 4
+    #expect(owner.lines.values.isEmpty)
+    gate.open()
+    telling()
+    #expect(owner.lines.values == ["first", "second", "first", "second"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("What others leave is not told inside a call, but after it")
+  func leftUntilTheCallEnds() {
+    let gate = Gate()
+    let (pair, owner) = (pair, owner)
+    let token = pair.observe(\.sum) { pair, change in
+      owner.lines.record("in \(change.new)")
+      if change.new == 1 {
+        gate.pass()
+        pair.second = 10
+      }
+      owner.lines.record("out \(change.new)")
+    }
+    let telling = onThread { pair.first = 1 }
+    gate.waitUntilReached()
+    pair.first = 2
+    gate.open()
+    telling()
+    #expect(
+      owner.lines.values == ["in 1", "in 12", "out 12", "out 1", "in 12", "out 12"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Every change of a property that threads set at once is told", arguments: [2, 8])
+  func everyChange(width: Int) {
+    let pair = pair
+    let tokens = [followed(\.first), followed(\.sum)]
+    onThreads(width) { index in for value in 0..<250 { pair.first = index * 1000 + value } }
+    #expect(owner.lines.count == 2 * width * 250)
+    withExtendedLifetime(tokens) {}
+  }
+
+  // MARK: In tasks
+
+  @Test("A task that runs beside an open transaction is no part of it")
+  func taskBesideTransaction() {
+    let token = followed(\.first)
+    let (pair, owner) = (pair, owner)
+    KVOTransaction.perform {
+      let done = DispatchSemaphore(value: 0)
+      Task {
+        pair.first = 3
+        done.signal()
+      }
+      done.wait()
+      #expect(owner.lines.values == ["3 first"])
+    }
+    #expect(owner.lines.count == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A task made in a transaction tells by itself, also later on the same thread")
+  func taskAfterTransaction() async {
+    let token = followed(\.first)
+    let resident = Resident()
+    let (pair, owner) = (pair, owner)
+    let made = Slot<Task<Void, Never>>()
+    await resident.run {
+      KVOTransaction.perform {
+        made.set(
+          Task {
+            await resident.run {
+              pair.first = 3
+              pair.first = 4
+              owner.lines.record("end")
+            }
+          })
+      }
+    }
+    await made.value?.value
+    #expect(owner.lines.values == ["3 first", "4 first", "end"])
+    withExtendedLifetime(token) {}
+    resident.executor.end()
+  }
+
+  @Test("A task made in an edit is no part of it, also later on the same thread")
+  func taskAfterEdit() async {
+    let list = SharedList()
+    let kinds = Recorder<KVOKind>()
+    let token = list.observe(\.items) { _, change in kinds.record(change.kind) }
+    let resident = Resident()
+    let made = Slot<Task<Void, Never>>()
+    // The setter runs inside the edit.
+    list.hook.set {
+      list.hook.set(nil)
+      made.set(Task { await resident.run { list.items = [7] } })
+    }
+    await resident.run { list.mutableArray(\.items).append(1) }
+    await made.value?.value
+    #expect(kinds.values == [.insertion, .setting])
+    withExtendedLifetime(token) {}
+    resident.executor.end()
+  }
+
+  /// An array behind a lock, whose setter does something else besides.
+  final class SharedList: Sendable, Observable {
+    private let registrar = KVORegistrar()
+    private let state = Locked<[Int]>([])
+    /// What the setter does besides.
+    let hook = Slot<@Sendable () -> Void>()
+
+    var items: [Int] {
+      get {
+        registrar.access(self, keyPath: \.items)
+        return state.withLock { $0 }
+      }
+      set {
+        hook.value?()
+        registrar.withMutation(of: self, keyPath: \.items) { state.withLock { $0 = newValue } }
+      }
+    }
+  }
+}

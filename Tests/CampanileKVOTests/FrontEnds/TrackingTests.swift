@@ -1,0 +1,146 @@
+import Campanile
+import Observation
+import Testing
+
+@testable import CampanileKVO
+
+@Suite("Tracking beside key-value observing")
+struct TrackingTests {
+  let tracked = Recorder<String>()
+  let registrar = ObservationRegistrar()
+
+  /// Tracks what `read` reads.
+  private func track(_ name: String = "will", _ read: () -> Void) {
+    withObservationTracking(read) { [tracked] in tracked.record(name) }
+  }
+
+  @Test("A read that nobody tracks is told from one that somebody does")
+  func probe() {
+    #expect(!TrackingProbe.isTracked(with: registrar))
+    track { #expect(TrackingProbe.isTracked(with: registrar)) }
+    #expect(!TrackingProbe.isTracked(with: registrar))
+  }
+
+  @Test("A read inside two trackings is tracked, and after the inner one still")
+  func nestedProbe() {
+    track {
+      track { #expect(TrackingProbe.isTracked(with: registrar)) }
+      #expect(TrackingProbe.isTracked(with: registrar))
+    }
+  }
+
+  @Test("A property that was read and not tracked is left out of what is told")
+  func uses() {
+    let uses = PropertyUses()
+    let isTracked = uses.areTracked(with: registrar)
+    let isNone = uses.isNone
+    #expect(!isTracked && isNone)
+    var isTrackedInside = false
+    track { isTrackedInside = uses.areTracked(with: registrar) }
+    #expect(isTrackedInside)
+    let isStillTracked = uses.areTracked(with: registrar)
+    let isNoneAfterwards = uses.isNone
+    #expect(isStillTracked && !isNoneAfterwards)
+  }
+
+  @Test("What was read before is tracked as well as what was not")
+  func readBefore() {
+    let player = Player()
+    let radio = Radio()
+    for _ in 0..<3 { _ = (player.level, radio.volume) }
+    player.level = 1
+    radio.volume = 1
+    track("player") { _ = player.level }
+    track("radio") { _ = radio.volume }
+    player.level = 2
+    radio.volume = 2
+    #expect(tracked.values == ["player", "radio"])
+  }
+
+  @Test("Each tracking is told once, and a new one again")
+  func again() {
+    let player = Player()
+    let radio = Radio()
+    for round in 1...3 {
+      track("player") { _ = player.level }
+      track("radio") { _ = radio.volume }
+      for step in 1...2 {
+        player.level = round * 10 + step
+        radio.volume = round * 10 + step
+      }
+    }
+    #expect(tracked.values == ["player", "radio", "player", "radio", "player", "radio"])
+  }
+
+  @Test("A change between the read and the start of the tracking loses nothing later")
+  func changeInside() {
+    let player = Player()
+    let radio = Radio()
+    track("player") {
+      _ = player.level
+      player.level = 1
+    }
+    track("radio") {
+      _ = radio.volume
+      radio.volume = 1
+    }
+    #expect(tracked.values.isEmpty)
+    player.level = 2
+    radio.volume = 2
+    #expect(tracked.values == ["player", "radio"])
+  }
+
+  @Test("An outer tracking hears of what an inner one has read")
+  func outer() {
+    let radio = Radio()
+    track("outer") { track("inner") { _ = radio.volume } }
+    radio.volume = 1
+    #expect(Set(tracked.values) == ["outer", "inner"])
+  }
+
+  @Test("The other properties of a tracked object do not tell")
+  func others() {
+    let player = Player()
+    let radio = Radio()
+    track { _ = (player.level, radio.volume) }
+    player.title = "Aria"
+    radio.station = "One"
+    #expect(tracked.values.isEmpty)
+    player.level = 1
+    radio.volume = 1
+    #expect(tracked.values == ["will"])
+  }
+
+  @Test("Tracking on one thread while others read", arguments: [2, 8])
+  func threads(width: Int) {
+    let counter = Counter()
+    let tracked = tracked
+    onThreads(width) { index in
+      for round in 0..<100 {
+        if index == 0 {
+          withObservationTracking {
+            _ = counter.count
+          } onChange: {
+            tracked.record("will")
+          }
+          counter.increment()
+          #expect(tracked.count == round + 1)
+        } else {
+          _ = counter.count
+        }
+      }
+    }
+    #expect(tracked.count == 100)
+  }
+
+  @Test("A tracked object that dies is released", arguments: [false, true])
+  func released(changes: Bool) {
+    let live = LiveCount()
+    do {
+      let shelf = Shelf(Tracked(live))
+      track { _ = shelf.item }
+      if changes { shelf.item = Tracked(live) }
+    }
+    #expect(live.current == 0)
+  }
+}
