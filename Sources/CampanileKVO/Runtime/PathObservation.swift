@@ -23,6 +23,7 @@ class PathObservation {
   private weak let owner: AnyObject?
   private weak let upstream: Upstream?
   private let keeper = Locked(ChangeKeeper())
+  private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
   /// The thread that runs the getters on the path, or 0.
   private let reader = Atomic<UInt>(0)
@@ -79,8 +80,9 @@ class PathObservation {
   /// Runs `read`, and follows the properties that it reads.
   func follow(_ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool) {
     while true {
-      let reads = ReadCollector.collect { asReader(read) }
-      guard let upstream, !upstream.isFollowing(reads) else { return }
+      collector.collect { asReader(read) }
+      guard let upstream else { return collector.clear() }
+      guard let reads = collector.take(unlessFollowedBy: upstream) else { return }
       upstream.follow(reads, register)
       // Not in a subclass, which can override the property and read others.
       let isDirect =

@@ -5,6 +5,8 @@ import Synchronization
 ///
 /// Key paths cannot be taken apart. So they are not: the getters report themselves, and what was read
 /// is what is followed.
+///
+/// One collector serves one observation, over and over, so that a change allocates nothing for it.
 final class ReadCollector: Sendable {
   /// A property that was read, and which of its changes it was read after.
   struct Read {
@@ -17,7 +19,7 @@ final class ReadCollector: Sendable {
     var reads: [Read] = []
     /// The properties of `reads`, once there are too many to look through.
     var known: Set<ObjectIdentifier> = []
-    var isOpen = true
+    var isOpen = false
 
     mutating func add(_ property: ObservedProperty, _ revision: UInt) {
       guard isOpen else { return }
@@ -38,19 +40,37 @@ final class ReadCollector: Sendable {
     state.update { $0.add(property, revision) }
   }
 
-  /// Runs `body`, and returns the properties that it read, each once, in the order of the reads.
-  static func collect(_ body: () -> Void) -> [Read] {
-    let collector = ReadCollector()
-    Scope.with(
-      { scope in
-        scope.collector = collector
-        scope.edit = nil
-      }, body)
-    var reads: [Read] = []
-    collector.state.update { state in
-      state.isOpen = false
-      reads = state.reads
+  /// Runs `body`, and takes in the properties that it reads, each once, in the order of the reads.
+  ///
+  /// Calls of one collector do not overlap.
+  func collect(_ body: () -> Void) {
+    state.update { $0.isOpen = true }
+    Scope.with({ $0.collector = self }, body)
+    state.update { $0.isOpen = false }
+  }
+
+  /// Forgets what was read if `upstream` keeps the same; else returns it, to be followed.
+  func take(unlessFollowedBy upstream: Upstream) -> [Read]? {
+    var taken: [Read]?
+    state.update { state in
+      if !state.known.isEmpty { state.known = [] }
+      if upstream.isFollowing(state.reads) {
+        // None of them goes with that.
+        state.reads.removeAll(keepingCapacity: true)
+      } else {
+        taken = state.reads
+        state.reads = []
+      }
     }
-    return reads
+    return taken
+  }
+
+  /// Forgets what was read.
+  func clear() {
+    let reads = state.withLock { state in
+      defer { state.reads = [] }
+      return state.reads
+    }
+    withExtendedLifetime(reads) {}
   }
 }

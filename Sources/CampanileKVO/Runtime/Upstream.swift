@@ -35,10 +35,8 @@ final class Upstream: Sendable {
     var known: [ObjectIdentifier: Registration] = [:]
     for link in before { known[ObjectIdentifier(link.property)] = link.registration }
     let now = reads.map { read in
-      Link(
-        property: read.property,
-        registration: known.removeValue(forKey: ObjectIdentifier(read.property))
-          ?? register(read.property))
+      let kept = before.isEmpty ? nil : known.removeValue(forKey: ObjectIdentifier(read.property))
+      return Link(property: read.property, registration: kept ?? register(read.property))
     }
     links.withLock { $0 = now }
     for registration in known.values { registration.cancel() }
