@@ -72,15 +72,24 @@ extension KVOController {
     let entry = ObservationTable.Entry(
       object: object, path: request.path, registration: registration, text: text)
     // The one place where it is decided: what was there, what is there now.
-    switch observations.withLock({ $0.add(entry, request.policy) }) {
+    switch observations.withLock({ $0.add(entry, of: object, request.policy) }) {
     case .refused:
       registration.cancel()
       return .alreadyObserved
-    case .added(let replaced):
-      end(replaced)
+    case .added(let removed):
+      end(removed)
+      forgetEnded()
       observation.start(for: registration)
       return .added
     }
+  }
+
+  /// Forgets what has ended by itself, once in a while.
+  private func forgetEnded() {
+    let ended = observations.withLock { $0.suspects() }.filter { !$0.isLive }
+    if ended.isEmpty { return }
+    let forgotten = observations.withLock { $0.forget(Set(ended.map(\.number))) }
+    withExtendedLifetime(forgotten) {}
   }
 
   /// Registers an observer that stays in the isolation of the change.

@@ -105,7 +105,12 @@ public final class KVOController<Owner: AnyObject> {
   }
 
   /// How many observations have not ended.
-  public var observationCount: Int { observations.withLock { $0.live.count } }
+  public var observationCount: Int { live.count }
+
+  /// The live entries, oldest first.
+  fileprivate var live: [ObservationTable.Entry] {
+    observations.withLock { $0.all }.filter(\.isLive).sorted { $0.number < $1.number }
+  }
 }
 
 extension KVOController: Sendable where Owner: Sendable {}
@@ -113,7 +118,7 @@ extension KVOController: Sendable where Owner: Sendable {}
 extension KVOController: CustomStringConvertible {
   /// What is observed, a line each: object, key path, options, delivery, file and line.
   public var description: String {
-    observations.withLock { $0.live }.reduce("KVOController of \(Owner.self)") {
+    live.reduce("KVOController of \(Owner.self)") {
       $0 + "\n  " + $1.text()
     }
   }

@@ -12,49 +12,66 @@ struct ObservationTable {
     var number = 0
 
     /// Whether the observation has not ended.
-    var isLive: Bool { object != nil && registration.isActive }
+    ///
+    /// To be asked outside the lock: it may come to hold the object last.
+    var isLive: Bool { registration.isActive && object != nil }
+
+    /// Whether it is an observation of this object, not of one that had its address before.
+    ///
+    /// What is held meanwhile is this object, or nothing.
+    func isLive(of object: AnyObject) -> Bool { self.object === object && registration.isActive }
   }
 
-  private var entries: [ObjectIdentifier: [KVOPath: [Entry]]] = [:]
+  /// The entries of each object, oldest first: few, mostly one.
+  private var entries: [ObjectIdentifier: [Entry]] = [:]
   private var count = 0
   private var nextNumber = 0
   private var purgeThreshold = 32
 
   enum AddAction {
-    /// The entry is in its place, and these are not any more.
-    case added(replaced: [Entry])
+    /// The entry is in its place, and these, which may have ended before, are not any more.
+    case added(removed: [Entry])
     case refused
   }
 
-  /// Decides about an entry, and puts it in its place.
-  mutating func add(_ entry: Entry, _ policy: KVOPolicy) -> AddAction {
-    guard let object = entry.object else { return .refused }
-    purge()
+  /// Decides about an entry of `object`, and puts it in its place.
+  mutating func add(_ entry: Entry, of object: AnyObject, _ policy: KVOPolicy) -> AddAction {
     let id = ObjectIdentifier(object)
-    let live = live(object, entry.path)
-    var kept = live
-    switch policy {
-    case .ignore where !live.isEmpty: return .refused
-    case .ignore, .append: break
-    case .replace: kept = []
-    }
     var entry = entry
     entry.number = nextNumber
     nextNumber += 1
-    count += kept.count + 1 - (entries[id]?[entry.path]?.count ?? 0)
-    entries[id, default: [:]][entry.path] = kept + [entry]
-    return .added(replaced: policy == .replace ? live : [])
+    guard let known = entries.removeValue(forKey: id) else {
+      entries[id] = [entry]
+      count += 1
+      return .added(removed: [])
+    }
+    let isObserved = known.contains { $0.path == entry.path && $0.isLive(of: object) }
+    if isObserved && policy == .ignore {
+      entries[id] = known
+      return .refused
+    }
+    let isToStay = { (other: Entry) in
+      other.path != entry.path || policy == .append && other.isLive(of: object)
+    }
+    let removed = known.filter { !isToStay($0) }
+    entries[id] = (removed.isEmpty ? known : known.filter(isToStay)) + [entry]
+    count += 1 - removed.count
+    return .added(removed: removed)
   }
 
   mutating func remove(_ object: ObjectIdentifier, _ path: KVOPath) -> [Entry] {
-    let removed = entries[object]?.removeValue(forKey: path) ?? []
-    if entries[object]?.isEmpty == true { entries[object] = nil }
+    guard var known = entries.removeValue(forKey: object) else { return [] }
+    let removed = known.filter { $0.path == path }
+    if removed.count < known.count {
+      known.removeAll { $0.path == path }
+      entries[object] = known
+    }
     count -= removed.count
     return removed
   }
 
   mutating func remove(_ object: ObjectIdentifier) -> [Entry] {
-    let removed = entries.removeValue(forKey: object)?.values.flatMap { $0 } ?? []
+    let removed = entries.removeValue(forKey: object) ?? []
     count -= removed.count
     return removed
   }
@@ -64,32 +81,39 @@ struct ObservationTable {
       entries = [:]
       count = 0
     }
-    return entries.values.flatMap { $0.values.flatMap { $0 } }
+    return all
   }
 
-  /// Forgets what has ended by itself, once in a while.
-  private mutating func purge() {
-    guard count >= purgeThreshold else { return }
-    entries = entries.compactMapValues { paths in
-      let live = paths.compactMapValues { entries in
-        let live = entries.filter(\.isLive)
-        return live.isEmpty ? nil : live
-      }
-      return live.isEmpty ? nil : live
-    }
-    count = entries.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } }
+  // MARK: What has ended by itself
+
+  /// All entries, once in a while: those that have ended are to be forgotten.
+  mutating func suspects() -> [Entry] {
+    if count < purgeThreshold { return [] }
     purgeThreshold = max(32, count * 2)
+    return all
   }
+
+  /// Takes out the entries with these numbers.
+  mutating func forget(_ numbers: Set<Int>) -> [Entry] {
+    var forgotten: [Entry] = []
+    for (id, known) in entries where known.contains(where: { numbers.contains($0.number) }) {
+      forgotten += known.filter { numbers.contains($0.number) }
+      let kept = known.filter { !numbers.contains($0.number) }
+      entries[id] = kept.isEmpty ? nil : kept
+    }
+    count -= forgotten.count
+    purgeThreshold = max(32, count * 2)
+    return forgotten
+  }
+
+  // MARK: Looking
 
   /// The live entries of one key path, oldest first.
   func live(_ object: AnyObject, _ path: KVOPath) -> [Entry] {
-    let found = entries[ObjectIdentifier(object)]?[path] ?? []
-    return found.filter { $0.object === object && $0.registration.isActive }
+    let known = entries[ObjectIdentifier(object)] ?? []
+    return known.filter { $0.path == path && $0.isLive(of: object) }
   }
 
-  /// The live entries, oldest first.
-  var live: [Entry] {
-    entries.values.flatMap { $0.values.flatMap { $0.filter(\.isLive) } }
-      .sorted { $0.number < $1.number }
-  }
+  /// The entries, whether or not they have ended, in no order.
+  var all: [Entry] { entries.values.flatMap { $0 } }
 }
