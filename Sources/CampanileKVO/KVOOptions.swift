@@ -49,16 +49,6 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
 
   /// Whether the value is to be read before a change.
   var needsOld: Bool { wantsOld || isPrior || areEqual != nil }
-
-  /// The same wishes for another type, which has no equality.
-  func forValues<Other>(of type: Other.Type) -> KVOOptions<Other> {
-    var options: KVOOptions<Other> = []
-    options.isInitial = isInitial
-    options.isPrior = isPrior
-    options.wantsOld = wantsOld
-    options.isOnce = isOnce
-    return options
-  }
 }
 
 extension KVOOptions where Value: Equatable {

@@ -13,26 +13,27 @@ struct KVORequest<Object: AnyObject, Value> {
   let line: UInt
 
   init(
-    _ object: Object, _ keyPath: PartialKeyPath<Object>, _ options: KVOOptions<Any>,
-    _ policy: KVOPolicy, isOnMain: Bool, _ file: StaticString, _ line: UInt
-  ) where Value == Any {
-    self.object = object
-    path = KVOPath(keyPath)
-    read = { $0[keyPath: keyPath] }
-    self.options = options
-    self.policy = policy
-    self.isOnMain = isOnMain
-    self.file = file
-    self.line = line
-  }
-
-  init(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value>,
     _ policy: KVOPolicy, isOnMain: Bool, _ file: StaticString, _ line: UInt
   ) {
+    self.init(object, keyPath, { $0[keyPath: keyPath] }, options, policy, isOnMain, file, line)
+  }
+
+  init(
+    _ object: Object, _ keyPath: PartialKeyPath<Object>, _ options: KVOOptions<Any>,
+    _ policy: KVOPolicy, isOnMain: Bool, _ file: StaticString, _ line: UInt
+  ) where Value == Any {
+    self.init(object, keyPath, { $0[keyPath: keyPath] }, options, policy, isOnMain, file, line)
+  }
+
+  private init(
+    _ object: Object, _ keyPath: AnyKeyPath, _ read: @escaping (Object) -> Value,
+    _ options: KVOOptions<Value>, _ policy: KVOPolicy, _ isOnMain: Bool, _ file: StaticString,
+    _ line: UInt
+  ) {
     self.object = object
     path = KVOPath(keyPath)
-    read = { $0[keyPath: keyPath] }
+    self.read = read
     self.options = options
     self.policy = policy
     self.isOnMain = isOnMain

@@ -195,6 +195,120 @@ struct CollectionTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("A change of another object that the setter makes first is no part of the edit")
+  func otherObject() {
+    final class Twin: Observable {
+      private let registrar = KVORegistrar()
+      let radio: Radio
+      init(_ radio: Radio) { self.radio = radio }
+      var presets: [String] {
+        get {
+          registrar.access(self, keyPath: \.presets)
+          return radio.presets
+        }
+        set {
+          radio.presets = newValue
+          registrar.withMutation(of: self, keyPath: \.presets) {}
+        }
+      }
+    }
+    let twin = Twin(radio)
+    var kinds: [KVOKind] = []
+    let token = twin.observe(\.presets) { _, change in kinds.append(change.kind) }
+    twin.mutableArray(\.presets).append("d")
+    #expect(log.lines == ["setting - abcd"])
+    #expect(kinds.last == .insertion)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A change of another property that the setter makes is no part of the edit")
+  func otherProperty() {
+    final class Shelf: Observable {
+      @Observed var items: [Int] = [] {
+        didSet { copies = items }
+      }
+      @Observed var copies: [Int] = []
+    }
+    let shelf = Shelf()
+    var kinds: [String] = []
+    let tokens = [
+      shelf.observe(\.items) { _, change in kinds.append("items \(change.kind)") },
+      shelf.observe(\.copies) { _, change in kinds.append("copies \(change.kind)") },
+    ]
+    shelf.mutableArray(\.items).append(1)
+    #expect(Set(kinds) == ["items insertion", "copies setting"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("A computed array is edited like a stored one")
+  func computedArray() {
+    final class List: Observable {
+      private let registrar = KVORegistrar()
+      private var storage = ["a"]
+      var items: [String] {
+        get {
+          registrar.access(self, keyPath: \.items)
+          return storage
+        }
+        set { registrar.withMutation(of: self, keyPath: \.items) { storage = newValue } }
+      }
+    }
+    let list = List()
+    var changes: [KVOChange<[String]>] = []
+    let token = list.observe(\.items, options: [.initial, .old]) { _, change in
+      changes.append(change)
+    }
+    let items = list.mutableArray(\.items)
+    items.append("b")
+    items[0] = "c"
+    items.remove(at: 1)
+    #expect(changes.map(\.kind) == [.setting, .insertion, .replacement, .removal])
+    #expect(changes.map(\.new) == [["a"], ["a", "b"], ["c", "b"], ["c"]])
+    #expect(changes.map(\.old) == [nil, ["a"], ["a", "b"], ["c", "b"]])
+    #expect(changes.map(\.indexes) == [nil, RangeSet(1..<2), RangeSet(0..<1), RangeSet(1..<2)])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("An element is told before and after, with the kind, each time it is edited")
+  func priorOfEach() {
+    log.kvo.unobserveAll()
+    log.kvo.observe(radio, \.presets, options: [.prior, .old]) { log, _, change in
+      let indexes = change.indexes.map { "\($0.ranges.first?.lowerBound ?? -1)" } ?? "-"
+      log.lines.append("\(change.phase) \(change.kind) \(indexes) \(change.new.joined())")
+    }
+    presets.append("d")
+    presets[0] = "x"
+    presets.remove(at: 3)
+    #expect(
+      log.lines == [
+        "prior insertion 3 abc", "changed insertion 3 abcd", "prior replacement 0 abcd",
+        "changed replacement 0 xbcd", "prior removal 3 xbcd", "changed removal 3 xbc",
+      ])
+  }
+
+  @Test("Each call of a set's proxy tells what it changed, and nothing if that is nothing")
+  func setCalls() {
+    radio.names = ["a", "b"]
+    let log = Log()
+    log.kvo.observe(radio, \.names, options: .old) { log, _, change in
+      log.lines.append("\(change.kind) \(change.new.sorted().joined())")
+    }
+    let names = radio.mutableSet(\.names)
+    names.formUnion(["a"])
+    names.formUnion(["a", "c", "d"])
+    names.subtract(["x"])
+    names.subtract(["a", "x"])
+    names.formIntersection(["b", "c", "d"])
+    names.formIntersection(["b", "x"])
+    names.replaceAll(with: ["y", "z"])
+    names.removeAll()
+    names.removeAll()
+    #expect(
+      log.lines == [
+        "insertion abcd", "removal bcd", "removal b", "replacement yz", "removal ",
+      ])
+  }
+
   @Test("A set's members come and go")
   func sets() {
     let log = Log()

@@ -235,6 +235,25 @@ struct ControllerTests {
     #expect(panel.lines == ["Player ", "Radio 3", "Player Aria"])
   }
 
+  @Test("The method for all changes is told all there is to a change")
+  func generalHandlerIsToldEverything() {
+    final class Keeper: KVOChangeHandler {
+      var changes: [KVOChange<Any>] = []
+      lazy var kvo = KVOController(owner: self)
+      func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { changes.append(change) }
+    }
+    let keeper = Keeper()
+    keeper.kvo.observe(radio, \.presets, options: [.old, .prior])
+    radio.mutableArray(\.presets).append("a")
+    #expect(keeper.changes.map(\.phase) == [.prior, .changed])
+    #expect(keeper.changes.map(\.kind) == [.insertion, .insertion])
+    #expect(keeper.changes.map { $0.old as? [String] } == [[], []])
+    #expect(keeper.changes.map { $0.new as? [String] } == [[], ["a"]])
+    #expect(keeper.changes.allSatisfy { $0.path == \Radio.presets })
+    #expect(keeper.changes[1].indexes == RangeSet(0..<1))
+    #expect(keeper.changes[1].changedPaths == [KVOPath(\Radio.presets)])
+  }
+
   @Test("A token ends its observation when it is released")
   func token() {
     var lines: [String] = []

@@ -42,7 +42,9 @@ struct ObservationTableTests {
       log.kvo.observe(desks[0], \.player.title) { _, _, _ in }
       let address = ObjectIdentifier(desks.removeLast())
       // The allocator gives the place away again, mostly at once.
-      repeat { desks.append(Desk(player)) } while ObjectIdentifier(desks.last!) != address
+      repeat {
+        desks.append(Desk(player))
+      } while ObjectIdentifier(desks.last!) != address
         && desks.count < 10_000
       let desk = desks.last!
       #expect(!log.kvo.isObserving(desk, \.player.title))

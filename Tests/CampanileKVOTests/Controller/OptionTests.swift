@@ -87,6 +87,46 @@ struct OptionTests {
     #expect(log.lines == ["initial - 0", "prior 0 0", "changed 0 3"])
   }
 
+  @Test("Distinct goes with other options, whichever comes first")
+  func distinctAmongOthers() {
+    for options in [[.old, .distinct], [.distinct, .old]] as [KVOOptions<Int>] {
+      log.lines = []
+      log.kvo.observe(radio, \.volume, options: options, policy: .replace) { log, _, change in
+        log.lines.append("\(change.old ?? -1) -> \(change.new)")
+      }
+      radio.volume = 1
+      radio.volume = 1
+      radio.volume = 0
+      #expect(log.lines == ["0 -> 1", "1 -> 0"])
+    }
+  }
+
+  @Test("Several key paths of several types have all the options")
+  func severalTypes() {
+    log.kvo.observe(radio, [\.volume, \.station], options: [.initial, .old, .prior, .once]) {
+      log, _, change in
+      log.lines.append("\(change.phase) \(change.new)")
+    }
+    #expect(log.lines == ["initial 0", "initial "])
+    #expect(log.kvo.observationCount == 0)
+    log.lines = []
+    log.kvo.observe(radio, [\.volume, \.station], options: [.old, .prior]) { log, _, change in
+      log.lines.append("\(change.phase) \(change.old ?? "-") \(change.new)")
+    }
+    radio.volume = 3
+    #expect(log.lines == ["prior 0 0", "changed 0 3"])
+  }
+
+  @Test("A token's observation ends with its first call, if that is asked for")
+  func onceWithToken() {
+    var values: [Int] = []
+    let token = radio.observe(\.volume, options: .once) { _, change in values.append(change.new) }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(values == [1])
+    #expect(!token.isActive)
+  }
+
   @Test("Once ends with the first call")
   func once() {
     follow(\.volume, .once)

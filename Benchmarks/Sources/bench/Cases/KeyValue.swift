@@ -46,30 +46,35 @@ enum KeyValue {
     }
   }
 
-  private static var standardSet: Contender {
-    contender("@Observable", Standard.init, read: { blackHole($0.value) }) { object, iterations in
+  private static func standardSet(after read: @escaping (Standard) -> Void) -> Contender {
+    contender("@Observable", Standard.init, read: read) { object, iterations in
+      for value in 0..<iterations { object.value = value }
+    }
+  }
+
+  private static func markedSet(after read: @escaping (Marked) -> Void) -> Contender {
+    contender(Contender.ours, Marked.init, read: read) { object, iterations in
+      for value in 0..<iterations { object.value = value }
+    }
+  }
+
+  private static func wrappedSet(after read: @escaping (Wrapped) -> Void) -> Contender {
+    contender(Contender.ours, Wrapped.init, read: read) { object, iterations in
       for value in 0..<iterations { object.value = value }
     }
   }
 
   private static var unobserved: [Case] {
-    let marked = contender(Contender.ours, Marked.init, read: { blackHole($0.value) }) {
-      object, iterations in
-      for value in 0..<iterations { object.value = value }
-    }
-    let wrapped = contender(Contender.ours, Wrapped.init) { object, iterations in
-      for value in 0..<iterations { object.value = value }
-    }
-    let wrappedRead = contender(Contender.ours, Wrapped.init, read: { blackHole($0.value) }) {
-      object, iterations in
-      for value in 0..<iterations { object.value = value }
-    }
+    let standard = standardSet { blackHole($0.value) }
     return [
-      Case(name: "set a property nobody observes", contenders: [marked, standardSet]),
-      Case(name: "set a wrapped property nobody observes", contenders: [wrapped, standardSet]),
+      Case(
+        name: "set a property nobody observes",
+        contenders: [markedSet { blackHole($0.value) }, standard]),
+      Case(
+        name: "set a wrapped property nobody observes", contenders: [wrappedSet { _ in }, standard]),
       Case(
         name: "set a wrapped property nobody observes, once read",
-        contenders: [wrappedRead, standardSet]),
+        contenders: [wrappedSet { blackHole($0.value) }, standard]),
     ]
   }
 
@@ -115,22 +120,14 @@ enum KeyValue {
 
   /// Sets of a property that has been tracked once, and whose registrar keeps asking since.
   private static var tracked: [Case] {
-    let standard = contender(
-      "@Observable", Standard.init, read: { track($0.value) }
-    ) { object, iterations in
-      for value in 0..<iterations { object.value = value }
-    }
-    let marked = contender(Contender.ours, Marked.init, read: { track($0.value) }) {
-      object, iterations in
-      for value in 0..<iterations { object.value = value }
-    }
-    let wrapped = contender(Contender.ours, Wrapped.init, read: { track($0.value) }) {
-      object, iterations in
-      for value in 0..<iterations { object.value = value }
-    }
+    let standard = standardSet { track($0.value) }
     return [
-      Case(name: "set a property that was tracked once", contenders: [marked, standard]),
-      Case(name: "set a wrapped property that was tracked once", contenders: [wrapped, standard]),
+      Case(
+        name: "set a property that was tracked once",
+        contenders: [markedSet { track($0.value) }, standard]),
+      Case(
+        name: "set a wrapped property that was tracked once",
+        contenders: [wrappedSet { track($0.value) }, standard]),
     ]
   }
 
