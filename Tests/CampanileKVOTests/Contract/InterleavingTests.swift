@@ -187,12 +187,12 @@ struct InterleavingTests {
     let telling = onThread { pair.first = 1 }
     gate.waitUntilReached()
     pair.second = 2
-    pair.first = 3
-    pair.second = 4
+    pair.second = 3
+    pair.first = 4
     #expect(owner.lines.values.isEmpty)
     gate.open()
     telling()
-    #expect(owner.lines.values == ["first", "second", "first", "second"])
+    #expect(owner.lines.values == ["first", "second", "second", "first"])
     withExtendedLifetime(token) {}
   }
 
