@@ -138,17 +138,25 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("What an observer reads is not followed, also if a getter's own change led to it")
-  func observerInsideGetter() {
+  @Test(
+    "What an observer reads is not followed, also if a getter's own change led to it",
+    arguments: [false, true])
+  func observerInsideGetter(isTransaction: Bool) {
     final class Counting: Observable {
       @Observed var reads = 0
       @Observed var value = 0
+      let isTransaction: Bool
+      init(_ isTransaction: Bool) { self.isTransaction = isTransaction }
       var counted: Int {
-        reads += 1
+        if isTransaction {
+          KVOTransaction.perform { reads += 1 }
+        } else {
+          reads += 1
+        }
         return value
       }
     }
-    let counting = Counting()
+    let counting = Counting(isTransaction)
     let other = Radio()
     let log = Log()
     let token = counting.observe(\.reads) { _, _ in _ = other.volume }
@@ -229,6 +237,16 @@ struct InterleavingTests {
 
   // MARK: In tasks
 
+  /// Runs `body` while another thread is inside a transaction.
+  private func besideATransaction(_ body: () async -> Void) async {
+    let gate = Gate()
+    let elsewhere = onThread { KVOTransaction.perform { gate.pass() } }
+    gate.waitUntilReached()
+    await body()
+    gate.open()
+    elsewhere()
+  }
+
   @Test("A task that runs beside an open transaction is no part of it")
   func taskBesideTransaction() {
     let token = followed(\.first)
@@ -252,19 +270,21 @@ struct InterleavingTests {
     let resident = Resident()
     let (pair, owner) = (pair, owner)
     let made = Slot<Task<Void, Never>>()
-    await resident.run {
-      KVOTransaction.perform {
-        made.set(
-          Task {
-            await resident.run {
-              pair.first = 3
-              pair.first = 4
-              owner.lines.record("end")
-            }
-          })
+    await besideATransaction {
+      await resident.run {
+        KVOTransaction.perform {
+          made.set(
+            Task {
+              await resident.run {
+                pair.first = 3
+                pair.first = 4
+                owner.lines.record("end")
+              }
+            })
+        }
       }
+      await made.value?.value
     }
-    await made.value?.value
     #expect(owner.lines.values == ["3 first", "4 first", "end"])
     withExtendedLifetime(token) {}
     resident.executor.end()
@@ -282,9 +302,33 @@ struct InterleavingTests {
       list.hook.set(nil)
       made.set(Task { await resident.run { list.items = [7] } })
     }
-    await resident.run { list.mutableArray(\.items).append(1) }
-    await made.value?.value
+    await besideATransaction {
+      await resident.run { list.mutableArray(\.items).append(1) }
+      await made.value?.value
+    }
     #expect(kinds.values == [.insertion, .setting])
+    withExtendedLifetime(token) {}
+    resident.executor.end()
+  }
+
+  @Test("A task made in a getter is no part of its evaluation, also later on the same thread")
+  func taskAfterEvaluation() async {
+    let token = followed(\.sum)
+    let other = Counter()
+    let resident = Resident()
+    let made = Slot<Task<Void, Never>>()
+    let pair = pair
+    pair.hook.set {
+      pair.hook.set(nil)
+      made.set(Task { await resident.run { _ = other.count } })
+    }
+    await besideATransaction {
+      await resident.run { pair.first = 1 }
+      await made.value?.value
+    }
+    pair.first = 2
+    other.count = 5
+    #expect(owner.lines.count == 2)
     withExtendedLifetime(token) {}
     resident.executor.end()
   }

@@ -80,13 +80,19 @@ struct ObservationTableTests {
     }
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
+    let guests = LiveCount()
     onThreads(width) { index in
-      for _ in 0..<200 {
-        if index == 0 {
-          _ = kvo.description
-        } else {
-          kvo.observe(Guest(kvo), \.count, on: .immediate) { _, _, _ in }
+      if index == 0 {
+        // As long as anybody comes and goes, and some times more.
+        var rounds = 0
+        while guests.current > 0 || rounds < 200 {
+          _ = kvo.observationCount
+          rounds += 1
         }
+      } else {
+        let coming = Tracked(guests)
+        for _ in 0..<500 { kvo.observe(Guest(kvo), \.count, on: .immediate) { _, _, _ in } }
+        withExtendedLifetime(coming) {}
       }
     }
     #expect(kvo.observationCount == 0)
