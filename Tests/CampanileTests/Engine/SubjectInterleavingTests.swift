@@ -63,6 +63,25 @@
       withExtendedLifetime(newcomer) {}
     }
 
+    // Broken by: ObserverRegistry.walk, if it does not compare the only observer's identifier.
+    @Test(
+      "K2 The first observer of a subject hears a post in progress only if the watermark was not read",
+      arguments: [PostStep.announced, .watermarked, .found], widths)
+    func first(step: PostStep, width: Int) {
+      let held = HeldSubject()
+      let other = Player()
+      let gate = held.gates.hold(width, at: step.place)
+      let posts = (0..<width).map { _ in
+        onThread { held.center.post(LevelChanged(level: 0), about: other) }
+      }
+      gate.waitUntilReached(by: width)
+      let newcomer = held.observe("newcomer", about: other)
+      HeldThreads(gate: gate, waits: posts).finish()
+      #expect(held.count(of: "newcomer") == (step == .announced ? width : 0))
+      #expect(held.count(of: "victim") == 0)
+      withExtendedLifetime(newcomer) {}
+    }
+
     // Broken by: ObserverRegistry.call, if it calls the only observer without a check; SubjectIndex
     // .take, if the observer is released with the lock held; ObserverRegistry.leave.
     @Test(
