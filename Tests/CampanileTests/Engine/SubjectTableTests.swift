@@ -117,6 +117,24 @@ struct SubjectTableTests {
 
 @Suite("An index whose subjects come and go")
 struct SubjectIndexMemoryTests {
+  @Test("K16 A topic that goes with all its registrations releases what they captured")
+  func released() {
+    let life = LiveCount()
+    do {
+      let registry = ObserverRegistry()
+      let topic = TopicList(registry: registry, valueType: LevelChanged.self)
+      let players = [Player(), Player()]
+      for player in players + [players[0]] {
+        let tracked = Tracked(life)
+        let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+        let observer = DirectObserver<LevelChanged>(traits) { _ in tracked.touch() }
+        #expect(registry.add(observer) { _ in .subject(player, topic) } != nil)
+      }
+      #expect(life.current == 3)
+    }
+    #expect(life.current == 0)
+  }
+
   // Broken by: SubjectIndex.rebuild, if it makes room for what has left.
   @Test("K16 The table grows with the subjects that are observed, not with those that were")
   func bounded() {
@@ -224,6 +242,19 @@ struct SingleObserverTests {
     #expect(heard.count == 1)
   }
 
+  @Test("K1 K3 A handle that is left over does not end who came after it")
+  func leftOver() {
+    let first = observe("first")
+    let handle = first.registration
+    first.cancel()
+    let second = observe("second")
+    #expect(handle.cancel() == .alreadyEnded)
+    handle.pause()
+    #expect(handle != second.registration)
+    post()
+    #expect(heard.values == ["second"])
+  }
+
   @Test("K1 A handle of the list and a handle of before are one registration")
   func equality() {
     let first = observe("first")
@@ -314,6 +345,9 @@ struct SingleObserverTests {
 
   @Test("K9 A dead subject's shell goes with the registration, while its handle is kept")
   func shell() {
+    // Somebody else's place keeps the table.
+    let other = Player()
+    let otherToken = center.observe(LevelChanged.self, about: other) { _ in }
     var player: Player? = Player()
     let token = center.observe(LevelChanged.self, about: player) { _ in }
     let key = ObjectIdentifier(player!)
@@ -323,6 +357,6 @@ struct SingleObserverTests {
     token.cancel()
     others += (0..<100).map { _ in Player() }
     #expect(others.contains { ObjectIdentifier($0) == key })
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, otherToken)) {}
   }
 }
