@@ -1,7 +1,8 @@
 import Campanile
-import CampanileFoundation
 import Foundation
 import Testing
+
+@testable import CampanileFoundation
 
 @Suite("Delivery on operation queues")
 struct OperationQueueTests {
@@ -147,12 +148,11 @@ struct OperationQueueTests {
     #expect(Delivery.operationQueue(queue).description == ".operationQueue(test)")
   }
 
-  @Test("K16 a queue that nobody observes on is released")
+  @Test("K16 a queue that nobody observes on is released", .timeLimit(.minutes(1)))
   func released() {
-    weak var lost: OperationQueue?
+    let released = DispatchSemaphore(value: 0)
     func observe() {
-      let queue = makeQueue()
-      lost = queue
+      let queue = MortalQueue { released.signal() }
       let token = center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in
         heard.record($0.number)
       }
@@ -163,6 +163,32 @@ struct OperationQueueTests {
     observe()
     #expect(heard.values == [1])
     // The queue's own thread may be on its way out of the operation.
-    #expect(lost == nil || lost?.operationCount == 0)
+    released.wait()
   }
+
+  @Test("K16 the table of queues does not grow with those that have gone", arguments: [1, 8])
+  func table(width: Int) {
+    onThreads(width) { [center] thread in
+      for number in 0..<200 {
+        let queue = OperationQueue()
+        let token = center.observe(Rung.self, on: .operationQueue(queue)) { _ in }
+        withExtendedLifetime((token, number)) {}
+      }
+    }
+    // Other tests use queues meanwhile, though not as many.
+    #expect(OperationQueueTarget.knownCount < 200)
+  }
+}
+
+/// A queue that says when it is released.
+private final class MortalQueue: OperationQueue, @unchecked Sendable {
+  private let onRelease: @Sendable () -> Void
+
+  init(_ onRelease: @escaping @Sendable () -> Void) {
+    self.onRelease = onRelease
+    super.init()
+    maxConcurrentOperationCount = 1
+  }
+
+  deinit { onRelease() }
 }
