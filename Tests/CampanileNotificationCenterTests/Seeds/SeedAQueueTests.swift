@@ -1,6 +1,7 @@
-import CampanileNotificationCenter
 import Foundation
 import Testing
+
+@testable import CampanileNotificationCenter
 
 @Suite("Seeds A: Foundation's notification queue and ours, and removal")
 struct SeedAQueueTests {
@@ -68,6 +69,53 @@ struct SeedAQueueTests {
     center.removeObserver(target)
     #expect(heard() == 0)
     #expect(crowd.allSatisfy { $0.heard.count >= 30 })
+  }
+
+  // Broken by: NotificationCenter.removeObserver, if an object that is a value removes nothing.
+  @Test("A11 ours: removal by the object and what it observes, where that is a value")
+  func a11Values() {
+    let (center, target, other) = (Ours(), Target(), Target())
+    for target in [target, other] {
+      center.addObserver(target, selector: Target.hear, name: .tick, object: 5)
+      center.addObserver(target, selector: Target.hear, name: .tick, object: "bell")
+      center.addObserver(target, selector: Target.hear, name: .tock, object: 5)
+      center.addObserver(target, selector: Target.hear, name: nil, object: 5)
+      center.addObserver(target, selector: Target.hear, name: .tick, object: nil)
+    }
+    func heard() -> Int {
+      let before = target.heard.count
+      center.post(name: .tick, object: 5)
+      center.post(name: .tick, object: "be" + "ll")
+      center.post(name: .tock, object: 5)
+      return target.heard.count - before
+    }
+    #expect(heard() == 7)
+    center.removeObserver(target, name: .tick, object: 6)
+    #expect(heard() == 7)
+    center.removeObserver(target, name: .tick, object: 5)
+    #expect(heard() == 6)
+    center.removeObserver(target, name: nil, object: 5)
+    #expect(heard() == 3)
+    center.removeObserver(target, name: nil, object: "bell")
+    #expect(heard() == 2)
+    center.removeObserver(target, name: .tick, object: nil)
+    #expect(heard() == 0)
+    #expect(other.heard.count == 7 * 6)
+  }
+
+  @Test("A11 K16 what observers of values observe is forgotten with them")
+  func a11Forgotten() {
+    let (center, lasting) = (Ours(), Target())
+    center.addObserver(lasting, selector: Target.hear, name: .tick, object: 5)
+    for number in 0..<1_000 {
+      let target = Target()
+      center.addObserver(target, selector: Target.hear, name: .tick, object: number)
+      center.removeObserver(target)
+      #expect(center.values.count <= 64)
+    }
+    center.removeObserver(lasting, name: nil, object: 5)
+    center.post(name: .tick, object: 5)
+    #expect(lasting.heard.count == 0)
   }
 
   @Test("A12 ours: a method is an observer, its object held weakly", arguments: [1, 2, 8])
