@@ -63,9 +63,11 @@ struct BridgeTests {
     #expect(post().count == 4)
     bridge.stopCarrying(Rung.self)
     #expect(post() == own)
+    #expect(messages.observerCount == 1 && notifications.registrations.count == 1)
     bridge.carry(Rung.self)
     bridge.cancel()
     #expect(post() == own)
+    #expect(messages.observerCount == 1 && notifications.registrations.count == 1)
     withExtendedLifetime(tokens) {}
   }
 

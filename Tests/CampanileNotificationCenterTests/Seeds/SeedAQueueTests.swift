@@ -1,3 +1,5 @@
+import Campanile
+import CampanileFoundation
 import Foundation
 import Testing
 
@@ -21,6 +23,26 @@ struct SeedAQueueTests {
   func a10() {
     let heard = QueuedScenario("", []) { $0.enqueueFromDelivery() }.heard { .ours($0) }
     #expect(heard == ["1", "2", "3", "10", "20", "30"])
+  }
+
+  // Broken by: WaitingNotifications.next, if it looks no further than for whether an entry is due.
+  @Test(
+    "A10 ours: a turn ends although an observer enqueues, and others have theirs before the next")
+  func a10Turns() {
+    let heard = QueuedScenario("", []) { face in
+      let queue = Kept<QueueFace>(face.makeQueue())
+      face.center.add(nil) { [log = face.log] notification in
+        log.record("\(notification.number)")
+        guard notification.number < 10 else { return }
+        Delivery.runLoop(.current, modes: [.default]).perform { log.record("other") }
+        queue.withValue { $0?.enqueue(notification.number * 10, .asap) }
+      }
+      for number in 1...2 { queue.withValue { $0?.enqueue(number, .asap) } }
+      face.turn()
+      face.turn()
+      queue.set(nil)
+    }.heard { .ours($0) }
+    #expect(heard == ["1", "2", "other", "10", "20", "other"])
   }
 
   #if os(Linux)
