@@ -11,7 +11,7 @@ extension NotificationCenter {
   ///
   /// A notification is posted here on the thread that posts it there, before that post returns, as it
   /// is. What came from here, by ``forwardNotifications(of:to:)`` and along however many centers, does
-  /// not come back. On Linux, where the name is `nil`, Foundation stops the program if a message of its
+  /// not come back, also not where it is posted anew with the user info that it came with. On Linux, where the name is `nil`, Foundation stops the program if a message of its
   /// own typed interface is posted to its center.
   ///
   /// - Parameters:

@@ -39,6 +39,7 @@ public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
   let topics = KeyedCenter<PostedNotification>()
+  let values = SenderValues()
 
   /// Creates a center that nobody observes.
   public init() {}
@@ -80,10 +81,11 @@ public final class NotificationCenter: Sendable {
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
     using block: @escaping @Sendable (Notification) -> Void
   ) -> any NSObjectProtocol {
-    let sender = Sender(obj)
+    let (sender, instance) = (Sender(obj), Notification.subject(obj))
     guard let queue else {
       let body = ObserverBody<PostedNotification> { block($0.notification) }
-      return ObserverToken(register(.inPlace(), body, of: name, sender), name: name, sender: sender)
+      let registration = register(.inPlace(), body, of: name, sender, instance)
+      return ObserverToken(registration, name: name, sender: sender)
     }
     let own = OwnRegistration()
     let body = ObserverBody<PostedNotification> { posted in
@@ -92,7 +94,7 @@ public final class NotificationCenter: Sendable {
         if own.isActive { block(posted.notification) }
       }
     }
-    let registration = register(.inPlace(), body, of: name, sender)
+    let registration = register(.inPlace(), body, of: name, sender, instance)
     own.set(registration)
     return ObserverToken(registration, name: name, sender: sender)
   }
@@ -104,7 +106,8 @@ public final class NotificationCenter: Sendable {
   /// ```
   ///
   /// The object is held weakly, and kept alive for the length of each call. This is what stands for a
-  /// selector where there are none.
+  /// selector. On Apple platforms `#selector(…)` is not taken here: the compiler says so, and the method is
+  /// named by its type as above.
   ///
   /// The method is called on the thread that posts. It must not be isolated to an actor, which Swift 6.3
   /// does not notice where a method is named by its type; an observer that is isolated is for the
@@ -116,25 +119,24 @@ public final class NotificationCenter: Sendable {
     let body = ObserverBody<PostedNotification>(observer) { target, posted in
       method(target)(posted.notification)
     }
-    _ = register(.inPlace(owner: observer), body, of: aName, Sender(anObject))
+    let sender = Sender(anObject)
+    let registration = register(
+      .inPlace(owner: observer), body, of: aName, sender, Notification.subject(anObject))
+    if case .value(let value) = sender { values.add(value, for: registration) }
   }
 
   private func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
-    of name: Notification.Name?, _ sender: Sender
+    of name: Notification.Name?, _ sender: Sender, _ instance: AnyObject?
   ) -> Registration {
-    switch sender {
-    case .any:
-      return topics.register(request, body, of: name?.rawValue, about: .none, once: false)
-    case .instance(let reference):
+    guard case .value(let value) = sender else {
       return topics.register(
-        request, body, of: name?.rawValue, about: reference.current, once: false)
-    case .value(let value):
-      let filtered = body.mapped(once: false) { (posted: PostedNotification) in
-        value.isSender(of: posted.notification) ? posted : nil
-      }
-      return topics.register(request, filtered, of: name?.rawValue, about: .none, once: false)
+        request, body, of: name?.rawValue, about: instance.map { .some($0) }, once: false)
     }
+    let filtered = body.mapped(once: false) { (posted: PostedNotification) in
+      value.isSender(of: posted.notification) ? posted : nil
+    }
+    return topics.register(request, filtered, of: name?.rawValue, about: .none, once: false)
   }
 
   // MARK: Removing
@@ -162,16 +164,11 @@ public final class NotificationCenter: Sendable {
       return
     }
     guard type(of: observer) is AnyClass else { return }
-    let target = observer as AnyObject
-    switch Sender(object) {
-    case .any: topics.removeObservers(ownedBy: target, of: aName?.rawValue)
-    case .instance(let reference):
-      guard case .some(.some(let instance)) = reference.current else { return }
-      topics.removeObservers(ownedBy: target, of: aName?.rawValue, about: instance)
-    case .value:
-      // Which of a target's observations are about a value is not kept: they go with the target.
-      return
-    }
+    let chosen = topics.registrations(
+      ownedBy: observer as AnyObject, of: aName?.rawValue, about: Notification.subject(object))
+    var sent = chosen
+    if case .value(let value) = Sender(object) { sent = values.registrations(chosen, about: value) }
+    for registration in sent { registration.cancel() }
   }
 }
 

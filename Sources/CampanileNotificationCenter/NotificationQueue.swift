@@ -27,6 +27,10 @@ public import Foundation
 ///
 /// A queue that is released posts what is waiting all the same. As Foundation's, a queue is for one
 /// thread.
+///
+/// The first notification that waits gives the run loop a source, which stays until the thread ends: so
+/// `run()` does not return for want of sources. A run loop that an observer runs inside a turn posts
+/// nothing that waits in the same modes until the observer has returned; Foundation's does.
 open class NotificationQueue: NSObject {
   /// When to post.
   public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle

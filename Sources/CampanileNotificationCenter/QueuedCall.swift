@@ -55,15 +55,21 @@ final class QueuedCall: Sendable {
 
   /// Makes the call, unless it was made.
   fileprivate func run() {
-    guard let body = body.withLock({ $0.take() }) else { return }
-    body()
-    waiter.finish()
+    if take({ $0() }) { waiter.finish() }
   }
 
   /// Gives the call up, unless it was made.
   private func abandon() {
-    let body = body.withLock { $0.take() }
-    if body != nil { waiter.finish() }
+    if take({ _ in }) { waiter.finish() }
+  }
+
+  /// Takes what is to be called, for `use`, and lets go of it, before the waiter may go on.
+  ///
+  /// - Returns: whether it was there.
+  private func take(_ use: (@Sendable () -> Void) -> Void) -> Bool {
+    guard let body = body.withLock({ $0.take() }) else { return false }
+    use(body)
+    return true
   }
 }
 

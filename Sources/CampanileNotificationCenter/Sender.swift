@@ -6,7 +6,7 @@ import Foundation
 enum Sender: Sendable {
   case any
   /// An instance, by identity, not kept.
-  case instance(SubjectReference<AnyObject>)
+  case instance(SubjectIdentity)
   /// A value, by equality.
   case value(SenderValue)
 
@@ -15,8 +15,8 @@ enum Sender: Sendable {
       self = .any
       return
     }
-    if type(of: object) is AnyClass {
-      self = .instance(SubjectReference(.some(object as AnyObject)))
+    if let instance = Notification.subject(object) {
+      self = .instance(SubjectIdentity(instance))
     } else {
       self = .value(SenderValue(object))
     }
@@ -26,10 +26,7 @@ enum Sender: Sendable {
   func includes(_ other: Sender) -> Bool {
     switch (self, other) {
     case (.any, _): return true
-    case (.instance(let one), .instance(let other)):
-      guard case .some(.some(let one)) = one.current, case .some(.some(let other)) = other.current
-      else { return false }
-      return one === other
+    case (.instance(let one), .instance(let other)): return one == other
     case (.value(let one), .value(let other)): return one.isEqual(other)
     default: return false
     }
@@ -55,4 +52,44 @@ struct SenderValue: Sendable {
   }
 
   func isEqual(_ other: SenderValue) -> Bool { value != nil && value == other.value }
+}
+
+/// Which values the observers of values are about, for their removal.
+final class SenderValues: Sendable {
+  private struct Table {
+    var entries: [Registration: SenderValue] = [:]
+    var purgeThreshold = 64
+  }
+
+  private let table = Locked(Table())
+
+  /// How many observers are remembered, those included that have ended unnoticed.
+  var count: Int { table.withLock { $0.entries.count } }
+
+  func add(_ value: SenderValue, for registration: Registration) {
+    purge()
+    table.withLock { $0.entries[registration] = value }
+  }
+
+  /// Those of `registrations` that are about `value`.
+  func registrations(_ registrations: [Registration], about value: SenderValue) -> [Registration] {
+    let values = table.withLock { table in registrations.map { table.entries[$0] } }
+    // Compared outside the lock, since values compare in their own way.
+    return zip(registrations, values).filter { $1?.isEqual(value) == true }.map { $0.0 }
+  }
+
+  /// Forgets the observers that have ended, once in a while.
+  private func purge() {
+    let entries = table.withLock { table in
+      table.entries.count >= table.purgeThreshold ? table.entries : [:]
+    }
+    if entries.isEmpty { return }
+    let ended = entries.filter { !$0.key.isActive }
+    table.withLock { table in
+      for registration in ended.keys { table.entries[registration] = nil }
+      table.purgeThreshold = max(64, table.entries.count * 2)
+    }
+    // What ended is released here, outside the lock.
+    withExtendedLifetime((entries, ended)) {}
+  }
 }

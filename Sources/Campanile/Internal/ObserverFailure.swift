@@ -26,8 +26,10 @@ public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
 public struct RegistrationDescription: Sendable, CustomStringConvertible {
   /// The type of the messages or values that the observer hears.
   public let valueType: any Any.Type
+  /// The name that the observer hears, where a source has names, as Foundation's centers do.
+  public package(set) var name: String?
   /// The instance whose messages the observer hears, or `nil` for any.
-  public let subject: ObjectIdentifier?
+  public package(set) var subject: ObjectIdentifier?
   /// The type of the owner, or `nil` where a token bounds the registration.
   public let ownerType: (any AnyObject.Type)?
   /// Where the observer runs.
@@ -43,7 +45,7 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
 
   /// One line with all of it.
   public var description: String {
-    var parts = ["\(valueType)"]
+    var parts = [name ?? "\(valueType)"]
     if subject != nil { parts.append("about one subject") }
     if let ownerType { parts.append("owner \(ownerType)") }
     parts.append("on \(delivery)")

@@ -24,13 +24,14 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   private let registry: ObserverRegistry
   private let wide: ObserverList
+  /// What nothing is posted about.
+  private let nobody: any AnyObject & Sendable = Nobody()
   private let state = Locked(KeyedTopics())
 
   /// Creates a center that nobody observes.
   package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
     registry = ObserverRegistry(onError: onError)
-    let topic = ObserverList.Topic(value: (any MessageCenter.Message).self, subject: nil)
-    wide = ObserverList(registry: registry, topic: topic)
+    wide = ObserverList(registry: registry, topic: .init(value: Value.self, subject: nil))
   }
 
   deinit { finish() }
@@ -105,15 +106,15 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// - Returns: a registration that has ended if the subject has gone, or if the center has finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
-    about subject: AnyObject??, once: Bool
+    about given: AnyObject??, once: Bool
   ) -> Registration {
-    if case .some(.none) = subject {
-      // Nothing comes about an instance that has gone; a sequence stays silent and does not end.
-      guard case .reader(_, let onEnd) = body.kind else { return ended }
-      let silent = ObserverBody<MessageCenter.PostedMessage>(.reader({ _ in }, onEnd: onEnd))
-      return request.register(silent, with: registry) { _ in .list(wide) } ?? ended
+    var subject = given ?? nil
+    if case .some(.none) = given {
+      // Nothing comes about an instance that has gone. A sequence stays silent and ends with the
+      // center: it waits for news of an instance that nobody can name.
+      guard case .reader = body.kind else { return ended }
+      subject = nobody
     }
-    let subject = subject ?? nil
     guard let key else { return registerWide(request, body, about: subject, once: once) }
     request.isOnce = once
     let registration = request.register(body, with: registry, subject: subject) { _ in
@@ -127,14 +128,9 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     _ request: borrowing ObservationRequest, _ body: ObserverBody<Value>,
     about subject: AnyObject?, once: Bool
   ) -> Registration {
-    let reference = SubjectReference<AnyObject>(subject.map { .some($0) })
+    let wanted = subject.map { SubjectIdentity($0) }
     let mapped = body.mapped(once: once) { (posted: MessageCenter.PostedMessage) in
-      switch reference.current {
-      case .none: break
-      case .some(let subject):
-        guard let subject else { throw ObservationIsOver() }
-        if posted.subject != ObjectIdentifier(subject) { return nil }
-      }
+      if let wanted, posted.subject != wanted.id { return nil }
       // The wide list is given nothing else.
       return (posted.message as! Posted).value
     }
@@ -193,8 +189,19 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   package func removeObservers(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) {
+    for registration in registrations(ownedBy: owner, of: key, about: subject) {
+      registration.cancel()
+    }
+  }
+
+  /// The observations that `owner` bounds, of `key` and about `subject` where those are given.
+  ///
+  /// - Complexity: O(*n*) in the observations of that owner.
+  package func registrations(
+    ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
+  ) -> [Registration] {
     let topic = key.map { key in state.withLock { $0.topics[key] } }
-    if case .some(.none) = topic { return }
+    if case .some(.none) = topic { return [] }
     let subject = subject.map { ObjectIdentifier($0) }
     let wideSubjects = subject == nil ? [:] : state.withLock { $0.wideSubjects }
     // Chosen under the lock: what a live registration stands in is there.
@@ -204,22 +211,41 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
         return subject == nil || (list.topic.subject ?? wideSubjects[id]) == subject
       }
     }
-    for (id, list) in chosen { registry.end(Registration(list: list, id: id, counters: nil)) }
+    return chosen.map { Registration(list: $1, id: $0, counters: nil) }
   }
 
   // MARK: Looking
 
-  /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe { lists } }
+  /// The live observations, oldest first, with their keys as names.
+  package var registrations: [RegistrationDescription] {
+    let (topics, wideSubjects) = state.withLock { ($0.topics, $0.wideSubjects) }
+    var names: [ObjectIdentifier: String] = [:]
+    for (key, topic) in topics { names[topic.rootID] = key }
+    return registry.describe { lists }.map { description in
+      var description = description
+      let registration = description.registration
+      description.name = names[registration.list.rootID]
+      description.subject = description.subject ?? wideSubjects[registration.id]
+      return description
+    }
+  }
+}
+
+private final class Nobody: Sendable {}
+
+extension ObserverList {
+  /// What all lists of one topic have in common: their index by subject, or this list itself.
+  fileprivate var rootID: ObjectIdentifier {
+    switch home {
+    case .source:
+      (self as? TopicList).map { ObjectIdentifier($0.subjects) } ?? ObjectIdentifier(self)
+    case .list(let parent): parent.object.rootID
+    case .index(let index): ObjectIdentifier(index.object)
+    }
+  }
 }
 
 extension TopicList {
   /// Whether `list` is one of this topic's, or a target's group in one of them.
-  fileprivate func contains(_ list: ObserverList) -> Bool {
-    switch list.home {
-    case .source: list === self
-    case .list(let parent): contains(parent.object)
-    case .index(let index): index.object === subjects
-    }
-  }
+  fileprivate func contains(_ list: ObserverList) -> Bool { list.rootID == rootID }
 }

@@ -22,6 +22,10 @@ public import Foundation
 /// subject for the message's type is left behind. A notification that cannot be decoded is not carried,
 /// and `onFailure` is told.
 ///
+/// A notification that is posted again as it came, with that entry, counts as the one that it was: it
+/// is not carried to where that has been. To say something anew, post a new notification, or take the
+/// entry out.
+///
 /// Releasing the bridge ends it; it keeps both centers until then. All methods are safe from any
 /// thread.
 public final class NotificationBridge: Sendable {
@@ -44,7 +48,7 @@ public final class NotificationBridge: Sendable {
   public let notifications: NotificationCenter
   /// Owns the observations of notifications: one that ends with the bridge.
   private let inward = Inward()
-  private let carried = Locked<[ObjectIdentifier: [Registration]]>([:])
+  private let carried = Locked<[ObjectIdentifier: Carriage]>([:])
 
   /// Creates a bridge that carries nothing.
   public init(between messages: MessageCenter, and notifications: NotificationCenter) {
@@ -58,7 +62,8 @@ public final class NotificationBridge: Sendable {
 
   /// Carries a type from now on.
   ///
-  /// For a type that is carried already this changes the direction.
+  /// For a type that is carried already this changes the direction, and `onFailure`. A post that is
+  /// made meanwhile is carried once at the most.
   ///
   /// - Parameters:
   ///   - type: The type, which says how to read and write notifications.
@@ -72,21 +77,18 @@ public final class NotificationBridge: Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
   ) {
-    var registrations: [Registration] = []
-    if direction != .toMessages {
-      registrations.append(carryOut(type, file: file, line: line))
-    }
-    if direction != .toNotifications {
-      registrations.append(carryIn(type, file: file, line: line, onFailure: onFailure))
-    }
-    replace(ObjectIdentifier(type), with: registrations)
+    let reporter = Reporter(file: file, line: line, onFailure: onFailure)
+    let (carriage, ended) = change(type, to: direction, reporter)
+    for way in ended { way.close() }
+    carriage.outward?.open { carryOut(type, by: $0, file: file, line: line) }
+    carriage.inward?.open { carryIn(type, by: $0, file: file, line: line) }
   }
 
   /// Carries a type no more.
   public func stopCarrying<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type
   ) {
-    replace(ObjectIdentifier(type), with: nil)
+    carried.withLock { $0.removeValue(forKey: ObjectIdentifier(type)) }?.close()
   }
 
   /// Carries nothing from now on, as releasing the bridge does.
@@ -95,23 +97,37 @@ public final class NotificationBridge: Sendable {
       defer { carried = [:] }
       return carried
     }
-    for registration in ended.values.joined() { registration.cancel() }
+    for carriage in ended.values { carriage.close() }
   }
 
-  private func replace(_ type: ObjectIdentifier, with registrations: [Registration]?) {
-    let ended = carried.withLock { carried in
-      defer { carried[type] = registrations }
-      return carried[type] ?? []
+  /// Writes down which ways are to be open for a type; those that stay are left as they are, so that
+  /// no post goes two ways.
+  ///
+  /// - Returns: the ways to open, unless they are, and those to close.
+  private func change<Carried>(
+    _ type: Carried.Type, to direction: Direction, _ reporter: Reporter
+  ) -> (Carriage, ended: [Way]) {
+    let (carriage, old) = carried.withLock { carried -> (Carriage, Carriage) in
+      let old = carried[ObjectIdentifier(type)] ?? Carriage()
+      let new = Carriage(
+        outward: direction == .toMessages ? nil : old.outward ?? Way(),
+        inward: direction == .toNotifications ? nil : old.inward ?? Way())
+      carried[ObjectIdentifier(type)] = new
+      return (new, old)
     }
-    for registration in ended { registration.cancel() }
+    carriage.inward?.setReporter(reporter)
+    let ended = [
+      carriage.outward == nil ? old.outward : nil, carriage.inward == nil ? old.inward : nil,
+    ]
+    return (carriage, ended.compactMap { $0 })
   }
 
   private func carryOut<Carried: MessageCenter.Message & TypedNotification>(
-    _ type: Carried.Type, file: StaticString, line: UInt
+    _ type: Carried.Type, by attempt: Attempt, file: StaticString, line: UInt
   ) -> Registration {
     messages.observeInPlace(type, file: file, line: line) {
       [weak messages, weak notifications] message, subject in
-      guard let messages, let notifications else { return }
+      guard attempt.counts, let messages, let notifications else { return }
       let path = ThreadMark.path(to: messages)
       if path.contains(ObjectIdentifier(notifications)) { return }
       var notification = message.notification(about: subject)
@@ -121,14 +137,12 @@ public final class NotificationBridge: Sendable {
   }
 
   private func carryIn<Carried: MessageCenter.Message & TypedNotification>(
-    _ type: Carried.Type, file: StaticString, line: UInt,
-    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
+    _ type: Carried.Type, by attempt: Attempt, file: StaticString, line: UInt
   ) -> Registration {
-    let name = Carried.notificationName
-    let bridged = notifications.notifications(of: name)
+    let bridged = notifications.notifications(of: Carried.notificationName)
     return bridged.observe(owner: self.inward, file: file, line: line) {
       [weak messages, weak notifications] _, posted in
-      guard let messages, let notifications else { return }
+      guard attempt.counts, let messages, let notifications else { return }
       let notification = posted.notification
       let path = notification.bridgePath
       if path.contains(ObjectIdentifier(messages)) { return }
@@ -136,10 +150,7 @@ public final class NotificationBridge: Sendable {
       do {
         message = try Carried(from: notification)
       } catch {
-        let failure = NotificationDecodingFailure(
-          name: name, valueType: type, error: error, file: "\(file)", line: Int(line))
-        guard let onFailure else { throw failure }
-        onFailure(failure)
+        try attempt.way.report(error, name: posted.name, type)
         return
       }
       ThreadMark.carry(along: path + [ObjectIdentifier(notifications)], to: messages) {
@@ -151,6 +162,105 @@ public final class NotificationBridge: Sendable {
       }
     }
   }
+}
+
+/// The ways in which a bridge carries one type.
+private struct Carriage {
+  var outward: Way?
+  var inward: Way?
+
+  func close() {
+    outward?.close()
+    inward?.close()
+  }
+}
+
+/// Whom to tell what cannot be decoded.
+private final class Reporter: Sendable {
+  let file: StaticString
+  let line: UInt
+  let onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
+
+  init(
+    file: StaticString, line: UInt,
+    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
+  ) {
+    self.file = file
+    self.line = line
+    self.onFailure = onFailure
+  }
+}
+
+/// One way in which a type is carried: a registration.
+///
+/// Registering calls others and so is done under no lock, by whoever finds the way not open yet. Of
+/// several who do that at a time the first one to come back has opened it; nothing is carried by the
+/// registrations of the others. So a post that hears both is carried once.
+private final class Way: Sendable {
+  private enum State {
+    case new
+    case open(Attempt, Registration)
+    case closed
+  }
+
+  private let state = Locked(State.new)
+  private let reporter = Locked<Reporter?>(nil)
+
+  private var isNew: Bool {
+    state.withLock { if case .new = $0 { true } else { false } }
+  }
+
+  func counts(_ attempt: Attempt) -> Bool {
+    state.withLock { if case .open(let chosen, _) = $0 { chosen === attempt } else { false } }
+  }
+
+  func open(_ register: (Attempt) -> Registration) {
+    guard isNew else { return }
+    let attempt = Attempt(self)
+    let registration = register(attempt)
+    let hasOpened = state.withLock { state -> Bool in
+      guard case .new = state else { return false }
+      state = .open(attempt, registration)
+      return true
+    }
+    if !hasOpened { registration.cancel() }
+  }
+
+  func close() {
+    let last = state.withLock { state in
+      defer { state = .closed }
+      return state
+    }
+    if case .open(_, let registration) = last { registration.cancel() }
+  }
+
+  func setReporter(_ new: Reporter) {
+    let old = reporter.withLock { reporter in
+      defer { reporter = new }
+      return reporter
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Tells that a notification could not be decoded, or throws that to the center.
+  func report(_ error: any Error, name: Notification.Name, _ type: any Any.Type) throws {
+    guard let reporter = reporter.withLock({ $0 }) else { return }
+    let failure = NotificationDecodingFailure(
+      name: name, valueType: type, error: error, file: "\(reporter.file)",
+      line: Int(reporter.line))
+    guard let onFailure = reporter.onFailure else { throw failure }
+    onFailure(failure)
+  }
+}
+
+/// Somebody's attempt to open a way, as the observer knows it that was registered for that.
+private final class Attempt: Sendable {
+  let way: Way
+
+  init(_ way: Way) { self.way = way }
+
+  /// Whether it is this attempt that opened the way.
+  var counts: Bool { way.counts(self) }
 }
 
 extension Notification {

@@ -31,7 +31,9 @@ extension Delivery {
   /// kept here, so that a wake-up that is lost in another one loses no message.
   ///
   /// The source stays on the run loop until the thread ends; so `run()` does not return for want of
-  /// sources. The run loop is not retained. When its thread ends, what is waiting is discarded and
+  /// sources, and `run(mode:before:)` waits until its date unless something comes. A run loop that an
+  /// observer runs inside its call has no delivery of the same modes until that call has returned, as a
+  /// main queue has none: deliveries never overlap. The run loop is not retained. When its thread ends, what is waiting is discarded and
   /// counted, and so is what comes later: see ``discardedDeliveryCount``.
   ///
   /// - Parameters:

@@ -5,16 +5,10 @@ import Foundation
 ///
 /// Everybody who names one queue gets one target, found in a table that keeps neither.
 final class OperationQueueTarget: DeliveryTarget {
-  private struct Known {
-    weak var target: OperationQueueTarget?
-  }
+  private static let table = Locked(WeakTable<ObjectIdentifier, OperationQueueTarget>())
 
-  private struct Table {
-    var known: [ObjectIdentifier: Known] = [:]
-    var purgeThreshold = 64
-  }
-
-  private static let table = Locked(Table())
+  /// How many queues are remembered, those included that have gone unnoticed.
+  static var knownCount: Int { table.withLock { $0.count } }
 
   let mailbox = Mailbox()
   private let queue: OperationQueue
@@ -27,18 +21,8 @@ final class OperationQueueTarget: DeliveryTarget {
     let (target, seen) = table.withLock { table -> (OperationQueueTarget, [OperationQueueTarget]) in
       let id = ObjectIdentifier(queue)
       // A target keeps its queue, so that the address cannot be another queue's.
-      if let target = table.known[id]?.target { return (target, []) }
-      var seen: [OperationQueueTarget] = []
-      if table.known.count >= table.purgeThreshold {
-        table.known = table.known.filter { known in
-          guard let target = known.value.target else { return false }
-          seen.append(target)
-          return true
-        }
-        table.purgeThreshold = max(64, table.known.count * 2)
-      }
-      table.known[id] = Known(target: new)
-      return (new, seen)
+      if let target = table[id] { return (target, []) }
+      return (new, table.insert(new, for: id))
     }
     withExtendedLifetime(seen) {}
     return target

@@ -16,6 +16,16 @@ final class RunLoopTarget: DeliveryTarget {
     /// The thread, once known.
     var mark: ThreadMark?
     var hasEnded = false
+    /// How often the timer has been made due.
+    var wakeUpCount = 0
+
+    mutating func wakeUp() {
+      isAwake = true
+      wakeUpCount += 1
+      // Foundation's lock is taken inside ours, and runs nobody's code. Never earlier than the date
+      // before, which would be ignored while the timer's callback runs.
+      timer?.fireDate = Date()
+    }
   }
 
   /// Longer than programs run; the timer is made due by hand.
@@ -32,6 +42,9 @@ final class RunLoopTarget: DeliveryTarget {
   var isCurrent: Bool { state.withLock { $0.hasEnded ? nil : $0.mark }?.isCurrent == true }
 
   var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// How often the run loop has been woken for this target.
+  var wakeUpCount: Int { state.withLock { $0.wakeUpCount } }
 
   /// Puts the timer on the run loop.
   fileprivate func attach(to runLoop: RunLoop, modes: [RunLoop.Mode]) {
@@ -68,11 +81,7 @@ final class RunLoopTarget: DeliveryTarget {
       // A job that is not taken goes when this returns, outside the lock.
       if state.hasEnded { return }
       state.jobs.append(job)
-      if state.isAwake { return }
-      state.isAwake = true
-      // Foundation's lock is taken inside ours, and runs nobody's code. Never earlier than the date
-      // before, which would be ignored while the timer's callback runs.
-      state.timer?.fireDate = Date()
+      if !state.isAwake { state.wakeUp() }
     }
   }
 
@@ -85,8 +94,8 @@ final class RunLoopTarget: DeliveryTarget {
     }
     for job in jobs { job.run() }
     state.withLock { state in
-      state.isAwake = !state.jobs.isEmpty
-      if state.isAwake { state.timer?.fireDate = Date() }
+      state.isAwake = false
+      if !state.jobs.isEmpty { state.wakeUp() }
     }
   }
 }

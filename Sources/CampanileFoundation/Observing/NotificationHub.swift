@@ -12,39 +12,27 @@ final class NotificationHub: Sendable {
   /// A block observer in the center.
   private final class Feed: Sendable {
     let name: Notification.Name?
-    /// Whether the feed was taken out; a post that began before may still come through it.
-    let isOut = Atomic<Bool>(false)
-    /// Whether somebody has wanted notifications of the name decoded.
+    /// Whether what comes through this feed counts.
+    ///
+    /// It does while the feed is its name's. A post may come through others too, which came second or
+    /// are on their way out.
+    let isOpen = Atomic<Bool>(false)
+    /// Whether somebody may want notifications of the name decoded.
     let hasCodecs = Atomic<Bool>(false)
 
-    init(name: Notification.Name?, hasCodecs: Bool) {
-      self.name = name
-      self.hasCodecs.store(hasCodecs, ordering: .relaxed)
-    }
+    init(name: Notification.Name?) { self.name = name }
   }
 
-  /// Protected by the lock, with which the center may be given and asked for block observers: that
-  /// runs nobody's code.
+  private typealias Codecs = WeakTable<ObjectIdentifier, NotificationCodec>
+
+  /// Protected by the lock, with which the center is never called.
   private struct State {
     var feeds: [Notification.Name?: (feed: Feed, token: any NSObjectProtocol)] = [:]
     var purgeThreshold = 64
-    var codecs: [Notification.Name: [ObjectIdentifier: WeakCodec]] = [:]
+    var codecs: [Notification.Name: Codecs] = [:]
   }
 
-  private struct WeakCodec {
-    weak var codec: (any NotificationDecoding)?
-  }
-
-  private struct Known {
-    weak var hub: NotificationHub?
-  }
-
-  private struct Table {
-    var known: [ObjectIdentifier: Known] = [:]
-    var purgeThreshold = 64
-  }
-
-  private static let table = Locked(Table())
+  private static let table = Locked(WeakTable<ObjectIdentifier, NotificationHub>())
 
   let topics = KeyedCenter<PostedNotification>()
   private weak let center: NotificationCenter?
@@ -59,32 +47,23 @@ final class NotificationHub: Sendable {
     // What was looked at goes outside the lock: to look may be to hold it last.
     let (hub, seen) = table.withLock { table -> (NotificationHub, [NotificationHub]) in
       let id = ObjectIdentifier(center)
-      var seen: [NotificationHub] = []
-      if let hub = table.known[id]?.hub {
-        // The address may have been another center's.
-        if hub.center === center { return (hub, []) }
-        seen.append(hub)
-      }
-      if table.known.count >= table.purgeThreshold {
-        table.known = table.known.filter { known in
-          guard let hub = known.value.hub else { return false }
-          seen.append(hub)
-          return true
-        }
-        table.purgeThreshold = max(64, table.known.count * 2)
-      }
-      table.known[id] = Known(hub: new)
-      return (new, seen)
+      let known = table[id]
+      // The address may have been another center's.
+      if let known, known.isHub(of: center) { return (known, []) }
+      return (new, table.insert(new, for: id) + [known].compactMap { $0 })
     }
     withExtendedLifetime(seen) {}
     return hub
   }
 
+  /// Whether this is the center's hub; `center` lives, so that to look cannot be to hold it last.
+  private func isHub(of center: NotificationCenter) -> Bool { self.center === center }
+
   /// The hub of a center, if anybody observes it here.
   static func existing(_ center: NotificationCenter) -> NotificationHub? {
     // Compared outside the lock: the hub may be held here last.
-    let hub = table.withLock { $0.known[ObjectIdentifier(center)]?.hub }
-    return hub?.center === center ? hub : nil
+    let hub = table.withLock { $0[ObjectIdentifier(center)] }
+    return hub?.isHub(of: center) == true ? hub : nil
   }
 
   /// Registers an observer; when this returns, later posts of the center come to it.
@@ -94,46 +73,65 @@ final class NotificationHub: Sendable {
   ) -> Registration {
     let registration = topics.register(
       request, body, of: name?.rawValue, about: object, once: once)
-    feed(name)
+    if registration.isActive { feed(name) }
     return registration
   }
 
   /// The codec that decodes for everybody who wants what `codec` decodes.
   ///
   /// It decodes for as long as somebody keeps it.
-  func share(_ codec: any NotificationDecoding, of name: Notification.Name)
-    -> any NotificationDecoding
-  {
-    state.withLock { state in
-      if let shared = state.codecs[name]?[codec.id]?.codec { return shared }
-      state.codecs[name, default: [:]][codec.id] = WeakCodec(codec: codec)
+  func share(_ codec: NotificationCodec, of name: Notification.Name) -> NotificationCodec {
+    let (shared, seen) = state.withLock { state -> (NotificationCodec, [NotificationCodec]) in
+      if let shared = state.codecs[name]?[codec.id] { return (shared, []) }
       state.feeds[name]?.feed.hasCodecs.store(true, ordering: .releasing)
-      return codec
+      let seen = state.codecs[name, default: Codecs(purgingFrom: 8)].insert(codec, for: codec.id)
+      return (codec, seen)
     }
+    withExtendedLifetime(seen) {}
+    return shared
   }
+
+  /// How many codecs of a name are remembered, those included that have gone unnoticed.
+  func codecCount(of name: Notification.Name) -> Int {
+    state.withLock { $0.codecs[name]?.count ?? 0 }
+  }
+
+  /// Whether posts of a name are looked at for somebody who wants them decoded.
+  func decodes(_ name: Notification.Name) -> Bool {
+    state.withLock { $0.feeds[name]?.feed.hasCodecs.load(ordering: .relaxed) ?? false }
+  }
+
+  /// How many blocks this hub has in its center.
+  var feedCount: Int { state.withLock { $0.feeds.count } }
+
+  // MARK: Feeding
 
   /// Makes sure that posts under `name` come here.
   private func feed(_ name: Notification.Name?) {
+    guard state.withLock({ $0.feeds[name] == nil }), let center else { return }
+    // The center is asked outside the lock, since it may be somebody's subclass. Others may do the
+    // same meanwhile; the first one to come back has the name.
+    let feed = Feed(name: name)
+    let token = center.addObserver(forName: name, object: nil, queue: nil) {
+      [self] notification in receive(notification, from: feed)
+    }
     let unneeded = state.withLock { state -> Unneeded in
-      if state.feeds[name] != nil { return Unneeded() }
-      guard let center else { return Unneeded() }
+      if state.feeds[name] != nil { return Unneeded(tokens: [token]) }
       let unneeded = purge(&state)
       let hasCodecs = name.map { state.codecs[$0] != nil } ?? false
-      let feed = Feed(name: name, hasCodecs: hasCodecs)
-      let token = center.addObserver(forName: name, object: nil, queue: nil) {
-        [self] notification in receive(notification, from: feed)
-      }
+      feed.hasCodecs.store(hasCodecs, ordering: .relaxed)
       state.feeds[name] = (feed, token)
+      feed.isOpen.store(true, ordering: .releasing)
       return unneeded
     }
-    for token in unneeded.tokens { center?.removeObserver(token) }
+    for token in unneeded.tokens { center.removeObserver(token) }
   }
 
   /// What a change under the lock leaves over, to be removed and released outside it.
   private struct Unneeded {
     var tokens: [any NSObjectProtocol] = []
     /// Codecs that were looked at: to look may be to hold one last.
-    var codecs: [any NotificationDecoding] = []
+    var codecs: [NotificationCodec] = []
   }
 
   /// Takes out the feeds that nobody needs, once in a while; the others go at their next post.
@@ -151,15 +149,22 @@ final class NotificationHub: Sendable {
     _ name: Notification.Name?, _ state: inout State, _ unneeded: inout Unneeded
   ) {
     if let known = state.feeds.removeValue(forKey: name) {
-      known.feed.isOut.store(true, ordering: .releasing)
+      known.feed.isOpen.store(false, ordering: .releasing)
       unneeded.tokens.append(known.token)
     }
-    guard let name, let codecs = state.codecs[name] else { return }
-    let living = codecs.values.compactMap(\.codec)
-    unneeded.codecs += living
-    state.codecs[name] = Dictionary(
-      uniqueKeysWithValues: living.map { ($0.id, WeakCodec(codec: $0)) })
-    if state.codecs[name]?.isEmpty == true { state.codecs[name] = nil }
+    if let name { unneeded.codecs += livingCodecs(of: name, &state) }
+  }
+
+  /// The codecs of a name that somebody keeps; the others are forgotten.
+  private func livingCodecs(
+    of name: Notification.Name, _ state: inout State
+  ) -> [NotificationCodec] {
+    guard let living = state.codecs[name]?.purge() else { return [] }
+    if living.isEmpty {
+      state.codecs[name] = nil
+      state.feeds[name]?.feed.hasCodecs.store(false, ordering: .releasing)
+    }
+    return living
   }
 
   /// Called by the center, on the thread that posts.
@@ -168,7 +173,7 @@ final class NotificationHub: Sendable {
       // What Foundation's lock orders, Thread Sanitizer does not see.
       state.withLock { _ in }
     #endif
-    if feed.isOut.load(ordering: .acquiring) { return }
+    guard feed.isOpen.load(ordering: .acquiring) else { return }
     let isHeard: Bool
     if let name = feed.name {
       isHeard = topics.postNarrowly(to: name.rawValue, about: notification.subject) {
@@ -186,7 +191,7 @@ final class NotificationHub: Sendable {
   private func decode(
     _ notification: Notification, _ name: Notification.Name
   ) -> [ObjectIdentifier: Result<any Sendable, any Error>] {
-    let codecs = state.withLock { $0.codecs[name]?.values.compactMap(\.codec) ?? [] }
+    let codecs = state.withLock { livingCodecs(of: name, &$0) }
     var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
     for codec in codecs { decoded[codec.id] = codec.decode(notification) }
     return decoded

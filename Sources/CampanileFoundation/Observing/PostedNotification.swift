@@ -16,6 +16,11 @@ public import Foundation
 /// The notification is kept, with its object and user info, until the last copy of this goes, and
 /// what it kept may be released on that copy's thread. To read anything else of a notification, decode
 /// it where it is posted: see ``NotificationDescriptor``.
+///
+/// The types that are named must be concrete. At run time `any Sendable` is no other type than `Any`, so
+/// that everything would pass as one, and as any other type that stands for many; to ask for one, or for
+/// an array, a dictionary, a set, an optional or a result of such, is a precondition failure. Only
+/// `any Error`, whose values always are Sendable, may be asked for.
 public struct PostedNotification: Sendable {
   /// The notification's name.
   public let name: Notification.Name
@@ -46,11 +51,20 @@ public struct PostedNotification: Sendable {
     content = Content(notification, decoded)
   }
 
-  /// What the user info has under `key`, if it is a `Value`.
+  /// What the user info has under `key`, if it is a `Value`, which is a concrete type.
   public subscript<Value: Sendable>(
     key: AnyHashable, as type: Value.Type = Value.self
   ) -> Value? {
-    content.notification.userInfo?[key] as? Value
+    SendableCast.cast(content.notification.userInfo?[key], to: type)
+  }
+
+  /// A precondition failure, of which the compiler warns.
+  @available(
+    *, deprecated,
+    message: "Every value passes as 'any Sendable'; ask for a concrete type, or use a descriptor"
+  )
+  public subscript(key: AnyHashable, as type: (any Sendable).Type) -> (any Sendable)? {
+    SendableCast.cast(content.notification.userInfo?[key], to: type)
   }
 
   /// What the user info has under `key`.
@@ -59,12 +73,13 @@ public struct PostedNotification: Sendable {
   public func value<Value: Sendable>(
     forKey key: AnyHashable, as type: Value.Type = Value.self
   ) throws(NotificationDecodingError) -> Value {
-    try content.notification.value(forKey: key, as: type)
+    SendableCast.check(type)
+    return try content.notification.value(forKey: key, as: type)
   }
 
-  /// The object of the notification, if it is an `Object`.
+  /// The object of the notification, if it is an `Object`, which is a concrete type.
   public func object<Object: Sendable>(as type: Object.Type = Object.self) -> Object? {
-    content.notification.object as? Object
+    SendableCast.cast(content.notification.object, to: type)
   }
 
   /// Whether the notification's object is this instance.
@@ -91,7 +106,10 @@ extension Notification {
   /// The instance that the notification is about.
   ///
   /// A value is no instance: what it would be boxed in has another identity each time.
-  package var subject: AnyObject? {
+  package var subject: AnyObject? { Self.subject(object) }
+
+  /// The instance that `object` is, if it is one.
+  package static func subject(_ object: Any?) -> AnyObject? {
     guard let object, type(of: object) is AnyClass else { return nil }
     return object as AnyObject
   }

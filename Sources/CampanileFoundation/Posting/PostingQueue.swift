@@ -13,9 +13,15 @@ public import Foundation
 ///
 /// The queue posts on the place it was made with. What is to be posted as soon as possible is posted
 /// there in the order in which it was enqueued, in one turn. What can wait until the place is idle is
-/// posted one at a time, each in a turn of its own, which comes after all that was waiting at the place
-/// when it was asked for, and only if nothing is to be posted as soon as possible. To post now is to
-/// post on the calling thread.
+/// posted one at a time, each in a turn of its own, and only if nothing is to be posted as soon as
+/// possible. To post now is to post on the calling thread.
+///
+/// A turn is one job at the place, asked for when the first entry is enqueued or when the turn before
+/// has left something. At a serial place it comes after the jobs that were there when it was asked for.
+/// The deliveries that wait at a place are one job too, which gives up the place after some thousand of
+/// them and goes on behind the others: where more than that wait, a turn may come before the last of them.
+/// At a place that runs several jobs at a time, such as an operation queue without a limit, a turn comes
+/// when the place begins it, and beside deliveries; the turns of one queue still follow each other.
 ///
 /// Enqueuing first takes back what is waiting that coalesces with the new entry, whatever its style,
 /// and then puts the new entry at the end: the last one says what is posted, and when. An entry is

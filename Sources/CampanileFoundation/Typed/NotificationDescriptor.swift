@@ -29,7 +29,7 @@ public import Foundation
 public struct NotificationDescriptor<Value: Sendable>: Sendable {
   /// The name of the notifications.
   public let name: Notification.Name
-  let codec: Codec
+  let codec: NotificationCodec
   private let encode: (@Sendable (Value) -> [AnyHashable: any Sendable])?
 
   /// Describes notifications that are only observed.
@@ -37,7 +37,7 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
     _ name: Notification.Name, decode: @escaping @Sendable (Notification) throws -> Value
   ) {
     self.name = name
-    codec = Codec(id: nil, decode)
+    codec = NotificationCodec(id: nil, decode)
     encode = nil
   }
 
@@ -47,7 +47,7 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
     encode: @escaping @Sendable (Value) -> [AnyHashable: any Sendable]
   ) {
     self.name = name
-    codec = Codec(id: nil, decode)
+    codec = NotificationCodec(id: nil, decode)
     self.encode = encode
   }
 
@@ -57,7 +57,7 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
     encode: @escaping @Sendable (Value) -> [AnyHashable: any Sendable]
   ) {
     self.name = name
-    codec = Codec(id: id, decode)
+    codec = NotificationCodec(id: id, decode)
     self.encode = encode
   }
 
@@ -71,32 +71,26 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
     }
     return Notification(name: name, object: object, userInfo: encode(value))
   }
-
-  final class Codec: NotificationDecoding {
-    private let typeID: ObjectIdentifier?
-    private let read: @Sendable (Notification) throws -> Value
-
-    init(
-      id: ObjectIdentifier?, _ read: @escaping @Sendable (Notification) throws -> Value
-    ) {
-      typeID = id
-      self.read = read
-    }
-
-    /// The type that decodes itself, or this object.
-    var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
-
-    func decode(_ notification: Notification) -> Result<any Sendable, any Error> {
-      Result { try read(notification) }
-    }
-  }
 }
 
 /// What decodes notifications where they are posted.
-protocol NotificationDecoding: AnyObject, Sendable {
-  /// What tells codecs apart that do not decode the same.
-  var id: ObjectIdentifier { get }
-  func decode(_ notification: Notification) -> Result<any Sendable, any Error>
+final class NotificationCodec: Sendable {
+  private let typeID: ObjectIdentifier?
+  private let read: @Sendable (Notification) throws -> any Sendable
+
+  init(
+    id: ObjectIdentifier?, _ read: @escaping @Sendable (Notification) throws -> any Sendable
+  ) {
+    typeID = id
+    self.read = read
+  }
+
+  /// What tells codecs apart that do not decode the same: the type that decodes itself, or this object.
+  var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
+
+  func decode(_ notification: Notification) -> Result<any Sendable, any Error> {
+    Result { try read(notification) }
+  }
 }
 
 extension NotificationCenter {

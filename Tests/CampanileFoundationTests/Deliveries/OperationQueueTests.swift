@@ -1,7 +1,8 @@
 import Campanile
-import CampanileFoundation
 import Foundation
 import Testing
+
+@testable import CampanileFoundation
 
 @Suite("Delivery on operation queues")
 struct OperationQueueTests {
@@ -73,6 +74,24 @@ struct OperationQueueTests {
     #expect(heard.values == [1, 0, 10])
   }
 
+  @Test("K11 who posts on another queue is not on this one")
+  func anotherQueue() {
+    let (queue, other) = (makeQueue(), makeQueue())
+    let token = center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in
+      heard.record(OperationQueue.current === queue ? $0.number : -1)
+    }
+    queue.isSuspended = true
+    other.addOperation { [center, heard] in
+      center.post(Rung(number: 1))
+      heard.record(0)
+    }
+    other.waitUntilAllOperationsAreFinished()
+    queue.isSuspended = false
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [0, 1])
+  }
+
   @Test("A7 the queue is held strongly, so that the delivery happens")
   func retained() {
     let done = DispatchSemaphore(value: 0)
@@ -85,20 +104,28 @@ struct OperationQueueTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("Operations that are canceled discard what waits, and count it")
+  @Test(
+    "Operations that are canceled discard what waits, and count it", .timeLimit(.minutes(1)))
   func canceled() {
-    let queue = makeQueue()
+    struct Cargo: MessageCenter.Message { let probe: OnRelease }
+    let (queue, released) = (makeQueue(), DispatchSemaphore(value: 0))
     let delivery = Delivery.operationQueue(queue)
     queue.isSuspended = true
-    let token = center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) }
-    for number in 0..<3 { center.post(Rung(number: number)) }
+    let tokens = [
+      center.observe(Cargo.self, on: delivery) { [heard] _ in heard.record(0) },
+      center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) },
+    ]
+    for _ in 0..<3 { center.post(Cargo(probe: OnRelease { released.signal() })) }
     queue.cancelAllOperations()
     queue.isSuspended = false
+    // The queue lets go of a canceled operation when it comes to it, and has done so before the next.
+    for _ in 0..<3 { released.wait() }
+    queue.addOperation {}
     queue.waitUntilAllOperationsAreFinished()
     #expect(delivery.discardedDeliveryCount == 3)
     center.post(Rung(number: 3))
     queue.waitUntilAllOperationsAreFinished()
-    withExtendedLifetime(token) {}
+    withExtendedLifetime(tokens) {}
     #expect(heard.values == [3])
   }
 
@@ -147,12 +174,11 @@ struct OperationQueueTests {
     #expect(Delivery.operationQueue(queue).description == ".operationQueue(test)")
   }
 
-  @Test("K16 a queue that nobody observes on is released")
+  @Test("K16 a queue that nobody observes on is released", .timeLimit(.minutes(1)))
   func released() {
-    weak var lost: OperationQueue?
+    let released = DispatchSemaphore(value: 0)
     func observe() {
-      let queue = makeQueue()
-      lost = queue
+      let queue = MortalQueue { released.signal() }
       let token = center.observe(Rung.self, on: .operationQueue(queue)) { [heard] in
         heard.record($0.number)
       }
@@ -163,6 +189,32 @@ struct OperationQueueTests {
     observe()
     #expect(heard.values == [1])
     // The queue's own thread may be on its way out of the operation.
-    #expect(lost == nil || lost?.operationCount == 0)
+    released.wait()
   }
+
+  @Test("K16 the table of queues does not grow with those that have gone", arguments: [1, 8])
+  func table(width: Int) {
+    onThreads(width) { [center] thread in
+      for number in 0..<200 {
+        let queue = OperationQueue()
+        let token = center.observe(Rung.self, on: .operationQueue(queue)) { _ in }
+        withExtendedLifetime((token, number)) {}
+      }
+    }
+    // Other tests use queues meanwhile, though not as many.
+    #expect(OperationQueueTarget.knownCount < 200)
+  }
+}
+
+/// A queue that says when it is released.
+private final class MortalQueue: OperationQueue, @unchecked Sendable {
+  private let onRelease: @Sendable () -> Void
+
+  init(_ onRelease: @escaping @Sendable () -> Void) {
+    self.onRelease = onRelease
+    super.init()
+    maxConcurrentOperationCount = 1
+  }
+
+  deinit { onRelease() }
 }

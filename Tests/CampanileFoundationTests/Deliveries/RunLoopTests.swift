@@ -1,7 +1,8 @@
 import Campanile
-import CampanileFoundation
 import Foundation
 import Testing
+
+@testable import CampanileFoundation
 
 @Suite("Delivery on run loops and threads")
 struct RunLoopTests {
@@ -163,6 +164,67 @@ struct RunLoopTests {
     worker.stop()
     worker.waitForEnd()
     #expect(heard.values == [1, 2, 3, 4])
+  }
+
+  // Broken by: RunLoopTarget.enqueue, if it makes the timer due for each job.
+  @Test(
+    "B1 what comes while the thread is busy is one wake-up, for all observers",
+    arguments: [1, 2, 8])
+  func coalescedWakeUps(width: Int) {
+    let (worker, gate) = (Worker(), Gate())
+    let target = worker.withThread { RunLoopTarget.of($0) }
+    let centers = (0..<width).map { _ in MessageCenter() }
+    let tokens = centers.flatMap { center in
+      [worker.delivery, worker.delivery.ordered].map { delivery in
+        center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) }
+      }
+    }
+    worker.delivery.perform { gate.pass() }
+    gate.waitUntilReached()
+    let before = target.wakeUpCount
+    onThreads(width) { thread in
+      for number in 0..<100 { centers[thread].post(Rung(number: number)) }
+      for _ in 0..<10 { worker.delivery.perform {} }
+    }
+    #expect(target.wakeUpCount == before)
+    gate.open()
+    // With the others in the turn that the end of this one asks for.
+    worker.run {}
+    #expect(heard.count == width * 200)
+    // Whether the last one came in time for that turn is the scheduler's to say.
+    #expect((1...2).contains(target.wakeUpCount - before))
+    withExtendedLifetime(tokens) {}
+    worker.stop()
+    worker.waitForEnd()
+  }
+
+  @Test("B1 without a mode it is the common modes: the default one, and none of one's own")
+  func commonModes() {
+    let mode = RunLoop.Mode("CampanileTests")
+    let (named, posted, done) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    let ready = Slot<[Delivery]>()
+    Thread.detachNewThread { [heard] in
+      ready.set([.runLoop(.current), .thread(.current), .runLoop(.current, modes: [.common])])
+      named.signal()
+      posted.wait()
+      // A source that is due at once, and not ours.
+      RunLoop.current.add(Timer(timeInterval: 0, repeats: false) { _ in }, forMode: mode)
+      _ = RunLoop.current.run(mode: mode, before: Date())
+      heard.record(0)
+      _ = RunLoop.current.run(mode: .default, before: Date())
+      done.signal()
+    }
+    named.wait()
+    let tokens = ready.value!.map { delivery in
+      center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) }
+    }
+    center.post(Rung(number: 1))
+    posted.signal()
+    done.wait()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == [0, 1, 1, 1])
   }
 
   @Test("Deliveries wait for one of their modes")

@@ -139,8 +139,9 @@ struct PostingQueueTests {
         queue.enqueue(Rung(number: thread * 1_000 + number), to: center, .asap, coalescing: .none)
       }
     }
-    while queue.count > 0 { dispatch.flush() }
+    // All is enqueued: what the turn in progress leaves over is posted in the next one.
     dispatch.flush()
+    #expect(queue.count == 0)
     withExtendedLifetime(tokens) {}
     #expect(heard.count == width * 200)
     for thread in 0..<width {
@@ -160,12 +161,32 @@ struct PostingQueueTests {
     queue.enqueue(Rung(number: 1), to: center, .asap, coalescing: .none)
     queue.enqueue(Rung(number: 2), to: center, .asap, coalescing: .none)
     gate.open()
-    while queue.count > 0 { worker.run {} }
-    worker.run {}
+    // Behind the turn for what is to be posted soon, and behind the one that is asked for at its end.
+    for _ in 0..<2 { worker.run {} }
+    #expect(queue.count == 0)
     worker.stop()
     worker.waitForEnd()
     withExtendedLifetime(tokens) {}
     #expect(heard.values == ["1", "2", "3"])
+  }
+
+  @Test("I a turn comes after the deliveries that wait, up to a thousand")
+  func afterDeliveries() {
+    let dispatch = TestQueue()
+    let queue = PostingQueue(on: dispatch.delivery)
+    let tokens = [
+      notifications.observe(.tick, on: dispatch.delivery) { [heard] in heard.record("\($0.number)")
+      },
+      center.observe(Rung.self) { [heard] in heard.record("rung \($0.number)") },
+    ]
+    dispatch.hold()
+    for number in 0..<1_000 { notifications.post(.tick, number) }
+    queue.enqueue(Rung(number: 1), to: center, .whenIdle, coalescing: .none)
+    queue.enqueue(Rung(number: 2), to: center, .asap, coalescing: .none)
+    dispatch.letGo()
+    dispatch.flush()
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == (0..<1_000).map { "\($0)" } + ["rung 2", "rung 1"])
   }
 
   @Test("K16 a queue that is released posts what waits, and an ended place discards and counts it")

@@ -105,19 +105,34 @@ struct SeedCDETests {
   @Test("D6 what an observer captured may use the center as it is released")
   func d6() {
     let released = Recorder<Int>()
-    for _ in 0..<10 {
+    func observe() -> ObservationToken {
       let cargo = OnRelease { [weak center] in
         center?.post(.tock, 1)
         center?.observe(.tock) { _ in }.cancel()
         released.record(1)
       }
-      let token = center.observe(.tick) { [cargo] _ in cargo.touch() }
-      center.post(.tick, 1)
-      token.cancel()
+      return center.observe(.tick) { [cargo] _ in cargo.touch() }
     }
-    #expect(released.count <= 10)
-    center.post(.tick, 2)
-    #expect(released.count >= 9)
+    for round in 1...10 {
+      let token = observe()
+      center.post(.tick, 1)
+      #expect(released.count == round - 1)
+      token.cancel()
+      #expect(released.count == round)
+    }
+    let token = center.observe(.tock) { [weak center, heard] _ in
+      heard.record(1)
+      center?.post(.tick, 1)
+    }
+    func removeByOwner() {
+      let screen = Screen()
+      let cargo = OnRelease { [weak center] in center?.post(.tock, 1) }
+      center.observe(.tick, owner: screen) { [cargo] _, _ in cargo.touch() }
+      center.removeObservers(ownedBy: screen)
+    }
+    removeByOwner()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
   }
 
   @Test("D7 a later post never overtakes one that is queued")

@@ -82,6 +82,21 @@ struct TypedNotificationTests {
     #expect(failures.values.isEmpty)
   }
 
+  // Broken by: NotificationCodec.id, if a type's codecs are told apart.
+  @Test("H4 a type is decoded once for each post, however many observe it, in whatever way")
+  func typeDecodedOnce() {
+    let before = Counted.decoded.count
+    let tokens = (0..<3).map { _ in
+      center.observe(Counted.self) { [heard] _ in heard.record(1) }
+    }
+    let described = center.observe(Counted.descriptor) { [heard] _ in heard.record(2) }
+    let values = center.notifications(of: Counted.self).values()
+    center.post(Counted())
+    withExtendedLifetime((tokens, described, values)) {}
+    #expect(heard.values == [1, 1, 1, 2])
+    #expect(Counted.decoded.count - before == 1)
+  }
+
   @Test("H4 one notification is decoded once, however many observers and places there are")
   func decodedOnce() {
     let (target, decoded) = (ManualTarget(), Recorder<Int>())
@@ -220,4 +235,14 @@ struct TypedNotificationTests {
         heard.values.filter { $0 / 1_000 == thread } == (0..<100).map { thread * 1_000 + $0 })
     }
   }
+}
+
+/// A type that counts how often it is read.
+private struct Counted: TypedNotification {
+  static let notificationName = Notification.Name("Counted")
+  static let decoded = Recorder<Int>()
+
+  init() {}
+  init(from notification: Notification) { Self.decoded.record(1) }
+  var userInfo: [AnyHashable: any Sendable] { [:] }
 }

@@ -21,10 +21,11 @@ struct DifferentialTests {
       "an observer of all names and an object that has died hears nothing", "A6"),
     ExpectedDifference("a value that cannot be compared is no object", "A6"),
     ExpectedDifference("a queue that nobody else keeps still delivers", "A7"),
-    ExpectedDifference("a string is an object", "E4"),
+    // Foundation compares the boxes of values, whose addresses mean nothing.
+    ExpectedDifference("a string is an object", "A6"),
   ]
 
-  @Test("A E one table for both centers", arguments: scenarios)
+  @Test("A1 A2 A3 A4 A6 A7 one table for both centers", arguments: scenarios)
   func same(scenario: Scenario) {
     let difference = Self.differences.first { $0.scenario == scenario.id }
     let ours = scenario.heard { CampanileNotificationCenter.NotificationCenter() }

@@ -49,6 +49,24 @@ extension Scenario {
       center.removeObserver(token, name: .tick, object: Bell())
       center.post(.tick, bell)
     },
+    Scenario("removing by a number that is its object removes", []) { make, log in
+      let center = make()
+      let token = center.add(.tick, 5) { _ in log.record("heard") }
+      center.removeObserver(token, name: .tick, object: 5)
+      center.post(.tick, 5)
+    },
+    Scenario("removing by another number does not", ["heard"]) { make, log in
+      let center = make()
+      let token = center.add(.tick, 5) { _ in log.record("heard") }
+      center.removeObserver(token, name: .tick, object: 6)
+      center.post(.tick, 5)
+    },
+    Scenario("removing by a string that is its object removes", []) { make, log in
+      let center = make()
+      let token = center.add(.tick, "bell") { _ in log.record("heard") }
+      center.removeObserver(token, name: nil, object: "be" + "ll")
+      center.post(.tick, "bell")
+    },
     Scenario("removing by its name and object removes", []) { make, log in
       let (center, bell) = (make(), Bell())
       let token = center.add(.tick, bell) { _ in log.record("heard") }

@@ -1,6 +1,9 @@
-import CampanileNotificationCenter
+import Campanile
+import CampanileFoundation
 import Foundation
 import Testing
+
+@testable import CampanileNotificationCenter
 
 @Suite("Seeds A: Foundation's notification queue and ours, and removal")
 struct SeedAQueueTests {
@@ -20,6 +23,26 @@ struct SeedAQueueTests {
   func a10() {
     let heard = QueuedScenario("", []) { $0.enqueueFromDelivery() }.heard { .ours($0) }
     #expect(heard == ["1", "2", "3", "10", "20", "30"])
+  }
+
+  // Broken by: WaitingNotifications.next, if it looks no further than for whether an entry is due.
+  @Test(
+    "A10 ours: a turn ends although an observer enqueues, and others have theirs before the next")
+  func a10Turns() {
+    let heard = QueuedScenario("", []) { face in
+      let queue = Kept<QueueFace>(face.makeQueue())
+      face.center.add(nil) { [log = face.log] notification in
+        log.record("\(notification.number)")
+        guard notification.number < 10 else { return }
+        Delivery.runLoop(.current, modes: [.default]).perform { log.record("other") }
+        queue.withValue { $0?.enqueue(notification.number * 10, .asap) }
+      }
+      for number in 1...2 { queue.withValue { $0?.enqueue(number, .asap) } }
+      face.turn()
+      face.turn()
+      queue.set(nil)
+    }.heard { .ours($0) }
+    #expect(heard == ["1", "2", "other", "10", "20", "other"])
   }
 
   #if os(Linux)
@@ -68,6 +91,53 @@ struct SeedAQueueTests {
     center.removeObserver(target)
     #expect(heard() == 0)
     #expect(crowd.allSatisfy { $0.heard.count >= 30 })
+  }
+
+  // Broken by: NotificationCenter.removeObserver, if an object that is a value removes nothing.
+  @Test("A11 ours: removal by the object and what it observes, where that is a value")
+  func a11Values() {
+    let (center, target, other) = (Ours(), Target(), Target())
+    for target in [target, other] {
+      center.addObserver(target, selector: Target.hear, name: .tick, object: 5)
+      center.addObserver(target, selector: Target.hear, name: .tick, object: "bell")
+      center.addObserver(target, selector: Target.hear, name: .tock, object: 5)
+      center.addObserver(target, selector: Target.hear, name: nil, object: 5)
+      center.addObserver(target, selector: Target.hear, name: .tick, object: nil)
+    }
+    func heard() -> Int {
+      let before = target.heard.count
+      center.post(name: .tick, object: 5)
+      center.post(name: .tick, object: "be" + "ll")
+      center.post(name: .tock, object: 5)
+      return target.heard.count - before
+    }
+    #expect(heard() == 7)
+    center.removeObserver(target, name: .tick, object: 6)
+    #expect(heard() == 7)
+    center.removeObserver(target, name: .tick, object: 5)
+    #expect(heard() == 6)
+    center.removeObserver(target, name: nil, object: 5)
+    #expect(heard() == 3)
+    center.removeObserver(target, name: nil, object: "bell")
+    #expect(heard() == 2)
+    center.removeObserver(target, name: .tick, object: nil)
+    #expect(heard() == 0)
+    #expect(other.heard.count == 7 * 6)
+  }
+
+  @Test("A11 K16 what observers of values observe is forgotten with them")
+  func a11Forgotten() {
+    let (center, lasting) = (Ours(), Target())
+    center.addObserver(lasting, selector: Target.hear, name: .tick, object: 5)
+    for number in 0..<1_000 {
+      let target = Target()
+      center.addObserver(target, selector: Target.hear, name: .tick, object: number)
+      center.removeObserver(target)
+      #expect(center.values.count <= 64)
+    }
+    center.removeObserver(lasting, name: nil, object: 5)
+    center.post(name: .tick, object: 5)
+    #expect(lasting.heard.count == 0)
   }
 
   @Test("A12 ours: a method is an observer, its object held weakly", arguments: [1, 2, 8])

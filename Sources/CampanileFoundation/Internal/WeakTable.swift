@@ -1,0 +1,50 @@
+/// Objects by key, none of which is kept; those that have gone are forgotten as others come.
+///
+/// Made to stand under a lock. To look at an object may be to hold it last, so what was looked at is
+/// handed out, for the caller to release outside the lock.
+struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendable {
+  private struct Reference: Sendable {
+    weak let object: Object?
+  }
+
+  private let least: Int
+  private var references: [Key: Reference] = [:]
+  private var purgeThreshold: Int
+
+  /// - Parameter least: How many places are taken before anybody looks for those to give back.
+  init(purgingFrom least: Int = 64) {
+    self.least = least
+    purgeThreshold = least
+  }
+
+  /// How many places are taken, by the living and by those that have gone unnoticed.
+  var count: Int { references.count }
+
+  subscript(key: Key) -> Object? { references[key]?.object }
+
+  /// Puts an object in the place of whatever has its key.
+  ///
+  /// - Returns: what was looked at.
+  mutating func insert(_ object: Object, for key: Key) -> [Object] {
+    var seen: [Object] = []
+    if references.count >= purgeThreshold {
+      seen = purge()
+      purgeThreshold = max(least, references.count * 2)
+    }
+    references[key] = Reference(object: object)
+    return seen
+  }
+
+  /// Gives the places of those back that have gone.
+  ///
+  /// - Returns: the others.
+  mutating func purge() -> [Object] {
+    var living: [Object] = []
+    references = references.filter { place in
+      guard let object = place.value.object else { return false }
+      living.append(object)
+      return true
+    }
+    return living
+  }
+}

@@ -1,0 +1,88 @@
+import Campanile
+import Foundation
+import Testing
+
+@testable import CampanileFoundation
+
+@Suite("Objects of notifications that have died")
+struct DeadObjectTests {
+  // Broken by: KeyedCenter.register, if the sequence is registered where its name is not observed.
+  @Test(
+    "A9 K9 a sequence about an object that has died is silent, and ends with the center",
+    .timeLimit(.minutes(1)), arguments: [nil, Notification.Name.tick])
+  func sequence(name: Notification.Name?) async {
+    let gone: Bell? = nil
+    func makeIterator() -> ValueSequence<PostedNotification>.Iterator {
+      let center = NotificationCenter()
+      // The source keeps the center; an iterator keeps neither.
+      let iterator = center.notifications(of: name, object: gone).values().makeAsyncIterator()
+      for number in 0..<100 {
+        center.post(.tick, number, object: Bell())
+        center.post(.tick, number)
+      }
+      #expect(center.registrations.count == 1)
+      return iterator
+    }
+    var iterator = makeIterator()
+    #expect(await iterator.next() == nil)
+  }
+
+  @Test("A9 K9 an observer about an object that has died leaves nothing in the center")
+  func observer() {
+    let center = NotificationCenter()
+    let gone: Bell? = nil
+    let kept = center.observe(.tock) { _ in }
+    let hub = NotificationHub.existing(center)
+    for _ in 0..<10 { #expect(!center.observe(.tick, object: gone) { _ in }.isActive) }
+    #expect(hub?.feedCount == 1)
+    withExtendedLifetime(kept) {}
+  }
+
+  // Broken by: KeyedCenter.registerWide, if it compares with a weak reference to the object.
+  @Test("K8 K9 a post never holds the object that an observer of all names asks for")
+  func lastRelease() {
+    final class Fragile: Sendable {
+      let home = ObjectIdentifier(ThreadMark.current)
+      let strayed: Recorder<Int>
+      init(_ strayed: Recorder<Int>) { self.strayed = strayed }
+      deinit {
+        if ObjectIdentifier(ThreadMark.current) != home { strayed.record(1) }
+      }
+    }
+    let (center, strayed) = (NotificationCenter(), Recorder<Int>())
+    let hasEnded = Locked<Bool>.Shared(false)
+    let waits = (0..<2).map { _ in
+      onThread {
+        while !hasEnded.value.withLock({ $0 }) { center.post(.tick, 0, object: Bell()) }
+      }
+    }
+    for _ in 0..<4_000 {
+      let fragile = Fragile(strayed)
+      let token = center.observe(nil, object: fragile) { _ in }
+      center.post(.tock, 0)
+      withExtendedLifetime(token) { _ = consume fragile }
+    }
+    hasEnded.value.withLock { $0 = true }
+    for wait in waits { wait() }
+    #expect(strayed.count == 0)
+  }
+
+  @Test(
+    "K9 what was posted about an object is heard after the object's end",
+    arguments: [nil, Notification.Name.tick])
+  func queued(name: Notification.Name?) {
+    let (center, target, heard) = (NotificationCenter(), ManualTarget(), Recorder<Int>())
+    func observe() -> ObservationToken {
+      let bell = Bell()
+      let token = center.observe(name, object: bell, on: .target(target)) {
+        heard.record($0.number)
+      }
+      center.post(.tick, 1, object: bell)
+      return token
+    }
+    let token = observe()
+    target.runJobs()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+  }
+}
