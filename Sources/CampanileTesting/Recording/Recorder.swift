@@ -11,7 +11,7 @@ import Synchronization
 /// let token = center.observe(TrackChanged.self) { titles.record($0.title) }
 /// ```
 ///
-/// A test looks at ``values``, or waits: ``expect(_:within:file:line:)`` takes the next values and
+/// A test looks at ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the next values and
 /// throws an ``ExpectationFailure`` if they are not what was expected, or do not come in time. Nothing
 /// is polled: the value that comes wakes the test.
 ///
@@ -32,7 +32,7 @@ public final class Recorder<Value: Sendable>: Sendable {
   let log = RecorderLog<Value>()
   let timeout: Duration
   let clock: any Clock<Duration>
-  /// What ends with the recorder. Protected by its lock.
+  /// What ends with the recorder; protected by its lock.
   private let ends = Locked<[@Sendable () -> Void]>([])
 
   /// Creates a recorder that has heard nothing.
