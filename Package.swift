@@ -51,6 +51,14 @@ let package = Package(
     .testTarget(
       name: "CampanileTestingXCTests", dependencies: ["CampanileTesting", "Campanile"]
     ),
+    .executableTarget(
+      name: "conformance",
+      dependencies: [
+        "CampanileTesting", "CampanileNotificationCenter", "CampanileKVO", "Campanile",
+      ],
+      path: "Tests/Conformance"
+    ),
+    .testTarget(name: "ConformanceTests", dependencies: ["conformance"]),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],
   swiftLanguageModes: [.v6]
