@@ -5,8 +5,10 @@ enum Scope: Sendable, Equatable {
   case wild
 }
 
-/// What a step of a random sequence does. Slots, subjects, owners and places are numbers, so that a
-/// sequence can be played by a source as by the model.
+/// What a step of a random sequence does.
+///
+/// Slots, subjects, owners and places are numbers, so that a sequence can be played by a source as by
+/// the model.
 enum Step: Sendable {
   /// Registers, and keeps the result in a slot; a token that was there is released.
   case observe(Spec)
