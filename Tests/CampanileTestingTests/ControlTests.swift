@@ -85,6 +85,7 @@ struct ManualDeliveryTests {
     ticks.send(2)
     manual.runNext()
     #expect(heard.values == ["owner", "token"])
+    withExtendedLifetime(owner) {}
     owner = nil
     token.cancel()
     #expect(manual.pendingCount == 1)

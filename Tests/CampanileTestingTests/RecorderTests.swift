@@ -78,6 +78,7 @@ struct RecorderTests {
     #expect(recorder?.values == [1, 3])
     recorder = Recorder(observing: ticks)
     #expect(ticks.observerCount == 1)
+    withExtendedLifetime(recorder) {}
     recorder = nil
     #expect(ticks.observerCount == 0)
   }

@@ -48,5 +48,6 @@ final class XCTestTests: XCTestCase {
     XCTAssertTrue(manual.runNext())
     XCTAssertEqual(heard.values, [1])
     XCTAssertThrowsError(try leaks.expectGone())
+    withExtendedLifetime(heard) {}
   }
 }

@@ -58,6 +58,7 @@ extension Scenario {
       if let owner { _ = source.observe(Wish(owner: owner)) { heard.record($0) } }
       source.post(1)
       weak let ended = owner
+      withExtendedLifetime(owner) {}
       owner = nil
       source.post(2)
       try stage.expect(ended == nil, "keeps the owner")
@@ -70,6 +71,7 @@ extension Scenario {
       if let owner { _ = source.observe(Wish(place: place, owner: owner)) { heard.record($0) } }
       place.hold()
       source.post(1)
+      withExtendedLifetime(owner) {}
       owner = nil
       place.letGo()
       place.flush()
@@ -83,6 +85,8 @@ extension Scenario {
         let probe = leaks.makeProbe("closure")
         _ = source.observe(Wish(owner: owner)) { _ in probe.touch() }
       }
+      try stage.expect(leaks.alive.count == 1, "releases it before")
+      withExtendedLifetime(owner) {}
       owner = nil
       try stage.expect(leaks.alive == [], "keeps it")
     },
@@ -92,6 +96,7 @@ extension Scenario {
       let handles = (0..<5).map { _ in source.observe { _ in } }
       if let owner { _ = source.observe(Wish(owner: owner)) { _ in } }
       let before = source.listedCount
+      withExtendedLifetime(owner) {}
       handles[2].cancel()
       owner = nil
       try stage.expect(
