@@ -1,4 +1,4 @@
-import Synchronization
+import Foundation
 import Testing
 
 @testable import Campanile
@@ -187,6 +187,9 @@ private final class ThreadedRun: Sendable {
     @Sendable func hear(_ tag: Tag) {
       if mustBeSilent.current > 0 { lateCalls.increment() }
       heard.record(tag)
+      // Others come to run in the middle of a call.
+      if tag.number.isMultiple(of: 8) { sched_yield() }
+      if mustBeSilent.current > 0 { lateCalls.increment() }
     }
 
     func observes(_ tag: Tag) -> Bool {
