@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "CampanileFoundation", targets: ["CampanileFoundation"]),
     .library(name: "CampanileNotificationCenter", targets: ["CampanileNotificationCenter"]),
     .library(name: "CampanileKVO", targets: ["CampanileKVO"]),
+    .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
   ],
   targets: [
     .target(name: "Campanile"),
@@ -19,12 +20,16 @@ let package = Package(
       dependencies: ["CampanileFoundation", "Campanile"]
     ),
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
+    .target(name: "CampanileTesting", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
       dependencies: ["CampanileKVO", "Campanile"],
       path: "Examples/Player"
     ),
-    .target(name: "TestSupport", dependencies: ["Campanile"], path: "Tests/TestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CampanileTesting", "Campanile"],
+      path: "Tests/TestSupport"
+    ),
     .testTarget(name: "CampanileTests", dependencies: ["Campanile", "TestSupport"]),
     .testTarget(
       name: "CampanileFoundationTests",
@@ -40,6 +45,20 @@ let package = Package(
       name: "CampanileKVOTests",
       dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
     ),
+    .testTarget(
+      name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile"]
+    ),
+    .testTarget(
+      name: "CampanileTestingXCTests", dependencies: ["CampanileTesting", "Campanile"]
+    ),
+    .executableTarget(
+      name: "conformance",
+      dependencies: [
+        "CampanileTesting", "CampanileNotificationCenter", "CampanileKVO", "Campanile",
+      ],
+      path: "Tests/Conformance"
+    ),
+    .testTarget(name: "ConformanceTests", dependencies: ["conformance"]),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],
   swiftLanguageModes: [.v6]

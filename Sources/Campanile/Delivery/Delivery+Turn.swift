@@ -30,5 +30,10 @@ private final class Turn: Drainable {
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   func drain(on target: (any DeliveryTarget)?) { action() }
+  func drainNext(on target: (any DeliveryTarget)?) -> Bool {
+    action()
+    return false
+  }
   func discardPending() {}
+  var pendingCount: Int { 1 }
 }

@@ -114,6 +114,22 @@ extension Mailbox: Drainable {
     }
   }
 
+  func drainNext(on target: (any DeliveryTarget)?) -> Bool {
+    var batch = RecordBuffer()
+    let isLast = state.withLock { state in
+      if state.filling.count > 1 {
+        state.filling.moveFirst(to: &batch)
+        return false
+      }
+      swap(&state.filling, &batch)
+      return true
+    }
+    batch.deliverAll()
+    return isLast ? !becomeIdle() : true
+  }
+
+  var pendingCount: Int { state.withLock { $0.filling.count } }
+
   func discardPending() {
     var batch = RecordBuffer()
     while take(&batch) {

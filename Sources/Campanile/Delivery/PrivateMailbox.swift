@@ -106,6 +106,23 @@ extension PrivateMailbox: Drainable {
     }
   }
 
+  func drainNext(on target: (any DeliveryTarget)?) -> Bool {
+    guard let (element, registration) = next() else { return false }
+    registration.list.registry.arrive(element.value, element.post, at: registration)
+    element.post.tracker?.end()
+    return !becomeIdle()
+  }
+
+  /// Leaves the mailbox idle, if nothing waits in it.
+  private func becomeIdle() -> Bool {
+    state.withLock { state in
+      if state.queue.isEmpty { state.isScheduled = false }
+      return state.queue.isEmpty
+    }
+  }
+
+  var pendingCount: Int { state.withLock { $0.queue.count } }
+
   func discardPending() {
     while let (element, registration) = next() {
       counters.countDrop()

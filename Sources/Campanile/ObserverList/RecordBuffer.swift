@@ -2,7 +2,7 @@
 ///
 /// Belongs to one mailbox or to one drain at a time, never to both.
 ///
-/// Invariant: the bytes below `used` of each chunk are records, each followed by an initialized value
+/// Invariant: the bytes from `first` to `used` of each chunk are records, each followed by an initialized value
 /// of the type that the record names, at the offset that the record gives. `kept` holds the lists of
 /// the letters.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
@@ -17,6 +17,8 @@
   @safe private struct Chunk {
     let base: UnsafeMutableRawPointer
     let capacity: Int
+    /// Where the first record begins: 0, unless records were moved out.
+    var first = 0
     var used = 0
 
     init(capacity: Int) {
@@ -86,6 +88,24 @@
     }
   }
 
+  /// Moves the oldest record to the end of another buffer; there must be one.
+  mutating func moveFirst(to other: inout RecordBuffer) {
+    guard let index = chunks.firstIndex(where: { $0.first < $0.used }) else {
+      preconditionFailure("The first record was asked for of a buffer without records")
+    }
+    // SAFETY: by the invariant a record stands there and its value where it says; both are moved
+    // out, and nothing below the new `first` is looked at again.
+    let place = unsafe chunks[index].base + chunks[index].first
+    let record = unsafe place.assumingMemoryBound(to: Record.self).move()
+    func move<Value>(_ type: Value.Type) {
+      let value = unsafe (place + record.valueOffset).assumingMemoryBound(to: type).move()
+      other.append(record.letter, value)
+    }
+    move(record.valueType)
+    chunks[index].first += record.size
+    count -= 1
+  }
+
   /// Removes every record and tells it that it will not be delivered.
   mutating func discardAll() {
     unsafe takeAll { record, place in
@@ -101,7 +121,7 @@
   private mutating func takeAll(_ body: (Record, UnsafeMutableRawPointer) -> Void) {
     for index in chunks.indices {
       let chunk = chunks[index]
-      var offset = 0
+      var offset = chunk.first
       while offset < chunk.used {
         // SAFETY: by the invariant a record stands at `offset` and its value where it says.
         let place = unsafe chunk.base + offset
@@ -109,6 +129,7 @@
         unsafe body(record, place + record.valueOffset)
         offset += record.size
       }
+      chunks[index].first = 0
       chunks[index].used = 0
     }
     count = 0

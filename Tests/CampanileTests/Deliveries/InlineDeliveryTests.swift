@@ -201,7 +201,7 @@ struct InlineDeliveryTests {
     #expect(Delivery.mainQueue.description == ".main")
     #expect(queue.delivery.description == ".queue(test)")
     #expect(queue.delivery.ordered.description == ".queue(test).ordered")
-    #expect(Delivery.target(ManualTarget()).description == "ManualTarget")
+    #expect(Delivery.target(ManualTarget()).description == "ManualDelivery")
   }
 
   @Test("An immediate delivery cannot be ordered")

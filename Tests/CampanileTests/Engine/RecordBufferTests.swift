@@ -90,6 +90,28 @@ struct RecordBufferTests {
     withExtendedLifetime(sources) {}
   }
 
+  // Broken by: RecordBuffer.moveFirst, if it does not go on to the next chunk, or does not count down;
+  // RecordBuffer.takeAll, if it begins before the first record that is left.
+  @Test("K6 Records that are moved out are the oldest, and the rest is as it was")
+  func moves() {
+    let sources = (0..<1_000).map { number in append(number) { "\($0)" } }
+    let life = LiveCount()
+    let kept = append(Tracked(life)) { _ in "tracked" }
+    for number in 0..<900 {
+      var one = RecordBuffer()
+      buffer.withLock { $0.moveFirst(to: &one) }
+      #expect(one.count == 1)
+      one.deliverAll()
+      #expect(heard.count == number + 1)
+    }
+    #expect(buffer.withLock { $0.count } == 101)
+    let late = append(1_000) { "\($0)" }
+    empty { $0.deliverAll() }
+    #expect(heard.values == (0..<1_000).map { "\($0)" } + ["tracked", "1000"])
+    #expect(life.current == 0)
+    withExtendedLifetime((sources, kept, late)) {}
+  }
+
   // Broken by: RecordBuffer.discardAll, if it does not release the value or does not tell the letter.
   @Test("K10 K16 What is discarded is released, reaches nobody, and is waited for no longer")
   func discards() async throws {

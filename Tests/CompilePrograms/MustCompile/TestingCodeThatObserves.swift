@@ -1,8 +1,12 @@
 // The examples of the guide of this name.
 import Campanile
+import CampanileTesting
+import Dispatch
 import Synchronization
+import Testing
+import XCTest
 
-struct TrackChanged: MessageCenter.Message { var title: String }
+nonisolated struct TrackChanged: MessageCenter.Message, Equatable { var title: String }
 
 nonisolated final class TitleLog: Sendable {
   private let stored = Mutex<[String]>([])
@@ -15,48 +19,106 @@ nonisolated final class TitleLog: Sendable {
   }
 }
 
-func testTitles() async throws {
-  let center = MessageCenter(label: "test")
-  try await MessageCenter.withDefault(center) {
-    let log = TitleLog(MessageCenter.default, delivery: .mainQueue)
-    try await MessageCenter.default.postAndWait(TrackChanged(title: "Aria"))
+func testExpectations(
+  _ center: MessageCenter, _ volume: CurrentValue<Float>, _ ticks: Broadcaster<Int>,
+  _ queue: DispatchQueue
+) async throws {
+  let titles = Recorder(observing: TrackChanged.self, in: center)
+  let volumes = Recorder(observing: volume, [.initial])
+  let everything = Recorder(reading: ticks.values())
+
+  try await titles.expect(TrackChanged(title: "Aria"), TrackChanged(title: "Var. 1"))
+  try titles.expectNothingMore()
+  precondition(volumes.values[0].isInitial)
+
+  let onQueue = Recorder(observing: ticks, on: .queue(queue))
+  ticks.send(1)
+  try await onQueue.expect(1)
+  precondition(onQueue.entries[0].place.isOn(.queue(queue)))
+
+  let clock = VirtualClock()
+  let alarm = Task {
+    try await clock.sleep(for: .seconds(3_600))
+    ticks.send(1)
+  }
+  await clock.waitForSleepers()
+  clock.advance(by: .seconds(3_600))
+  try await everything.expect(1)
+  try await alarm.value
+
+  let gate = Gate()
+  let token = ticks.observe(on: .queue(queue)) { _ in gate.pass() }
+  ticks.send(1)
+  try await gate.reached()
+  precondition(token.cancel() == .endedWhileMaybeRunning)
+  gate.open()
+}
+
+func testWaiting(_ center: MessageCenter) async throws {
+  let log = TitleLog(center, delivery: .mainQueue)
+  try await center.postAndWait(TrackChanged(title: "Aria"))
+  precondition(log.titles == ["Aria"])
+}
+
+func testDeadOwner(_ center: MessageCenter) {
+  let manual = ManualDelivery()
+  var log: TitleLog? = TitleLog(center, delivery: manual.delivery)
+  center.post(TrackChanged(title: "Aria"))
+  precondition(manual.pendingCount == 1)
+  weak let ended = log
+  log = nil
+  manual.runAll()
+  precondition(ended == nil)
+}
+
+func testNothingLeft(_ center: MessageCenter) throws {
+  let leaks = LeakTracker()
+  do {
+    let log = TitleLog(center, delivery: .immediate)
+    leaks.track(log)
+  }
+  try leaks.expectGone()
+  try center.expectNoObservers()
+}
+
+func testDefault() throws {
+  try MessageCenter.withIsolatedDefault { center in
+    let log = TitleLog(MessageCenter.default, delivery: .immediate)
+    center.post(TrackChanged(title: "Aria"))
     precondition(log.titles == ["Aria"])
   }
 }
 
-func post(_ center: MessageCenter) async throws {
-  try await center.postAndWait(TrackChanged(title: "Aria"))
-}
+nonisolated struct IsolatedCenter: SuiteTrait, TestTrait, TestScoping {
+  var isRecursive: Bool { true }
 
-final class ManualTarget: DeliveryTarget {
-  let mailbox = Mailbox()
-  private let jobs = Mutex<[DeliveryJob]>([])
-
-  func enqueue(_ job: DeliveryJob) { jobs.withLock { $0.append(job) } }
-
-  /// Delivers what is waiting, and what comes meanwhile.
-  func run() {
-    while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job.run() }
+  func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    try await MessageCenter.withIsolatedDefault { _ in try await function() }
   }
 }
 
-func testDeadOwner(_ center: MessageCenter) {
-  let target = ManualTarget()
-  var log: TitleLog? = TitleLog(center, delivery: .target(target))
-  center.post(TrackChanged(title: "Aria"))
-  weak let ended = log
-  log = nil
-  target.run()
-  precondition(ended == nil)
-}
-
-func testNothingLeft(_ center: MessageCenter) {
-  precondition(center.observerCount == 0, "\(center)")
-}
-
-func makeStrict() -> MessageCenter {
-  let strict = MessageCenter(label: "test") { failure in
-    preconditionFailure("\(failure)")
+@Suite("Titles", IsolatedCenter())
+struct TitleTests {
+  @Test("Keeps what was posted")
+  func keeps() {
+    let log = TitleLog(.default, delivery: .immediate)
+    MessageCenter.default.post(TrackChanged(title: "Aria"))
+    #expect(log.titles == ["Aria"])
   }
-  return strict
+}
+
+nonisolated final class TitleTestCase: XCTestCase {
+  override func invokeTest() {
+    MessageCenter.withDefault(MessageCenter(label: name)) { super.invokeTest() }
+  }
+}
+
+func testErrors() throws {
+  let failures = Recorder<ObserverFailure>()
+  let strict = MessageCenter(label: "test") { failures.record($0) }
+  strict.post(TrackChanged(title: "Aria"))
+  try failures.expectNothingMore()
 }

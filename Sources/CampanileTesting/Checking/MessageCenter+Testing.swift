@@ -1,0 +1,73 @@
+public import Campanile
+
+/// Centers for tests.
+extension MessageCenter {
+  /// Runs a test with a default center of its own, also when other tests run at the same time.
+  ///
+  /// ```swift
+  /// try await MessageCenter.withIsolatedDefault { center in
+  ///   let library = Library()  // posts through MessageCenter.default
+  ///   let titles = Recorder(observing: TrackChanged.self, in: center)
+  ///   library.play("Aria")
+  ///   try await titles.expect(TrackChanged(title: "Aria"))
+  /// }
+  /// ```
+  ///
+  /// `MessageCenter.default` is that center for the task that runs `operation` and for the
+  /// tasks made in it. Detached tasks, and observers that run elsewhere than on the poster's thread,
+  /// do not see it: hand them the center. Foundation's `NotificationCenter.default`, and that of
+  /// `CampanileNotificationCenter`, are not replaced.
+  ///
+  /// - Parameters:
+  ///   - file: The caller's file, for the center's label and the failure.
+  ///   - line: The caller's line.
+  ///   - operation: The test, which is given the center.
+  /// - Returns: What `operation` returns.
+  /// - Throws: What `operation` throws, and else an ``ExpectationFailure`` if an observer of the
+  ///   center threw.
+  public static func withIsolatedDefault<Result>(
+    file: StaticString = #fileID, line: UInt = #line,
+    operation: (MessageCenter) throws -> Result
+  ) throws -> Result {
+    let failures = Recorder<ObserverFailure>()
+    let center = MessageCenter(label: "\(file):\(line)") { failures.record($0) }
+    let result = try withDefault(center) { try operation(center) }
+    try failures.expectNoFailures(Caller(file, line))
+    return result
+  }
+
+  /// Runs an asynchronous test with a default center of its own.
+  ///
+  /// As the synchronous form.
+  public static func withIsolatedDefault<Result>(
+    file: StaticString = #fileID, line: UInt = #line,
+    operation: (MessageCenter) async throws -> Result
+  ) async throws -> Result {
+    let failures = Recorder<ObserverFailure>()
+    let center = MessageCenter(label: "\(file):\(line)") { failures.record($0) }
+    let result = try await withDefault(center) { try await operation(center) }
+    try failures.expectNoFailures(Caller(file, line))
+    return result
+  }
+
+  /// Checks that nobody observes.
+  ///
+  /// The failure lists who does, with the line that registered each.
+  public func expectNoObservers(file: StaticString = #fileID, line: UInt = #line) throws {
+    let left = registrations
+    if left.isEmpty { return }
+    throw ExpectationFailure(
+      .alive,
+      "Expected no observers, and there are \(left.count): "
+        + left.map(\.description).joined(separator: "; ") + ".", Caller(file, line))
+  }
+}
+
+extension Recorder where Value == ObserverFailure {
+  fileprivate func expectNoFailures(_ caller: Caller) throws {
+    let failures = values
+    guard let first = failures.first else { return }
+    let more = failures.count == 1 ? "" : ", and \(failures.count - 1) more failed"
+    throw ExpectationFailure(.observerThrew, "\(first)\(more).", caller)
+  }
+}

@@ -1,0 +1,131 @@
+import Campanile
+
+/// A number that tasks can wait for.
+final class Tally: Sendable {
+  /// What a wait came to.
+  enum Outcome: Sendable {
+    case reached, timedOut, cancelled
+  }
+
+  /// Somebody who waits, or is about to, or need not begin.
+  fileprivate enum Watcher {
+    case announced
+    case waiting(count: Int, Waiter)
+    case givenUp(Outcome)
+  }
+
+  /// How somebody who waits is told.
+  fileprivate enum Waiter {
+    case limited(CheckedContinuation<Outcome, Never>)
+    case unlimited(CheckedContinuation<Void, Never>)
+
+    func resume(returning outcome: Outcome) {
+      switch self {
+      case .limited(let continuation): continuation.resume(returning: outcome)
+      case .unlimited(let continuation): continuation.resume()
+      }
+    }
+  }
+
+  /// Protected by the lock.
+  fileprivate struct State {
+    var value = 0
+    var lastWatcher = 0
+    var watchers: [Int: Watcher] = [:]
+  }
+
+  private let state = Locked(State())
+
+  var value: Int { state.withLock { $0.value } }
+
+  /// Changes the number, and lets those go on who waited for it.
+  @discardableResult
+  func add(_ difference: Int = 1) -> Int {
+    let (value, reached) = state.withLock { state in
+      state.value += difference
+      return (state.value, state.takeReached())
+    }
+    for continuation in reached { continuation.resume(returning: .reached) }
+    return value
+  }
+
+  /// Waits until the number is `count` or more.
+  ///
+  /// - Parameter limit: How long; for ever, if there is none.
+  func wait(for count: Int, _ limit: TimeLimit? = nil) async -> Outcome {
+    // Nobody is to sleep for what is there.
+    if value >= count { return .reached }
+    let watcher = state.withLock { state in
+      state.lastWatcher += 1
+      state.watchers[state.lastWatcher] = .announced
+      return state.lastWatcher
+    }
+    let timer = limit.map { limit in
+      Task { if await limit.pass() { self.giveUp(watcher, .timedOut) } }
+    }
+    defer { timer?.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let outcome = state.withLock { $0.begin(watcher, count, .limited(continuation)) }
+        if let outcome { continuation.resume(returning: outcome) }
+      }
+    } onCancel: {
+      giveUp(watcher, .cancelled)
+    }
+  }
+
+  /// Waits until the number is `count` or more, however long it takes; cancellation ends nothing.
+  func waitRegardless(for count: Int = 1) async {
+    await withCheckedContinuation { continuation in
+      let isReached = state.withLock { state in
+        state.lastWatcher += 1
+        return state.begin(state.lastWatcher, count, .unlimited(continuation)) != nil
+      }
+      if isReached { continuation.resume() }
+    }
+  }
+
+  private func giveUp(_ watcher: Int, _ outcome: Outcome) {
+    state.withLock { $0.giveUp(watcher, outcome) }?.resume(returning: outcome)
+  }
+}
+
+extension Tally.State {
+  fileprivate mutating func takeReached() -> [Tally.Waiter] {
+    if watchers.isEmpty { return [] }
+    var reached: [(Int, Tally.Waiter)] = []
+    for case (let id, .waiting(let count, let waiter)) in watchers where count <= value {
+      reached.append((id, waiter))
+      watchers[id] = nil
+    }
+    // In the order in which they began to wait.
+    return reached.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+
+  /// - Returns: what the wait has come to already, if it has.
+  fileprivate mutating func begin(
+    _ watcher: Int, _ count: Int, _ waiter: Tally.Waiter
+  ) -> Tally.Outcome? {
+    let known = watchers.removeValue(forKey: watcher)
+    if count <= value { return .reached }
+    if case .givenUp(let outcome) = known { return outcome }
+    watchers[watcher] = .waiting(count: count, waiter)
+    return nil
+  }
+
+  /// - Returns: who is to be resumed, if it waits.
+  fileprivate mutating func giveUp(
+    _ watcher: Int, _ outcome: Tally.Outcome
+  ) -> Tally.Waiter? {
+    switch watchers[watcher] {
+    case .announced:
+      watchers[watcher] = .givenUp(outcome)
+      return nil
+    case .waiting(_, let waiter):
+      watchers[watcher] = nil
+      return waiter
+    case .givenUp, .none:
+      return nil
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Dispatch
+
+/// Holds a thread until a test lets it go on: an observer in the middle of its call, say.
+///
+/// ```swift
+/// let gate = Gate()
+/// let token = center.observe(TrackChanged.self, on: .queue(queue)) { _ in gate.pass() }
+/// center.post(TrackChanged(title: "Aria"))
+/// try await gate.reached()  // from here on the observer is in mid-call
+/// token.cancel()
+/// gate.open()
+/// ```
+///
+/// The held side calls ``pass()``, which blocks its thread: hold observers on threads and queues of
+/// their own with it, and asynchronous ones with an ``AsyncGate``. An opened gate lets everybody
+/// through. All methods are safe from any thread.
+public final class Gate: Sendable {
+  private let arrivals = DispatchSemaphore(value: 0)
+  private let opened = DispatchSemaphore(value: 0)
+  private let arrived = Tally()
+
+  /// Creates a closed gate.
+  public init() {}
+
+  /// How often somebody has come to the gate.
+  public var arrivalCount: Int { arrived.value }
+
+  /// Says that the thread is here, and blocks it until the gate is open.
+  public func pass() {
+    arrived.add()
+    arrivals.signal()
+    opened.wait()
+    opened.signal()
+  }
+
+  /// Blocks the calling thread until a thread has come to the gate.
+  ///
+  /// Each call waits for another arrival. In asynchronous code use
+  /// ``reached(by:within:clock:file:line:)``.
+  public func waitUntilReached() { arrivals.wait() }
+
+  /// Waits until threads have come to the gate.
+  ///
+  /// - Parameters:
+  ///   - count: How many, since the gate was made.
+  ///   - limit: How long it may take; then an ``ExpectationFailure`` is thrown.
+  ///   - clock: By which clock.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  public func reached(
+    by count: Int = 1, within limit: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    try await arrived.expect(count, TimeLimit(limit, by: clock), Caller(file, line))
+  }
+
+  /// Lets whoever waits, and all who come later, go on.
+  ///
+  /// A second call does nothing more.
+  public func open() { opened.signal() }
+}
+
+/// Holds tasks until a test lets them go on: an asynchronous observer in the middle of its call, say.
+///
+/// As ``Gate``, without blocking a thread. All methods are safe from any thread.
+public final class AsyncGate: Sendable {
+  private let arrived = Tally()
+  private let opened = Tally()
+
+  /// Creates a closed gate.
+  public init() {}
+
+  /// How often somebody has come to the gate.
+  public var arrivalCount: Int { arrived.value }
+
+  /// Says that the task is here, and suspends it until the gate is open.
+  ///
+  /// Cancellation does not end the wait: what holds an observer in a test decides when it goes on.
+  public func pass() async {
+    arrived.add()
+    await opened.waitRegardless()
+  }
+
+  /// Waits until tasks have come to the gate.
+  ///
+  /// - Parameters:
+  ///   - count: How many, since the gate was made.
+  ///   - limit: How long it may take; then an ``ExpectationFailure`` is thrown.
+  ///   - clock: By which clock.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  public func reached(
+    by count: Int = 1, within limit: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    try await arrived.expect(count, TimeLimit(limit, by: clock), Caller(file, line))
+  }
+
+  /// Waits until `count` tasks have come to the gate, however long it takes.
+  public func waitUntilReached(by count: Int = 1) async { await arrived.waitRegardless(for: count) }
+
+  /// Lets whoever waits, and all who come later, go on.
+  ///
+  /// A second call does nothing more.
+  public func open() { opened.add() }
+}
+
+extension Tally {
+  fileprivate func expect(_ count: Int, _ limit: TimeLimit, _ caller: Caller) async throws {
+    switch await wait(for: count, limit) {
+    case .reached: return
+    case .cancelled: throw CancellationError()
+    case .timedOut:
+      throw ExpectationFailure(
+        .timedOut,
+        "Expected \(counted(count, "arrival")) at the gate within \(limit.duration), "
+          + "and there were \(value).", caller)
+    }
+  }
+}

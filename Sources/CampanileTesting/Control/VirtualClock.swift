@@ -1,0 +1,132 @@
+import Campanile
+
+/// A clock that stands still until a test advances it.
+///
+/// Give it to code that takes a clock, and to recorders for their time limits:
+///
+/// ```swift
+/// let clock = VirtualClock()
+/// let alarm = Alarm(after: .seconds(60), clock: clock)
+/// await clock.waitForSleepers()
+/// clock.advance(by: .seconds(60))
+/// ```
+///
+/// ``advance(by:)`` wakes who sleeps until then; what they do next, they do in their own tasks. A task
+/// that sleeps again and again is advanced in steps, with ``waitForSleepers(_:)`` before each: that
+/// takes no real time, and needs no guess of how often to yield.
+///
+/// All methods are safe from any thread.
+public final class VirtualClock: Clock {
+  /// A point in a virtual clock's time.
+  public struct Instant: InstantProtocol {
+    /// The time since the clock was made.
+    public let offset: Duration
+
+    /// The instant at a time since the clock was made.
+    public init(offset: Duration) { self.offset = offset }
+
+    /// The instant that is later by `duration`.
+    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+    /// The time from here to `other`.
+    public func duration(to other: Instant) -> Duration { other.offset - offset }
+
+    /// Whether one instant is before another.
+    public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
+  }
+
+  fileprivate struct Sleeper {
+    let deadline: Instant
+    let alarm: Tally
+  }
+
+  /// Protected by the lock.
+  fileprivate struct State {
+    var now = Instant(offset: .zero)
+    var lastSleeper = 0
+    var sleepers: [Int: Sleeper] = [:]
+    /// Those who were cancelled before they slept.
+    var cancelled: Set<Int> = []
+  }
+
+  private let state = Locked(State())
+  private let sleeping = Tally()
+
+  /// Creates a clock at its beginning.
+  public init() {}
+
+  /// The time to which the clock was advanced.
+  public var now: Instant { state.withLock { $0.now } }
+
+  /// Zero: the clock goes where it is told.
+  public var minimumResolution: Duration { .zero }
+
+  /// How many tasks sleep.
+  public var sleeperCount: Int { sleeping.value }
+
+  /// Sleeps until the clock has been advanced to `deadline`; not at all, if it has.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    let alarm = Tally()
+    let id = state.withLock { state in
+      state.lastSleeper += 1
+      return state.lastSleeper
+    }
+    defer { state.withLock { $0.end(id) } }
+    try await withTaskCancellationHandler {
+      let sleeps = state.withLock { $0.begin(id, Sleeper(deadline: deadline, alarm: alarm)) }
+      if sleeps { sleeping.add() }
+      if sleeps { await alarm.waitRegardless() }
+      try Task.checkCancellation()
+    } onCancel: {
+      // Here and not in the task: who cancels and looks next finds it counted out.
+      let wasAsleep = state.withLock { $0.cancel(id) }
+      if wasAsleep { sleeping.add(-1) }
+      alarm.add()
+    }
+  }
+
+  /// Advances the clock, and wakes those who sleep until then, earliest first.
+  ///
+  /// A clock does not go back: a negative duration is a precondition failure.
+  public func advance(by duration: Duration) {
+    precondition(duration >= .zero, "A virtual clock was to be advanced by \(duration)")
+    wake { $0.advanced(by: duration) }
+  }
+
+  /// Advances the clock to `instant`; if that has passed, it stays where it is.
+  public func advance(to instant: Instant) { wake { max($0, instant) } }
+
+  private func wake(at next: (Instant) -> Instant) {
+    let due = state.withLock { state -> [(key: Int, value: Sleeper)] in
+      state.now = next(state.now)
+      let due = state.sleepers.filter { $0.value.deadline <= state.now }
+      for id in due.keys { state.sleepers[id] = nil }
+      return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+    }
+    sleeping.add(-due.count)
+    for sleeper in due { sleeper.value.alarm.add() }
+  }
+
+  /// Waits, however long it takes, until at least `count` tasks sleep.
+  public func waitForSleepers(_ count: Int = 1) async { await sleeping.waitRegardless(for: count) }
+}
+
+extension VirtualClock.State {
+  /// - Returns: whether there is anything to sleep for.
+  fileprivate mutating func begin(_ id: Int, _ sleeper: VirtualClock.Sleeper) -> Bool {
+    if cancelled.contains(id) || sleeper.deadline <= now { return false }
+    sleepers[id] = sleeper
+    return true
+  }
+
+  /// - Returns: whether it was asleep.
+  fileprivate mutating func cancel(_ id: Int) -> Bool {
+    cancelled.insert(id)
+    return sleepers.removeValue(forKey: id) != nil
+  }
+
+  /// Forgets a task that has woken.
+  fileprivate mutating func end(_ id: Int) { cancelled.remove(id) }
+}

@@ -1,0 +1,126 @@
+/// Expectations.
+///
+/// Each takes the values it speaks of, so that the next one speaks of those that follow. One that is
+/// not met throws an ``ExpectationFailure``, with the place of the call; what it took is taken. If the
+/// task is cancelled meanwhile, `CancellationError` is thrown.
+///
+/// Expectations of one recorder are for one task at a time.
+extension Recorder {
+  /// Waits for the next `count` values, and returns them.
+  ///
+  /// - Parameters:
+  ///   - count: How many.
+  ///   - limit: How long all of them may take; the recorder's timeout if left out.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  @discardableResult
+  public func next(
+    _ count: Int, within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [Value] {
+    precondition(count >= 1, "A test expects \(count) values; it takes one at least to wait for")
+    let taken = log.takenCount
+    let limit = TimeLimit(limit ?? timeout, by: clock)
+    switch await log.recorded.wait(for: taken + count, limit) {
+    case .reached: return log.take(count).map(\.value)
+    case .cancelled: throw CancellationError()
+    case .timedOut:
+      let came = log.take(count).map(\.value)
+      // The last one may have come since.
+      if came.count == count { return came }
+      throw ExpectationFailure(
+        .timedOut,
+        "Expected \(counted(count, "value")) within \(limit.duration), and "
+          + (came.isEmpty ? "none came." : "only \(came.count) came: \(came)."),
+        Caller(file, line))
+    }
+  }
+
+  /// Waits for the next value, and returns it.
+  @discardableResult
+  public func next(
+    within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Value {
+    try await next(1, within: limit, file: file, line: line)[0]
+  }
+
+  /// Checks that nothing has come besides what expectations have taken.
+  ///
+  /// It does not wait: to be sure that nothing is on its way, deliver everything first, with
+  /// `postAndWait`, or with ``ManualDelivery/runAll()``.
+  public func expectNothingMore(file: StaticString = #fileID, line: UInt = #line) throws {
+    let more = log.take(.max).map(\.value)
+    if more.isEmpty { return }
+    throw ExpectationFailure(
+      .unexpected, "Expected nothing more, and \(counted(more.count, "value")) came: \(more).",
+      Caller(file, line))
+  }
+
+  /// Waits for as long as `duration` by the recorder's clock, and checks that nothing has come.
+  ///
+  /// It fails as soon as something comes. With a ``VirtualClock`` it takes no time.
+  public func expectNothing(
+    for duration: Duration, file: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    let limit = TimeLimit(duration, by: clock)
+    switch await log.recorded.wait(for: log.takenCount + 1, limit) {
+    case .cancelled: throw CancellationError()
+    case .timedOut, .reached: try expectNothingMore(file: file, line: line)
+    }
+  }
+
+  /// Waits until the sequence that the recorder reads has ended, as expected, without an error.
+  ///
+  /// A recorder that reads none waits in vain.
+  public func expectEnd(
+    within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    let limit = TimeLimit(limit ?? timeout, by: clock)
+    if await log.ended.wait(for: 1, limit) == .cancelled { throw CancellationError() }
+    switch log.end {
+    case .success: return
+    case .failure(let error):
+      throw ExpectationFailure(
+        .ended, "Expected the sequence to end, and it threw \(error).", Caller(file, line))
+    case .none:
+      throw ExpectationFailure(
+        .ended, "Expected the sequence to end within \(limit.duration), and it goes on.",
+        Caller(file, line))
+    }
+  }
+}
+
+extension Recorder where Value: Equatable {
+  /// Waits for as many values as are given, and checks that they are these, in this order.
+  ///
+  /// ```swift
+  /// try await titles.expect("Aria", "Var. 1", "Var. 2")
+  /// try titles.expectNothingMore()
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - expected: The values.
+  ///   - limit: How long all of them may take; the recorder's timeout if left out.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  public func expect(
+    _ expected: Value..., within limit: Duration? = nil, file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    try await expect(expected, within: limit, file: file, line: line)
+  }
+
+  /// Waits for as many values as the collection has, and checks that they are these, in this order.
+  public func expect(
+    _ expected: [Value], within limit: Duration? = nil, file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    if expected.isEmpty { return try expectNothingMore(file: file, line: line) }
+    let came = try await next(expected.count, within: limit, file: file, line: line)
+    guard let place = expected.indices.first(where: { expected[$0] != came[$0] }) else { return }
+    throw ExpectationFailure(
+      .different,
+      "Expected \(expected), and \(came) came: the first difference is at index "
+        + "\(place), where \(came[place]) came instead of \(expected[place]).",
+      Caller(file, line))
+  }
+}

@@ -1,0 +1,161 @@
+public import Campanile
+import Synchronization
+
+/// Collects what observers are given, with where they ran and in which order.
+///
+/// A recorder can observe a source itself, or be called in an observer:
+///
+/// ```swift
+/// let ticks = Recorder(observing: clock.ticks, on: .queue(queue))
+/// let titles = Recorder<String>()
+/// let token = center.observe(TrackChanged.self) { titles.record($0.title) }
+/// ```
+///
+/// A test looks at ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the next values and
+/// throws an ``ExpectationFailure`` if they are not what was expected, or do not come in time. Nothing
+/// is polled: the value that comes wakes the test.
+///
+/// All methods are safe from any thread. Recording takes a lock. A recorder that observes ends
+/// its observation when it is released, or by ``stop()``.
+public final class Recorder<Value: Sendable>: Sendable {
+  /// One value, and what is known of its delivery.
+  public struct Entry: Sendable {
+    /// What was recorded.
+    public let value: Value
+    /// Where.
+    public let place: Place
+    /// Its place among all that was recorded in this process, by any recorder: what was recorded
+    /// before has a smaller number.
+    public let order: UInt64
+  }
+
+  let log = RecorderLog<Value>()
+  let timeout: Duration
+  let clock: any Clock<Duration>
+  /// What ends with the recorder; protected by its lock.
+  private let ends = Locked<[@Sendable () -> Void]>([])
+
+  /// Creates a recorder that has heard nothing.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long its expectations wait, unless they say otherwise.
+  ///   - clock: By which clock.
+  public init(
+    timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.timeout = timeout
+    self.clock = clock
+  }
+
+  deinit { stop() }
+
+  // MARK: Recording
+
+  /// Records a value, from where the caller runs.
+  public func record(_ value: Value) { log.append(value, actor: nil) }
+
+  /// Records a value from code that is isolated to `actor`, and that this was the place.
+  public func record(_ value: Value, on actor: isolated some Actor) {
+    log.append(value, actor: actor)
+  }
+
+  /// Looks for these deliveries' places when something is recorded from now on.
+  ///
+  /// What the recorder observes on is recognized anyway. `.immediate` has no place.
+  public func recognize(_ deliveries: Delivery...) {
+    for delivery in deliveries { log.recognize(delivery) }
+  }
+
+  /// Ends what the recorder observes; what is recorded by hand is recorded as before.
+  ///
+  /// A second call does nothing.
+  public func stop() {
+    let ends = ends.withLock { ends in
+      defer { ends = [] }
+      return ends
+    }
+    for end in ends { end() }
+  }
+
+  func atStop(_ end: @escaping @Sendable () -> Void) { ends.withLock { $0.append(end) } }
+
+  // MARK: Looking
+
+  /// What was recorded, oldest first.
+  public var values: [Value] { log.entries.map(\.value) }
+
+  /// What was recorded, with where and when, oldest first.
+  public var entries: [Entry] { log.entries }
+
+  /// How many values were recorded.
+  public var count: Int { log.count }
+
+  /// Waits until there are `count` values, however long it takes.
+  package func waitRegardless(for count: Int) async {
+    await log.recorded.waitRegardless(for: count)
+  }
+}
+
+/// What a recorder has heard; what it observes with keeps this, and not the recorder.
+final class RecorderLog<Value: Sendable>: Sendable {
+  typealias Entry = Recorder<Value>.Entry
+
+  /// Protected by the lock.
+  private struct State {
+    var entries: [Entry] = []
+    /// How many of them expectations have taken.
+    var takenCount = 0
+    var known: [Delivery] = []
+    /// What ended the sequence that is read, if it has ended.
+    var end: Result<Void, any Error>?
+  }
+
+  private let state = Locked(State())
+  /// How many entries there are.
+  let recorded = Tally()
+  /// 1 when the sequence that is read has ended.
+  let ended = Tally()
+
+  var entries: [Entry] { state.withLock { $0.entries } }
+  var count: Int { state.withLock { $0.entries.count } }
+  var takenCount: Int { state.withLock { $0.takenCount } }
+  var end: Result<Void, any Error>? { state.withLock { $0.end } }
+
+  func append(_ value: Value, actor: (any Actor)?) {
+    // A target of a user's is asked outside the lock.
+    let known = state.withLock { $0.known }
+    let place = Place.current(among: known, actor: actor)
+    state.withLock { state in
+      // Numbered here, so that the entries of one recorder stand in the order of their numbers.
+      state.entries.append(Entry(value: value, place: place, order: RecordOrder.next()))
+    }
+    recorded.add()
+  }
+
+  func recognize(_ delivery: Delivery) {
+    if !delivery.isImmediate { state.withLock { $0.known.append(delivery) } }
+  }
+
+  func finish(_ end: Result<Void, any Error>) {
+    state.withLock { $0.end = end }
+    ended.add()
+  }
+
+  /// Takes up to `count` of the entries that no expectation has taken.
+  func take(_ count: Int) -> [Entry] {
+    state.withLock { state in
+      let taken = state.entries[state.takenCount...].prefix(count)
+      state.takenCount += taken.count
+      return Array(taken)
+    }
+  }
+
+  /// The entries that no expectation has taken.
+  var untaken: [Entry] { state.withLock { Array($0.entries[$0.takenCount...]) } }
+}
+
+/// Numbers what recorders record.
+private enum RecordOrder {
+  private static let last = Atomic<UInt64>(0)
+  static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,166 @@
+import Campanile
+import CampanileTesting
+import Synchronization
+import Testing
+
+@Suite("LeakTracker")
+struct LeakTrackerTests {
+  private final class Screen: Sendable {}
+
+  private final class Holder: Sendable {
+    private let object: Mutex<Screen?>
+    init(_ object: Screen) { self.object = Mutex(object) }
+    func withObject(_ body: (Screen) -> Void) {
+      object.withLock { if let object = $0 { body(object) } }
+    }
+    func drop() { object.withLock { $0 = nil } }
+  }
+
+  private let leaks = LeakTracker()
+
+  @Test("Names what lives, and where it was tracked")
+  func names() async throws {
+    var screen: Screen? = Screen()
+    let line = #line + 1
+    leaks.track(screen!)
+    let closure: (() -> Void)? = { [probe = leaks.makeProbe("closure")] in { probe.touch() } }()
+    #expect(leaks.alive.count == 2)
+    let failure = await failure { try leaks.expectGone() }
+    #expect(failure?.code == .alive)
+    #expect(failure?.message.contains("2 objects live: Screen (") == true)
+    #expect(failure?.message.contains("CheckingTests.swift:\(line))") == true)
+    withExtendedLifetime((screen, closure)) {}
+    screen = nil
+    #expect(leaks.alive.count == 1 && leaks.alive[0].hasPrefix("closure"))
+    closure?()
+  }
+
+  @Test("All gone: nothing is thrown")
+  func gone() async throws {
+    leaks.track(Screen())
+    try leaks.expectGone()
+    try await leaks.expectGone(within: .seconds(1), clock: VirtualClock())
+  }
+
+  @Test("Waits for what others let go of, by the clock")
+  func waits() async throws {
+    let (clock, slot) = (VirtualClock(), Recorder<Bool>())
+    let holder = Holder(Screen())
+    holder.withObject { leaks.track($0) }
+    async let result: Void = {
+      defer { slot.record(true) }
+      try await leaks.expectGone(within: .seconds(100), clock: clock)
+    }()
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(1))
+    await clock.waitForSleepers()
+    #expect(slot.count == 0)
+    holder.drop()
+    clock.advance(by: .seconds(1))
+    try await result
+  }
+
+  @Test("What stays is named when the time is over")
+  func stays() async {
+    let (clock, screen) = (VirtualClock(), Screen())
+    leaks.track(screen, as: "the screen")
+    async let result = failure { [leaks] in
+      try await leaks.expectGone(within: .seconds(100), clock: clock)
+    }
+    for _ in 0..<100 {
+      await clock.waitForSleepers()
+      clock.advance(by: .seconds(1))
+    }
+    #expect(
+      await result?.message.hasPrefix(
+        "Expected everything to be gone within 100.0 seconds, and 1 object lives: the screen (")
+        == true)
+    withExtendedLifetime(screen) {}
+  }
+}
+
+@Suite("Isolated default centers")
+struct IsolatedDefaultTests {
+  @Test("Tests at the same time do not hear each other", arguments: 0..<16)
+  func parallel(number: Int) async throws {
+    let shared = MessageCenter.default
+    try await MessageCenter.withIsolatedDefault { center in
+      #expect(MessageCenter.default === center && center !== shared)
+      let ticks = Recorder(observing: Tick.self, in: .default)
+      for round in 0..<100 {
+        MessageCenter.default.post(Tick(number: number))
+        if round % 10 == 0 { await Task.yield() }
+      }
+      await Task { MessageCenter.default.post(Tick(number: number)) }.value
+      try await ticks.expect(Array(repeating: Tick(number: number), count: 101))
+      try ticks.expectNothingMore()
+      ticks.stop()
+      try center.expectNoObservers()
+    }
+  }
+
+  @Test("Returns what the test returns, and throws what it throws")
+  func passesOn() async throws {
+    #expect(try MessageCenter.withIsolatedDefault { _ in 5 } == 5)
+    #expect(throws: TestError()) {
+      try MessageCenter.withIsolatedDefault { _ in throw TestError() }
+    }
+    await #expect(throws: TestError()) {
+      try await MessageCenter.withIsolatedDefault { _ in
+        await Task.yield()
+        throw TestError()
+      }
+    }
+  }
+
+  @Test("An observer that throws fails the test")
+  func observerThrows() async {
+    let line = #line + 2
+    let failure = await failure {
+      try MessageCenter.withIsolatedDefault { center in
+        let token = center.observe(Tick.self) { _ in throw TestError() }
+        center.post(Tick(number: 1))
+        center.post(Tick(number: 2))
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(failure?.code == .observerThrew)
+    #expect(failure?.line == line)
+    #expect(failure?.message.contains("threw TestError(), and 1 more failed.") == true)
+  }
+
+  @Test("Observers that are left are listed")
+  func observersLeft() async {
+    let center = MessageCenter()
+    let line = #line + 1
+    let token = center.observe(Tick.self) { _ in }
+    let failure = await failure { try center.expectNoObservers() }
+    #expect(failure?.code == .alive)
+    #expect(failure?.message.contains("CheckingTests.swift:\(line)") == true)
+    withExtendedLifetime(token) {}
+  }
+}
+
+// The trait of the guide: a default center of its own for each test of a suite.
+private struct IsolatedCenter: SuiteTrait, TestTrait, TestScoping {
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    try await MessageCenter.withIsolatedDefault { _ in try await function() }
+  }
+}
+
+@Suite("A trait", IsolatedCenter())
+struct TraitTests {
+  @Test("Every test of the suite has its own center", arguments: 0..<8)
+  func own(number: Int) async throws {
+    #expect(MessageCenter.default.label != "default")
+    let ticks = Recorder(observing: Tick.self, in: .default)
+    await Task.yield()
+    MessageCenter.default.post(Tick(number: number))
+    #expect(ticks.values == [Tick(number: number)])
+  }
+}

@@ -1,0 +1,277 @@
+import Campanile
+import CampanileTesting
+import Dispatch
+import Testing
+
+@Suite("Gates")
+struct GateTests {
+  @Test("Holds an observer in mid-call, and tells that it is there")
+  func gate() async throws {
+    let (gate, ticks) = (Gate(), Broadcaster<Int>())
+    let after = Recorder<Int>()
+    let token = ticks.observe(on: .queue(DispatchQueue(label: "held"))) { number in
+      gate.pass()
+      after.record(number)
+    }
+    ticks.send(1)
+    try await gate.reached()
+    #expect(token.cancel() == .endedWhileMaybeRunning)
+    #expect(after.values == [])
+    gate.open()
+    try await after.expect(1)
+    gate.pass()  // an open gate holds nobody
+    #expect(gate.arrivalCount == 2)
+  }
+
+  @Test("Nobody comes: the wait fails by its clock")
+  func nobody() async {
+    let (gate, asyncGate, clock) = (Gate(), AsyncGate(), VirtualClock())
+    async let one = failure { try await gate.reached(within: .seconds(5), clock: clock) }
+    async let two = failure {
+      try await asyncGate.reached(by: 2, within: .seconds(5), clock: clock)
+    }
+    await clock.waitForSleepers(2)
+    clock.advance(by: .seconds(5))
+    #expect(
+      await one?.message
+        == "Expected 1 arrival at the gate within 5.0 seconds, and there were 0.")
+    #expect(await two?.code == .timedOut)
+  }
+
+  @Test("Holds a task, whatever becomes of it")
+  func asyncGate() async throws {
+    let (gate, done) = (AsyncGate(), Recorder<Bool>())
+    let task = Task {
+      await gate.pass()
+      done.record(Task.isCancelled)
+    }
+    try await gate.reached()
+    task.cancel()
+    #expect(done.values == [])
+    gate.open()
+    try await done.expect(true)
+  }
+}
+
+@Suite("ManualDelivery")
+struct ManualDeliveryTests {
+  private let manual = ManualDelivery()
+  private let ticks = Broadcaster<Int>()
+  private let heard = Recorder<String>()
+
+  @Test("K6 Delivers one message after the other, when told")
+  func oneByOne() {
+    let tokens = ["a", "b"].map { name in
+      ticks.observe(on: manual.delivery) { [heard] in heard.record("\(name)\($0)") }
+    }
+    for number in 1...3 { ticks.send(number) }
+    #expect(heard.values == [] && manual.pendingCount == 3)
+    #expect(manual.runNext())
+    #expect(heard.values == ["a1", "b1"] && manual.pendingCount == 2)
+    ticks.send(4)
+    #expect(manual.runAll() == 3)
+    #expect(heard.values == ["a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4"])
+    #expect(!manual.runNext() && manual.pendingCount == 0)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K3 K8 What has ended meanwhile is not delivered")
+  func ended() {
+    final class Owner: Sendable {}
+    var owner: Owner? = Owner()
+    ticks.observe(owner: owner!, on: manual.delivery) { [heard] _, _ in heard.record("owner") }
+    let token = ticks.observe(on: manual.delivery) { [heard] _ in heard.record("token") }
+    ticks.send(1)
+    ticks.send(2)
+    manual.runNext()
+    #expect(heard.values == ["owner", "token"])
+    withExtendedLifetime(owner) {}
+    owner = nil
+    token.cancel()
+    #expect(manual.pendingCount == 1)
+    manual.runAll()
+    #expect(heard.values == ["owner", "token"])
+  }
+
+  @Test("K12 A bounded observer's deliveries are steps of their own, and keep its bound")
+  func bounded() {
+    let token = ticks.observe(on: manual.delivery, buffering: .newest(2)) { [heard] in
+      heard.record("\($0)")
+    }
+    for number in 1...4 { ticks.send(number) }
+    #expect(manual.pendingCount == 2)
+    manual.runNext()
+    #expect(heard.values == ["3"])
+    ticks.send(5)
+    ticks.send(6)
+    manual.runAll()
+    #expect(heard.values == ["3", "5", "6"])
+    #expect(token.registration.droppedCount == 3)
+    ticks.send(7)
+    #expect(manual.runAll() == 1)
+  }
+
+  @Test("K11 Code on the place is delivered to inline, unless something waits")
+  func inline() {
+    let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
+    manual.run { ticks.send(1) }
+    #expect(heard.values == ["1"])
+    ticks.send(2)
+    manual.run { ticks.send(3) }
+    #expect(heard.values == ["1"])
+    manual.runAll()
+    #expect(heard.values == ["1", "2", "3"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K7 Observers post, and run the place, while they run")
+  func nested() {
+    let token = ticks.observe(on: manual.delivery) { [heard, manual, ticks] number in
+      heard.record("begin \(number) \(manual.isCurrent)")
+      if number < 3 { ticks.send(number + 1) }
+      manual.runNext()
+      heard.record("end \(number)")
+    }
+    ticks.send(1)
+    // What an observer posts comes after its own delivery.
+    #expect(manual.runAll() == 3)
+    #expect(
+      heard.values == [
+        "begin 1 true", "end 1", "begin 2 true", "end 2", "begin 3 true", "end 3",
+      ])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K10 Whoever waits for a post is told when it has been run, or discarded")
+  func waiting() async throws {
+    let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
+    async let first: Void = ticks.sendAndWait(1)
+    while manual.pendingCount < 1 { await Task.yield() }
+    ticks.send(2)
+    manual.runNext()
+    try await first
+    #expect(heard.values == ["1"])
+    async let third: Void = ticks.sendAndWait(3)
+    while manual.pendingCount < 2 { await Task.yield() }
+    manual.end()
+    manual.end()
+    try await third
+    #expect(heard.values == ["1"] && manual.mailbox.discardedCount == 2)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Values of every kind are moved whole, and released once")
+  func values() {
+    let (leaks, tracks) = (LeakTracker(), Broadcaster<[any Sendable]>())
+    let token = tracks.observe(on: manual.delivery) { [heard] in heard.record("\($0.count)") }
+    for count in 0..<200 {
+      tracks.send((0..<count).map { leaks.makeProbe("probe \($0)") })
+    }
+    for _ in 0..<150 { manual.runNext() }
+    #expect(leaks.alive.count == (150..<200).reduce(0, +))
+    manual.runAll()
+    #expect(heard.values == (0..<200).map { "\($0)" })
+    #expect(leaks.alive == [])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Posts from many threads are all delivered, each thread's in order", arguments: [2, 8])
+  func threads(width: Int) async {
+    let numbers = Recorder(observing: ticks, on: manual.delivery)
+    let isDone = Recorder<Bool>()
+    await withTaskGroup { group in
+      for thread in 0..<width {
+        group.addTask { [ticks] in
+          for number in 0..<500 { ticks.send(thread * 500 + number) }
+        }
+      }
+      let runner = Task.detached { [manual] in
+        while isDone.count == 0 {
+          manual.runNext()
+          await Task.yield()
+        }
+        manual.runAll()
+      }
+      await group.waitForAll()
+      isDone.record(true)
+      await runner.value
+    }
+    for thread in 0..<width {
+      let own = numbers.values.filter { $0 / 500 == thread }
+      #expect(own == Array(thread * 500..<(thread + 1) * 500))
+    }
+  }
+}
+
+@Suite("VirtualClock")
+struct VirtualClockTests {
+  private let clock = VirtualClock()
+
+  @Test("Stands still; wakes who is due, earliest first")
+  func wakes() async throws {
+    let woken = Recorder<Int>()
+    for seconds in [3, 1, 2] {
+      Task { [clock] in
+        try await clock.sleep(for: .seconds(seconds))
+        woken.record(seconds)
+      }
+    }
+    await clock.waitForSleepers(3)
+    #expect(clock.now.offset == .zero)
+    clock.advance(by: .seconds(1))
+    try await woken.expect(1)
+    #expect(clock.sleeperCount == 2)
+    clock.advance(to: .init(offset: .seconds(3)))
+    #expect(Set(try await woken.next(2)) == [2, 3])
+    clock.advance(to: .init(offset: .zero))
+    #expect(clock.now.offset == .seconds(3))
+    try await clock.sleep(until: .init(offset: .seconds(3)), tolerance: nil)
+  }
+
+  @Test("A task that sleeps again and again is advanced in steps")
+  func repeats() async throws {
+    let ticks = Recorder<Int>()
+    let task = Task { [clock] in
+      for number in 1...3 {
+        try await clock.sleep(for: .seconds(10))
+        ticks.record(number)
+      }
+    }
+    for number in 1...3 {
+      await clock.waitForSleepers()
+      clock.advance(by: .seconds(10))
+      try await ticks.expect(number)
+    }
+    try await task.value
+  }
+
+  @Test("A cancelled sleep throws, and is not counted")
+  func cancelled() async {
+    let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+    await clock.waitForSleepers()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(clock.sleeperCount == 0)
+    clock.advance(by: .seconds(1))
+    let late = Task { [clock] in
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      try await clock.sleep(for: .zero)
+    }
+    await #expect(throws: CancellationError.self) { try await late.value }
+  }
+
+  @Test("Cancelling and advancing at once loses no sleeper", arguments: [2, 8])
+  func races(width: Int) async {
+    for _ in 0..<100 {
+      let tasks = (0..<width).map { _ in
+        Task { [clock] in try? await clock.sleep(for: .seconds(1)) }
+      }
+      await clock.waitForSleepers(width)
+      async let cancelled: Void = { for task in tasks { task.cancel() } }()
+      clock.advance(by: .seconds(1))
+      await cancelled
+      for task in tasks { await task.value }
+      #expect(clock.sleeperCount == 0)
+    }
+  }
+}

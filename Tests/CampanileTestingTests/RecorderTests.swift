@@ -1,0 +1,267 @@
+import Campanile
+import CampanileTesting
+import Dispatch
+import Testing
+
+struct Tick: MessageCenter.Message, Equatable { var number: Int }
+
+struct TestError: Error, Equatable {}
+
+/// What `operation` throws, which must be a failure of an expectation.
+func failure(of operation: () async throws -> Void) async -> ExpectationFailure? {
+  do {
+    try await operation()
+    return nil
+  } catch {
+    return error as? ExpectationFailure
+  }
+}
+
+@Suite("Recorder")
+struct RecorderTests {
+  private let center = MessageCenter()
+  private let ticks = Broadcaster<Int>()
+  private let clock = VirtualClock()
+
+  @Test("Records the messages of a type, about a subject, and of every type")
+  func messages() async throws {
+    final class Player: Sendable {}
+    struct Level: MessageCenter.Message, Equatable {
+      typealias Subject = Player
+      var level: Int
+    }
+    let player = Player()
+    let all = Recorder(observing: center.anyMessage)
+    let levels = Recorder(observing: Level.self, in: center, about: player)
+    let ticks = Recorder(observing: Tick.self, in: center)
+    center.post(Level(level: 1), about: player)
+    center.post(Level(level: 2), about: Player())
+    center.post(Tick(number: 3))
+    #expect(levels.values == [Level(level: 1)])
+    #expect(ticks.values == [Tick(number: 3)])
+    #expect(all.values.map(\.subject) == [ObjectIdentifier(player), all.values[1].subject, nil])
+    #expect(all.count == 3)
+    // One order for all recorders: the wildcard observer registered first.
+    #expect(all.entries[0].order < levels.entries[0].order)
+    #expect(levels.entries[0].order < all.entries[1].order)
+  }
+
+  @Test("Records the changes of a current value, with the initial call")
+  func changes() async throws {
+    let volume = CurrentValue(1)
+    let changes = Recorder(observing: volume, [.initial])
+    volume.value = 2
+    #expect(changes.values.map(\.new) == [1, 2])
+    #expect(changes.values.map(\.isInitial) == [true, false])
+  }
+
+  @Test("Records what delegates of a multicast are called with")
+  func delegates() {
+    final class Delegate: Sendable {
+      let calls = Recorder<String>()
+      func finished(_ track: String) { calls.record(track) }
+    }
+    let (delegates, one) = (Multicast<Delegate>(), Delegate())
+    delegates.add(one)
+    delegates.call { $0.finished("Aria") }
+    #expect(one.calls.values == ["Aria"])
+  }
+
+  @Test("Stops when told, and when it is released; what is recorded by hand still is")
+  func stops() {
+    var recorder: Recorder<Int>? = Recorder(observing: ticks)
+    ticks.send(1)
+    recorder?.stop()
+    recorder?.stop()
+    ticks.send(2)
+    recorder?.record(3)
+    #expect(recorder?.values == [1, 3])
+    recorder = Recorder(observing: ticks)
+    #expect(ticks.observerCount == 1)
+    withExtendedLifetime(recorder) {}
+    recorder = nil
+    #expect(ticks.observerCount == 0)
+  }
+
+  @Test("Takes the next values, in order, whether they came before or come later")
+  func next() async throws {
+    let recorder = Recorder(observing: ticks)
+    ticks.send(1)
+    async let taken = (recorder.next(), recorder.next(2), recorder.next())
+    for number in 2...5 { ticks.send(number) }
+    let (one, two, four) = try await taken
+    #expect((one, two, four) == (1, [2, 3], 4))
+    try await recorder.expect(5)
+    try recorder.expectNothingMore()
+    #expect(recorder.values == [1, 2, 3, 4, 5])
+  }
+
+  @Test("Three of these, then nothing more: met, and not met, with a sentence and a place")
+  func expectations() async throws {
+    let recorder = Recorder(observing: ticks, clock: clock)
+    for number in 1...3 { ticks.send(number) }
+    try await recorder.expect(1, 2, 3)
+    try recorder.expectNothingMore()
+
+    ticks.send(4)
+    let line = #line + 1
+    let more = await failure { try recorder.expectNothingMore() }
+    #expect(more?.code == .unexpected)
+    #expect(more?.message == "Expected nothing more, and 1 value came: [4].")
+    #expect(more?.line == line && more?.file.hasSuffix("RecorderTests.swift") == true)
+    #expect(more.map { "\($0)" } == "\(more?.file ?? ""):\(line): \(more?.message ?? "")")
+
+    for number in [5, 7, 6] { ticks.send(number) }
+    let different = await failure { try await recorder.expect(5, 6, 7) }
+    #expect(different?.code == .different)
+    #expect(different?.message.hasSuffix("index 1, where 7 came instead of 6.") == true)
+    // What failed has been taken.
+    try recorder.expectNothingMore()
+  }
+
+  @Test("An expectation gives up when its clock says so, and not before")
+  func timeout() async throws {
+    let recorder = Recorder(observing: ticks, timeout: .seconds(60), clock: clock)
+    async let waiting = failure { try await recorder.expect(1, 2) }
+    await clock.waitForSleepers()
+    ticks.send(1)
+    clock.advance(by: .seconds(59))
+    #expect(clock.sleeperCount == 1)
+    clock.advance(by: .seconds(1))
+    let failure = await waiting
+    #expect(failure?.code == .timedOut)
+    #expect(failure?.message == "Expected 2 values within 60.0 seconds, and only 1 came: [1].")
+    ticks.send(2)
+    try await recorder.expect(2)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test("A clock that was advanced before the wait began counts")
+  func advancedEarly() async {
+    let recorder = Recorder(observing: ticks, timeout: .zero, clock: clock)
+    let failure = await failure { try await recorder.next() }
+    #expect(failure?.message == "Expected 1 value within 0.0 seconds, and none came.")
+  }
+
+  @Test("Nothing for a while: the while passes by the clock, and a value ends it early")
+  func nothing() async throws {
+    let recorder = Recorder(observing: ticks, clock: clock)
+    async let quiet: Void = recorder.expectNothing(for: .seconds(3_600))
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(3_600))
+    try await quiet
+
+    async let loud = failure { try await recorder.expectNothing(for: .seconds(3_600)) }
+    await clock.waitForSleepers()
+    ticks.send(9)
+    #expect(await loud?.message == "Expected nothing more, and 1 value came: [9].")
+  }
+
+  @Test("A cancelled task waits for nothing")
+  func cancelled() async {
+    let recorder = Recorder<Int>(clock: clock)
+    let task = Task { try await recorder.next() }
+    await clock.waitForSleepers()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    let late = Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      try await recorder.expectNothing(for: .seconds(1))
+    }
+    await #expect(throws: CancellationError.self) { try await late.value }
+  }
+
+  @Test("Reads a sequence to its end, or to its error")
+  func sequences() async throws {
+    let read = Recorder(reading: ticks.values())
+    ticks.send(1)
+    ticks.send(2)
+    try await read.expect(1, 2)
+    ticks.finish()
+    try await read.expectEnd()
+
+    let broken = Recorder(
+      reading: AsyncThrowingStream<Int, any Error> { $0.finish(throwing: TestError()) })
+    let failure = await failure { try await broken.expectEnd() }
+    #expect(failure?.code == .ended)
+    #expect(failure?.message == "Expected the sequence to end, and it threw TestError().")
+  }
+
+  @Test("A sequence that goes on has not ended; stopping ends it")
+  func endless() async throws {
+    let endless = Recorder(reading: ticks.values(), clock: clock)
+    async let waiting = failure { try await endless.expectEnd(within: .seconds(1)) }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(1))
+    #expect(await waiting?.code == .ended)
+    endless.stop()
+    try await endless.expectEnd()
+  }
+
+  @Test("An empty list of expected values expects nothing")
+  func emptyList() async throws {
+    let recorder = Recorder<Int>()
+    try await recorder.expect([])
+    recorder.record(1)
+    #expect(await failure { try await recorder.expect([]) }?.code == .unexpected)
+  }
+
+  @Test("Knows the queue, the target, the main queue, the actor and the thread")
+  func places() async throws {
+    let (queue, other) = (DispatchQueue(label: "queue"), DispatchQueue(label: "other"))
+    let manual = ManualDelivery()
+    let onQueue = Recorder(observing: ticks, on: .queue(queue))
+    let onMain = Recorder(observing: ticks, on: .mainQueue)
+    let onManual = Recorder(observing: ticks, on: manual.delivery)
+    let immediate = Recorder(observing: ticks)
+    immediate.recognize(.queue(other))
+    queue.suspend()
+    other.sync { ticks.send(1) }
+    queue.resume()
+    manual.runAll()
+    try await onQueue.expect(1)
+    try await onMain.expect(1)
+    let place = onQueue.entries[0].place
+    #expect(place.isOn(.queue(queue)) && !place.isOn(.queue(other)) && !place.isMain)
+    #expect(place.description == ".queue(queue)")
+    #expect(onMain.entries[0].place.isMain && onMain.entries[0].place.isOn(MainActor.shared))
+    #expect(onManual.entries[0].place.isOn(manual.delivery))
+    #expect(immediate.entries[0].place.isOn(.queue(other)))
+    #expect(!immediate.entries[0].place.isOn(.immediate))
+  }
+
+  private actor Listener {
+    let heard = Recorder<Int>()
+    func observe(_ ticks: Broadcaster<Int>) {
+      ticks.observe(on: self) { listener, number in
+        listener.heard.record(number, on: listener)
+      }
+    }
+  }
+
+  @Test("Knows the actor that it is told")
+  func actors() async throws {
+    let listener = Listener()
+    await listener.observe(ticks)
+    ticks.send(1)
+    try await listener.heard.expect(1)
+    #expect(listener.heard.entries[0].place.isOn(listener))
+    #expect(!listener.heard.entries[0].place.isOn(Listener()))
+  }
+
+  @Test("Keeps what many threads record, each thread's in order", arguments: [2, 8])
+  func threads(width: Int) async throws {
+    let recorder = Recorder<Int>()
+    await withTaskGroup { group in
+      for thread in 0..<width {
+        group.addTask { for number in 0..<1_000 { recorder.record(thread * 1_000 + number) } }
+      }
+    }
+    let values = try await recorder.next(width * 1_000)
+    for thread in 0..<width {
+      let own = values.filter { $0 / 1_000 == thread }
+      #expect(own == Array(thread * 1_000..<(thread + 1) * 1_000))
+    }
+    #expect(recorder.entries.map(\.order) == recorder.entries.map(\.order).sorted())
+  }
+}

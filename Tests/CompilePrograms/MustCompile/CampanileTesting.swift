@@ -1,0 +1,13 @@
+// The example of the article of this name.
+import Campanile
+import CampanileTesting
+
+nonisolated struct TrackChanged: MessageCenter.Message, Equatable { var title: String }
+
+func testTitles() async throws {
+  let center = MessageCenter()
+  let titles = Recorder(observing: TrackChanged.self, in: center)
+  center.post(TrackChanged(title: "Aria"))
+  try await titles.expect(TrackChanged(title: "Aria"))
+  try titles.expectNothingMore()
+}

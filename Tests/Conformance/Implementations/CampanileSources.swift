@@ -1,0 +1,163 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Synchronization
+
+typealias OwnerLifetime = Lifetime
+extension Owner: LifetimeOwner {}
+
+extension Implementation {
+  private static let common: Set<Ability> = [
+    .queues, .owners, .ownersOnQueues, .lifetimes, .waiting, .pausing, .bounds, .throwing,
+  ]
+
+  static let messageCenter = Implementation(
+    name: "MessageCenter",
+    abilities: common.union([
+      .subjects, .wildcards, .concurrency, .postAndWait, .nesting, .listing,
+    ]), patience: .seconds(60)
+  ) { CenterSource() }
+
+  static let broadcaster = Implementation(
+    name: "Broadcaster",
+    abilities: common.union([.concurrency, .postAndWait, .nesting, .listing]),
+    patience: .seconds(60)
+  ) { BroadcasterSource() }
+
+  static let currentValue = Implementation(
+    name: "CurrentValue", abilities: common.union([.concurrency, .state, .listing]),
+    patience: .seconds(60)
+  ) { ValueSource() }
+
+  static let keyValueObserving = Implementation(
+    name: "Key-value observing", abilities: common.union([.nesting]), patience: .seconds(60)
+  ) { PropertySource() }
+}
+
+extension Wish {
+  var delivery: Delivery { place.map { .queue($0.queue) } ?? .immediate }
+  var buffering: Buffering { newest.map { .newest($0) } ?? .unbounded }
+}
+
+extension Handle {
+  init(_ token: ObservationToken) {
+    self.init(
+      cancel: { token.cancel() }, cancelAndWait: { token.cancelAndWait() },
+      pause: { token.pause() }, resume: { token.resume() })
+  }
+
+  init(_ registration: Registration) {
+    self.init(
+      cancel: { registration.cancel() }, cancelAndWait: { registration.cancelAndWait() },
+      pause: { registration.pause() }, resume: { registration.resume() })
+  }
+}
+
+/// A message that may be about a bell.
+private struct Rung: MessageCenter.Message {
+  typealias Subject = Bell
+  let number: Int
+}
+
+private final class CenterSource: Source {
+  private let center = MessageCenter(onError: { _ in })
+
+  func post(_ number: Int) { center.post(Rung(number: number)) }
+  func post(_ number: Int, about subject: Bell) {
+    center.post(Rung(number: number), about: subject)
+  }
+  func postAndWait(_ number: Int) async throws {
+    try await center.postAndWait(Rung(number: number))
+  }
+  var listedCount: Int { center.observerCount }
+
+  func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
+    if wish.isWildcard {
+      return Handle(
+        center.anyMessage.observe(on: wish.delivery, buffering: wish.buffering) { posted in
+          if let rung = posted.message as? Rung { try observer(rung.number) }
+        })
+    }
+    let subject: Bell?? = wish.subject.map { .some($0) } ?? .none
+    if let owner = wish.owner {
+      return Handle(
+        center.observe(
+          Rung.self, about: subject, owner: owner, on: wish.delivery, buffering: wish.buffering
+        ) { (_: Owner, rung: Rung) in try observer(rung.number) })
+    }
+    return Handle(
+      center.observe(
+        Rung.self, about: subject, on: wish.delivery, buffering: wish.buffering
+      ) { (rung: Rung) in try observer(rung.number) })
+  }
+}
+
+/// Observes a source of this package's the way the wish says.
+private func follow<S: ObservationSource>(
+  _ source: S, _ wish: Wish, _ options: S.Options,
+  _ observer: @escaping @Sendable (S.Element) throws -> Void
+) -> Handle {
+  if let owner = wish.owner {
+    return Handle(
+      source.observe(
+        owner: owner, on: wish.delivery, buffering: wish.buffering, options
+      ) { (_: Owner, value: S.Element) in try observer(value) })
+  }
+  return Handle(
+    source.observe(on: wish.delivery, buffering: wish.buffering, options) { (value: S.Element) in
+      try observer(value)
+    })
+}
+
+private final class BroadcasterSource: Source {
+  private let numbers = Broadcaster<Int>(onError: { _ in })
+
+  func post(_ number: Int) { numbers.send(number) }
+  func postAndWait(_ number: Int) async throws { try await numbers.sendAndWait(number) }
+  var listedCount: Int { numbers.observerCount }
+
+  func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
+    follow(numbers, wish, [], observer)
+  }
+}
+
+private final class ValueSource: Source {
+  private let number = CurrentValue(0, onError: { _ in })
+
+  func post(_ number: Int) { self.number.value = number }
+  var listedCount: Int { number.observerCount }
+
+  func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
+    follow(number, wish, wish.isInitial ? [.initial] : []) {
+      try observer($0.new)
+    }
+  }
+}
+
+/// A number that any thread may set, one at a time.
+private final class Counter: Observable, Sendable {
+  private let registrar = KVORegistrar()
+  private let stored = Mutex(0)
+
+  var number: Int {
+    get {
+      registrar.access(self, keyPath: \.number)
+      return stored.withLock { $0 }
+    }
+    set {
+      registrar.willChange(self, keyPath: \.number)
+      stored.withLock { $0 = newValue }
+      registrar.didChange(self, keyPath: \.number)
+    }
+  }
+}
+
+private final class PropertySource: Source {
+  private let counter = Counter()
+
+  func post(_ number: Int) { counter.number = number }
+
+  func observe(_ wish: Wish, _ observer: @escaping @Sendable (Int) throws -> Void) -> Handle {
+    follow(counter.changes(of: \.number), wish, []) { try observer($0.new) }
+  }
+}
