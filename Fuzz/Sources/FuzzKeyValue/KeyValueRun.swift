@@ -199,7 +199,9 @@ final class KeyValueRun {
       require(old == following.value, "The old value is \(old as Any)")
     }
     if following.isDistinct {
-      require(change.new != following.value, "\(following.path): a change from \(change.old as Any) to \(change.new as Any) was told")
+      require(
+        change.new != following.value,
+        "\(following.path): a change from \(change.old as Any) to \(change.new as Any) was told")
     }
     following.value = change.new
     following.changes += 1

@@ -131,7 +131,8 @@ final class MailboxRun: @unchecked Sendable {
       require(next.mayBeSkipped, "Observer \(index) heard \(number) before \(next.number)")
       observers[index].waiting.removeFirst()
     }
-    require(!observers[index].waiting.isEmpty, "Observer \(index) heard \(number) twice, or too early")
+    require(
+      !observers[index].waiting.isEmpty, "Observer \(index) heard \(number) twice, or too early")
     observers[index].waiting.removeFirst()
     if depth < 4 {
       depth += 1

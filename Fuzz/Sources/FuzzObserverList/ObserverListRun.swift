@@ -75,7 +75,6 @@ final class ObserverListRun: @unchecked Sendable {
     things = []
   }
 
-
   private func step() {
     switch choices.pick(12) {
     case 0, 1: post()
