@@ -11,11 +11,42 @@ struct WaveRun {
   init(_ choices: Choices) { self.choices = choices }
 
   mutating func run() {
-    switch choices.pick(3) {
+    switch choices.pick(4) {
     case 0: readAll(choices.bytes)
     case 1: readAll(Self.riff(choices.bytes))
+    case 2: readChunks()
     default: readWellFormed()
     }
+  }
+
+  /// Chunks that a file has, in any order, of any length, that say any length, with any format.
+  private mutating func readChunks() {
+    var chunks: [UInt8] = []
+    for _ in 0..<choices.pick(6) {
+      let name = ["fmt ", "data", "LIST", "fact"][choices.pick(4)]
+      var body = name == "fmt " ? format() : (0..<choices.pick(256)).map { UInt8($0) }
+      if choices.pick(8) == 1 { body.removeLast(min(body.count, choices.pick(32))) }
+      var chunk = Self.chunk(name, body)
+      if choices.pick(8) == 1 { chunk[4 + choices.pick(4)] = UInt8(choices.pick(256)) }
+      chunks += chunk
+    }
+    var file = Self.riff(chunks)
+    if choices.pick(8) == 1 { file.removeLast(min(file.count, choices.pick(256))) }
+    readAll(file)
+  }
+
+  private mutating func format() -> [UInt8] {
+    let tag = [1, 3, 0xFFFE, 2][choices.pick(4)]
+    let channels = choices.pick(4)
+    let bits = [8, 16, 24, 32, 64, 12][choices.pick(6)]
+    let alignment = choices.pick(8) == 1 ? choices.pick(256) : channels * bits / 8
+    let body =
+      Self.bytes(tag, 2) + Self.bytes(channels, 2) + Self.bytes(8_000 * choices.pick(3), 4)
+      + Self.bytes(choices.pick(256), 4) + Self.bytes(alignment, 2) + Self.bytes(bits, 2)
+    if tag != 0xFFFE { return body }
+    return body + Self.bytes(22, 2) + Self.bytes(bits, 2) + Self.bytes(3, 4)
+      + Self.bytes([1, 3, 7][choices.pick(3)], 2)
+      + [0, 0, 0, 0, 16, 0, 128, 0, 0, 170, 0, 56, 155, 113]
   }
 
   /// A file that is right but for what the choices make wrong: its samples are known.
@@ -47,20 +78,22 @@ struct WaveRun {
     }
   }
 
-  /// A file without a name, written anew for each input.
+  /// A file of memory, written anew for each input.
   private static let file: Int32 = {
-    let file = unsafe tmpfile()
-    require(unsafe file != nil, "There is no room for a file")
-    return unsafe fileno(file!)
+    let name = "/wave-\(getpid())"
+    let file = unsafe shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    require(file >= 0, "There is no room for a file")
+    unsafe shm_unlink(name)
+    return file
   }()
 
   /// Reads a file to its end, unless it is refused.
   @discardableResult
   private func readAll(_ bytes: [UInt8]) -> [Float]? {
     let file = Self.file
-    let isEmptied = ftruncate(file, 0) == 0
+    let hasItsSize = ftruncate(file, off_t(bytes.count)) == 0
     let written = unsafe bytes.withUnsafeBytes { unsafe pwrite(file, $0.baseAddress, $0.count, 0) }
-    require(isEmptied && written == bytes.count, "The file was not written")
+    require(hasItsSize && written == bytes.count, "The file was not written")
     guard var reader = try? WaveReader(path: "/proc/self/fd/\(file)") else { return nil }
     require(reader.frameCount > 0 && reader.format.channelCount > 0, "An empty file was accepted")
     require(reader.frameCount <= bytes.count, "There are more frames than bytes")
@@ -71,6 +104,7 @@ struct WaveRun {
     var all: [Float] = []
     var samples: [Float] = []
     var frames = 0
+    let isFloat = [.float32, .float64].contains(reader.format.encoding)
     while true {
       let count: Int
       do { count = try reader.read(333, into: &samples) } catch {
@@ -79,7 +113,9 @@ struct WaveRun {
         return all
       }
       require(samples.count == count * reader.format.channelCount, "Samples are missing")
-      require(samples.allSatisfy { $0 >= -1 && $0 <= 1 }, "A sample is out of range")
+      // Those of floating-point files are as loud as the file says.
+      let limit: Float = isFloat ? .greatestFiniteMagnitude : 1
+      require(samples.allSatisfy { abs($0) <= limit }, "A sample is out of range")
       all += samples
       frames += count
       require(reader.position == frames, "The position is \(reader.position) after \(frames)")
