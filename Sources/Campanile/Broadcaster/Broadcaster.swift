@@ -107,6 +107,9 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// A registration that has ended.
   ///
   /// Not for direct use.
+  public var _reference: @Sendable () -> Broadcaster? { { [weak self] in self } }
+
+  /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }
 

@@ -245,6 +245,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   /// A registration that has ended.
   ///
   /// Not for direct use.
+  public var _reference: @Sendable () -> CurrentValue? { { [weak self] in self } }
+
+  /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }
 

@@ -36,6 +36,17 @@ public protocol ObservationSource<Element>: Sendable {
   ///
   /// Not for direct use.
   var _ended: Registration { get }
+  /// Finds the source later, and does not keep it where it is an object.
+  ///
+  /// Not for direct use.
+  var _reference: @Sendable () -> Self? { get }
+}
+
+extension ObservationSource {
+  /// The source itself, for one that is a value.
+  ///
+  /// Not for direct use.
+  public var _reference: @Sendable () -> Self? { { self } }
 }
 
 /// What can be asked of an observation.
@@ -161,12 +172,17 @@ extension ObservationSource {
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
     let location = SourceLocation(file: file, line: line)
+    let reference = _reference
     return ValueSequence<Element> { counters in
       let buffer = SequenceBuffer<Element>(buffering, counters)
+      guard let source = reference() else {
+        buffer.finish()
+        return ValueSequence.Reader(buffer, nil)
+      }
       let body = ObserverBody<Element>(
         .reader({ buffer.append($0) }, onEnd: { buffer.finish() }))
       let request = ObservationRequest(.unbounded, location)
-      return ValueSequence.Reader(buffer, _register(request, body, options))
+      return ValueSequence.Reader(buffer, source._register(request, body, options))
     }
   }
 }

@@ -257,6 +257,10 @@ extension MessageCenter {
       return request.register(body, with: center.registry) { _ in .list(center.wide) }
     }
 
+    var _reference: @Sendable () -> Everything? {
+      { [weak center] in center.map { Everything(center: $0) } }
+    }
+
     var _ended: Registration { Registration(list: center.wide, id: 0, counters: nil) }
   }
 

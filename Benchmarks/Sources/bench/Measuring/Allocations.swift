@@ -22,6 +22,12 @@ struct Allocations {
     return Allocations(count: allocations_count(), liveBytes: allocations_live_bytes())
   }
 
+  /// Counts from now on, for `watchedLiveBytes`, until `endWatching()`.
+  static func beginWatching() { allocations_begin() }
+  static func endWatching() { allocations_end() }
+  /// By how many bytes the live blocks have grown since `beginWatching()`.
+  static var watchedLiveBytes: Int { allocations_live_bytes() }
+
   private final class Block {}
 
   /// Whether a thousand objects count as a thousand blocks, and a block of 4,096 bytes as so many.

@@ -1,0 +1,241 @@
+import Campanile
+import CampanileKVO
+import FuzzSupport
+import Observation
+
+/// One class with the standard macro, one with the wrapper; each leads to the other.
+@Observable final class Track {
+  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+  var title = 0
+  var seconds = 0
+  var artist: Artist?
+  var sum: Int { title + seconds + (artist?.name ?? 0) }
+  var sumAgain: Int { sum + title }
+}
+
+final class Artist: Observable {
+  @Observed var name = 0
+  @Observed var track: Track?
+  var twice: Int { name * 2 }
+}
+
+/// One input: sets, replaced objects, transactions and observations of eight key paths, from outside
+/// and from inside the observers, beside the values that the observers were told last.
+final class KeyValueRun {
+  /// What an observer was told, and what it is to be told.
+  final class Following {
+    let path: KeyPath<Track, Int?>
+    let isOld: Bool
+    let isDistinct: Bool
+    let isOnce: Bool
+    var value: Int?
+    var changes = 0
+    var priors = 0
+    var hasEnded = false
+    var token: KVOToken?
+
+    init(_ path: KeyPath<Track, Int?>, _ isOld: Bool, _ isDistinct: Bool, _ isOnce: Bool) {
+      self.path = path
+      self.isOld = isOld
+      self.isDistinct = isDistinct
+      self.isOnce = isOnce
+    }
+  }
+
+  private let paths: [KeyPath<Track, Int?>] = [
+    \.optionalTitle, \.optionalSeconds, \.artist?.name, \.artist?.twice, \.artist?.track?.title,
+    \.artist?.track?.sum, \.optionalSum, \.optionalSumAgain,
+  ]
+
+  private var choices: Choices
+  private let root = Track()
+  private var tracks: [Track] = []
+  private var artists: [Artist] = []
+  private var followings: [Following] = []
+  private var depth = 0
+  private var isInTransaction = false
+  private let cage: Canary.Cage
+
+  init(_ choices: Choices, _ cage: Canary.Cage) {
+    self.choices = choices
+    self.cage = cage
+    tracks = [root, Track(), Track()]
+    artists = [Artist(), Artist()]
+  }
+
+  func run() {
+    while !choices.isAtEnd {
+      step()
+      check()
+    }
+    // The objects lead to each other.
+    for track in tracks { track.artist = nil }
+    for artist in artists { artist.track = nil }
+    check()
+    for following in followings { following.token = nil }
+  }
+
+  /// Between operations every observer has been told the value that there is.
+  private func check() {
+    for following in followings where !following.hasEnded {
+      let value = root[keyPath: following.path]
+      require(
+        following.value == value,
+        "\(following.path) is \(value as Any), and its observer knows \(following.value as Any)")
+    }
+  }
+
+  private func step() {
+    switch choices.pick(8) {
+    case 0, 1: set()
+    case 2: replace()
+    case 3, 4: observe()
+    case 5: end()
+    case 6: transaction()
+    default: mutate()
+    }
+  }
+
+  private func set() {
+    let number = choices.pick(4)
+    let before = followings.map(\.changes)
+    switch choices.pick(3) {
+    case 0: tracks[choices.pick(3)].title = number
+    case 1: tracks[choices.pick(3)].seconds = number
+    default: artists[choices.pick(2)].name = number
+    }
+    checkCounts(before)
+  }
+
+  /// Objects that lead to objects; never a circle, for the computed properties to end.
+  private func replace() {
+    let artist = choices.pick(3)
+    let before = followings.map(\.changes)
+    if choices.flip() {
+      root.artist = artist < 2 ? artists[artist] : nil
+    } else {
+      let track = choices.pick(3)
+      artists[artist % 2].track = track == 0 ? nil : tracks[track]
+    }
+    checkCounts(before)
+  }
+
+  private func mutate() {
+    let before = followings.map(\.changes)
+    if choices.flip() { root.title += choices.pick(3) } else { artists[choices.pick(2)].name += 1 }
+    checkCounts(before)
+  }
+
+  /// One change is told once, also to those who can see it in more than one way.
+  private func checkCounts(_ before: [Int]) {
+    guard depth == 0, !isInTransaction, !hasNested else {
+      if depth == 0 { hasNested = false }
+      return
+    }
+    for (following, count) in zip(followings, before) {
+      require(following.changes <= count + 1, "\(following.path) was told one change twice")
+    }
+  }
+
+  /// Whether an observer has changed something since the last look.
+  private var hasNested = false
+
+  private func transaction() {
+    if isInTransaction || depth > 0 { return }
+    let before = followings.map(\.changes)
+    isInTransaction = true
+    KVOTransaction.perform {
+      for _ in 0..<choices.pick(5) { if choices.flip() { set() } else { replace() } }
+      isInTransaction = false
+    }
+    checkCounts(before)
+  }
+
+  private func observe() {
+    guard followings.count < 64, !isInTransaction else { return }
+    let path = paths[choices.pick(paths.count)]
+    let kinds = choices.pick(16)
+    let following = Following(path, kinds & 1 != 0, kinds & 2 != 0, kinds & 12 == 12)
+    following.value = root[keyPath: path]
+    followings.append(following)
+    var options: [KVOOptions<Int?>] = []
+    if following.isOld { options.append(.old) }
+    if following.isDistinct { options.append(.distinct) }
+    switch kinds & 12 {
+    case 4: options.append(.prior)
+    case 8: options.append(.initial)
+    case 12: options.append(.once)
+    default: break
+    }
+    let all = options.reduce(into: [] as KVOOptions<Int?>) { $0 = Self.join($0, $1) }
+    let canary = Canary(cage)
+    following.token = root.observe(path, options: all) {
+      [unowned self, unowned following] track, change in
+      canary.check()
+      hear(following, track, change)
+    }
+  }
+
+  /// Both of two sets of options.
+  private static func join(_ one: KVOOptions<Int?>, _ other: KVOOptions<Int?>) -> KVOOptions<Int?> {
+    [one, other]
+  }
+
+  private func hear(_ following: Following, _ track: Track, _ change: KVOChange<Int?>) {
+    require(!following.hasEnded, "An observer was told a change after its end")
+    require(track === root, "An observer was told of another object")
+    switch change.phase {
+    case .prior:
+      following.priors += 1
+      return
+    case .initial:
+      require(change.new == following.value, "The initial value is \(change.new as Any)")
+      return
+    case .changed:
+      break
+    }
+    // What changed again meanwhile, in an observer that came first, is told next.
+    if following.isOld, let old = change.old {
+      require(old == following.value, "The old value is \(old as Any)")
+    }
+    if following.isDistinct {
+      require(
+        change.new != following.value,
+        "\(following.path): a change from \(change.old as Any) to \(change.new as Any) was told")
+    }
+    following.value = change.new
+    following.changes += 1
+    if following.isOnce { following.hasEnded = true }
+    nest()
+  }
+
+  private func nest() {
+    guard depth < 2, choices.pick(8) == 1 else { return }
+    depth += 1
+    hasNested = true
+    if choices.flip() { end() } else { observe() }
+    depth -= 1
+  }
+
+  private func end() {
+    guard !followings.isEmpty else { return }
+    let following = followings[choices.pick(followings.count)]
+    following.hasEnded = true
+    if choices.flip() { following.token?.cancel() } else { following.token = nil }
+  }
+}
+
+extension Track {
+  var optionalTitle: Int? { title }
+  var optionalSeconds: Int? { seconds }
+  var optionalSum: Int? { sum }
+  var optionalSumAgain: Int? { sumAgain }
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzKeyValue(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+  let cage = Canary.Cage()
+  KeyValueRun(unsafe Choices(start, count), cage).run()
+  require(cage.count == 0, "\(cage.count) closures were never released")
+  return 0
+}

@@ -1,0 +1,680 @@
+/*
+ * The lock-free part of the observer list: posts that announce the list they walk, the registration
+ * word, ends, waiting for calls, places that are used again, buffers that are replaced, and the
+ * reclamation of what posts in progress may hold.
+ *
+ * One or two threads post. One ends a registration and makes another, one ends a registration and
+ * waits. The states that are reached in any interleaving of their steps are searched for
+ *
+ *   a use after free      an observer or a buffer is touched after its release
+ *   a call after cancel   a call begins after cancel() returned                                (K3)
+ *   a lost wake-up        who waits is never resumed, or what was retired is never released    (K4, K16)
+ *   a lost delivery       a registration that lives when a post begins is not called            (K1, K2)
+ *   a wrong delivery      called twice, out of order, or registered later than the post        (K2, K5)
+ *   a needless wait       for a post that cannot reach the registration, or that began later   (K4, K16)
+ *
+ * Each step below names the code that it stands for, in Sources/Campanile. The script that runs the
+ * model leaves out, or moves, each step in turn, and the search must then find a fault.
+ *
+ * Spin is sequentially consistent, as are the accesses of the code that form a store-then-load pair
+ * (they are `.sequentiallyConsistent` there). What that ordering is for is shown by the steps that
+ * begin with LATE: each delays one store of such a pair behind the load that follows, as a processor
+ * with a store buffer may do with a weaker store. Of the weaker accesses one matters here: the mark
+ * is stored with `.releasing`, so that a scan may read the one before (STALE_MARKS).
+ *
+ * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                          a post names what it walks
+ * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                          before it reads anything of it
+ * step NO_OPEN_MARK       ObserverList/ThreadRecord.swift:push                          until it has read, it may hold everything
+ * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                     a post sets its thread's bit
+ * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                 a post stops at its watermark
+ * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                    a post says what it can reach
+ * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                    and takes that back before it looks again
+ * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                 the registration word is checked
+ * step LATE_CLEARING      ObserverList/ThreadRecord.swift:pop                           the frame is cleared before pending is read
+ * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:leave                     who leaves looks at what waits
+ * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                         an end is written to the word
+ * step NO_TAKING          ObserverList/EntryBuffer.swift:take                           and the observer taken out
+ * step LATE_TAKING        ObserverList/EntryBuffer.swift:take                           before the frames are read
+ * step LATE_WITHDRAWAL    ObserverList/EntryBuffer.swift:withdraw                       as are the empty places at the end
+ * step NO_RESTORING       ObserverList/EntryBuffer.swift:restore                        those in reach are not used again
+ * step NO_PENDING         ObserverList/ObserverRegistry+Reclamation.swift:scan          posts that leave are told to look
+ * step LATE_PENDING       ObserverList/ObserverRegistry+Reclamation.swift:scan          before the frames are read
+ * step NO_SECOND_LOOK     ObserverList/ObserverRegistry+Reclamation.swift:scan          a forgotten bit's frames are read again
+ * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan          and the bit set if somebody was there
+ * step NO_KEEPING         ObserverList/ObserverRegistry+Reclamation.swift:keep          what a post may hold is kept
+ * step NO_KEEPING_BUFFERS ObserverList/ObserverRegistry+Reclamation.swift:retire        memory as well
+ * step NO_NEW_SCAN        ObserverList/ObserverRegistry+Reclamation.swift:end           after a list moved the frames are read again
+ * step NO_TICK            ObserverList/ObserverRegistry.swift:tick                      new memory has a time of its own
+ * step EARLY_CLOCK        ObserverList/ObserverRegistry.swift:add                       the clock shows an entry that is in place
+ * step NO_CLOCK           ObserverList/ObserverRegistry.swift:add                       and posts that begin later reach it
+ * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait          who waits waits for the posts in reach
+ * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end           also if the registration had ended
+ * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:reclaim       the last post that leaves releases
+ * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim       and resumes who waits
+ * step PENDING_CLEARED    ObserverList/ObserverRegistry+Reclamation.swift:updatePending as long as something waits, posts look
+ *
+ * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for
+ * their observers twice; marks that are seen late.
+ *
+ * run -DPOSTS=2
+ * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER
+ * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER -DBITS=1
+ * run -DPOSTS=1 -DLOOKS=2
+ * run -DPOSTS=1 -DSTALE_MARKS
+ */
+
+#define THREADS 2
+#ifndef BITS
+#define BITS 2
+#endif
+#ifndef POSTS
+#define POSTS 2
+#endif
+#ifndef POSTERS
+#define POSTERS 1
+#endif
+#ifndef LOOKS
+#define LOOKS 1
+#endif
+
+#define ROOM 2     /* entries of a buffer */
+#define EVERYTHING 255
+#define BIT(thread) ((thread) % BITS)
+
+/* Objects: observers 1, 2, 3; buffers 4, 5, 6. */
+#define OBJECTS 7
+#define FIRST_BUFFER 4
+#define LAST_BUFFER 6
+
+/* ObserverRegistry */
+byte clock;
+bool mask[BITS];
+bool pending;
+bool locked;
+
+/* PostFrame, one for each thread */
+bool source[THREADS];
+byte mark[THREADS];
+
+/* ObserverList: the current buffer. EntryBuffer: what it holds. */
+byte buffer = FIRST_BUFFER;
+typedef Entries {
+  byte count;
+  byte created;
+  byte id[ROOM];
+  byte observer[ROOM];
+}
+Entries entries[OBJECTS];
+
+/* AnyObserver: the registration word. */
+bool ended[OBJECTS];
+byte idOf[OBJECTS];
+
+/* ObserverRegistry.State: the tickets of what was retired, a bit for each thread, and of who waits. */
+byte retired[OBJECTS];
+byte waiter;
+
+/* What the search watches. */
+bool released[OBJECTS];
+bool cancelled[OBJECTS];  /* cancel() has returned */
+bool isRegistered[OBJECTS];  /* observe() has returned */
+bool isEnding[OBJECTS];   /* cancel() was called */
+byte running[OBJECTS];
+byte settled[THREADS];    /* what a post can reach, once it has said so */
+
+/* K1, K2: a post reaches what was registered when it began, and what its watermark covers. */
+#define EXPECTED(o) \
+  ((idOf[o] && (idOf[o] <= watermark || isRegistered[o]) && !isEnding[o]) << o)
+
+#define TICKET(thread) (1 << (thread))
+#define NOTHING_WAITS (!waiter && !retired[1] && !retired[2] && !retired[3] && !retired[4] \
+  && !retired[5] && !retired[6])
+
+inline lock() { atomic { !locked -> locked = true } }
+inline unlock() { locked = false }
+
+/* ObserverRegistry+Reclamation.swift: updatePending */
+inline updatePending() {
+#ifdef PENDING_CLEARED
+  pending = false
+#else
+  if
+  :: NOTHING_WAITS -> pending = false
+  :: else
+  fi
+#endif
+}
+
+/* ObserverRegistry+Reclamation.swift: reclaim, by a post that has left */
+inline reclaim() {
+  lock();
+  open = 0;
+  thread = 0;
+  do
+  :: thread < THREADS ->
+    if
+    :: source[thread] -> open = open | TICKET(thread)
+    :: else
+    fi;
+    thread++
+  :: else -> break
+  od;
+  skip;
+  d_step {
+    object = 1;
+    do
+    :: object < OBJECTS ->
+      if
+#ifdef FIRST_FREES
+      :: retired[object] && (retired[object] & open) != retired[object] ->
+        retired[object] = 0; released[object] = true
+#else
+      :: retired[object] && (retired[object] & open) == 0 ->
+        retired[object] = 0; released[object] = true
+#endif
+      :: else -> retired[object] = retired[object] & open
+      fi;
+      object++
+    :: else -> break
+    od;
+#ifdef NO_RESUMING
+    if
+    :: waiter & open -> waiter = waiter & open
+    :: else
+    fi;
+#else
+    waiter = waiter & open;
+#endif
+    object = 0; open = 0; thread = 0
+  }
+  updatePending();
+  unlock()
+}
+
+/* A look at the list, and the walk: Cursor.init, settle, walk, call. */
+inline look() {
+  d_step { assert(buffer >= FIRST_BUFFER); base = buffer }
+  d_step { assert(!released[base]); rest = entries[base].count; index = 0 }
+#ifndef NO_SETTLING
+  now = clock;
+#ifdef NO_REOPENING
+  if
+  :: turn == 0 -> d_step { mark[self] = now; settled[self] = now; now = 0 }
+  :: else
+  fi;
+#else
+  d_step { mark[self] = now; settled[self] = now; now = 0 }
+#endif
+#else
+  d_step { settled[self] = clock }
+#endif
+  last = 0;
+  do
+  :: index < rest ->
+    d_step { assert(!released[base]); id = entries[base].id[index] }
+#ifndef NO_WATERMARK
+    if
+    :: id > watermark -> break
+    :: else
+    fi;
+#endif
+    d_step { assert(!released[base]); observer = entries[base].observer[index]; index++ }
+    if
+    :: observer ->
+      /* A call begins when its registration is checked. */
+      d_step {
+        assert(!released[observer]);
+        if
+#ifndef NO_CHECK
+        :: ended[observer] -> observer = 0
+#endif
+        :: else ->
+          assert(!cancelled[observer]);
+          assert(idOf[observer] == id && id <= watermark);
+          assert(id > last);
+          last = id;
+          running[observer]++;
+          heard = heard | (1 << observer)
+        fi
+      }
+      if
+      :: observer -> d_step { assert(!released[observer]); running[observer]-- }
+      :: else
+      fi
+    :: else
+    fi
+  :: else -> break
+  od;
+  skip;
+  d_step { base = 0; rest = 0; index = 0; id = 0; observer = 0; last = 0 }
+}
+
+proctype Poster(byte self) {
+  byte posts = POSTS, watermark, base, rest, index, id, observer, now, last, turn;
+  byte expected, heard;
+  byte thread, open, object;
+#ifdef LATE_CLEARING
+  bool seen;
+#endif
+  do
+  :: posts == 0 -> break
+  :: else ->
+    d_step {
+      posts--;
+      heard = 0;
+      settled[self] = EVERYTHING;
+      /* Nothing waits for this post: what waits for one waits for a post that is in its frame. */
+      assert(!(waiter & TICKET(self)));
+      assert(!(retired[1] & TICKET(self)) && !(retired[2] & TICKET(self)));
+      assert(!(retired[4] & TICKET(self)) && !(retired[5] & TICKET(self)))
+    }
+    /* ThreadRecord.swift: push */
+#ifndef NO_OPEN_MARK
+    mark[self] = EVERYTHING;
+#endif
+#if !defined(NO_ANNOUNCEMENT) && !defined(LATE_ANNOUNCEMENT)
+    source[self] = true;
+#endif
+    /* ObserverRegistry.swift: enter */
+#ifndef NO_MASK_BIT
+    if
+    :: !mask[BIT(self)] -> mask[BIT(self)] = true
+    :: else
+    fi;
+#endif
+    d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3) }
+#ifdef LATE_ANNOUNCEMENT
+    base = buffer;
+    source[self] = true;
+    d_step { assert(!released[base]) }
+#endif
+    turn = 0;
+    do
+    :: turn < LOOKS ->
+      if
+      :: turn > 0 ->
+        /* ObserverRegistry+Targets.swift: runInline; ObserverRegistry.swift: reopen */
+#ifndef NO_REOPENING
+        d_step { mark[self] = EVERYTHING; settled[self] = EVERYTHING }
+#endif
+        skip
+      :: else
+      fi;
+      look();
+      turn++
+    :: else -> break
+    od;
+    skip;
+    d_step {
+      expected = expected & ~(isEnding[1] << 1 | isEnding[2] << 2 | isEnding[3] << 3);
+      assert((expected & heard) == expected);
+      expected = 0; heard = 0; watermark = 0; turn = 0
+    }
+    /* ThreadRecord.swift: pop; ObserverRegistry.swift: leave */
+#ifdef LATE_CLEARING
+    seen = pending;
+    source[self] = false;
+    if
+    :: seen -> seen = false; reclaim()
+    :: else
+    fi
+#else
+    source[self] = false;
+#ifndef NO_LOOK_ON_LEAVING
+    if
+    :: pending -> reclaim()
+    :: else
+    fi
+#endif
+#endif
+  od
+}
+
+/* ObserverRegistry+Reclamation.swift: scan, with collect; the frames of one bit */
+inline collect() {
+  found = false;
+  thread = 0;
+  do
+  :: thread < THREADS ->
+    if
+    :: BIT(thread) == lane && source[thread] ->
+      found = true;
+      tickets = tickets | TICKET(thread);
+#ifdef STALE_MARKS
+      if
+      :: marks[thread] = mark[thread]
+      :: marks[thread] = EVERYTHING
+      fi
+#else
+      d_step { marks[thread] = mark[thread]; reach[thread] = settled[thread] }
+#endif
+    :: else
+    fi;
+    thread++
+  :: else -> break
+  od
+}
+
+inline scan() {
+  tickets = 0;
+#if !defined(NO_PENDING) && !defined(LATE_PENDING)
+  pending = true;
+#endif
+  d_step {
+    bits = mask[0];
+#if BITS > 1
+    bits = bits | mask[1] << 1;
+#endif
+    lane = 0
+  }
+  do
+  :: lane < BITS ->
+    if
+    :: bits & (1 << lane) ->
+      collect();
+      if
+      :: !found ->
+        mask[lane] = false;
+#ifndef NO_SECOND_LOOK
+        collect();
+        if
+        :: found ->
+#ifndef NO_BIT_AGAIN
+          mask[lane] = true
+#else
+          skip
+#endif
+        :: else
+        fi
+#endif
+      :: else
+      fi
+    :: else
+    fi;
+    lane++
+  :: else -> break
+  od;
+#ifdef LATE_PENDING
+  pending = true;
+#endif
+  skip;
+  d_step { bits = 0; lane = 0; found = false; thread = 0 }
+}
+
+#ifdef STALE_MARKS
+#define CAN_REACH(thread, since) true
+#else
+#define CAN_REACH(thread, since) (reach[thread] >= since)
+#endif
+
+/* The tickets of those posts whose mark is not below `since`. */
+inline filter(since) {
+  held = 0;
+  if
+  :: (tickets & 1) && marks[0] >= since -> held = held | 1; assert(CAN_REACH(0, since))
+  :: else
+  fi;
+  if
+  :: (tickets & 2) && marks[1] >= since -> held = held | 2; assert(CAN_REACH(1, since))
+  :: else
+  fi
+}
+
+/* ObserverRegistry+Reclamation.swift: keep; what nobody holds is released after the lock. */
+inline keep(kept, since) {
+  d_step {
+    filter(since);
+#ifdef NO_KEEPING
+    if
+    :: kept < FIRST_BUFFER -> held = 0
+    :: else
+    fi;
+#endif
+#ifdef NO_KEEPING_BUFFERS
+    if
+    :: kept >= FIRST_BUFFER -> held = 0
+    :: else
+    fi;
+#endif
+    if
+    :: held -> retired[kept] = held
+    :: else -> released[kept] = true
+    fi;
+    held = 0
+  }
+}
+
+/* ObserverList.swift: rebuild; the old buffer is left in `left`. */
+inline rebuild() {
+  d_step {
+    left = buffer;
+#ifndef NO_TICK
+    clock++;
+    entries[left + 1].created = clock;
+#else
+    entries[left + 1].created = clock + 1;
+#endif
+    place = 0; end = 0;
+    do
+    :: place < entries[left].count ->
+      if
+      :: entries[left].observer[place] ->
+        entries[left + 1].observer[end] = entries[left].observer[place];
+        entries[left + 1].id[end] = entries[left].id[place];
+        end++
+      :: else
+      fi;
+      place++
+    :: else -> break
+    od;
+    entries[left + 1].count = end;
+    place = 0; end = 0
+  }
+  buffer = left + 1
+}
+
+/* EntryBuffer.swift: withdraw */
+inline withdraw() {
+  d_step {
+    before = entries[buffer].count;
+    end = before;
+    do
+    :: end > 0 && entries[buffer].observer[end - 1] == 0 -> end--
+    :: else -> break
+    od
+  }
+  entries[buffer].count = end
+}
+
+/* EntryBuffer.swift: restore */
+inline restore() {
+  d_step {
+    newest = 0;
+    if
+    :: (tickets & 1) && marks[0] > newest -> newest = marks[0]
+    :: else
+    fi;
+    if
+    :: (tickets & 2) && marks[1] > newest -> newest = marks[1]
+    :: else
+    fi;
+    end = before;
+    do
+    :: end > entries[buffer].count && entries[buffer].id[end - 1] > newest -> end--
+    :: else -> break
+    od;
+    newest = 0
+  }
+  entries[buffer].count = end
+}
+
+#define FORGET marks[0] = 0; marks[1] = 0; reach[0] = 0; reach[1] = 0
+
+/* ObserverRegistry+Reclamation.swift: end */
+inline cancel(who, mustWait) {
+  lock();
+  d_step {
+    isEnding[who] = true;
+    isLate = ended[who] || cancelled[who];
+    place = 0;
+    do
+    :: place < entries[buffer].count && entries[buffer].observer[place] != who -> place++
+    :: else -> break
+    od
+  }
+  if
+  :: isLate ->
+    if
+    :: mustWait ->
+#ifndef NO_LATE_WAITING
+      scan();
+      d_step { filter(idOf[who]); waiter = held; held = 0 }
+      updatePending()
+#else
+      skip
+#endif
+    :: else
+    fi
+  :: else ->
+#ifndef NO_ENDED_BIT
+    ended[who] = true;
+#endif
+#if !defined(NO_TAKING) && !defined(LATE_TAKING)
+    entries[buffer].observer[place] = 0;
+#endif
+    /* ObserverList.swift: trim */
+#ifndef LATE_WITHDRAWAL
+    withdraw();
+#endif
+    scan();
+#ifdef LATE_TAKING
+    entries[buffer].observer[place] = 0;
+#endif
+#ifdef LATE_WITHDRAWAL
+    withdraw();
+#endif
+#ifndef NO_RESTORING
+    if
+    :: tickets -> restore()
+    :: else
+    fi;
+#endif
+    d_step { place = 0; end = 0; before = 0; filter(idOf[who]); waits = held; held = 0 }
+#ifdef NO_WAITING
+    waits = 0;
+#endif
+    keep(who, idOf[who]);
+    /* ObserverList.swift: shrink */
+    if
+#ifndef NO_CHANGER
+    :: buffer < LAST_BUFFER ->
+      rebuild();
+#ifndef NO_NEW_SCAN
+      scan();
+#endif
+      keep(left, entries[left].created)
+#endif
+    :: skip
+    fi;
+    if
+    :: mustWait -> waiter = waits
+    :: else
+    fi;
+    updatePending()
+  fi;
+  d_step { tickets = 0; FORGET; waits = 0; left = 0; isLate = false; place = 0 }
+  unlock();
+  cancelled[who] = true;
+  if
+  :: mustWait -> d_step { !waiter -> assert(!running[who]) }
+  :: else
+  fi
+}
+
+/* ObserverRegistry.swift: add */
+inline observe(who) {
+  lock();
+  /* ObserverList.swift: makeRoom */
+  if
+  :: entries[buffer].count == ROOM && buffer < LAST_BUFFER -> rebuild()
+  :: else
+  fi;
+  if
+  :: entries[buffer].count < ROOM ->
+    /* EntryBuffer.swift: append */
+    d_step { place = entries[buffer].count; idOf[who] = clock + 1 }
+#ifdef EARLY_CLOCK
+    clock = idOf[who];
+#endif
+    entries[buffer].observer[place] = who;
+    entries[buffer].id[place] = idOf[who];
+    entries[buffer].count = place + 1;
+#if !defined(EARLY_CLOCK) && !defined(NO_CLOCK)
+    clock = idOf[who];
+#endif
+    if
+    :: left ->
+      scan();
+      keep(left, entries[left].created);
+      updatePending()
+    :: else
+    fi;
+    d_step { tickets = 0; FORGET; left = 0; place = 0 }
+    unlock();
+    isRegistered[who] = true
+  :: else -> unlock()
+  fi
+}
+
+#define LOCALS \
+  byte tickets, bits, lane, thread, held, left, place, end, before, newest, waits; \
+  byte marks[THREADS], reach[THREADS]; \
+  bool found, isLate
+
+/* Ends the last registration, and makes one that may use its place. */
+proctype Changer() {
+  LOCALS;
+  cancel(2, false);
+  observe(3)
+}
+
+/* Ends a registration and waits for its calls; it may have ended before. */
+proctype Waiter() {
+  LOCALS;
+  byte victim;
+  if
+  :: victim = 1
+  :: victim = 2
+  fi;
+  cancel(victim, true)
+}
+
+init {
+  atomic {
+    entries[FIRST_BUFFER].observer[0] = 1;
+    entries[FIRST_BUFFER].id[0] = 1;
+    entries[FIRST_BUFFER].observer[1] = 2;
+    entries[FIRST_BUFFER].id[1] = 2;
+    entries[FIRST_BUFFER].count = 2;
+    idOf[1] = 1; idOf[2] = 2;
+    clock = 2;
+    run Poster(0);
+#if POSTERS > 1
+    run Poster(1);
+#endif
+#ifndef NO_CHANGER
+    run Changer();
+#endif
+    run Waiter()
+  }
+  /* Everybody has ended: nothing waits, and what ended has been released. */
+  d_step {
+    _nr_pr == 1 ->
+    assert(NOTHING_WAITS && !pending && !locked);
+    assert(!cancelled[1] || released[1]);
+    assert(!cancelled[2] || released[2]);
+    assert(buffer == 4 || released[4]);
+    assert(buffer <= 5 || released[5]);
+    assert(!released[buffer] && !released[3])
+  }
+}

@@ -1,0 +1,153 @@
+import Testing
+
+@testable import Campanile
+
+/// What registries, indexes and mailboxes keep, and for how long.
+@Suite("What is kept, and until when")
+struct KeptStateTests {
+  // Broken by: ObserverRegistry.forget, if it leaves the identifier in the table of owners.
+  @Test("K16 Nothing is kept for an owner whose registrations have ended")
+  func owners() {
+    let source = Broadcaster<Int>()
+    let screen = Screen()
+    let registrations = (0..<100).map { _ in source.observe(owner: screen) { _, _ in } }
+    #expect(source.registry.withState { $0.owners.count } == 1)
+    for registration in registrations { registration.cancel() }
+    #expect(source.registry.withState { $0.owners.isEmpty })
+  }
+
+  // Broken by: SubjectIndex.remove, if it does not hand out the list that it takes out.
+  @Test(
+    "K9 K16 The list of a subject that nobody observes any more is kept for the post that walks it")
+  func listOfASubject() {
+    let center = MessageCenter()
+    let player = Player()
+    let inside = Gate()
+    let slot = Slot<[ObservationToken]>()
+    // Two of them, which stand in a list.
+    let first = center.observe(LevelChanged.self, about: player) { _ in inside.pass() }
+    slot.set([first, center.observe(LevelChanged.self, about: player) { _ in }])
+    weak let list = Self.list(of: first.registration)
+    #expect(list != nil)
+    let poster = onThread { center.post(LevelChanged(level: 0), about: player) }
+    inside.waitUntilReached()
+    first.cancel()
+    slot.set(nil)
+    #expect(center.observerCount == 0)
+    #expect(list != nil)
+    inside.open()
+    poster()
+    #expect(list == nil)
+  }
+
+  private static func list(of registration: Registration) -> ObserverList? {
+    registration.list.registry.withState { _ in
+      guard case .place(let list, _) = registration.seat else { return nil }
+      return unsafe list.takeUnretainedValue()
+    }
+  }
+
+  // Broken by: Mailbox.drain, if a job that gives way leaves no other.
+  @Test("K6 What is posted by the last delivery that a job makes is delivered by the next job")
+  func afterTheLimit() {
+    let source = Broadcaster<Int>()
+    let target = ManualTarget()
+    let heard = Recorder<Int>()
+    let token = source.observe(on: .target(target).ordered) { [source] number in
+      heard.record(number)
+      if number == 1_024 { source.send(1_025) }
+    }
+    for number in 1...1_024 { source.send(number) }
+    target.runJobs()
+    #expect(heard.values == Array(1...1_025))
+    #expect(target.enqueuedCount == 2)
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Lifetime.Storage.end, if it does not say that it has ended.
+  @Test("K8 What is added to a lifetime that has ended, ends at once")
+  func late() {
+    let source = Broadcaster<Int>()
+    let storage = Lifetime.Storage()
+    let ran = Recorder<Int>()
+    storage.end()
+    storage.add { ran.record(1) }
+    #expect(ran.values == [1])
+    let token = source.observe { _ in }
+    storage.add(token.registration)
+    #expect(!token.isActive)
+  }
+
+  @Test("K6 K16 A message larger than what a mailbox keeps is delivered, between smaller ones")
+  func huge() {
+    struct Page: Sendable {
+      var bytes: InlineArray<100_000, UInt8>
+    }
+    let source = Broadcaster<Page>()
+    let target = ManualTarget()
+    let heard = Recorder<UInt8>()
+    let token = source.observe(on: .target(target)) { page in
+      heard.record(page.bytes[0])
+      heard.record(page.bytes[99_999])
+    }
+    for number in 1...3 as ClosedRange<UInt8> {
+      source.send(Page(bytes: InlineArray(repeating: number)))
+    }
+    target.runJobs()
+    #expect(heard.values == [1, 1, 2, 2, 3, 3])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K16 Of two objects that are stored at once the second is released")
+  func second() {
+    let life = LiveCount()
+    let place = LazyReference<Tracked>()
+    let first = place.storeIfNil(Tracked(life))
+    #expect(place.storeIfNil(Tracked(life)) === first)
+    #expect(life.current == 1)
+  }
+
+  #if DEBUG
+    // Broken by: ObserverRegistry.scan, if it sets `pending` only after it has read the frames.
+    @Test("K16 A post that leaves behind the back of a scan which has seen it looks at what waits")
+    func leavesDuringAScan() {
+      let held = HeldSource()
+      // Two threads that the source knows; the one whose bit is read first will be inside a post.
+      let bits = (0..<2).map { _ in Slot<UInt64>() }
+      let ready = (0..<2).map { _ in Gate() }
+      let isLeaving = Gate()
+      let waits = (0..<2).map { index in
+        onThread {
+          held.source.send(0)
+          bits[index].set(unsafe ThreadRecord.current.pointee.bit)
+          ready[index].pass()
+          if bits[index].value! == min(bits[0].value!, bits[1].value!) {
+            held.source.send(1)
+            isLeaving.pass()
+          }
+        }
+      }
+      for gate in ready { gate.waitUntilReached() }
+      let first = bits[0].value! < bits[1].value! ? 0 : 1
+      let inside = held.gates.hold(at: .observer, gate: Gate())
+      ready[first].open()
+      inside.waitUntilReached()
+      // The scan has found the post, and is held where it has found nobody of the other bit.
+      let forgetting = held.gates.hold(at: .willForget)
+      let canceller = onThread { held.victim.cancel() }
+      forgetting.waitUntilReached()
+      // The post leaves. It has read `pending` when it comes to reclaim, or to the end.
+      held.gates.hold(at: .engine(.willReclaim), gate: isLeaving)
+      inside.open()
+      isLeaving.waitUntilReached()
+      isLeaving.open()
+      forgetting.open()
+      canceller()
+      waits[first]()
+      #expect(held.victimLife.current == 0)
+      // Living until here, so that its bit is its own.
+      ready[1 - first].open()
+      waits[1 - first]()
+    }
+  #endif
+}
