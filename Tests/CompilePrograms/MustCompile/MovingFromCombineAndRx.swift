@@ -45,7 +45,7 @@ final class Slider {
   }
 }
 
-final class Session {
+final class Diary {
   private let observations = TokenBag()
 
   func start(_ player: Player, _ volume: Volume) {
