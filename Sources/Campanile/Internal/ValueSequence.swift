@@ -8,7 +8,7 @@
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// A sequence of values does not fail.
   public typealias Failure = Never
-  /// The type of the sequence's elements.
+  /// What reads the sequence.
   public typealias AsyncIterator = Iterator
 
   private let subscribe: @Sendable (DeliveryCounters) -> Reader
