@@ -58,10 +58,10 @@ public final class Broadcaster<Value: Sendable>: Followable {
 
   /// Sends a value and waits until every delivery of it has ended.
   ///
-  /// A delivery has ended when the observer ran, or was skipped, cancelled, dropped for want of room,
+  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of room,
   /// or discarded with its target. Inside an asynchronous observer it does not wait for that observer.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled meanwhile; the deliveries go on.
+  /// - Throws: `CancellationError` if the task is canceled meanwhile; the deliveries go on.
   public func sendAndWait(_ value: Value) async throws {
     let tracker = DeliveryTracker()
     registry.post(value, Post(tracker: tracker), to: list)

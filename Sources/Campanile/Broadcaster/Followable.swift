@@ -165,7 +165,7 @@ extension ObservationSource {
   ///
   /// It hears from the moment it is made, before its first `next()`. It can be read many times: each
   /// reader has a buffer of its own, which begins with the reader, the first reader's with the
-  /// sequence. It ends with the source, and at once in a cancelled task. Releasing it ends its
+  /// sequence. It ends with the source, and at once in a canceled task. Releasing it ends its
   /// observation.
   public func values(
     buffering: Buffering = .unbounded, _ options: Options = [],

@@ -41,7 +41,7 @@ final class AsyncRunner: Sendable {
     state.withLock { $0.prepared.take() }
   }
 
-  /// Starts a task that ends when `operation` does or, cancelled, with the registration.
+  /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(_ operation: @escaping @Sendable () async -> Void) {
     let id = state.withLock { state in
       state.nextTask += 1

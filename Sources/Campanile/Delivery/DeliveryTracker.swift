@@ -30,7 +30,7 @@ final class DeliveryTracker: Sendable {
 
   /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
   ///
-  /// - Throws: `CancellationError` when the waiting task is cancelled. The deliveries go on.
+  /// - Throws: `CancellationError` when the waiting task is canceled. The deliveries go on.
   func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

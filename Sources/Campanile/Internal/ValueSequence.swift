@@ -3,12 +3,12 @@
 /// Every iterator has a buffer of its own. The first one takes over the buffer that has been filling
 /// since the sequence was made; each further one hears what comes after it was made.
 ///
-/// Releasing the sequence and its iterators ends the observation. A task that is cancelled reads
+/// Releasing the sequence and its iterators ends the observation. A task that is canceled reads
 /// nothing more, not even what has gathered.
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// A sequence of values does not fail.
   public typealias Failure = Never
-  /// The type of the sequence's elements.
+  /// What reads the sequence.
   public typealias AsyncIterator = Iterator
 
   private let subscribe: @Sendable (DeliveryCounters) -> Reader
@@ -32,10 +32,10 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let reader: Reader
 
-    /// The next value, or `nil` when the source has ended or the task is cancelled.
+    /// The next value, or `nil` when the source has ended or the task is canceled.
     public mutating func next() async -> Element? { await reader.buffer.next() }
 
-    /// The next value, or `nil` when the source has ended or the task is cancelled.
+    /// The next value, or `nil` when the source has ended or the task is canceled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
       await reader.buffer.next()
     }
@@ -133,7 +133,7 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
     }
   }
 
-  /// The next element, or `nil` at the end, at once in a cancelled task.
+  /// The next element, or `nil` at the end, at once in a canceled task.
   func next() async -> Element? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -147,7 +147,7 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
     }
   }
 
-  /// Ends the sequence: what has gathered is still read, unless the reader's task was cancelled.
+  /// Ends the sequence: what has gathered is still read, unless the reader's task was canceled.
   func finish(isCancelled: Bool = false) {
     let (continuation, left) = state.withLock { $0.finish(isCancelled: isCancelled) }
     continuation?.resume(returning: nil)

@@ -1,7 +1,7 @@
 /// An object whose end is noticed at once.
 ///
-/// Registrations hold owners and subjects weakly; what they captured is released once the owner's end
-/// is noticed. With a lifetime that is at the owner's deinit, on every platform:
+/// Registrations keep neither owners nor subjects alive; what they captured is released once the end of
+/// either is noticed. With a lifetime that is at its deinit, on every platform:
 ///
 /// ```swift
 /// final class Screen: LifetimeOwner {

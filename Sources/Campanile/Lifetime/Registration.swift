@@ -50,7 +50,7 @@ public struct Registration: Sendable, Hashable {
   /// the result says whether there may be one. What the observer captured is released as soon as
   /// the posts in progress have left, on the thread of the last of them, or here.
   ///
-  /// An asynchronous observer's task is cancelled.
+  /// An asynchronous observer's task is canceled.
   ///
   /// - Complexity: O(log *n*) in the observers of the list, and O(1) for one of the newest.
   @discardableResult

@@ -216,7 +216,7 @@ extension MessageCenter {
   ///
   /// It hears from the moment it is made, before its first `next()`. It can be read many times: each
   /// reader has a buffer of its own, which begins with the reader, the first reader's with the
-  /// sequence. It ends with the center, and at once in a cancelled task. A sequence about a subject
+  /// sequence. It ends with the center, and at once in a canceled task. A sequence about a subject
   /// that has died stays silent; it ends with the subject if that carries a ``Lifetime``. Releasing it
   /// ends its observation.
   public func messages<M: Message>(

@@ -72,11 +72,11 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message and waits until every delivery of it has ended.
   ///
-  /// A delivery has ended when the observer ran, or was skipped, cancelled, dropped for want of room,
+  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of room,
   /// or discarded with its owner or target. Inside an asynchronous observer it does not wait for that
   /// observer.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled meanwhile; the deliveries go on.
+  /// - Throws: `CancellationError` if the task is canceled meanwhile; the deliveries go on.
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }

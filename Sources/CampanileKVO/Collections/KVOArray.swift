@@ -109,7 +109,9 @@ public struct KVOArray<Object: AnyObject, Element> {
 }
 
 extension KVOArray: RandomAccessCollection, MutableCollection {
+  /// The index of the first element: zero.
   public var startIndex: Int { 0 }
+  /// The index behind the last element: the number of elements.
   public var endIndex: Int { elements.count }
 
   /// The element at `index`; setting it is a replacement.

@@ -72,6 +72,7 @@ extension KVOController where Owner: Sendable {
 /// extension Screen: KVOChangeHandler {
 ///   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { … }
 /// }
+///
 /// kvo.observe(player, \.title)
 /// kvo.observe(mixer, \.level)
 /// ```

@@ -1,6 +1,31 @@
 // The examples of the guide of this name.
 import Campanile
 
+struct BellRang: MessageCenter.Message { var name: String }
+
+@MainActor
+final class Listener {
+  var count = 0
+
+  init(_ center: MessageCenter) {
+    center.observe(BellRang.self, owner: self, on: .main) { listener, message in
+      listener.count += 1
+      print("heard the \(message.name) bell")
+    }
+  }
+}
+
+@main
+struct Bells {
+  @MainActor static func main() async throws {
+    let center = MessageCenter()
+    let listener = Listener(center)
+    try await center.postAndWait(BellRang(name: "great"))
+    try await center.postAndWait(BellRang(name: "small"))
+    print("rang \(listener.count) times")
+  }
+}
+
 struct TrackChanged: MessageCenter.Message {
   var title: String
 }

@@ -1,0 +1,144 @@
+// not-with-default-isolation: the examples say themselves what is on the main actor.
+// The examples in the documentation comments of the module of this name.
+import Campanile
+import Dispatch
+
+struct TrackChanged: MessageCenter.Message { var title: String }
+
+struct LevelChanged: MessageCenter.Message {
+  typealias Subject = Player  // what a message of this type can be about
+  var level: Float
+}
+
+struct Track: Sendable {}
+
+@MainActor
+final class Button {
+  var isSelected = false
+}
+
+final class Player: Sendable {
+  private let state = CurrentValue(false)
+  var isPlaying: some FollowableValue<Bool> { state }
+
+  func follow(_ player: Player, _ button: Button) {
+    player.isPlaying.observe(owner: button, on: .main, .initial) { button, change in
+      button.isSelected = change.new
+    }
+    state.value = true
+  }
+}
+
+enum ReadOnlyFace {
+  final class Player {
+    private let _finished = Broadcaster<Track>()
+    var finished: some Followable<Track> { _finished }
+  }
+}
+
+enum Lifetimes {
+  final class Screen: LifetimeOwner {
+    let lifetime = Lifetime()
+  }
+}
+
+@MainActor
+protocol PlayerDelegate: AnyObject {
+  func playerDidFinish(_ track: Track)
+}
+
+@MainActor
+final class Screen: PlayerDelegate {
+  private let observations = TokenBag()
+  private let player: Player
+  var title = ""
+
+  init(_ player: Player) { self.player = player }
+
+  func load() {
+    player.isPlaying.observe(owner: self, on: .main) { $0.show($1) }.store(in: observations)
+  }
+  func willAppear() { observations.resume() }
+  func didDisappear() { observations.pause() }
+
+  func show(_ change: ValueChange<Bool>) { title = change.new ? "playing" : "silent" }
+
+  func follow(_ state: CurrentValue<Bool>) {
+    state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
+      screen.show(change)
+    }
+  }
+
+  func follow(_ center: MessageCenter) {
+    center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
+      screen.title = message.title  // main-actor state: the compiler checks it
+    }
+  }
+
+  func delegate(_ track: Track) {
+    let delegates = Multicast<any PlayerDelegate>()
+    delegates.add(self)
+    delegates.call { $0.playerDidFinish(track) }
+  }
+
+  func playerDidFinish(_ track: Track) {}
+}
+
+final class Log: Sendable {
+  func append(_ title: String) { print(title) }
+
+  func follow(_ center: MessageCenter, on decoder: DispatchQueue) {
+    center.observe(TrackChanged.self, owner: self, on: .queue(decoder)) { track, message in
+      track.append(message.title)
+    }
+  }
+}
+
+final class Holder {
+  private var token: ObservationToken?
+
+  func hold(_ center: MessageCenter) {
+    self.token = center.observe(TrackChanged.self) { print($0.title) }
+    self.token = nil  // hears nothing from here on
+  }
+
+  func holdAll(_ center: MessageCenter) {
+    self.token = center.anyMessage.observe { print($0.message) }
+  }
+}
+
+func tick() {
+  let ticks = Broadcaster<Int>()
+  let token = ticks.observe { print("tick \($0)") }
+  ticks.send(1)  // prints "tick 1"
+  withExtendedLifetime(token) {}
+}
+
+@MainActor
+func post(to screen: Screen) {
+  let center = MessageCenter()
+  center.observe(TrackChanged.self, owner: screen, on: .main) { screen, message in
+    screen.title = message.title
+  }
+  center.post(TrackChanged(title: "Aria"))
+}
+
+final class Trace: Sendable {
+  func record(_ event: SourceEvent) { print(event) }
+}
+
+func makeCenter(_ trace: Trace) -> MessageCenter {
+  let center = MessageCenter(onEvent: { event in trace.record(event) })
+  return center
+}
+
+struct EventLoop {
+  func execute(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async { work() } }
+}
+
+let myEventLoop = EventLoop()
+
+final class Loop: DeliveryTarget {
+  let mailbox = Mailbox()
+  func enqueue(_ job: DeliveryJob) { myEventLoop.execute { job.run() } }
+}

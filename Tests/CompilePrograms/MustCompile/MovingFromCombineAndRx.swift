@@ -1,0 +1,79 @@
+// The examples of the guide of this name.
+// not-with-default-isolation: the classes here are used from every thread.
+import Campanile
+import CampanileFoundation
+import Foundation
+
+extension Notification.Name {
+  static let trackChanged = Notification.Name("TrackChanged")
+}
+
+final class Player: Sendable {
+  private let _finished = Broadcaster<String>()
+  var finished: some Followable<String> { _finished }
+
+  func finish(_ title: String) { _finished.send(title) }
+}
+
+@MainActor
+final class Screen {
+  var title = ""
+
+  func follow(_ player: Player) {
+    player.finished.observe(owner: self, on: .main) { screen, title in
+      screen.title = title
+    }
+  }
+}
+
+final class Volume: Sendable {
+  private let _level = CurrentValue(0.5)
+  var level: some FollowableValue<Double> { _level }
+
+  func set(_ level: Double) { _level.value = level }
+  func mute() { _level.update { $0 = 0 } }
+}
+
+@MainActor
+final class Slider {
+  var position = 0.0
+
+  func follow(_ volume: Volume) {
+    volume.level.observe(owner: self, on: .main, [.initial, .distinct]) { slider, change in
+      slider.position = change.new
+    }
+  }
+}
+
+final class Diary {
+  private let observations = TokenBag()
+
+  func start(_ player: Player, _ volume: Volume) {
+    player.finished.observe { print("finished \($0)") }.store(in: observations)
+    volume.level.observe(on: .mainQueue) { print($0.new) }.store(in: observations)
+  }
+
+  func stop() { observations.cancel() }
+}
+
+func follow(_ screen: Screen, _ center: NotificationCenter) {
+  center.notifications(of: .trackChanged).observe(owner: screen, on: .main) {
+    screen, notification in
+    screen.title = notification["title"] ?? ""
+  }
+}
+
+final class Field: Sendable {
+  let text = CurrentValue("")
+
+  func show(_ query: String) async { print(query) }
+}
+
+func search(_ field: Field) async {
+  let queries = field.text.values(buffering: .newest(1), .initial)
+    .map { $0.new.lowercased() }
+    .filter { $0.count > 2 }
+  for await query in queries {
+    await field.show(query)
+  }
+}
