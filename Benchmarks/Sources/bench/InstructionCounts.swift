@@ -40,6 +40,8 @@ struct InstructionCase: Sendable {
       Self(name: "post-owner-10", count: 500, run: postWithOwners),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
+      Self(name: "observe-cancel-subject", count: 1_000, run: observeAboutSubjectAndCancel),
+      Self(name: "observe-cancel-owner", count: 500, run: observeWithOwnerAndCancel),
       Self(name: "queued", count: 1_000, run: queued),
       Self(name: "set-followed-1", count: 1_000, run: setFollowed),
     ] + KeyValue.instructionCases
@@ -101,6 +103,28 @@ struct InstructionCase: Sendable {
   ///
   /// The place is one that runs its jobs when it is told to, on the same thread: what a queue's own
   /// threads do meanwhile differs from run to run.
+  private static func observeAboutSubjectAndCancel(_ count: Int) {
+    let center = MessageCenter()
+    let sink = Sink()
+    let subjects = (0..<1_000).map { _ in Subject() }
+    let tokens = subjects.map { subject in
+      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+    }
+    let subject = Subject()
+    for _ in 0..<count {
+      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }.cancel()
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  private static func observeWithOwnerAndCancel(_ count: Int) {
+    let center = MessageCenter()
+    let owner = Owner(Sink())
+    for _ in 0..<count {
+      center.observe(Message8.self, owner: owner) { $0.add($1.value) }.cancel()
+    }
+  }
+
   private static func queued(_ count: Int) {
     let center = MessageCenter()
     let sink = Sink()

@@ -206,7 +206,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let wideSubjects = subject == nil ? [:] : state.withLock { $0.wideSubjects }
     // Chosen under the lock: what a live registration stands in is there.
     let chosen = registry.withState { state in
-      (state.owners[ObjectIdentifier(owner)] ?? [:]).filter { id, list in
+      (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { id, list in
         if let topic, let topic, !topic.contains(list) { return false }
         return subject == nil || (list.topic.subject ?? wideSubjects[id]) == subject
       }

@@ -100,15 +100,16 @@ extension ObserverRegistry {
   }
 
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
-    state.owners[owner]?[id] = nil
-    if state.owners[owner]?.isEmpty == true { state.owners[owner] = nil }
+    guard let index = state.owners.index(forKey: owner) else { return }
+    state.owners.values[index].remove(id)
+    if state.owners.values[index].isEmpty { state.owners.remove(at: index) }
   }
 
   /// Ends the registrations of `owner` for which `isIncluded` holds.
   ///
   /// - Complexity: O(*n*) in the registrations of that owner.
   func endAll(ownedBy owner: AnyObject, where isIncluded: (ObserverList) -> Bool) {
-    let owned = withState { $0.owners[ObjectIdentifier(owner)] ?? [:] }
+    let owned = withState { $0.owners[ObjectIdentifier(owner)]?.all ?? [] }
     for (id, list) in owned where isIncluded(list) {
       end(Registration(list: list, id: id, counters: nil))
     }

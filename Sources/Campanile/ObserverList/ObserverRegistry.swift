@@ -45,8 +45,8 @@ final class ObserverRegistry: @unchecked Sendable {
   struct State {
     var retired: [Retired] = []
     var waiters: [Waiter] = []
-    /// The registrations of each owner, by identifier.
-    var owners: [ObjectIdentifier: [UInt64: ObserverList]] = [:]
+    /// The registrations of each owner.
+    var owners: [ObjectIdentifier: OwnedRegistrations] = [:]
     /// The registrations with owners, in the order in which they are to be looked at.
     var ownersToCheck = BoundedQueue<Registration>(.unbounded)
     var isFinished = false
@@ -212,7 +212,8 @@ extension ObserverRegistry {
     let living = checkOwners()
     let owner = ObjectIdentifier(owner)
     return add(observer, to: place) { registration, state in
-      state.owners[owner, default: [:]][registration.id] = registration.list
+      state.owners[owner, default: OwnedRegistrations()]
+        .insert(registration.id, in: registration.list)
       for one in living { _ = state.ownersToCheck.append(one) }
       _ = state.ownersToCheck.append(registration)
     }
