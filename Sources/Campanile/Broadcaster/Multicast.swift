@@ -15,8 +15,6 @@
 ///
 /// The multicast is Sendable if its members are.
 public final class Multicast<Delegate> {
-  private typealias Call = (Delegate) -> Void
-
   private let registry = ObserverRegistry()
   private let list: ObserverList
 

@@ -1,42 +1,34 @@
 /// An actor as a place where observers run.
 ///
 /// The actor is held weakly: it is the owner of the registrations on it. Everybody who names one
-/// actor gets one mailbox, found in a table that keeps neither the actor nor the mailbox.
+/// actor gets one target, found in a table that keeps neither.
 final class ActorTarget: DeliveryTarget {
-  private struct Known {
-    weak var mailbox: Mailbox?
-    weak var instance: (any Actor)?
-  }
+  private static let table = Locked(WeakTable<ObjectIdentifier, ActorTarget>())
 
-  private struct Table {
-    var known: [ObjectIdentifier: Known] = [:]
-    var purgeThreshold = 64
-  }
+  /// How many actors are remembered, those included that have gone unnoticed.
+  static var knownCount: Int { table.withLock { $0.count } }
 
-  private static let table = Locked(Table())
-
-  let mailbox: Mailbox
+  let mailbox = Mailbox()
   let deliveryName: String
   private weak let instance: (any Actor)?
 
-  init(_ instance: any Actor) {
+  private init(_ instance: any Actor) {
     self.instance = instance
     deliveryName = "actor \(type(of: instance))"
-    let new = Mailbox()
-    // What a purge lets go of is empty by now: weak references alone keep nothing.
-    mailbox = Self.table.withLock { table in
+  }
+
+  static func of(_ instance: any Actor) -> ActorTarget {
+    let new = ActorTarget(instance)
+    // What was looked at goes outside the lock: to look may be to hold it last.
+    let (target, seen) = table.withLock { table -> (ActorTarget, [ActorTarget]) in
       let id = ObjectIdentifier(instance)
-      // The address may have been another actor's: a known mailbox counts only with its actor alive.
-      if let known = table.known[id], known.instance != nil, let mailbox = known.mailbox {
-        return mailbox
-      }
-      if table.known.count >= table.purgeThreshold {
-        table.known = table.known.filter { $0.value.mailbox != nil }
-        table.purgeThreshold = max(64, table.known.count * 2)
-      }
-      table.known[id] = Known(mailbox: new, instance: instance)
-      return new
+      let known = table[id]
+      // The address may have been another actor's, which has gone then.
+      if let known, known.instance != nil { return (known, []) }
+      return (new, table.insert(new, for: id) + [known].compactMap { $0 })
     }
+    withExtendedLifetime(seen) {}
+    return target
   }
 
   func enqueue(_ job: DeliveryJob) {

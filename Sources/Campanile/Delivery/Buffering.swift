@@ -72,6 +72,8 @@ struct BoundedQueue<Element> {
 
   /// Takes everything out.
   mutating func removeAll() -> [Element] {
+    // Most are empty when their source ends; an empty slice mapped would be an allocation.
+    guard !isEmpty else { return [] }
     defer {
       elements = []
       head = 0

@@ -25,7 +25,7 @@ public struct ObservationRequest: ~Copyable, Sendable {
   /// A request for an observer that is isolated to an actor, which is the owner too.
   init(on instance: some Actor, _ buffering: Buffering, _ location: SourceLocation) {
     self.init(
-      owner: instance, on: Delivery(target: ActorTarget(instance), isOrdered: false), buffering,
+      owner: instance, on: Delivery(target: ActorTarget.of(instance), isOrdered: false), buffering,
       location)
   }
 }

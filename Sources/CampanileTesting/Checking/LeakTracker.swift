@@ -10,6 +10,7 @@ import Campanile
 ///   let token = center.observe(TrackChanged.self) { [probe = leaks.makeProbe("closure")] _ in
 ///     probe.touch()
 ///   }
+///   token.cancel()
 /// }
 /// try leaks.expectGone()
 /// ```

@@ -8,6 +8,4 @@ extension [Double] {
     let above = Swift.min(below + 1, count - 1)
     return sorted[below] + (sorted[above] - sorted[below]) * (position - Double(below))
   }
-
-  var median: Double { percentile(50) }
 }

@@ -2,7 +2,7 @@
 ///
 /// Made to stand under a lock. To look at an object may be to hold it last, so what was looked at is
 /// handed out, for the caller to release outside the lock.
-struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendable {
+package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendable {
   private struct Reference: Sendable {
     weak let object: Object?
   }
@@ -12,20 +12,20 @@ struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendab
   private var purgeThreshold: Int
 
   /// - Parameter least: How many places are taken before anybody looks for those to give back.
-  init(purgingFrom least: Int = 64) {
+  package init(purgingFrom least: Int = 64) {
     self.least = least
     purgeThreshold = least
   }
 
   /// How many places are taken, by the living and by those that have gone unnoticed.
-  var count: Int { references.count }
+  package var count: Int { references.count }
 
-  subscript(key: Key) -> Object? { references[key]?.object }
+  package subscript(key: Key) -> Object? { references[key]?.object }
 
   /// Puts an object in the place of whatever has its key.
   ///
   /// - Returns: what was looked at.
-  mutating func insert(_ object: Object, for key: Key) -> [Object] {
+  package mutating func insert(_ object: Object, for key: Key) -> [Object] {
     var seen: [Object] = []
     if references.count >= purgeThreshold {
       seen = purge()
@@ -38,7 +38,7 @@ struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendab
   /// Gives the places of those back that have gone.
   ///
   /// - Returns: the others.
-  mutating func purge() -> [Object] {
+  package mutating func purge() -> [Object] {
     var living: [Object] = []
     references = references.filter { place in
       guard let object = place.value.object else { return false }

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("Tables that keep nothing")
+struct WeakTableTests {
+  private let live = LiveCount()
+
+  // Broken by: WeakTable.insert, if it does not purge, or forgets who lives.
+  @Test("K16 what has gone takes no more room than what lives", arguments: [0, 10, 200])
+  func purge(livingCount: Int) {
+    var table = WeakTable<Int, Tracked>(purgingFrom: 8)
+    let living = (0..<livingCount).map { _ in Tracked(live) }
+    for (key, tracked) in living.enumerated() { _ = table.insert(tracked, for: key) }
+    for key in livingCount..<10_000 {
+      _ = table.insert(Tracked(live), for: key)
+      #expect(table.count <= max(8, livingCount * 2 + 1))
+    }
+    for (key, tracked) in living.enumerated() { #expect(table[key] === tracked) }
+    #expect(live.current == livingCount)
+  }
+
+  @Test("What was looked at is handed out, for the caller to let go of")
+  func lookedAt() {
+    var table = WeakTable<Int, Tracked>(purgingFrom: 2)
+    let one = Tracked(live)
+    #expect(table.insert(one, for: 1).isEmpty)
+    #expect(table.insert(Tracked(live), for: 2).isEmpty)
+    #expect(table[2] == nil)
+    let seen = table.insert(one, for: 3)
+    #expect(seen.count == 1 && seen.first === one)
+    #expect(table.count == 2)
+    #expect(table.purge().count == 2)
+  }
+}
+
+@Suite("Actors as places")
+struct ActorTargetTests {
+  private actor Desk {}
+
+  // Broken by: ActorTarget.of, if it takes no target from the table.
+  @Test(
+    "K5 everybody who names one actor gets one target, and another actor another",
+    arguments: [2, 8])
+  func identity(width: Int) {
+    let (desk, other) = (Desk(), Desk())
+    let targets = Recorder<ObjectIdentifier>()
+    let kept = ActorTarget.of(desk)
+    onThreads(width) { _ in targets.record(ObjectIdentifier(ActorTarget.of(desk))) }
+    #expect(targets.values == Array(repeating: ObjectIdentifier(kept), count: width))
+    #expect(ActorTarget.of(other) !== kept)
+    withExtendedLifetime((kept, desk, other)) {}
+  }
+
+  // Broken by: ActorTarget.of, if it does not ask whether the actor of the target lives.
+  @Test("K9 a new actor at a dead one's address has a target of its own")
+  func addressUsedAgain() {
+    var addresses: Set<ObjectIdentifier> = []
+    var targets: [ActorTarget] = []
+    var reusedCount = 0
+    for _ in 0..<1_000 {
+      let desk = Desk()
+      let target = ActorTarget.of(desk)
+      #expect(!targets.contains { $0 === target })
+      // The target of a dead actor stays, as it does while deliveries wait there.
+      if targets.count < 20 { targets.append(target) }
+      if !addresses.insert(ObjectIdentifier(desk)).inserted { reusedCount += 1 }
+    }
+    #expect(reusedCount > 0)
+  }
+
+  // Broken by: WeakTable.insert, if it does not purge.
+  @Test("K16 the table of actors does not grow with those that have gone", arguments: [2, 8])
+  func table(width: Int) {
+    let center = MessageCenter()
+    onThreads(width) { _ in
+      for _ in 0..<1_000 {
+        let desk = Desk()
+        center.observe(Tick.self, on: desk) { _, _ in }
+      }
+    }
+    // Other tests use actors meanwhile, though not as many.
+    #expect(ActorTarget.knownCount < 1_000)
+  }
+}
