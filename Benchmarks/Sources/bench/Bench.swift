@@ -52,8 +52,8 @@ struct Measure: ParsableCommand {
     if let file { try write(results, to: file) }
   }
 
-  /// Writes what there is; the first time before anything is measured, so that a file that cannot be
-  /// written is found out early.
+  /// Writes what there is; the first time before anything is measured, so that a file that cannot
+  /// be written is found out early.
   private func write(_ results: [CaseResult], to file: URL) throws {
     do {
       try Report(results: results).write(to: file)

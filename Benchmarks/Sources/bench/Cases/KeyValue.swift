@@ -71,7 +71,8 @@ enum KeyValue {
         name: "set a property nobody observes",
         contenders: [markedSet { blackHole($0.value) }, standard]),
       Case(
-        name: "set a wrapped property nobody observes", contenders: [wrappedSet { _ in }, standard]),
+        name: "set a wrapped property nobody observes",
+        contenders: [wrappedSet { _ in }, standard]),
       Case(
         name: "set a wrapped property nobody observes, once read",
         contenders: [wrappedSet { blackHole($0.value) }, standard]),

@@ -3,8 +3,8 @@ import CampanileFoundation
 import CampanileNotificationCenter
 import Foundation
 
-/// Notifications by name: the replacement of Foundation's center, and Foundation's own center observed
-/// through Campanile.
+/// Notifications by name: the replacement of Foundation's center, and Foundation's own center
+/// observed through Campanile.
 enum Notifications {
   static var cases: [Case] {
     [0, 1, 10, 100].map(replacement) + [1, 10, 100].map(observed) + [add]

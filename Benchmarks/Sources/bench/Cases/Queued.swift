@@ -56,8 +56,8 @@ enum Queued {
       Contender(name) {
         let arrivals = Arrivals()
         let sink = Sink()
-        // Every contender keeps the order for each observer: who has heard the last message has heard
-        // all, and to count each would cost more than to deliver it.
+        // Every contender keeps the order for each observer: who has heard the last message has
+        // heard all, and to count each would cost more than to deliver it.
         let post = make(observer(arrivals, sink))
         return .loop { iterations in
           arrivals.expect(count)

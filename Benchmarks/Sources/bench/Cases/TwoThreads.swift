@@ -54,8 +54,8 @@ enum TwoThreads {
       ])
   }
 
-  /// What observers do that run on two threads: they read the message, and write nothing, since that
-  /// would slow down every contender by the same large amount.
+  /// What observers do that run on two threads: they read the message, and write nothing, since
+  /// that would slow down every contender by the same large amount.
   ///
   /// Each captures a sink all the same, so that each has a context, as closures usually have.
   @inline(__always)

@@ -5,10 +5,11 @@ import Synchronization
 
 /// A second thread that works beside the measuring one.
 ///
-/// Between jobs it is parked on a semaphore. A job begins on both threads at once: they wait for each
-/// other by spinning, since waking a thread takes longer than some batches. It keeps off the core on
-/// which the measuring thread called: left to itself, the system often puts a thread that was woken
-/// on the core of the one that woke it, and leaves both there for longer than a batch takes.
+/// Between jobs it is parked on a semaphore. A job begins on both threads at once: they wait for
+/// each other by spinning, since waking a thread takes longer than some batches. It keeps off the
+/// core on which the measuring thread called: left to itself, the system often puts a thread that
+/// was woken on the core of the one that woke it, and leaves both there for longer than a batch
+/// takes.
 final class Companion: Sendable {
   /// The one for all cases, which is never in two at a time.
   static let shared = Companion()

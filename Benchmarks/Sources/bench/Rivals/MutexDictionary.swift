@@ -2,7 +2,8 @@ import Synchronization
 
 /// What is often written by hand: arrays of observers in a dictionary, under a mutex.
 ///
-/// It is called with a copy of the array, outside the lock, as it must be if observers may call back.
+/// It is called with a copy of the array, outside the lock, as it must be if observers may call
+/// back.
 final class MutexDictionary<Key: Hashable & Sendable, Value>: Sendable {
   private struct Observer: Sendable {
     let id: Int

@@ -1,7 +1,7 @@
 import OpenCombine
 
-/// Contenders that send a value to observers on the thread that sends: the two loops, OpenCombine and
-/// the dictionary.
+/// Contenders that send a value to observers on the thread that sends: the two loops, OpenCombine
+/// and the dictionary.
 enum OtherPosting {
   static func bareLoop<M: Payload>(_ count: Int, of type: M.Type) -> Contender {
     Contender("B") {

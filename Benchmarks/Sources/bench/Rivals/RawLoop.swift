@@ -1,5 +1,5 @@
-/// The rival called R: the limit, a call through a raw word for each observer, without any reference
-/// counting, and without a way to end an observation.
+/// The rival called R: the limit, a call through a raw word for each observer, without any
+/// reference counting, and without a way to end an observation.
 @safe
 final class RawLoop<Value> {
   private final class Box {
