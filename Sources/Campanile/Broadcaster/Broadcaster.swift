@@ -104,11 +104,13 @@ public final class Broadcaster<Value: Sendable>: Followable {
     return request.register(body, with: registry) { _ in .list(list) }
   }
 
-  /// A registration that has ended.
+  /// Finds the source later, and does not keep it.
   ///
   /// Not for direct use.
   public var _reference: @Sendable () -> Broadcaster? { { [weak self] in self } }
 
+  /// A registration that has ended.
+  ///
   /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }

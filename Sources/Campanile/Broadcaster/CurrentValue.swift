@@ -242,11 +242,13 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     return registration
   }
 
-  /// A registration that has ended.
+  /// Finds the source later, and does not keep it.
   ///
   /// Not for direct use.
   public var _reference: @Sendable () -> CurrentValue? { { [weak self] in self } }
 
+  /// A registration that has ended.
+  ///
   /// Not for direct use.
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }

@@ -258,6 +258,23 @@ struct BridgeTests {
     #expect(heard.values == (0..<100).map { "\($0)" })
   }
 
+  // Broken by: NotificationBridge.deinit, if it does not cancel.
+  @Test("K16 a bridge that is released carries nothing more, and leaves nothing in its centers")
+  func releasedFirst() {
+    func bridge() {
+      let bridge = NotificationBridge(between: messages, and: notifications)
+      bridge.carry(Rung.self)
+      withExtendedLifetime(bridge) {}
+    }
+    bridge()
+    #expect(messages.observerCount == 0 && notifications.registrations.isEmpty)
+    let tokens = listen(to: messages, notifications)
+    messages.post(Rung(number: 1))
+    notifications.post(Rung(number: 2))
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["message 1", "notification 2"])
+  }
+
   @Test("K16 a bridge that is released ends, and keeps no center")
   func released() {
     weak var lost: MessageCenter?
