@@ -154,6 +154,60 @@ struct SubjectIndexMemoryTests {
     for registration in live { registration.cancel() }
     #expect(topic.subjects.capacity == 0)
   }
+
+  // Broken by: SubjectTable.isSparse, if no table is.
+  @Test("K16 The table gives its memory back when most subjects have left")
+  func shrink() {
+    let registry = ObserverRegistry()
+    let topic = TopicList(registry: registry, valueType: LevelChanged.self)
+    let players = (0..<500).map { _ in Player() }
+    let registrations = players.map { player in
+      registry.add(makeObserver()) { _ in .subject(player, topic) }!
+    }
+    #expect(topic.subjects.capacity > 500)
+    for registration in registrations.dropFirst(4) { registration.cancel() }
+    #expect(topic.subjects.capacity <= 16)
+    #expect(Set(topic.registrations.map(\.registration)) == Set(registrations.prefix(4)))
+    for registration in registrations { registration.cancel() }
+    #expect(topic.subjects.capacity == 0)
+  }
+
+  // Broken by: SubjectIndex.makeRoom and SubjectIndex.remove, if they leave out the table that was
+  // replaced.
+  @Test("K16 A table that is replaced is left over, for the posts that may be searching it")
+  func leftOver() {
+    let registry = ObserverRegistry()
+    let topic = TopicList(registry: registry, valueType: LevelChanged.self)
+    let players = (0..<40).map { _ in Player() }
+    var garbage = Garbage()
+    var capacities = [topic.subjects.capacity]
+    func noteCapacity() {
+      if capacities.last != topic.subjects.capacity { capacities.append(topic.subjects.capacity) }
+    }
+    for (index, player) in players.enumerated() {
+      #expect(topic.subjects.makeRoom(about: player, &garbage))
+      topic.subjects.insert(makeObserver(), id: UInt64(index + 1), about: player)
+      #expect(!topic.subjects.makeRoom(about: player, &garbage))
+      noteCapacity()
+    }
+    for (index, player) in players.enumerated() {
+      let key = UInt(bitPattern: ObjectIdentifier(player))
+      let seat = topic.subjects.seat(of: UInt64(index + 1), about: key)
+      _ = seat?.take(&garbage)
+      noteCapacity()
+    }
+    #expect(capacities.count > 5)
+    // Nothing was there before the first table.
+    #expect(garbage.structures.count == capacities.count - 2)
+    let tables = garbage.structures.compactMap { $0.structure as? SubjectTable }
+    #expect(tables.map(\.capacity) == capacities.dropFirst().dropLast())
+    #expect(garbage.structures.map(\.since) == tables.map(\.created))
+  }
+
+  private func makeObserver() -> AnyObserver {
+    let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+    return DirectObserver<LevelChanged>(traits) { _ in }
+  }
 }
 
 /// What a registration that stands alone with its subject can do, and what becomes of it when others
@@ -358,5 +412,24 @@ struct SingleObserverTests {
     others += (0..<100).map { _ in Player() }
     #expect(others.contains { ObjectIdentifier($0) == key })
     withExtendedLifetime((token, otherToken)) {}
+  }
+
+  // Broken by: SubjectTable.move, if it leaves the shells behind.
+  @Test("K9 A dead subject's shell stays when the table is built anew")
+  func shellAfterMove() {
+    var player: Player? = Player()
+    let token = center.observe(LevelChanged.self, about: player) { [heard] _ in heard.record("dead")
+    }
+    let key = ObjectIdentifier(player!)
+    player = nil
+    let others = (0..<100).map { _ in Player() }
+    let tokens = others.map { center.observe(LevelChanged.self, about: $0) { _ in } }
+    let later = (0..<200).map { _ in Player() }
+    for other in others + later {
+      #expect(ObjectIdentifier(other) != key)
+      center.post(LevelChanged(level: 0), about: other)
+    }
+    #expect(heard.count == 0)
+    withExtendedLifetime((token, tokens)) {}
   }
 }
