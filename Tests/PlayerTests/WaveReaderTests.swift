@@ -64,6 +64,16 @@ struct WaveReaderTests {
     #expect(try samples(tag: 3, bits: 64, double) == [0, 0.25, -1, 1, 0, 0])
   }
 
+  @Test("Clips floating-point samples that are too loud")
+  func loudFloatingPoint() throws {
+    let numbers: [Double] = [1.5, -7, 3e38, -3e38, 1, -0.5]
+    let single = numbers.map { WaveFile.bytes(Float($0).bitPattern) }
+    #expect(try samples(tag: 3, bits: 32, single) == [1, -1, 1, -1, 1, -0.5])
+    // Beyond what 32 bits can say.
+    let double = (numbers + [1e300, -1e300]).map { WaveFile.bytes($0.bitPattern) }
+    #expect(try samples(tag: 3, bits: 64, double) == [1, -1, 1, -1, 1, -0.5, 1, -1])
+  }
+
   @Test("Keeps the channels of a stereo frame beside each other", arguments: [1, 2, 3, 1000])
   func stereo(limit: Int) throws {
     let numbers = (0..<5000).map { Int16(truncatingIfNeeded: $0 &* 31) }

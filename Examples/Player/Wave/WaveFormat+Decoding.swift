@@ -1,7 +1,7 @@
 extension WaveFormat.Encoding {
   /// Replaces `samples` by the first `count` samples in `bytes`, scaled to lie between -1 and 1.
   ///
-  /// A floating-point sample that is no number becomes silence.
+  /// A floating-point sample that is no finite number becomes silence, a louder one is clipped.
   func decode(_ bytes: [UInt8], count: Int, into samples: inout [Float]) {
     samples.removeAll(keepingCapacity: true)
     switch self {
@@ -17,14 +17,17 @@ extension WaveFormat.Encoding {
     case .float32:
       for index in 0..<count {
         let sample = Float(bitPattern: UInt32(bytes.littleEndian(4, at: index * 4)))
-        samples.append(sample.isFinite ? sample : 0)
+        samples.append(Float(Self.clip(Double(sample))))
       }
     case .float64:
       for index in 0..<count {
         let bits = UInt64(truncatingIfNeeded: bytes.littleEndian(8, at: index * 8))
-        let sample = Float(Double(bitPattern: bits))
-        samples.append(sample.isFinite ? sample : 0)
+        samples.append(Float(Self.clip(Double(bitPattern: bits))))
       }
     }
+  }
+
+  private static func clip(_ sample: Double) -> Double {
+    sample.isFinite ? min(max(sample, -1), 1) : 0
   }
 }
