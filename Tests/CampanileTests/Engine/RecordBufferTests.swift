@@ -82,6 +82,23 @@ struct RecordBufferTests {
     #expect(heard.values == once + once + once)
   }
 
+  @Test(
+    "K6 After one huge value, for which memory was made that is not kept, others come out as before"
+  )
+  func hugeValue() {
+    let wide = SIMD64<UInt64>(repeating: 7)
+    let huge = Twice(Twice(Twice(Twice(Twice(Twice(Twice(wide)))))))
+    for round in 1...3 {
+      let kept: [Any] = [append(huge) { "\($0.first.first.first.first.first.first.first[0])" }]
+      empty { $0.deliverAll() }
+      let after: [Any] = [append(round) { "\($0)" }]
+      empty { $0.deliverAll() }
+      #expect(heard.values.suffix(2) == ["7", "\(round)"])
+      withExtendedLifetime((kept, after)) {}
+    }
+    #expect(heard.count == 6)
+  }
+
   @Test("K6 More values than a chunk has room for stay in order")
   func manyChunks() {
     let sources = (0..<2_000).map { number in append(number) { "\($0)" } }
