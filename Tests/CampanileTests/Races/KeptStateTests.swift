@@ -10,10 +10,12 @@ struct KeptStateTests {
   func owners() {
     let source = Broadcaster<Int>()
     let screen = Screen()
-    let registrations = (0..<100).map { _ in source.observe(owner: screen) { _, _ in } }
-    #expect(source.registry.withState { $0.owners.count } == 1)
-    for registration in registrations { registration.cancel() }
-    #expect(source.registry.withState { $0.owners.isEmpty })
+    for count in [1, 2, 100] {
+      let registrations = (0..<count).map { _ in source.observe(owner: screen) { _, _ in } }
+      #expect(source.registry.withState { $0.owners.count } == 1)
+      for registration in registrations.reversed() { registration.cancel() }
+      #expect(source.registry.withState { $0.owners.isEmpty })
+    }
   }
 
   // Broken by: SubjectIndex.remove, if it does not hand out the list that it takes out.
