@@ -193,7 +193,7 @@ extension ObserverRegistry {
     case (let only?, nil, nil, nil), (nil, let only?, nil, nil):
       walk(value, post, range, portion, only)
     case (nil, nil, let only?, nil):
-      if range.contains(only.single.id) { call(only, value, post, portion) }
+      if range.contains(only.single.id) { call(only, value) }
     default: merge(value, wideValue, post, range, portion, route)
     }
   }
@@ -217,7 +217,7 @@ extension ObserverRegistry {
         call(&all!, next, value, post, portion)
       } else if next == second {
         if let only = single.take() {
-          call(only, value, post, portion)
+          call(only, value)
         } else {
           call(&about!, next, value, post, portion)
         }
@@ -255,10 +255,7 @@ extension ObserverRegistry {
 
   /// Checks a registration that stands alone with its subject, and calls its observer.
   @inline(__always)
-  private func call<Value>(
-    _ only: SingleOfTopic, _ value: Value, _ post: borrowing Post, _ portion: Portion
-  ) {
-    if portion == .ordered { return }
+  private func call<Value>(_ only: SingleOfTopic, _ value: Value) {
     // SAFETY: as above.
     unsafe ObserverList.observer(at: only.single.address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
