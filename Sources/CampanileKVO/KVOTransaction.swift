@@ -21,7 +21,7 @@ public enum KVOTransaction {
   public static func perform<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    if Scope.isAnyOpen, Scope.current.transaction != nil { return try body() }
+    if Scope.isAnyOpen, Scope.current.transaction?.isOpen == true { return try body() }
     let transaction = Transaction()
     let result = Scope.with({ $0.transaction = transaction }) {
       () -> Swift.Result<Result, Failure> in

@@ -40,7 +40,9 @@ extension NotificationCenter {
   ) -> ObservationToken {
     let body = ObserverBody<PostedNotification> { [weak self, weak center] posted in
       guard let self, let center else { return }
-      let path = ThreadMark.path(to: self)
+      let transit = ThreadMark.path(to: self)
+      // Posted anew by hand, a notification says itself where it has been.
+      let path = transit.isEmpty ? posted.notification.bridgePath : transit
       if path.contains(ObjectIdentifier(center)) { return }
       var notification = posted.notification
       notification.bridgePath = path + [ObjectIdentifier(self)]

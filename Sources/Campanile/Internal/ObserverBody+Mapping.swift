@@ -29,21 +29,33 @@ extension ObserverBody {
       mapped = .plain { source in
         guard let value = try transform(source) else { return }
         try turn?.take()
-        try observer(value)
+        do {
+          try observer(value)
+        } catch {
+          throw turn == nil ? error : ObservationIsOver(after: error)
+        }
         if turn != nil { throw ObservationIsOver() }
       }
     case .told(let observer):
       mapped = .told { source, subject in
         guard let value = try transform(source) else { return }
         try turn?.take()
-        try observer(value, subject)
+        do {
+          try observer(value, subject)
+        } catch {
+          throw turn == nil ? error : ObservationIsOver(after: error)
+        }
         if turn != nil { throw ObservationIsOver() }
       }
     case .async(let execution, let observer):
       mapped = .async(execution) { source in
         guard let value = try transform(source) else { return }
         try turn?.take()
-        try await observer(value)
+        do {
+          try await observer(value)
+        } catch {
+          throw turn == nil ? error : ObservationIsOver(after: error)
+        }
         if turn != nil { throw ObservationIsOver() }
       }
     case .reader(let take, let onEnd):
@@ -53,6 +65,7 @@ extension ObserverBody {
             guard let value = try transform(source) else { return }
             try turn?.take()
             take(value)
+            if turn != nil { onEnd() }
           } catch {
             // A sequence has nowhere to throw to: what cannot be read is left out of it.
           }

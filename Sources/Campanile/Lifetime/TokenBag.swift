@@ -59,13 +59,15 @@ public final class TokenBag: Sendable {
 
   /// Forgets the registrations that have ended by themselves, once in a while.
   private func purge() {
-    let forgotten = state.withLock { state -> [ObservationToken] in
-      guard state.registrations.count >= state.purgeThreshold else { return [] }
+    let forgotten = state.withLock { state -> ([ObservationToken], Set<Registration>) in
+      guard state.registrations.count >= state.purgeThreshold else { return ([], []) }
+      // Released outside the lock: a handle may be the last to keep its source's closures.
+      let before = state.registrations
       state.registrations = state.registrations.filter(\.isActive)
       let ended = state.tokens.filter { !state.registrations.contains($0.registration) }
       state.tokens = state.tokens.filter { state.registrations.contains($0.registration) }
       state.purgeThreshold = max(32, state.registrations.count * 2)
-      return ended
+      return (ended, before)
     }
     withExtendedLifetime(forgotten) {}
   }

@@ -218,14 +218,21 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   /// The live observations, oldest first, with their keys as names.
   package var registrations: [RegistrationDescription] {
-    let (topics, wideSubjects) = state.withLock { ($0.topics, $0.wideSubjects) }
-    var names: [ObjectIdentifier: String] = [:]
-    for (key, topic) in topics { names[topic.rootID] = key }
-    return registry.describe { lists }.map { description in
+    var names: [UInt64: String] = [:]
+    let described = registry.describe {
+      // Under the lock: what a registration stands in may go after it.
+      let topics = state.withLock { $0.topics }
+      for (key, topic) in topics {
+        for one in topic.registrations { names[one.registration.id] = key }
+      }
+      return topics.values.map { $0 as ObserverList } + [wide]
+    }
+    let wideSubjects = state.withLock { $0.wideSubjects }
+    return described.map { description in
       var description = description
-      let registration = description.registration
-      description.name = names[registration.list.rootID]
-      description.subject = description.subject ?? wideSubjects[registration.id]
+      let id = description.registration.id
+      description.name = names[id]
+      description.subject = description.subject ?? wideSubjects[id]
       return description
     }
   }
@@ -235,6 +242,8 @@ private final class Nobody: Sendable {}
 
 extension ObserverList {
   /// What all lists of one topic have in common: their index by subject, or this list itself.
+  ///
+  /// Under the registry's lock.
   fileprivate var rootID: ObjectIdentifier {
     switch home {
     case .source:

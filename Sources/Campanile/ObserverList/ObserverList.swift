@@ -205,6 +205,14 @@ extension ObserverList {
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
   func shrink() -> Garbage.Piece? {
+    if isEmpty {
+      // It has left its home, which may be too large now.
+      switch home {
+      case .source: break
+      case .list(let parent): return parent.object.shrink()
+      case .index(let index): return index.object.shrink()
+      }
+    }
     guard let entries, entries.capacity > 8, liveCount * 4 < entries.capacity else { return nil }
     return rebuild()
   }

@@ -171,8 +171,11 @@ extension ObserverRegistry {
   /// Sees to what an observer threw: ends its registration if that was the request, else reports it.
   @inline(never)
   func handle(_ error: any Error, at location: SourceLocation, of registration: Registration) {
-    if error is ObservationIsOver {
+    if let over = error as? ObservationIsOver {
       end(registration)
+      if let error = over.after {
+        report(error, at: location, valueType: registration.list.topic.value)
+      }
     } else {
       report(error, at: location, valueType: registration.list.topic.value)
     }

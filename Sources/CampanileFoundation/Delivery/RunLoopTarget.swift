@@ -138,8 +138,9 @@ extension RunLoopTarget {
       let new = RunLoopTarget(modes: modes)
       // Foundation's lock is taken inside ours, and runs nobody's code.
       new.attach(to: runLoop, modes: modes)
-      table.runLoops[key] = KnownRunLoop(runLoop: runLoop, target: new)
-      return (new, dead)
+      // Given out too: what it replaces may be released by this.
+      let old = table.runLoops.updateValue(KnownRunLoop(runLoop: runLoop, target: new), forKey: key)
+      return (new, dead + [old?.target].compactMap { $0 })
     }
     if isCurrent { target.meet(.current) }
     withExtendedLifetime(dead) {}
@@ -149,9 +150,11 @@ extension RunLoopTarget {
   static func of(_ thread: Thread) -> RunLoopTarget {
     if thread === Thread.current {
       let target = of(.current, modes: [.common])
-      table.withLock {
-        $0.threads[ObjectIdentifier(thread)] = KnownThread(thread: thread, target: target)
+      let old = table.withLock {
+        $0.threads.updateValue(
+          KnownThread(thread: thread, target: target), forKey: ObjectIdentifier(thread))
       }
+      withExtendedLifetime(old) {}
       return target
     }
     if thread.isMainThread { return of(.main, modes: [.common]) }

@@ -44,7 +44,7 @@ package struct WaitingLine<Element> {
     return removed
   }
 
-  /// Gives the emptied places at the beginning back, when they are half of all.
+  /// Gives the emptied places back, when they are half of all.
   private mutating func tidy() {
     if count == 0 {
       places = []
@@ -52,8 +52,8 @@ package struct WaitingLine<Element> {
       return
     }
     while places[head] == nil { head += 1 }
-    if head >= 32 && head * 2 >= places.count {
-      places.removeFirst(head)
+    if places.count >= 32 && places.count >= count * 2 {
+      places.removeAll { $0 == nil }
       head = 0
     }
   }

@@ -32,7 +32,8 @@ extension KVOController {
     file: StaticString = #fileID, line: UInt = #line,
     _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> [KVOResult] {
-    keyPaths.map { keyPath in
+    checkNotEmpty(keyPaths)
+    return keyPaths.map { keyPath in
       addConfined(
         KVORequest(object, keyPath, options, policy, isOnMain: false, file, line), handler)
     }

@@ -41,7 +41,7 @@ extension KVOController {
     }
   }
 
-  private func checkNotEmpty(_ keyPaths: [AnyKeyPath]) {
+  func checkNotEmpty(_ keyPaths: [AnyKeyPath]) {
     precondition(
       !keyPaths.isEmpty, "A controller was asked to observe no key path at all; name at least one")
   }

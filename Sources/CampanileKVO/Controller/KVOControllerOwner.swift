@@ -47,6 +47,7 @@ public final class KVOControllers: Sendable {
     of owner: Owner, retainsObserved: Bool
   ) -> KVOController<Owner> {
     let key = Key(ownerType: ObjectIdentifier(Owner.self), retainsObserved: retainsObserved)
+    if let known = controllers.withLock({ $0[key] }) as? KVOController<Owner> { return known }
     let made = KVOController(owner: owner, retainsObserved: retainsObserved)
     return controllers.withLock { controllers in
       if let known = controllers[key] as? KVOController<Owner> { return known }

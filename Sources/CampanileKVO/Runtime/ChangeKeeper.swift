@@ -32,6 +32,8 @@ struct ChangeKeeper {
     var old: AnyObject?
 
     var isOver: Bool { depth == 0 && others?.isEmpty != false }
+    /// How many announcements have not been taken back.
+    var count: Int { depth + (others?.count ?? 0) }
 
     /// Takes one announcement back.
     ///
@@ -73,6 +75,50 @@ struct ChangeKeeper {
       pending[index].others = (pending[index].others ?? []) + [property]
     }
     return false
+  }
+
+  /// Whether more than one announcement of `maker` has not been taken back.
+  func isNested(_ maker: ObservedProperty.Maker) -> Bool {
+    pending.contains { $0.maker == maker && $0.count > 1 }
+  }
+
+  /// Whether any announcement of `maker` has not been taken back.
+  func isPending(_ maker: ObservedProperty.Maker) -> Bool {
+    pending.contains { $0.maker == maker }
+  }
+
+  /// Takes back what properties have announced that are not followed any more: the end of their change
+  /// is not heard.
+  ///
+  /// - Returns: whether there was any.
+  mutating func forget(
+    _ maker: ObservedProperty.Maker, unless followed: Set<ObjectIdentifier>
+  ) -> Bool {
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return false }
+    let before = pending[index].count
+    if !followed.contains(pending[index].first) { pending[index].depth = 0 }
+    pending[index].others?.removeAll { !followed.contains($0) }
+    return pending[index].count < before
+  }
+
+  /// Begins a change anew with the announcement that is left, if it is the only one.
+  ///
+  /// - Returns: what `begin` does.
+  mutating func restart(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
+    guard let index = pending.firstIndex(where: { $0.maker == maker }), pending[index].count == 1
+    else { return false }
+    pending[index] = Pending(maker: maker, first: property)
+    return deferred == nil
+  }
+
+  /// Ends a change of which no announcement is left.
+  mutating func endForgotten(
+    _ event: ObservedProperty.Event, of property: ObservedProperty
+  ) -> Report? {
+    guard let index = pending.firstIndex(where: { $0.maker == event.maker }), pending[index].isOver
+    else { return nil }
+    let ended = pending.remove(at: index)
+    return Report(old: ended.old, edit: event.edit, changed: KVOChangedPaths(property.path))
   }
 
   mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {

@@ -72,7 +72,9 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   }
 
   private func post(_ phase: KVOPhase, _ old: OldValue<Value>?, _ new: Value, _ report: Report) {
-    let edit = report.edit.flatMap { isDirect || $0.isAbout(new) ? $0 : nil }
+    let edit = report.edit.flatMap {
+      (isDirect ? $0.valueType == Value.self : $0.isAbout(new)) ? $0 : nil
+    }
     let change = KVOChange(
       phase: phase, kind: edit?.kind ?? .setting, new: new, indexes: edit?.indexes,
       path: traits.path, changed: report.changed, oldValue: options.wantsOld ? old : nil)

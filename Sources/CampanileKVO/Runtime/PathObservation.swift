@@ -13,8 +13,8 @@ import Synchronization
 /// ## Isolation
 ///
 /// An observation of a key path that is not Sendable is in the hands of the isolation of its objects.
-/// Any other one is called by the threads that change them, at once: its state is behind a lock, and
-/// one of them reads and tells at a time.
+/// Any other one is called by the threads that change them, at once: its state is behind a lock, each
+/// of them may read the old value, and one of them reads the new one and tells at a time.
 class PathObservation {
   typealias Report = ChangeKeeper.Report
 
@@ -25,8 +25,10 @@ class PathObservation {
   private let keeper = Locked(ChangeKeeper())
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
-  /// The thread that runs the getters on the path, or 0.
-  private let reader = Atomic<UInt>(0)
+  /// The threads that run the getters on the path, each as often as it is inside.
+  private let readers = Locked<[UInt]>([])
+  /// How many these are, so that a change takes no lock to see that there is none.
+  private let readerCount = Atomic<Int>(0)
   /// Where changes wait for the main actor that were made elsewhere.
   private let strayed: SourceList<Report>?
 
@@ -96,9 +98,21 @@ class PathObservation {
 
   /// Runs getters: what they change themselves is no change of their value.
   func asReader(_ read: () -> Void) {
-    let outer = reader.exchange(SourceRegistry.currentThread, ordering: .acquiringAndReleasing)
+    let thread = SourceRegistry.currentThread
+    readers.update { $0.append(thread) }
+    readerCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
     read()
-    reader.store(outer, ordering: .releasing)
+    readerCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+    readers.update { readers in
+      if let index = readers.lastIndex(of: thread) { readers.remove(at: index) }
+    }
+  }
+
+  /// Whether the calling thread runs the getters on the path.
+  private var isReading: Bool {
+    if readerCount.load(ordering: .acquiring) == 0 { return false }
+    let thread = SourceRegistry.currentThread
+    return readers.withLock { $0.contains(thread) }
   }
 
   private func register(_ property: ObservedProperty) -> Registration {
@@ -116,13 +130,21 @@ class PathObservation {
   // MARK: Changes of the properties
 
   private func receive(_ event: ObservedProperty.Event, from property: ObservedProperty) {
-    let reader = reader.load(ordering: .acquiring)
-    if reader != 0 && reader == SourceRegistry.currentThread { return }
+    if isReading { return }
     let id = ObjectIdentifier(property)
     switch event.phase {
     case .willChange:
-      var isFirst = false
-      keeper.update { isFirst = $0.begin(event.maker, id) }
+      var (isFirst, isNested) = (false, false)
+      keeper.update {
+        isFirst = $0.begin(event.maker, id)
+        isNested = !isFirst && $0.isNested(event.maker)
+      }
+      if isNested {
+        let followed = upstream?.followed ?? []
+        keeper.update {
+          if $0.forget(event.maker, unless: followed) { isFirst = $0.restart(event.maker, id) }
+        }
+      }
       guard isFirst, traits.needsOld, isAtHome else { return }
       let report = Report(edit: event.edit, changed: KVOChangedPaths(property.path))
       guard let old = readOld(report) else { return }
@@ -131,12 +153,33 @@ class PathObservation {
       if !Scope.isAnyOpen && isAtHome {
         // The common case, with the lock taken once.
         let thread = SourceRegistry.currentThread
-        tell { $0.endAndTell(event, of: property, on: thread) }
-      } else if let report = keeper.withLock({ $0.end(event, of: property) }) {
+        var isPending = false
+        tell {
+          let report = $0.endAndTell(event, of: property, on: thread)
+          isPending = report == nil && $0.isPending(event.maker)
+          return report
+        }
+        if isPending, let report = endForgotten(event, of: property) { tell(report) }
+      } else if let report = keeper.withLock({ $0.end(event, of: property) })
+        ?? endForgotten(event, of: property)
+      {
         let transaction = Scope.current.transaction
         if let transaction, keep(report, for: transaction) { return }
         tellAtHome(report)
       }
+    }
+  }
+
+  /// Ends a change that nothing goes on around but changes of properties which are not followed any
+  /// more.
+  private func endForgotten(
+    _ event: ObservedProperty.Event, of property: ObservedProperty
+  ) -> Report? {
+    if !keeper.withLock({ $0.isPending(event.maker) }) { return nil }
+    let followed = upstream?.followed ?? []
+    return keeper.withLock { keeper in
+      if !keeper.forget(event.maker, unless: followed) { return nil }
+      return keeper.endForgotten(event, of: property)
     }
   }
 

@@ -13,6 +13,9 @@ final class Transaction: Sendable {
 
   private let state = Locked(State())
 
+  /// Whether it still takes changes in: a task may have taken it over and outlive it.
+  var isOpen: Bool { state.withLock { $0.isOpen } }
+
   /// Takes in who has a change to tell; `tell` is called on this thread, at the end.
   ///
   /// - Returns: whether the transaction was still open.

@@ -27,6 +27,11 @@ final class Upstream: Sendable {
     return isSame
   }
 
+  /// The properties that are followed.
+  var followed: Set<ObjectIdentifier> {
+    links.withLock { links in Set(links.map { ObjectIdentifier($0.property) }) }
+  }
+
   /// Follows these properties and no others; those that are new are registered by `register`.
   func follow(
     _ reads: [ReadCollector.Read], _ register: (ObservedProperty) -> Registration

@@ -25,6 +25,8 @@ public final class ManualDelivery: DeliveryTarget {
     /// The job whose delivery is running.
     var running: DeliveryJob?
     var enqueuedCount = 0
+    /// The threads that are inside of `run`, each as often as it is.
+    var threads: [UInt] = []
     var hasEnded = false
   }
 
@@ -41,7 +43,12 @@ public final class ManualDelivery: DeliveryTarget {
   public var delivery: Delivery { .target(self) }
 
   /// Whether the calling code runs here.
-  public var isCurrent: Bool { Self.current === self }
+  public var isCurrent: Bool {
+    // A task that was made here inherits the value, and does not run here.
+    guard Self.current === self else { return false }
+    let thread = SourceRegistry.currentThread
+    return state.withLock { $0.threads.contains(thread) }
+  }
 
   /// Takes a job; for the library.
   public func enqueue(_ job: DeliveryJob) {
@@ -91,7 +98,14 @@ public final class ManualDelivery: DeliveryTarget {
 
   /// Runs `body` as code that is on this place.
   public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-    try Self.$current.withValue(self) { try body() }
+    let thread = SourceRegistry.currentThread
+    state.withLock { $0.threads.append(thread) }
+    defer {
+      state.withLock { state in
+        if let index = state.threads.lastIndex(of: thread) { state.threads.remove(at: index) }
+      }
+    }
+    return try Self.$current.withValue(self) { try body() }
   }
 
   /// Ends the place, as a thread that ends: what waits, and what comes later, is discarded.

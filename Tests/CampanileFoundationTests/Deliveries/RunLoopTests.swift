@@ -193,7 +193,7 @@ struct RunLoopTests {
     #expect(heard.count == width * 200)
     // Whether the last one came in time for that turn is the scheduler's to say.
     #expect((1...2).contains(target.wakeUpCount - before))
-    withExtendedLifetime(tokens) {}
+    withExtendedLifetime((centers, tokens)) {}
     worker.stop()
     worker.waitForEnd()
   }

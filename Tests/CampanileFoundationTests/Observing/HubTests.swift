@@ -141,7 +141,7 @@ struct HubTests {
         let token = center.observe(descriptor) { #expect($0 < 500) }
         if number % 100 == 0 { center.post(.tick, number) }
         token.cancel()
-        #expect(hub.codecCount(of: .tick) <= 2 * width + 8)
+        #expect(hub.codecCount(of: .tick) <= 8 * width + 8)
       }
     }
     center.post(.tick, 1)

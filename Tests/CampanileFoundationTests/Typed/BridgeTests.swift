@@ -150,7 +150,7 @@ struct BridgeTests {
         "message 1", "message 1 other", "message 1 other", "notification 1", "notification 1",
         "notification 1 other", "notification 1 other",
       ])
-    withExtendedLifetime(tokens) {}
+    withExtendedLifetime((bridges, tokens)) {}
   }
 
   // Broken by: NotificationBridge.change, if a way that stays is opened anew.
@@ -194,10 +194,10 @@ struct BridgeTests {
         messages.post(Rung(number: thread + 1))
         notifications.post(Rung(number: thread + 101))
       }
-      withExtendedLifetime((bridge, tokens)) {}
       let posted = (1...width).flatMap { [$0, $0 + 100] }
       #expect(heard.values.sorted() == (posted.map { -$0 } + posted).sorted())
       #expect(notifications.registrations.count == 2 && messages.observerCount == 2)
+      withExtendedLifetime((bridge, tokens)) {}
     }
   }
 

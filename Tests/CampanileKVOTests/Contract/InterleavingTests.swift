@@ -169,6 +169,51 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ChangeKeeper.forget, if it forgets nothing.
+  @Test("A change whose object is replaced in its prior call does not silence the observation")
+  func replacedInPriorCall() {
+    final class Leaf: Observable {
+      @Observed var value = 0
+    }
+    final class Root: Observable {
+      @Observed var leaf: Leaf? = Leaf()
+    }
+    let (root, other) = (Root(), Leaf())
+    let log = Log()
+    var isReplaced = false
+    log.kvo.observe(root, \.leaf?.value, options: [.prior]) { log, root, change in
+      log.lines.append("\(change.phase) \(change.new ?? -1)")
+      if change.phase == .prior && !isReplaced {
+        isReplaced = true
+        root.leaf = other
+      }
+    }
+    root.leaf?.value = 1
+    log.lines = []
+    other.value = 2
+    other.value = 3
+    #expect(log.lines.contains("changed 2"))
+    #expect(log.lines.last == "changed 3")
+    #expect(log.lines.count == 4)
+  }
+
+  @Test(
+    "Threads that read old values at the same time do not silence each other", arguments: [2, 8])
+  func readOldOnManyThreads(width: Int) {
+    let told = Recorder<Int>()
+    let token = pair.observe(\.sum, options: [.old]) { _, change in told.record(change.new) }
+    onThreads(width) { _ in
+      for number in 0..<200 { pair.first = number }
+    }
+    let before = told.count
+    onThreads(width) { _ in pair.second += 1_000 }
+    #expect(told.count > before)
+    let after = told.count
+    pair.first = -1
+    #expect(told.count == after + 1)
+    withExtendedLifetime(token) {}
+  }
+
   // MARK: On other threads
 
   @Test("A change between the reading and the following of a property is not missed")

@@ -132,12 +132,12 @@ struct FaultTests {
   }
 
   @Test("K10 Who waits for one that never returns can give up, and posts are not held up")
-  func neverReturns() async {
+  func neverReturns() async throws {
     let queue = TestQueue()
     let gate = Gate()
     let token = center.observe(Tick.self, on: queue.delivery) { _ in gate.pass() }
     let waiting = Task { [center] in try await center.postAndWait(Tick(number: 0)) }
-    gate.waitUntilReached()
+    try await gate.reached()
     waiting.cancel()
     // It throws while the observer is still in its call.
     await #expect(throws: CancellationError.self) { try await waiting.value }

@@ -18,6 +18,7 @@ struct WeakTableTests {
     }
     for (key, tracked) in living.enumerated() { #expect(table[key] === tracked) }
     #expect(live.current == livingCount)
+    withExtendedLifetime(living) {}
   }
 
   @Test("What was looked at is handed out, for the caller to let go of")
