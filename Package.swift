@@ -58,7 +58,7 @@ let package = Package(
       ],
       path: "Tests/Conformance"
     ),
-    .testTarget(name: "ConformanceTests", dependencies: ["conformance"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["conformance", "TestSupport"]),
     .testTarget(name: "PlayerTests", dependencies: ["player"]),
   ],
   swiftLanguageModes: [.v6]

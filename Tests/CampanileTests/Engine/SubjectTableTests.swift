@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Campanile
@@ -397,7 +398,9 @@ struct SingleObserverTests {
     #expect(!token.isActive)
   }
 
-  @Test("K9 A dead subject's shell goes with the registration, while its handle is kept")
+  @Test(
+    "K9 A dead subject's shell goes with the registration, while its handle is kept",
+    .enabled(if: reusesAddresses()))
   func shell() {
     // Somebody else's place keeps the table.
     let other = Player()
