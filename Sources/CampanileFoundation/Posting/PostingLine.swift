@@ -12,10 +12,18 @@ struct PostingLabel {
   /// The identity of the subject, which the waiting post keeps alive.
   let subject: ObjectIdentifier?
 
-  init(center: AnyObject, kind: Kind, subject: AnyObject?) {
+  /// Whether it is about a value, which has no identity: its subject is no other post's.
+  private let isAboutValue: Bool
+
+  init(center: AnyObject, kind: Kind, subject: AnyObject?, isAboutValue: Bool = false) {
     self.center = ObjectIdentifier(center)
     self.kind = kind
     self.subject = subject.map { ObjectIdentifier($0) }
+    self.isAboutValue = isAboutValue
+  }
+
+  func hasSubject(of other: PostingLabel) -> Bool {
+    !isAboutValue && !other.isAboutValue && subject == other.subject
   }
 }
 
@@ -32,9 +40,9 @@ struct PostingLine {
       switch rule {
       case .nothing: return false
       case .type: return self.label.kind == label.kind
-      case .subject: return self.label.subject == label.subject
+      case .subject: return self.label.hasSubject(of: label)
       case .typeAndSubject:
-        return self.label.kind == label.kind && self.label.subject == label.subject
+        return self.label.kind == label.kind && self.label.hasSubject(of: label)
       case .key(let key): return self.key == key
       }
     }

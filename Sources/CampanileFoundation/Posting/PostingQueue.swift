@@ -104,13 +104,14 @@ public final class PostingQueue: Sendable {
   ///
   /// A notification is not Sendable, and its object and user info go with it. What others still use
   /// cannot be given away; the compiler says so. For coalescing, its name is its type, and its object
-  /// its subject.
+  /// its subject; a value has no identity, so that notifications about values are all posted.
   public func enqueue(
     _ notification: sending Notification, to center: NotificationCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
   ) {
     let label = PostingLabel(
-      center: center, kind: .notification(notification.name), subject: notification.subject)
+      center: center, kind: .notification(notification.name), subject: notification.subject,
+      isAboutValue: notification.object != nil && notification.subject == nil)
     if style == .now {
       remove(label, coalescing)
       center.post(notification)

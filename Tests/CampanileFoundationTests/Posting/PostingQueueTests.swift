@@ -109,6 +109,19 @@ struct PostingQueueTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("I notifications about values do not take each other's place")
+  func values() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    for object in ["A", "B", nil] {
+      queue.enqueue(
+        Notification(name: .init("Rung"), object: object, userInfo: ["number": 1]),
+        to: notifications, .asap)
+    }
+    #expect(queue.count == 3)
+    #expect(turn().count == 3)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("I what waits can be taken back")
   func dequeue() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
