@@ -4,7 +4,8 @@ import Campanile
 ///
 /// `Sendable` leaves no trace at run time: there `any Sendable` is `Any`, and a cast to it lets
 /// everything through. A cast to a concrete type is another matter: what passes is of that type, and the
-/// compiler has seen that the type is Sendable. So types that stand for many are refused.
+/// compiler has seen that the type is Sendable. So types that stand for many are refused, also inside
+/// the containers below; those inside other generic types are not seen.
 enum SendableCast {
   /// What was found out about a type, which stays so.
   private static let verdicts = Locked<[ObjectIdentifier: Bool]>([:])

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// There is one block observer in the Foundation center for each name that is observed here, whatever
 /// its object, and one for all names if somebody wants that. It feeds the source, from which order,
-/// ends, owners and deliveries come. The block keeps the hub: the hub lives as long as anybody is
-/// observed, and dies with the center.
+/// ends, owners and deliveries come. The block keeps the hub: the hub lives as long as anybody observes
+/// here, and dies with the center.
 final class NotificationHub: Sendable {
   /// A block observer in the center.
   private final class Feed: Sendable {

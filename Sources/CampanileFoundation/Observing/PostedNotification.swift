@@ -20,7 +20,8 @@ public import Foundation
 /// The types that are named must be concrete. At run time `any Sendable` is no other type than `Any`, so
 /// that everything would pass as one, and as any other type that stands for many; to ask for one, or for
 /// an array, a dictionary, a set, an optional or a result of such, is a precondition failure. Only
-/// `any Error`, whose values always are Sendable, may be asked for.
+/// `any Error`, whose values always are Sendable, may be asked for. The arguments of other generic types
+/// are not looked at: do not ask for a `Box<any P & Sendable>`.
 public struct PostedNotification: Sendable {
   /// The notification's name.
   public let name: Notification.Name

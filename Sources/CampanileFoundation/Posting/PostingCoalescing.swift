@@ -15,7 +15,7 @@ public struct PostingCoalescing: Sendable {
   public static let none = PostingCoalescing(rule: .nothing)
   /// Of the messages of one type, or the notifications of one name, the last.
   public static let type = PostingCoalescing(rule: .type)
-  /// Of the posts about one subject, the last, whatever they say.
+  /// Of the posts about one subject, or about none, the last, whatever they say.
   public static let subject = PostingCoalescing(rule: .subject)
   /// Of the messages of one type about one subject, or about none, the last.
   public static let typeAndSubject = PostingCoalescing(rule: .typeAndSubject)

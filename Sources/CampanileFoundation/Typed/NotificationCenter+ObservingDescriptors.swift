@@ -10,7 +10,7 @@ public import Foundation
 ///
 /// The observers of one name, of whatever object, are called in the order in which they registered,
 /// and hear nothing once they have ended, also not what was queued. What posts is never blocked by
-/// another thread. Registering takes two locks for a moment.
+/// another thread. Registering takes a few locks, each for a moment.
 extension NotificationCenter {
   /// Observes until the token is released.
   public func observe<Object: AnyObject, Value: Sendable>(
