@@ -97,7 +97,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
   ///
   /// Not for direct use: call `observe`.
   public func _register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<Value>,
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
     _ options: ObservationOptions
   ) -> Registration? {
     request.isOnce = options.contains(.once)

@@ -30,7 +30,8 @@ public protocol ObservationSource<Element>: Sendable {
   ///
   /// Not for direct use: call `observe`.
   func _register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: Options
   ) -> Registration?
   /// A registration that has ended.
   ///
@@ -64,7 +65,8 @@ public struct ObservationOptions: OptionSet, Sendable {
 
 extension ObservationSource {
   private func register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>, _ options: Options
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: Options
   ) -> Registration {
     _register(request, body, options) ?? _ended
   }
@@ -81,7 +83,7 @@ extension ObservationSource {
   public func observe(
     on delivery: Delivery = .immediate, buffering: Buffering = .unbounded, _ options: Options = [],
     file: StaticString = #fileID, line: UInt = #line,
-    _ observer: @escaping @Sendable (Element) throws -> Void
+    _ observer: consuming @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery, buffering, SourceLocation(file: file, line: line))

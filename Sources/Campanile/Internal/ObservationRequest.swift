@@ -147,11 +147,12 @@ extension ObservationRequest {
   ///   - place: Finds or makes the list; called under the lock.
   /// - Returns: The registration, or `nil` if the source has finished.
   func register<Value: Sendable>(
-    _ body: ObserverBody<Value>, with registry: ObserverRegistry, subject: AnyObject? = nil,
+    _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry,
+    subject: AnyObject? = nil,
     in place: (_ garbage: inout Garbage) -> Destination
   ) -> Registration? {
-    if let observer = body.plain, isPlain, !(subject is any LifetimeOwner) {
-      return registry.add(DirectObserver(plainTraits, observer), to: place)
+    if body.plain != nil, isPlain, !(subject is any LifetimeOwner) {
+      return registry.add(DirectObserver(plainTraits, consume body), to: place)
     }
     var lifetimes: [Lifetime.Storage] = []
     if let owner, let mortal = owner as? any LifetimeOwner {
@@ -166,7 +167,7 @@ extension ObservationRequest {
     let destination = { (garbage: inout Garbage) -> Destination in
       let destination = place(&garbage)
       guard let target = made.groupTarget.take(), let mailbox else { return destination }
-      return .list(destination.list(&garbage).group(for: target, mailbox, &garbage).list)
+      return destination.group(for: target, mailbox, &garbage)
     }
     let registration =
       if let owner {

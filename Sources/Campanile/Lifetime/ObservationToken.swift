@@ -25,14 +25,15 @@ public final class ObservationToken: Sendable {
   }
 
   /// Creates a token that ends `registration` when it is released.
-  public init(_ registration: Registration) {
+  public init(_ registration: consuming Registration) {
     list = registration.list
     companion = registration.companion
     state = Atomic(registration.id)
   }
 
   deinit {
-    if state.load(ordering: .relaxed) & Self.endedBit == 0 { list.registry.end(registration) }
+    let state = state.load(ordering: .relaxed)
+    if state & Self.endedBit == 0 { _ = list.end(state, companion) }
   }
 
   /// Ends the registration now; see ``Registration/cancel()``.
@@ -40,8 +41,9 @@ public final class ObservationToken: Sendable {
   /// A second call does nothing.
   @discardableResult
   public func cancel() -> Registration.Cancellation {
-    defer { state.bitwiseOr(Self.endedBit, ordering: .relaxed) }
-    return registration.cancel()
+    let id = state.load(ordering: .relaxed) & ~Self.endedBit
+    defer { state.store(id | Self.endedBit, ordering: .relaxed) }
+    return .init(list.end(id, companion), companion)
   }
 
   /// Ends the registration and blocks until no call is running; see ``Registration/cancelAndWait()``.

@@ -17,6 +17,10 @@ public struct Registration: Sendable, Hashable {
     /// The address of the subject with which the registration stands, or stood when it was made,
     /// alone.
     case subject(SubjectAddress)
+
+    var counters: DeliveryCounters? {
+      if case .counters(let counters) = self { counters } else { nil }
+    }
   }
 
   init(list: ObserverList, id: UInt64, companion: Companion) {
@@ -29,9 +33,7 @@ public struct Registration: Sendable, Hashable {
     self.init(list: list, id: id, companion: counters.map { .counters($0) } ?? .none)
   }
 
-  var counters: DeliveryCounters? {
-    if case .counters(let counters) = companion { counters } else { nil }
-  }
+  var counters: DeliveryCounters? { companion.counters }
 
   /// What a call to ``cancel()`` found.
   public enum Cancellation: Sendable, Hashable {
@@ -41,6 +43,15 @@ public struct Registration: Sendable, Hashable {
     case endedWhileMaybeRunning
     /// The registration had ended before.
     case alreadyEnded
+
+    init(_ ending: Ending, _ companion: Companion) {
+      self =
+        switch ending {
+        case .late: .alreadyEnded
+        case .now(let mayBeRunning):
+          mayBeRunning || companion.counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
+        }
+    }
   }
 
   /// Ends the registration.
@@ -55,11 +66,7 @@ public struct Registration: Sendable, Hashable {
   /// - Complexity: O(log *n*) in the observers of the list, and O(1) for one of the newest.
   @discardableResult
   public func cancel() -> Cancellation {
-    switch list.registry.end(self) {
-    case .late: .alreadyEnded
-    case .now(let mayBeRunning):
-      mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
-    }
+    Cancellation(list.registry.end(self), companion)
   }
 
   /// What a wait for the calls in progress came to.

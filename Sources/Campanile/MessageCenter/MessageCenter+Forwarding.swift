@@ -13,7 +13,7 @@ extension MessageCenter {
       })
     let request = ObservationRequest(.unbounded, SourceLocation(file: file, line: line))
     let registration = request.register(body, with: registry) { _ in
-      .list(topics.makeList(of: M.self, registry))
+      topics.destination(of: M.self, registry)
     }
     return registration ?? ended
   }

@@ -14,13 +14,13 @@
 extension MessageCenter {
   @inline(__always)
   private func register<M: Message>(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<M>,
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     about subject: M.Subject??, _ options: ObservationOptions
   ) -> Registration {
     request.isOnce = options.contains(.once)
     guard let subject else {
       let registration = request.register(body, with: registry) { _ in
-        .list(topics.makeList(of: M.self, registry))
+        topics.destination(of: M.self, registry)
       }
       return registration ?? ended
     }
@@ -40,7 +40,7 @@ extension MessageCenter {
     guard case .reader(_, let onEnd) = body.kind else { return nil }
     let silent = ObserverBody<M>(.reader({ _ in }, onEnd: onEnd))
     return request.register(silent, with: registry) { _ in
-      .list(topics.makeList(of: M.self, registry))
+      topics.destination(of: M.self, registry)
     }
   }
 
@@ -54,7 +54,7 @@ extension MessageCenter {
     _ type: M.Type, about subject: M.Subject?? = .none, on delivery: Delivery = .immediate,
     buffering: Buffering = .unbounded,
     _ options: ObservationOptions = [], file: StaticString = #fileID, line: UInt = #line,
-    _ observer: @escaping @Sendable (M) throws -> Void
+    _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery, buffering, SourceLocation(file: file, line: line))

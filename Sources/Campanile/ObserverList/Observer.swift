@@ -224,6 +224,12 @@ final class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
     self.body = body
     super.init(isDirect: true, hasArrival: false, traits: traits)
   }
+
+  /// - Parameter body: One that wants the value and nothing else.
+  init(_ traits: ObserverTraits, _ body: consuming ObserverBody<Value>) where Value: Sendable {
+    self.body = body.plain!
+    super.init(isDirect: true, hasArrival: false, traits: traits)
+  }
 }
 
 /// An observer that is told about the post, or that takes the value to another place first.

@@ -158,19 +158,18 @@ extension ObserverList {
     if let old = rebuild() { garbage.structures.append(old) }
   }
 
-  /// Puts an observer at the end.
-  func append(_ observer: AnyObserver, id: UInt64) {
-    let address = unsafe UInt(bitPattern: Unmanaged.passRetained(observer).toOpaque())
-    entries!.append(id: id, observer: address)
+  /// Puts a retained observer at the end; the list owns it from here on.
+  func append(_ observer: Unmanaged<AnyObserver>, id: UInt64) {
+    entries!.append(id: id, observer: UInt(bitPattern: unsafe observer.toOpaque()))
     liveCount += 1
-    count(observer, 1)
+    unsafe observer._withUnsafeGuaranteedRef { count($0, 1) }
     addToPopulation(1)
   }
 
   /// Takes over an observer that stood alone with its subject, as the first of this list.
   func adopt(_ single: Single, _ garbage: inout Garbage) {
     makeRoom(&garbage)
-    append(unsafe Self.observer(at: single.address).takeRetainedValue(), id: single.id)
+    unsafe append(Self.observer(at: single.address), id: single.id)
   }
 
   /// Where the observer registered as `id` stands, unless it has ended.
@@ -182,17 +181,20 @@ extension ObserverList {
   }
 
   /// Takes a registration out of the list: no later post finds it.
-  func take(at place: Int) -> AnyObserver {
-    let observer = unsafe Self.observer(at: entries!.take(at: place)).takeRetainedValue()
+  ///
+  /// - Returns: The observer, which the caller owns from here on.
+  func take(at place: Int) -> Unmanaged<AnyObserver> {
+    let observer = unsafe Self.observer(at: entries!.take(at: place))
     liveCount -= 1
-    count(observer, -1)
+    unsafe observer._withUnsafeGuaranteedRef { count($0, -1) }
     addToPopulation(-1)
-    return observer
+    return unsafe observer
   }
 
   /// Gives memory back after a removal, around the reading of the frames.
   ///
   /// - Parameter scan: Reads the frames, and returns the posts in progress.
+  @inline(__always)
   func trim(_ scan: () -> [Ticket]) -> [Ticket] {
     guard let entries else { return scan() }
     let before = entries.withdraw()
@@ -248,17 +250,18 @@ extension ObserverList {
   }
 
   private func count(_ observer: AnyObserver, _ change: Int) {
-    if observer.isOrdered {
-      ordered.wrappingAdd(change, ordering: .releasing)
-    } else {
-      unordered.wrappingAdd(change, ordering: .releasing)
-    }
-    if observer.isTold { told.wrappingAdd(change, ordering: .releasing) }
+    if observer.isOrdered { add(change, to: ordered) } else { add(change, to: unordered) }
+    if observer.isTold { add(change, to: told) }
+  }
+
+  /// Changes a number that nobody else writes, since the lock is held.
+  private func add(_ change: Int, to number: borrowing Atomic<Int>) {
+    number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 
   private func addToPopulation(_ change: Int) {
     // Asked before a post announces itself, which is no part of any pair of stores and loads.
-    population.store(population.load(ordering: .relaxed) + change, ordering: .releasing)
+    add(change, to: population)
     if case .list(let parent) = home { parent.object.addToPopulation(change) }
   }
 

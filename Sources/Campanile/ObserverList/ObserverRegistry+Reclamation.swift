@@ -56,12 +56,19 @@ extension ObserverRegistry {
   func end(
     _ registration: Registration, whenLeft resume: (@Sendable () -> Void)? = nil
   ) -> Ending {
-    let id = registration.id
+    end(registration.id, in: registration.list, registration.companion, whenLeft: resume)
+  }
+
+  /// Ends a registration that is named by its parts.
+  func end(
+    _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
+    whenLeft resume: (@Sendable () -> Void)? = nil
+  ) -> Ending {
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
-    let ended = withState { state -> AnyObserver? in
-      guard let seat = registration.seat else {
+    let ended = unsafe withState { state -> Unmanaged<AnyObserver>? in
+      guard let seat = list.seat(of: id, companion) else {
         if let resume {
           mustWait = wait(for: id, among: scan(), resume, &state)
           updatePending(state)
@@ -71,13 +78,15 @@ extension ObserverRegistry {
       unsafe seat.observer._withUnsafeGuaranteedRef { $0.markEnded() }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
-      let observer = seat.take(&garbage)
-      if let owner = observer.details?.ownerID { forget(id, of: owner, &state) }
+      let observer = unsafe seat.take(&garbage)
+      if let owner = unsafe observer._withUnsafeGuaranteedRef({ $0.details?.ownerID }) {
+        forget(id, of: owner, &state)
+      }
       reach(.willScan)
-      let posts = seat.trim(scan)
+      let posts = seat.trim { scan() }
       if !posts.isEmpty {
         mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
-        keep(observer, since: id, for: posts, &state)
+        keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
@@ -87,14 +96,19 @@ extension ObserverRegistry {
       }
       if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       updatePending(state)
-      return observer
+      return unsafe observer
     }
     defer { if !mustWait { resume?() } }
-    guard let ended else { return .late }
-    note(.ended, registration.list.topic.value, ended.location)
-    ended.details?.onEnd?(registration)
+    guard let ended = unsafe ended else { return .late }
+    unsafe ended._withUnsafeGuaranteedRef { observer in
+      note(.ended, list.topic.value, observer.location)
+      if let details = observer.details {
+        details.onEnd?(Registration(list: list, id: id, companion: companion))
+      }
+    }
     reach(.willReclaim)
     // The observer and the garbage go here, unless posts in progress hold them.
+    unsafe ended.release()
     garbage = Garbage()
     return .now(mayBeRunning: mayBeRunning)
   }
@@ -237,6 +251,16 @@ extension ObserverRegistry {
     if posts.isEmpty { return false }
     state.waiters.append(Waiter(tickets: posts, resume: resume))
     return true
+  }
+}
+
+extension ObserverList {
+  /// Ends one registration of this list, for a caller that keeps the list.
+  func end(_ id: UInt64, _ companion: Registration.Companion) -> Ending {
+    // SAFETY: the list keeps its registry.
+    unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
+      $0.end(id, in: self, companion)
+    }
   }
 }
 

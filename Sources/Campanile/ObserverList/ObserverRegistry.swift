@@ -202,14 +202,14 @@ extension ObserverRegistry {
   ///
   /// - Returns: the registration, or `nil` when the source has finished.
   func add(
-    _ observer: AnyObserver, to place: (_ garbage: inout Garbage) -> Destination
+    _ observer: consuming AnyObserver, to place: (_ garbage: inout Garbage) -> Destination
   ) -> Registration? {
     add(observer, to: place) { _, _ in }
   }
 
   /// Registers an observer whose owner ends the registration.
   func add(
-    _ observer: AnyObserver, owner: any AnyObject & Sendable,
+    _ observer: consuming AnyObserver, owner: any AnyObject & Sendable,
     to place: (_ garbage: inout Garbage) -> Destination
   ) -> Registration? {
     let living = checkOwners()
@@ -224,42 +224,62 @@ extension ObserverRegistry {
 
   @inline(__always)
   private func add(
-    _ observer: AnyObserver, to place: (_ garbage: inout Garbage) -> Destination,
+    _ observer: consuming AnyObserver, to place: (_ garbage: inout Garbage) -> Destination,
     _ note: (Registration, inout State) -> Void
   ) -> Registration? {
+    let location = observer.location
     if onEvent != nil { observer.markWatched() }
+    // The list's from here on, without a change of the count.
+    let observer = unsafe Unmanaged.passRetained(consume observer)
     var garbage = Garbage()
     let registration = withState { state -> Registration? in
       if state.isFinished { return nil }
-      let registration = insert(observer, at: place(&garbage), &garbage)
+      let registration = unsafe insert(observer, at: place(&garbage), &garbage)
       note(registration, &state)
       retire(garbage, &state)
       return registration
     }
     garbage = Garbage()
-    if let registration {
-      self.note(.registered, registration.list.topic.value, observer.location)
+    guard let registration else {
+      unsafe observer.release()
+      return nil
     }
+    self.note(.registered, registration.list.topic.value, location)
     return registration
   }
 
   private func insert(
-    _ observer: AnyObserver, at destination: Destination, _ garbage: inout Garbage
+    _ observer: Unmanaged<AnyObserver>, at destination: Destination, _ garbage: inout Garbage
   ) -> Registration {
-    if case .subject(let subject, let topic) = destination, observer.mayStandAlone,
-      topic.subjects.makeRoom(about: subject, &garbage)
+    if case .about(let subject, let topic) = destination,
+      let alone = unsafe insert(observer, alone: subject, topic, &garbage)
     {
+      return alone
+    }
+    return unsafe destination.list(&garbage)._withUnsafeGuaranteedRef { list in
+      list.makeRoom(&garbage)
       let id = nextID
-      topic.subjects.insert(observer, id: id, about: subject)
+      unsafe list.append(observer, id: id)
+      clock.store(id, ordering: .sequentiallyConsistent)
+      let counters = unsafe observer._withUnsafeGuaranteedRef { $0.details?.counters }
+      return Registration(list: list, id: id, counters: counters)
+    }
+  }
+
+  /// Puts an observer into the index itself, if nobody observes the subject yet.
+  private func insert(
+    _ observer: Unmanaged<AnyObserver>, alone subject: Unmanaged<AnyObject>,
+    _ topic: Unmanaged<TopicList>, _ garbage: inout Garbage
+  ) -> Registration? {
+    guard unsafe observer._withUnsafeGuaranteedRef({ $0.mayStandAlone }) else { return nil }
+    let subject = unsafe subject.takeUnretainedValue()
+    return unsafe topic._withUnsafeGuaranteedRef { topic in
+      guard topic.subjects.makeRoom(about: subject, &garbage) else { return nil }
+      let id = nextID
+      unsafe topic.subjects.insert(observer, id: id, about: subject)
       clock.store(id, ordering: .sequentiallyConsistent)
       return Registration(list: topic, id: id, companion: .subject(SubjectAddress(subject)))
     }
-    let list = destination.list(&garbage)
-    list.makeRoom(&garbage)
-    let id = nextID
-    list.append(observer, id: id)
-    clock.store(id, ordering: .sequentiallyConsistent)
-    return Registration(list: list, id: id, counters: observer.details?.counters)
   }
 
   /// The identifier of a registration that is being made, which the clock is to show once the

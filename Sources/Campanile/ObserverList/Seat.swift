@@ -17,22 +17,25 @@
   }
 
   /// Takes the registration out: no later post finds it.
-  func take(_ garbage: inout Garbage) -> AnyObserver {
+  ///
+  /// - Returns: The observer, which the caller owns from here on.
+  func take(_ garbage: inout Garbage) -> Unmanaged<AnyObserver> {
     switch self {
     case .place(let list, let place):
-      return unsafe list._withUnsafeGuaranteedRef { list in
-        let observer = list.take(at: place)
+      unsafe list._withUnsafeGuaranteedRef { list in
+        let observer = unsafe list.take(at: place)
         if list.isEmpty { list.leaveHome(&garbage) }
-        return observer
+        return unsafe observer
       }
     case .single(let index, let place, let single):
-      return unsafe index._withUnsafeGuaranteedRef { $0.take(single, at: place, &garbage) }
+      unsafe index._withUnsafeGuaranteedRef { unsafe $0.take(single, at: place, &garbage) }
     }
   }
 
   /// Gives memory back after that, around the reading of the frames.
   ///
   /// - Parameter scan: Reads the frames, and returns the posts in progress.
+  @inline(__always)
   func trim(_ scan: () -> [Ticket]) -> [Ticket] {
     switch self {
     case .place(let list, _): return unsafe list._withUnsafeGuaranteedRef { $0.trim(scan) }
@@ -52,16 +55,40 @@
 }
 
 /// Where a new registration is to stand.
-enum Destination {
-  case list(ObserverList)
-  /// With those about one subject.
-  case subject(AnyObject, TopicList)
+///
+/// Plain words, valid under the registry's lock: a source keeps its lists, and a list its groups.
+@safe enum Destination {
+  case place(Unmanaged<ObserverList>)
+  /// With those about one subject, which the caller keeps.
+  case about(Unmanaged<AnyObject>, Unmanaged<TopicList>)
+
+  static func list(_ list: ObserverList) -> Destination {
+    unsafe .place(Unmanaged.passUnretained(list))
+  }
+
+  static func subject(_ subject: AnyObject, _ topic: TopicList) -> Destination {
+    unsafe .about(Unmanaged.passUnretained(subject), Unmanaged.passUnretained(topic))
+  }
+
+  /// The group of the destination's list for a target, made if there is none.
+  func group(
+    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage
+  ) -> Destination {
+    unsafe list(&garbage)._withUnsafeGuaranteedRef {
+      .list($0.group(for: target, mailbox, &garbage).list)
+    }
+  }
 
   /// The list of the destination, made if there is none.
-  func list(_ garbage: inout Garbage) -> ObserverList {
+  func list(_ garbage: inout Garbage) -> Unmanaged<ObserverList> {
     switch self {
-    case .list(let list): list
-    case .subject(let subject, let topic): topic.subjects.makeList(about: subject, &garbage)
+    case .place(let list): return unsafe list
+    case .about(let subject, let topic):
+      return unsafe topic._withUnsafeGuaranteedRef { topic in
+        let subject = unsafe subject.takeUnretainedValue()
+        return unsafe Unmanaged.passUnretained(
+          topic.subjects.makeList(about: subject, &garbage))
+      }
     }
   }
 }
@@ -72,18 +99,25 @@ struct LiveRegistration {
   let observer: AnyObserver
 }
 
+extension ObserverList {
+  /// Where a registration of this list stands, if it has not ended.
+  ///
+  /// Under the registry's lock.
+  func seat(of id: UInt64, _ companion: Registration.Companion) -> Seat? {
+    guard case .subject(let subject) = companion else {
+      return place(of: id).map { unsafe .place(Unmanaged.passUnretained(self), $0) }
+    }
+    // SAFETY: a registration that knows its subject was made with a topic.
+    let topic = unsafe unsafeDowncast(self, to: TopicList.self)
+    return topic.subjects.seat(of: id, about: subject.word)
+  }
+}
+
 extension Registration {
   /// Where the registration stands, if it has not ended.
   ///
   /// Under the registry's lock.
-  var seat: Seat? {
-    guard case .subject(let subject) = companion else {
-      return list.place(of: id).map { unsafe .place(Unmanaged.passUnretained(list), $0) }
-    }
-    // SAFETY: a registration that knows its subject was made with a topic.
-    let topic = unsafe unsafeDowncast(list, to: TopicList.self)
-    return topic.subjects.seat(of: id, about: subject.word)
-  }
+  var seat: Seat? { list.seat(of: id, companion) }
 
   /// What the registration hears of alone.
   var subject: ObjectIdentifier? {

@@ -65,10 +65,9 @@ extension SubjectIndex {
     if let old = rebuild() { garbage.structures.append(old) }
   }
 
-  /// Puts in the only observer of a subject.
-  func insert(_ observer: AnyObserver, id: UInt64, about subject: AnyObject) {
-    let address = unsafe UInt(bitPattern: Unmanaged.passRetained(observer).toOpaque())
-    current!.insert(subject, id: id, observer: address)
+  /// Puts in the only observer of a subject, retained; the index owns it from here on.
+  func insert(_ observer: Unmanaged<AnyObserver>, id: UInt64, about subject: AnyObject) {
+    current!.insert(subject, id: id, observer: UInt(bitPattern: unsafe observer.toOpaque()))
   }
 
   /// The list for a subject, made if there is none; an observer that stood alone moves there.
@@ -115,9 +114,11 @@ extension SubjectIndex {
   }
 
   /// Takes out the only observer of a subject.
-  func take(_ single: Single, at index: Int, _ garbage: inout Garbage) -> AnyObserver {
+  ///
+  /// - Returns: The observer, which the caller owns from here on.
+  func take(_ single: Single, at index: Int, _ garbage: inout Garbage) -> Unmanaged<AnyObserver> {
     remove(at: index, &garbage)
-    return unsafe ObserverList.observer(at: single.address).takeRetainedValue()
+    return unsafe ObserverList.observer(at: single.address)
   }
 
   /// Takes out a list that has become empty.

@@ -50,6 +50,14 @@ final class TopicList: ObserverList, @unchecked Sendable {
     return unsafe Unmanaged.fromOpaque(address)
   }
 
+  /// Where those who observe a type register, whatever a message is about; made if there is none.
+  ///
+  /// Under the registry's lock.
+  func destination(of type: any Any.Type, _ registry: ObserverRegistry) -> Destination {
+    unsafe list(of: type)?._withUnsafeGuaranteedRef { .list($0) }
+      ?? .list(makeList(of: type, registry))
+  }
+
   /// The list of a type, made if there is none.
   ///
   /// Under the registry's lock.

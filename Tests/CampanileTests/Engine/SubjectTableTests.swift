@@ -187,14 +187,15 @@ struct SubjectIndexMemoryTests {
     }
     for (index, player) in players.enumerated() {
       #expect(topic.subjects.makeRoom(about: player, &garbage))
-      topic.subjects.insert(makeObserver(), id: UInt64(index + 1), about: player)
+      let observer = unsafe Unmanaged.passRetained(makeObserver())
+      unsafe topic.subjects.insert(observer, id: UInt64(index + 1), about: player)
       #expect(!topic.subjects.makeRoom(about: player, &garbage))
       noteCapacity()
     }
     for (index, player) in players.enumerated() {
       let key = UInt(bitPattern: ObjectIdentifier(player))
       let seat = topic.subjects.seat(of: UInt64(index + 1), about: key)
-      _ = seat?.take(&garbage)
+      unsafe seat?.take(&garbage).release()
       noteCapacity()
     }
     #expect(capacities.count > 5)
