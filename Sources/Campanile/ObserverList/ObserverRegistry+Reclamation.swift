@@ -129,12 +129,16 @@ extension ObserverRegistry {
     }
   }
 
-  /// Ends what `lists` hold, and refuses every later registration.
+  /// Ends what `lists` hold, oldest first, and refuses every later registration.
+  ///
+  /// In the order of a table of subjects, which is that of their hashes, this would take a time that
+  /// grows with the square: what is left comes to stand in one part of the smaller tables.
   func finish(_ lists: () -> [ObserverList]) {
-    let registrations = withState { state -> [Registration] in
+    var registrations = withState { state -> [Registration] in
       state.isFinished = true
       return lists().flatMap(\.registrations).map(\.registration)
     }
+    registrations.sort { $0.id < $1.id }
     for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them for ever.
     _ = withState { $0.ownersToCheck.removeAll() }
