@@ -92,7 +92,7 @@ struct Route {
   /// Adds those who observe `subject`, for a post that has announced itself.
   @inline(__always)
   mutating func find(_ subject: ObjectIdentifier, in topic: TopicList) {
-    switch topic.subjects.find(subject) {
+    switch topic.find(subject) {
     case .list(let list): about = unsafe Cursor(list)
     case .single(let single):
       self.single = unsafe SingleOfTopic(

@@ -10,6 +10,14 @@ final class TopicList: ObserverList, @unchecked Sendable {
     super.init(registry: registry, topic: .init(value: valueType, subject: nil))
   }
 
+  /// What stands about a subject, for a post that has announced itself.
+  @inline(__always)
+  func find(_ subject: ObjectIdentifier) -> SubjectEntry? {
+    // SAFETY: the topic keeps its index. A post counts no references: two threads that post to one
+    // source must not write to a common line.
+    unsafe Unmanaged.passUnretained(subjects)._withUnsafeGuaranteedRef { $0.find(subject) }
+  }
+
   /// The live registrations, those about one subject included.
   override var registrations: [LiveRegistration] {
     super.registrations + subjects.registrations(in: self)
@@ -119,7 +127,7 @@ extension MessageCenter {
     _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
   ) {
     let subject = post.subjectID
-    unsafe registry.post(message, post, to: topic, wide: wide) {
+    unsafe registry.post(message, post, to: topic, wide: Unmanaged.passUnretained(wide)) {
       WideValue(PostedMessage(message: message, subject: subject))
     }
   }
@@ -132,6 +140,7 @@ extension ObserverRegistry {
     _ wideValue: () -> WideValue
   ) {
     let topic = unsafe topic.map { unsafe Unmanaged.passUnretained($0) }
+    let wide = unsafe wide.map { unsafe Unmanaged.passUnretained($0) }
     unsafe self.post(value, post, to: topic, wide: wide, wideValue)
   }
 
@@ -142,8 +151,8 @@ extension ObserverRegistry {
   ///   - wide: The observers of whatever topic; they are given what `wideValue` makes.
   @inline(__always)
   func post<Value>(
-    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?, wide: ObserverList?,
-    _ wideValue: () -> WideValue
+    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
+    wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue
   ) {
     note(.posted, Value.self)
     let visit = enter()
@@ -152,15 +161,13 @@ extension ObserverRegistry {
       // SAFETY: the caller keeps the topic; what is found in it is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
         if !topic.isEmpty { unsafe route.all = Cursor(Unmanaged.passUnretained(topic)) }
-        if let subject = post.subjectID, !topic.subjects.isEmpty {
-          route.find(subject, in: topic)
-        }
+        if let subject = post.subjectID { route.find(subject, in: topic) }
       }
     }
     var made: WideValue?
-    if let wide, !wide.isEmpty {
-      // SAFETY: the source keeps its list.
-      unsafe route.wide = Cursor(Unmanaged.passUnretained(wide))
+    // SAFETY: the source keeps its list.
+    if let wide = unsafe wide, unsafe wide._withUnsafeGuaranteedRef({ !$0.isEmpty }) {
+      unsafe route.wide = Cursor(wide)
       made = wideValue()
     }
     deliver(value, made, post, visit, route)
