@@ -6,13 +6,15 @@ extension NotificationCenter {
   /// Posts here what is posted to a Foundation center, until the token is released.
   ///
   /// ```swift
-  /// self.token = NotificationCenter.default.forwardNotifications(of: Process.didTerminateNotification)
+  /// self.token = NotificationCenter.default.forwardNotifications(
+  ///   of: Process.didTerminateNotification)
   /// ```
   ///
-  /// A notification is posted here on the thread that posts it there, before that post returns, as it
-  /// is. What came from here, by ``forwardNotifications(of:to:)`` and along however many centers, does
-  /// not come back, also not where it is posted anew with the user info that it came with. On Linux, where the name is `nil`, Foundation stops the program if a message of its
-  /// own typed interface is posted to its center.
+  /// A notification is posted here on the thread that posts it there, before that post returns, as
+  /// it is. What came from here, by ``forwardNotifications(of:to:)`` and along however many
+  /// centers, does not come back, also not where it is posted anew with the user info that it came
+  /// with. On Linux, where the name is `nil`, Foundation stops the program if a message of its own
+  /// typed interface is posted to its center.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
@@ -33,8 +35,8 @@ extension NotificationCenter {
 
   /// Posts to a Foundation center what is posted here, until the token is released.
   ///
-  /// As ``forwardNotifications(of:from:)``, the other way. A forwarded notification has one entry more
-  /// in its user info, under `NotificationBridge.pathKey`.
+  /// As ``forwardNotifications(of:from:)``, the other way. A forwarded notification has one entry
+  /// more in its user info, under `NotificationBridge.pathKey`.
   public func forwardNotifications(
     of name: Notification.Name?, to center: Foundation.NotificationCenter
   ) -> ObservationToken {

@@ -4,7 +4,8 @@ public import Foundation
 
 /// Foundation's notification center, on Campanile's engine.
 ///
-/// A file that imports the class by name uses it in place of Foundation's, and is otherwise unchanged:
+/// A file that imports the class by name uses it in place of Foundation's, and is otherwise
+/// unchanged:
 ///
 /// ```swift
 /// import Foundation
@@ -21,18 +22,18 @@ public import Foundation
 /// ## Behavior
 ///
 /// A post calls the observers that were registered when it began, in the order in which they
-/// registered, whatever they filter by, on the thread that posts. One that is removed before its turn
-/// is skipped. An observer of an object is not taken for one of another object at the same address; an
-/// object that is a value, and no instance, is compared by equality.
+/// registered, whatever they filter by, on the thread that posts. One that is removed before its
+/// turn is skipped. An observer of an object is not taken for one of another object at the same
+/// address; an object that is a value, and no instance, is compared by equality.
 ///
-/// An observer with a queue is called on that queue before `post` returns. The poster waits for that
-/// call and for nothing else on the queue, and while it waits it runs what is addressed to the queue
-/// that it is on itself: so two queues that post to each other do not wait for ever. The queue is
-/// retained.
+/// An observer with a queue is called on that queue before `post` returns. The poster waits for
+/// that call and for nothing else on the queue, and while it waits it runs what is addressed to the
+/// queue that it is on itself: so two queues that post to each other do not wait forever. The
+/// queue is retained.
 ///
 /// All methods are safe from any thread and from inside an observer, and no lock is held while one
-/// runs. The observations end with the center. A token that is released ends nothing, as Foundation has
-/// it.
+/// runs. The observations end with the center. A token that is released ends nothing, as Foundation
+/// has it.
 ///
 /// A post that nobody hears costs a look-up under a lock, and makes nothing.
 public final class NotificationCenter: Sendable {
@@ -105,13 +106,13 @@ public final class NotificationCenter: Sendable {
   /// center.addObserver(screen, selector: Screen.trackChanged, name: .trackChanged, object: nil)
   /// ```
   ///
-  /// The object is held weakly, and kept alive for the length of each call. This is what stands for a
-  /// selector. On Apple platforms `#selector(…)` is not taken here: the compiler says so, and the method is
-  /// named by its type as above.
+  /// The object is held weakly, and kept alive for the length of each call. This is what stands for
+  /// a selector. On Apple platforms `#selector(…)` is not taken here: the compiler says so, and the
+  /// method is named by its type as above.
   ///
-  /// The method is called on the thread that posts. It must not be isolated to an actor, which Swift 6.3
-  /// does not notice where a method is named by its type; an observer that is isolated is for the
-  /// `observe` methods of `CampanileFoundation`.
+  /// The method is called on the thread that posts. It must not be isolated to an actor, which
+  /// Swift 6.3 does not notice where a method is named by its type; an observer that is isolated is
+  /// for the `observe` methods of `CampanileFoundation`.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
     name aName: NSNotification.Name?, object anObject: Any?
@@ -143,8 +144,8 @@ public final class NotificationCenter: Sendable {
 
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
-  /// Another center's token, one that was removed before, and an object that observes nothing are left
-  /// as they are.
+  /// Another center's token, one that was removed before, and an object that observes nothing are
+  /// left as they are.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
   }

@@ -6,7 +6,7 @@
 
 /// An input of the fuzzer, as a row of choices.
 ///
-/// A row that has come to its end chooses zero for ever.
+/// A row that has come to its end chooses zero forever.
 public struct Choices {
   private var rest: ArraySlice<UInt8>
 

@@ -10,11 +10,11 @@
 /// ## Behavior
 ///
 /// Observers hear each value once, in the order they registered. The forms with an owner hold the
-/// owner weakly, hand it to the observer, keep it alive for the length of the call, and end with it;
-/// the forms without return a token that ends the observation when it is released. Every method is
-/// safe from any thread and from inside an observer, and no lock is held while an observer runs.
-/// Registering takes a lock briefly, allocates two or three objects, and costs the same however many
-/// observers there are.
+/// owner weakly, hand it to the observer, keep it alive for the length of the call, and end with
+/// it; the forms without return a token that ends the observation when it is released. Every method
+/// is safe from any thread and from inside an observer, and no lock is held while an observer runs.
+/// Registering takes a lock briefly, allocates two or three objects, and costs the same however
+/// many observers there are.
 public protocol Followable<Element>: ObservationSource where Options == ObservationOptions {}
 
 /// What ``Followable`` and ``FollowableValue`` have in common: the ways to observe.
@@ -75,7 +75,8 @@ extension ObservationSource {
   ///
   /// - Parameters:
   ///   - delivery: Where the observer runs; on the sender's thread by default.
-  ///   - buffering: How many values wait for an observer that is behind; not for immediate delivery.
+  ///   - buffering: How many values wait for an observer that is behind; not for immediate
+  ///     delivery.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -165,8 +166,8 @@ extension ObservationSource {
 
   /// The values that come from now on, as an asynchronous sequence.
   ///
-  /// It hears from the moment it is made, before its first `next()`. It can be read many times: each
-  /// reader has a buffer of its own, which begins with the reader, the first reader's with the
+  /// It hears from the moment it is made, before its first `next()`. It can be read many times:
+  /// each reader has a buffer of its own, which begins with the reader, the first reader's with the
   /// sequence. It ends with the source, and at once in a canceled task. Releasing it ends its
   /// observation.
   public func values(

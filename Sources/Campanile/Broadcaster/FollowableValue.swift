@@ -10,8 +10,8 @@ where Element == ValueChange<Value>, Options == FollowingOptions<Value> {
 
 /// A change of a state.
 public struct ValueChange<Value: Sendable>: Sendable {
-  /// The value before, or `nil` in the first call of a follower that asked for `.initial`, and where
-  /// the change was made when nobody followed.
+  /// The value before, or `nil` in the first call of a follower that asked for `.initial`, and
+  /// where the change was made when nobody followed.
   public let old: Value?
   /// The value after.
   public let new: Value

@@ -1,6 +1,7 @@
 /// How many values wait for an observer or a reader that is behind.
 ///
-/// What is dropped is counted: see ``Registration/droppedCount`` and ``ValueSequence/droppedCount``.
+/// What is dropped is counted: see ``Registration/droppedCount`` and
+/// ``ValueSequence/droppedCount``.
 ///
 /// A capacity below one is a precondition failure.
 public enum Buffering: Sendable, Hashable {

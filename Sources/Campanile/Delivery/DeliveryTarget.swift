@@ -10,9 +10,10 @@
 /// }
 /// ```
 ///
-/// A target runs jobs one at a time. `enqueue(_:)` is called on the thread that posts, once for many
-/// messages, with no lock held; it must not block and not run the job itself. A job that is released
-/// without having run, because the target has ended, discards what was waiting and counts it.
+/// A target runs jobs one at a time. `enqueue(_:)` is called on the thread that posts, once for
+/// many messages, with no lock held; it must not block and not run the job itself. A job that is
+/// released without having run, because the target has ended, discards what was waiting and counts
+/// it.
 public protocol DeliveryTarget: AnyObject, Sendable {
   /// What waits for this target. Store `Mailbox()` in a `let`: one target, one mailbox.
   var mailbox: Mailbox { get }
@@ -34,8 +35,8 @@ extension DeliveryTarget {
 
 /// Deliveries that are due on a target.
 ///
-/// Run it once, on the target. A second `run()` does nothing. Releasing a job that has not run tells
-/// the mailbox that its target has ended.
+/// Run it once, on the target. A second `run()` does nothing. Releasing a job that has not run
+/// tells the mailbox that its target has ended.
 public final class DeliveryJob: Sendable {
   private let drained: Locked<(any Drainable)?>
   /// Not kept: a target that keeps its jobs would keep itself.

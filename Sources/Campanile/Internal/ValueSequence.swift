@@ -1,7 +1,7 @@
 /// The values of a source as an asynchronous sequence.
 ///
-/// Every iterator has a buffer of its own. The first one takes over the buffer that has been filling
-/// since the sequence was made; each further one hears what comes after it was made.
+/// Every iterator has a buffer of its own. The first one takes over the buffer that has been
+/// filling since the sequence was made; each further one hears what comes after it was made.
 ///
 /// Releasing the sequence and its iterators ends the observation. A task that is canceled reads
 /// nothing more, not even what has gathered.
@@ -107,7 +107,8 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
       }
     }
 
-    /// - Parameter isCancelled: whether the reader has gone, so that nothing will be taken any more.
+    /// - Parameter isCancelled: whether the reader has gone, so that nothing will be taken any
+    ///   more.
     mutating func finish(isCancelled: Bool) -> (CheckedContinuation<Element?, Never>?, [Element]) {
       let left = isCancelled ? queue.removeAll() : []
       defer { state = .finished }

@@ -14,17 +14,18 @@ public import Foundation
 /// ## Behavior
 ///
 /// What is posted in one center is posted in the other one too, on the same thread, before the post
-/// returns, and in its place among the observers there. Nothing comes back to where it has been, along
-/// however many bridges: a message that came from a center is not carried there again. A notification
-/// that a bridge posts has one entry more in its user info, under ``pathKey``, by which bridges know.
+/// returns, and in its place among the observers there. Nothing comes back to where it has been,
+/// along however many bridges: a message that came from a center is not carried there again. A
+/// notification that a bridge posts has one entry more in its user info, under ``pathKey``, by
+/// which bridges know.
 ///
 /// The subject of a message is the object of the notification. A notification's object that is no
-/// subject for the message's type is left behind. A notification that cannot be decoded is not carried,
-/// and `onFailure` is told.
+/// subject for the message's type is left behind. A notification that cannot be decoded is not
+/// carried, and `onFailure` is told.
 ///
-/// A notification that is posted again as it came, with that entry, counts as the one that it was: it
-/// is not carried to where that has been. To say something anew, post a new notification, or take the
-/// entry out.
+/// A notification that is posted again as it came, with that entry, counts as the one that it was:
+/// it is not carried to where that has been. To say something anew, post a new notification, or
+/// take the entry out.
 ///
 /// Releasing the bridge ends it; it keeps both centers until then. All methods are safe from any
 /// thread.
@@ -70,8 +71,8 @@ public final class NotificationBridge: Sendable {
   ///   - direction: Both ways unless said.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - onFailure: Called where the notification is posted, if it cannot be decoded. Without it one
-  ///     line goes to standard error.
+  ///   - onFailure: Called where the notification is posted, if it cannot be decoded. Without it
+  ///     one line goes to standard error.
   public func carry<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type, _ direction: Direction = .bothWays,
     file: StaticString = #fileID, line: UInt = #line,
@@ -100,8 +101,8 @@ public final class NotificationBridge: Sendable {
     for carriage in ended.values { carriage.close() }
   }
 
-  /// Writes down which ways are to be open for a type; those that stay are left as they are, so that
-  /// no post goes two ways.
+  /// Writes down which ways are to be open for a type; those that stay are left as they are, so
+  /// that no post goes two ways.
   ///
   /// - Returns: the ways to open, unless they are, and those to close.
   private func change<Carried>(
@@ -194,8 +195,8 @@ private final class Reporter: Sendable {
 /// One way in which a type is carried: a registration.
 ///
 /// Registering calls others and so is done under no lock, by whoever finds the way not open yet. Of
-/// several who do that at a time the first one to come back has opened it; nothing is carried by the
-/// registrations of the others. So a post that hears both is carried once.
+/// several who do that at a time the first one to come back has opened it; nothing is carried by
+/// the registrations of the others. So a post that hears both is carried once.
 private final class Way: Sendable {
   private enum State {
     case new

@@ -59,7 +59,8 @@ struct PostingLine {
 
   var count: Int { soon.count + idle.count }
 
-  /// - Returns: what was taken back, to be released outside the lock, and whether to ask for a turn.
+  /// - Returns: what was taken back, to be released outside the lock, and whether to ask for a
+  ///   turn.
   mutating func enqueue(
     _ label: PostingLabel, whenIdle: Bool, _ coalescing: PostingCoalescing,
     _ post: @escaping @Sendable () -> Void

@@ -61,8 +61,8 @@ public struct NotificationDecodingFailure: Error, Sendable, CustomStringConverti
 extension Notification {
   /// What the user info has under `key`, for decoders.
   ///
-  /// A decoder whose value is some `any P & Sendable` must know what it takes: the cast lets every `P`
-  /// through, as casts to `any Sendable` let through everything.
+  /// A decoder whose value is some `any P & Sendable` must know what it takes: the cast lets every
+  /// `P` through, as casts to `any Sendable` let through everything.
   ///
   /// - Throws: ``NotificationDecodingError`` if there is nothing, or something of another type.
   public func value<Value>(

@@ -17,15 +17,15 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A notification is decoded on the thread that posts it, once for each post and descriptor, however
-/// many observers there are; what the decoder returns is what crosses to other threads. A notification
-/// that cannot be decoded reaches nobody through this descriptor. Each observer's `onFailure` is told
-/// instead, where and when the observer would have been called; without one, a line that names the
-/// observer goes to standard error. A sequence leaves it out. A failure does not use up an observer
-/// that wants to be called once.
+/// A notification is decoded on the thread that posts it, once for each post and descriptor,
+/// however many observers there are; what the decoder returns is what crosses to other threads. A
+/// notification that cannot be decoded reaches nobody through this descriptor. Each observer's
+/// `onFailure` is told instead, where and when the observer would have been called; without one, a
+/// line that names the observer goes to standard error. A sequence leaves it out. A failure does
+/// not use up an observer that wants to be called once.
 ///
-/// A descriptor is known by its identity: keep it in a `static let`. Two made in the same way decode
-/// twice.
+/// A descriptor is known by its identity: keep it in a `static let`. Two made in the same way
+/// decode twice.
 public struct NotificationDescriptor<Value: Sendable>: Sendable {
   /// The name of the notifications.
   public let name: Notification.Name
@@ -85,7 +85,8 @@ final class NotificationCodec: Sendable {
     self.read = read
   }
 
-  /// What tells codecs apart that do not decode the same: the type that decodes itself, or this object.
+  /// What tells codecs apart that do not decode the same: the type that decodes itself, or this
+  /// object.
   var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
 
   func decode(_ notification: Notification) -> Result<any Sendable, any Error> {

@@ -22,9 +22,9 @@ public import Foundation
 /// center.post(TrackChanged(title: "Aria"), object: player)
 /// ```
 ///
-/// A value is read on the thread that posts, once for each post, so that it may be read from what is
-/// not Sendable; what crosses to other threads is the value. For a notification whose type is somebody
-/// else's see ``NotificationDescriptor``.
+/// A value is read on the thread that posts, once for each post, so that it may be read from what
+/// is not Sendable; what crosses to other threads is the value. For a notification whose type is
+/// somebody else's see ``NotificationDescriptor``.
 public protocol TypedNotification: Sendable {
   /// The name under which values of this type are posted.
   static var notificationName: Notification.Name { get }

@@ -1,7 +1,7 @@
 /// What an expectation throws that was not met.
 ///
-/// A test that throws it fails, in Swift Testing as in XCTest, and shows ``description``: the place of
-/// the expectation and a sentence that says what was expected and what came instead.
+/// A test that throws it fails, in Swift Testing as in XCTest, and shows ``description``: the place
+/// of the expectation and a sentence that says what was expected and what came instead.
 public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of expectation was not met.
   public struct Code: Hashable, Sendable {

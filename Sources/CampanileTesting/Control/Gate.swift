@@ -61,7 +61,8 @@ public final class Gate: Sendable {
   public func open() { opened.signal() }
 }
 
-/// Holds tasks until a test lets them go on: an asynchronous observer in the middle of its call, say.
+/// Holds tasks until a test lets them go on: an asynchronous observer in the middle of its call,
+/// say.
 ///
 /// As ``Gate``, without blocking a thread. All methods are safe from any thread.
 public final class AsyncGate: Sendable {
@@ -111,7 +112,7 @@ extension Tally {
   fileprivate func expect(_ count: Int, _ limit: TimeLimit, _ caller: Caller) async throws {
     switch await wait(for: count, limit) {
     case .reached: return
-    case .cancelled: throw CancellationError()
+    case .canceled: throw CancellationError()
     case .timedOut:
       throw ExpectationFailure(
         .timedOut,

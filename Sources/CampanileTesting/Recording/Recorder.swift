@@ -11,9 +11,9 @@ import Synchronization
 /// let token = center.observe(TrackChanged.self) { titles.record($0.title) }
 /// ```
 ///
-/// A test looks at ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the next values and
-/// throws an ``ExpectationFailure`` if they are not what was expected, or do not come in time. Nothing
-/// is polled: the value that comes wakes the test.
+/// A test looks at ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the
+/// next values and throws an ``ExpectationFailure`` if they are not what was expected, or do not
+/// come in time. Nothing is polled: the value that comes wakes the test.
 ///
 /// All methods are safe from any thread. Recording takes a lock. A recorder that observes ends
 /// its observation when it is released, or by ``stop()``.
