@@ -136,7 +136,7 @@ extension ObserverRegistry {
       return lists().flatMap(\.registrations).map(\.registration)
     }
     for registration in registrations { end(registration) }
-    // The lists keep the registry, which must not keep them for ever.
+    // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownersToCheck.removeAll() }
   }
 

@@ -2,9 +2,9 @@
 ///
 /// Belongs to one mailbox or to one drain at a time, never to both.
 ///
-/// Invariant: the bytes from `first` to `used` of each chunk are records, each followed by an initialized value
-/// of the type that the record names, at the offset that the record gives. `kept` holds the lists of
-/// the letters.
+/// Invariant: the bytes from `first` to `used` of each chunk are records, each followed by an
+/// initialized value of the type that the record names, at the offset that the record gives. `kept`
+/// holds the lists of the letters.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
     let letter: Letter

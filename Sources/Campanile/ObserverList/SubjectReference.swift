@@ -16,8 +16,8 @@ package struct SubjectReference<Subject: AnyObject>: @unchecked Sendable {
 
 /// Which instance a subject is, to be compared now and after its end.
 ///
-/// The instance is not kept alive. Its memory is, so that no other one comes to have its address. To
-/// compare does not hold the instance, so that its last release is never the comparing thread's.
+/// The instance is not kept alive. Its memory is, so that no other one comes to have its address.
+/// To compare does not hold the instance, so that its last release is never the comparing thread's.
 package struct SubjectIdentity: @unchecked Sendable {
   // SAFETY: never read; it is here for what an unowned reference does to the memory.
   private unowned let subject: AnyObject
