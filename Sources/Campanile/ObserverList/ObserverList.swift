@@ -81,7 +81,6 @@ class ObserverList: @unchecked Sendable {
   /// Whether a post would find nobody.
   @inline(__always)
   var isEmpty: Bool { population.load(ordering: .acquiring) == 0 }
-  var count: Int { population.load(ordering: .acquiring) }
   /// Whether the list has registrations that run inline where they can.
   var hasUnordered: Bool { unordered.load(ordering: .acquiring) > 0 }
   /// Whether the list has registrations that are told the subject.

@@ -149,9 +149,6 @@ final class RecorderLog<Value: Sendable>: Sendable {
       return Array(taken)
     }
   }
-
-  /// The entries that no expectation has taken.
-  var untaken: [Entry] { state.withLock { Array($0.entries[$0.takenCount...]) } }
 }
 
 /// Numbers what recorders record.
