@@ -84,7 +84,7 @@ final class Player: Sendable, Observable {
     }
   }
 
-  /// How often something has been posted or set so far.
+  /// How often the position was set and a level was posted so far.
   var newsCount: Int { positionsSet.count + levelsPosted.count }
 
   func play(_ track: Track) {

@@ -96,8 +96,9 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
   /// Changes the value in place, with every other reader and writer waiting, then tells the
   /// followers.
   ///
-  /// The closure must be short. Using this object inside it is a precondition failure. If it
-  /// throws, what it did to the value stays, and is told.
+  /// The closure must be short. Using this object inside it is a precondition failure, also in the
+  /// deinit of something in the value that the closure lets go of. If it throws, what it did to the
+  /// value stays, and is told.
   ///
   /// - Returns: What `body` returns.
   @discardableResult

@@ -31,9 +31,9 @@ extension NotificationBridge {
 
   /// One way in which a type is carried: a registration.
   ///
-  /// Registering calls others and so is done under no lock, by whoever finds the way not open yet. Of
-  /// several who do that at a time the first one to come back has opened it; nothing is carried by
-  /// the registrations of the others. So a post that hears both is carried once.
+  /// Registering calls others and so is done under no lock, by whoever finds the way not open yet.
+  /// Of several who do that at a time the first one to come back has opened it; nothing is carried
+  /// by the registrations of the others. So a post that hears both is carried once.
   final class Way: Sendable {
     private enum State {
       case new

@@ -14,14 +14,14 @@ public import Foundation
 /// ## Behavior
 ///
 /// What is posted in one center is posted in the other one too, on the same thread, before the post
-/// returns, and in its place among the observers there. Nothing comes back to where it has been,
-/// along however many bridges: a message that came from a center is not carried there again. A
+/// returns: when it is the bridge's turn among the observers, which are called in the order in
+/// which they registered. Nothing comes back to where it has been, along however many bridges. A
 /// notification that a bridge posts has one entry more in its user info, under ``pathKey``, by
 /// which bridges know.
 ///
-/// The subject of a message is the object of the notification. A notification's object that is no
-/// subject for the message's type is left behind. A notification that cannot be decoded is not
-/// carried, and `onFailure` is told.
+/// The subject of a message is the object of the notification. If a notification's object is no
+/// subject for the message's type, the message is about nothing. A notification that cannot be
+/// decoded is not carried, and `onFailure` is told.
 ///
 /// A notification that is posted again as it came, with that entry, counts as the one that it was:
 /// it is not carried to where that has been. To say something anew, post a new notification, or

@@ -64,7 +64,8 @@ extension Delivery {
 
   /// How many deliveries were discarded because the place ended with them waiting, or had ended.
   ///
-  /// Counts every observer's place in common, as the mailbox of a target does. Always 0 for
+  /// Counts for all observers at the place together, but not for those that have a buffer of their
+  /// own: what these lose is in the `droppedCount` of their registrations. Always 0 for
   /// `.immediate`.
   public var discardedDeliveryCount: Int { mailbox?.discardedCount ?? 0 }
 }
