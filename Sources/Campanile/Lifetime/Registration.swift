@@ -14,8 +14,8 @@ public struct Registration: Sendable, Hashable {
   enum Companion: Sendable {
     case none
     case counters(DeliveryCounters)
-    /// The address of the subject with which the registration stands, or stood when it was made,
-    /// alone.
+    /// The address of the subject of a registration that was the only one about it when it was
+    /// made; by now that may stand in a list.
     case subject(SubjectAddress)
 
     var counters: DeliveryCounters? {

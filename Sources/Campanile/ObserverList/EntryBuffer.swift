@@ -115,6 +115,9 @@ extension Entries {
   }
 
   /// The place of `id`, if the registration has not ended.
+  ///
+  /// Also for a post that has announced itself, and has no lock: what is written meanwhile is
+  /// beyond the identifiers that it may look for.
   func index(of id: UInt64) -> Int? {
     let count = count
     // Most registrations that end are young: look at the last place first.

@@ -19,8 +19,9 @@ import Synchronization
 
 /// What a post tells an observer besides the value.
 ///
-/// Sendable although the subject need not be: only an observer that is told the subject looks at
-/// it, and there its type is Sendable; where there is none, the subject is not sent on.
+/// Sendable although the subject need not be. Nobody looks at it but observers that are told it:
+/// where the value is posted, and elsewhere if its type is Sendable. What is sent on for others is
+/// without it.
 @safe struct Post: @unchecked Sendable {
   // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives
   // it. To retain it for each post would be the most expensive thing that a post does.

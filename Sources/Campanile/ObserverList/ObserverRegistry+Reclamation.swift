@@ -43,7 +43,7 @@ struct Waiter {
 enum Ending {
   /// The registration had ended before.
   case late
-  /// Ended now; a call that had begun on another thread may still run.
+  /// Ended now, by the caller; whether a call that had begun on another thread may still run.
   case now(mayBeRunning: Bool)
 }
 

@@ -65,7 +65,7 @@ import Synchronization
   fileprivate let topic: Unmanaged<TopicList>
 
   fileprivate var registration: Registration {
-    // SAFETY: the center keeps its topics.
+    // SAFETY: who posts keeps the topic until the post returns.
     Registration(
       list: unsafe topic.takeUnretainedValue(), id: single.id,
       companion: .subject(single.subject))

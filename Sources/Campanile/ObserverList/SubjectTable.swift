@@ -4,7 +4,8 @@ import Synchronization
 struct SubjectPlace: ~Copyable {
   /// The address of the subject; 0 where nothing ever stood, 1 where something stood.
   fileprivate let key = Atomic<UInt>(0)
-  /// The identifier of the only registration, also once that stands in a list.
+  /// The identifier of the only registration, also once that stands in a list; the greatest number
+  /// for a list that was put in as one.
   fileprivate let id = Atomic<UInt64>(0)
   /// The address of the only observer; or that of a list, with the lowest bit set.
   fileprivate let word = Atomic<UInt>(0)
