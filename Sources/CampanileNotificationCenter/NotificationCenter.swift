@@ -48,7 +48,7 @@ public final class NotificationCenter: Sendable {
   /// The center that parts of a program share.
   ///
   /// It is not Foundation's: what is posted there is not heard here, unless it is forwarded; see
-  /// ``forwardNotifications(of:from:)``.
+  /// ``forwardNotifications(of:from:file:line:)``.
   public class var `default`: NotificationCenter { shared }
 
   // MARK: Posting
@@ -76,16 +76,20 @@ public final class NotificationCenter: Sendable {
   ///   - name: The name, or `nil` for all names.
   ///   - obj: What the notifications are to be about, or `nil` for whatever. It is not kept.
   ///   - queue: Where to call the block, before the post returns; `nil` for where it is posted.
+  ///   - file: The caller's file, for ``description``.
+  ///   - line: The caller's line.
   ///   - block: What is called.
   /// - Returns: A token, which need not be kept to keep the observation.
   public func addObserver(
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
+    file: StaticString = #fileID, line: UInt = #line,
     using block: @escaping @Sendable (Notification) -> Void
   ) -> any NSObjectProtocol {
     let (sender, instance) = (Sender(obj), Notification.subject(obj))
+    let request = ObservationRequest.inPlace(file: file, line: line)
     guard let queue else {
       let body = ObserverBody<PostedNotification> { block($0.notification) }
-      let registration = register(.inPlace(), body, of: name, sender, instance)
+      let registration = register(request, body, of: name, sender, instance)
       return ObserverToken(registration, name: name, sender: sender)
     }
     let own = OwnRegistration()
@@ -95,9 +99,23 @@ public final class NotificationCenter: Sendable {
         if own.isActive { block(posted.notification) }
       }
     }
-    let registration = register(.inPlace(), body, of: name, sender, instance)
+    let registration = register(request, body, of: name, sender, instance)
     own.set(registration)
     return ObserverToken(registration, name: name, sender: sender)
+  }
+
+  /// Observes as the method does whose caller is known.
+  ///
+  /// For what asks for Foundation's method by its name: a requirement of a protocol that both
+  /// centers conform to, or a reference to the method. Calls in a program use the other one.
+  /// ``description`` has a line of the library for such an observation, in place of the caller's.
+  @_disfavoredOverload
+  public func addObserver(
+    forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
+    using block: @escaping @Sendable (Notification) -> Void
+  ) -> any NSObjectProtocol {
+    addObserver(
+      forName: name, object: obj, queue: queue, file: #fileID, line: #line, using: block)
   }
 
   /// Observes with a method of an object, until the object ends or is removed.
@@ -115,14 +133,16 @@ public final class NotificationCenter: Sendable {
   /// for the `observe` methods of `CampanileFoundation`.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
-    name aName: NSNotification.Name?, object anObject: Any?
+    name aName: NSNotification.Name?, object anObject: Any?,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
     let body = ObserverBody<PostedNotification>(observer) { target, posted in
       method(target)(posted.notification)
     }
     let sender = Sender(anObject)
     let registration = register(
-      .inPlace(owner: observer), body, of: aName, sender, Notification.subject(anObject))
+      .inPlace(owner: observer, file: file, line: line), body, of: aName, sender,
+      Notification.subject(anObject))
     if case .value(let value) = sender { values.add(value, for: registration) }
   }
 
@@ -165,11 +185,12 @@ public final class NotificationCenter: Sendable {
       return
     }
     guard type(of: observer) is AnyClass else { return }
-    let chosen = topics.registrations(
+    var chosen = topics.registrations(
       ownedBy: observer as AnyObject, of: aName?.rawValue, about: Notification.subject(object))
-    var sent = chosen
-    if case .value(let value) = Sender(object) { sent = values.registrations(chosen, about: value) }
-    for registration in sent { registration.cancel() }
+    if case .value(let value) = Sender(object) {
+      chosen = values.registrations(chosen, about: value)
+    }
+    for registration in chosen { registration.cancel() }
   }
 }
 
