@@ -135,7 +135,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       // The wide list is given nothing else.
       return (posted.message as! Posted).value
     }
-    let registration = request.register(mapped, with: registry, subject: subject) { _ in .list(wide)
+    let registration = request.register(mapped, with: registry, subject: subject) { _ in
+      .list(wide)
     }
     guard let registration else { return ended }
     if let subject {

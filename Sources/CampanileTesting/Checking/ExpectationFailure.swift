@@ -42,17 +42,6 @@ public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvert
   public var description: String { "\(file):\(line): \(message)" }
 }
 
-/// Where an expectation stands in the test.
-struct Caller: Sendable {
-  let file: StaticString
-  let line: UInt
-
-  init(_ file: StaticString, _ line: UInt) {
-    self.file = file
-    self.line = line
-  }
-}
-
 /// A number with its noun, as sentences have it.
 func counted(_ count: Int, _ noun: String) -> String {
   count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
