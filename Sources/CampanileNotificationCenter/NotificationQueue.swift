@@ -1,4 +1,3 @@
-import Campanile
 import CampanileFoundation
 public import Foundation
 

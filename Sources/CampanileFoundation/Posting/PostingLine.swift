@@ -1,5 +1,3 @@
-import Foundation
-
 /// The posts that wait: what comes next, and what takes back what.
 struct PostingLine {
   private struct Entry {
