@@ -8,9 +8,8 @@ public import Foundation
 ///   screen, notification in
 ///   screen.title = notification["title"] ?? ""
 /// }
-/// for await notification in center.notifications(of: .trackChanged).values(buffering: .newest(8)) {
-///   …
-/// }
+/// for await notification in center.notifications(of: .trackChanged)
+///   .values(buffering: .newest(8)) { … }
 /// ```
 ///
 /// A source keeps its center, and its observations do not. Neither keeps the object.
