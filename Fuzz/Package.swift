@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// A package of its own, built for libFuzzer by scripts/fuzz. Each fuzzer is a library, since libFuzzer
-// brings the function `main`.
+// A package of its own, built for libFuzzer by scripts/fuzz. Each fuzzer is a library, since
+// libFuzzer brings the function `main`.
 let fuzzers = ["FuzzObserverList", "FuzzMailbox", "FuzzKeyValue", "FuzzWave"]
 
 let package = Package(

@@ -116,7 +116,7 @@ byte waiter;
 
 /* What the search watches. */
 bool released[OBJECTS];
-bool cancelled[OBJECTS];  /* cancel() has returned */
+bool canceled[OBJECTS];  /* cancel() has returned */
 bool isRegistered[OBJECTS];  /* observe() has returned */
 bool isEnding[OBJECTS];   /* cancel() was called */
 byte running[OBJECTS];
@@ -229,7 +229,7 @@ inline look() {
         :: ended[observer] -> observer = 0
 #endif
         :: else ->
-          assert(!cancelled[observer]);
+          assert(!canceled[observer]);
           assert(idOf[observer] == id && id <= watermark);
           assert(id > last);
           last = id;
@@ -515,7 +515,7 @@ inline cancel(who, mustWait) {
   lock();
   d_step {
     isEnding[who] = true;
-    isLate = ended[who] || cancelled[who];
+    isLate = ended[who] || canceled[who];
     place = 0;
     do
     :: place < entries[buffer].count && entries[buffer].observer[place] != who -> place++
@@ -584,7 +584,7 @@ inline cancel(who, mustWait) {
   fi;
   d_step { tickets = 0; FORGET; waits = 0; left = 0; isLate = false; place = 0 }
   unlock();
-  cancelled[who] = true;
+  canceled[who] = true;
   if
   :: mustWait -> d_step { !waiter -> assert(!running[who]) }
   :: else
@@ -671,8 +671,8 @@ init {
   d_step {
     _nr_pr == 1 ->
     assert(NOTHING_WAITS && !pending && !locked);
-    assert(!cancelled[1] || released[1]);
-    assert(!cancelled[2] || released[2]);
+    assert(!canceled[1] || released[1]);
+    assert(!canceled[2] || released[2]);
     assert(buffer == 4 || released[4]);
     assert(buffer <= 5 || released[5]);
     assert(!released[buffer] && !released[3])

@@ -70,7 +70,7 @@ byte idOf[OBSERVERS];
 bool ended[OBSERVERS];      /* the registration word */
 bool isRegistered[OBSERVERS];
 bool isEnding[OBSERVERS];
-bool cancelled[OBSERVERS];
+bool canceled[OBSERVERS];
 bool released[OBSERVERS];
 bool isTableReleased[2];
 
@@ -97,7 +97,7 @@ inline end() {
     :: retired[observer] == 0 -> released[observer] = true
     :: else
     fi;
-    cancelled[observer] = true;
+    canceled[observer] = true;
     observer = 0; tickets = 0
   }
 }
@@ -199,7 +199,7 @@ inline call(who) {
     :: ended[who]
 #endif
     :: else ->
-      assert(!cancelled[who]);
+      assert(!canceled[who]);
       assert(subjectOf[who] == subject && idOf[who] <= watermark);
       assert(!(heard & (1 << who)));
       heard = heard | (1 << who)

@@ -14,8 +14,8 @@ struct Decoder: Sendable {
     self.player = player
     self.speed = speed
     self.reader = reader
-    // A block is a hundredth of a second of music, or longer where no one could follow that fast. Of
-    // a short file it is less, so that there are some hundred blocks all the same.
+    // A block is a hundredth of a second of music, or longer where no one could follow that fast.
+    // Of a short file it is less, so that there are some hundred blocks all the same.
     let length = Double(reader.format.sampleRate) * max(0.01, speed * 0.0002)
     blockLength = Int(max(1, min(length, Double(reader.frameCount / 400))))
   }

@@ -26,9 +26,9 @@ struct LevelChanged: MessageCenter.Message {
 
 /// One player, whom many follow.
 ///
-/// It knows nobody who follows it. What passes by, it posts through its center; its state is a current
-/// value, whose changes everybody gets in one order; what it plays, and how far it is, are properties,
-/// which anybody may observe by key path.
+/// It knows nobody who follows it. What passes by, it posts through its center; its state is a
+/// current value, whose changes everybody gets in one order; what it plays, and how far it is, are
+/// properties, which anybody may observe by key path.
 final class Player: Sendable, Observable {
   enum State: Equatable, Sendable {
     case ready, playing, paused
@@ -55,8 +55,9 @@ final class Player: Sendable, Observable {
 
   /// What is being played.
   ///
-  /// A stored property of a class with the `@Observable` macro says by itself when it is read and when
-  /// it changes. This one is behind a lock, since any thread may use it, and so it says so here.
+  /// A stored property of a class with the `@Observable` macro says by itself when it is read and
+  /// when it changes. This one is behind a lock, since any thread may use it, and so it says so
+  /// here.
   private(set) var track: Track? {
     get {
       registrar.access(self, keyPath: \.track)
@@ -83,7 +84,7 @@ final class Player: Sendable, Observable {
     }
   }
 
-  /// How often something has been posted or set so far.
+  /// How often the position was set and a level was posted so far.
   var newsCount: Int { positionsSet.count + levelsPosted.count }
 
   func play(_ track: Track) {

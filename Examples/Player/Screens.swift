@@ -28,8 +28,8 @@ import Foundation
       screen.tally.note()
       screen.duration = change.new ?? 0
     }
-    // The decoding thread sets the position. The screen hears of it on the main actor, with the value
-    // of that moment, however late.
+    // The decoding thread sets the position. The screen hears of it on the main actor, with the
+    // value of that moment, however late.
     kvo.observe(player, \.position.seconds, on: .main) { screen, _, change in
       screen.tally.note()
       screen.seconds = change.new

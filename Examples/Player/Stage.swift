@@ -47,7 +47,7 @@ import CampanileKVO
       // Closing is forgetting. The player is not told, and no token is canceled.
       visualizer = nil
       atClose = (player.newsCount, visualizerTally.count)
-      display.say("Half-way: the visualizer is closed.")
+      display.say("Halfway: the visualizer is closed.")
     }
     if position.fraction >= 0.75, stack.count == 2 {
       stack.pop()

@@ -6,21 +6,26 @@ extension NotificationCenter {
   /// Posts here what is posted to a Foundation center, until the token is released.
   ///
   /// ```swift
-  /// self.token = NotificationCenter.default.forwardNotifications(of: Process.didTerminateNotification)
+  /// self.token = NotificationCenter.default.forwardNotifications(
+  ///   of: Process.didTerminateNotification)
   /// ```
   ///
-  /// A notification is posted here on the thread that posts it there, before that post returns, as it
-  /// is. What came from here, by ``forwardNotifications(of:to:)`` and along however many centers, does
-  /// not come back, also not where it is posted anew with the user info that it came with. On Linux, where the name is `nil`, Foundation stops the program if a message of its
+  /// A notification is posted here on the thread that posts it there, before that post returns, as
+  /// it is. What came from here, by ``forwardNotifications(of:to:file:line:)`` and along however
+  /// many centers, does not come back, also not where it is posted anew with the user info that it
+  /// came with. On Linux, where the name is `nil`, Foundation stops the program if a message of its
   /// own typed interface is posted to its center.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
   ///   - center: The Foundation center; its default one unless said.
+  ///   - file: The caller's file, for descriptions.
+  ///   - line: The caller's line.
   public func forwardNotifications(
-    of name: Notification.Name?, from center: Foundation.NotificationCenter = .default
+    of name: Notification.Name?, from center: Foundation.NotificationCenter = .default,
+    file: StaticString = #fileID, line: UInt = #line
   ) -> ObservationToken {
-    center.observe(name) { [weak self, weak center] posted in
+    center.observe(name, file: file, line: line) { [weak self, weak center] posted in
       guard let self, let center else { return }
       let notification = posted.notification
       let path = notification.bridgePath
@@ -33,10 +38,11 @@ extension NotificationCenter {
 
   /// Posts to a Foundation center what is posted here, until the token is released.
   ///
-  /// As ``forwardNotifications(of:from:)``, the other way. A forwarded notification has one entry more
-  /// in its user info, under `NotificationBridge.pathKey`.
+  /// As ``forwardNotifications(of:from:file:line:)``, the other way. A forwarded notification has
+  /// one entry more in its user info, under `NotificationBridge.pathKey`.
   public func forwardNotifications(
-    of name: Notification.Name?, to center: Foundation.NotificationCenter
+    of name: Notification.Name?, to center: Foundation.NotificationCenter,
+    file: StaticString = #fileID, line: UInt = #line
   ) -> ObservationToken {
     let body = ObserverBody<PostedNotification> { [weak self, weak center] posted in
       guard let self, let center else { return }
@@ -49,6 +55,7 @@ extension NotificationCenter {
       center.post(notification)
     }
     return ObservationToken(
-      topics.register(.inPlace(), body, of: name?.rawValue, about: .none, once: false))
+      topics.register(
+        .inPlace(file: file, line: line), body, of: name?.rawValue, about: .none, once: false))
   }
 }

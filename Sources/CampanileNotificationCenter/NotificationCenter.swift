@@ -4,7 +4,8 @@ public import Foundation
 
 /// Foundation's notification center, on Campanile's engine.
 ///
-/// A file that imports the class by name uses it in place of Foundation's, and is otherwise unchanged:
+/// A file that imports the class by name uses it in place of Foundation's, and is otherwise
+/// unchanged:
 ///
 /// ```swift
 /// import Foundation
@@ -21,18 +22,18 @@ public import Foundation
 /// ## Behavior
 ///
 /// A post calls the observers that were registered when it began, in the order in which they
-/// registered, whatever they filter by, on the thread that posts. One that is removed before its turn
-/// is skipped. An observer of an object is not taken for one of another object at the same address; an
-/// object that is a value, and no instance, is compared by equality.
+/// registered, whatever they filter by, on the thread that posts. One that is removed before its
+/// turn is skipped. An observer of an object is not taken for one of another object at the same
+/// address; an object that is a value, and no instance, is compared by equality.
 ///
-/// An observer with a queue is called on that queue before `post` returns. The poster waits for that
-/// call and for nothing else on the queue, and while it waits it runs what is addressed to the queue
-/// that it is on itself: so two queues that post to each other do not wait for ever. The queue is
-/// retained.
+/// An observer with a queue is called on that queue before `post` returns. The poster waits for
+/// that call and for nothing else on the queue, and while it waits it runs what is addressed to the
+/// queue that it is on itself: so two queues that post to each other do not wait forever. The
+/// queue is retained.
 ///
 /// All methods are safe from any thread and from inside an observer, and no lock is held while one
-/// runs. The observations end with the center. A token that is released ends nothing, as Foundation has
-/// it.
+/// runs. The observations end with the center. A token that is released ends nothing, as Foundation
+/// has it.
 ///
 /// A post that nobody hears costs a look-up under a lock, and makes nothing.
 public final class NotificationCenter: Sendable {
@@ -47,7 +48,7 @@ public final class NotificationCenter: Sendable {
   /// The center that parts of a program share.
   ///
   /// It is not Foundation's: what is posted there is not heard here, unless it is forwarded; see
-  /// ``forwardNotifications(of:from:)``.
+  /// ``forwardNotifications(of:from:file:line:)``.
   public class var `default`: NotificationCenter { shared }
 
   // MARK: Posting
@@ -75,16 +76,20 @@ public final class NotificationCenter: Sendable {
   ///   - name: The name, or `nil` for all names.
   ///   - obj: What the notifications are to be about, or `nil` for whatever. It is not kept.
   ///   - queue: Where to call the block, before the post returns; `nil` for where it is posted.
+  ///   - file: The caller's file, for ``description``.
+  ///   - line: The caller's line.
   ///   - block: What is called.
   /// - Returns: A token, which need not be kept to keep the observation.
   public func addObserver(
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
+    file: StaticString = #fileID, line: UInt = #line,
     using block: @escaping @Sendable (Notification) -> Void
   ) -> any NSObjectProtocol {
     let (sender, instance) = (Sender(obj), Notification.subject(obj))
+    let request = ObservationRequest.inPlace(file: file, line: line)
     guard let queue else {
       let body = ObserverBody<PostedNotification> { block($0.notification) }
-      let registration = register(.inPlace(), body, of: name, sender, instance)
+      let registration = register(request, body, of: name, sender, instance)
       return ObserverToken(registration, name: name, sender: sender)
     }
     let own = OwnRegistration()
@@ -94,9 +99,23 @@ public final class NotificationCenter: Sendable {
         if own.isActive { block(posted.notification) }
       }
     }
-    let registration = register(.inPlace(), body, of: name, sender, instance)
+    let registration = register(request, body, of: name, sender, instance)
     own.set(registration)
     return ObserverToken(registration, name: name, sender: sender)
+  }
+
+  /// Observes as the method does whose caller is known.
+  ///
+  /// For what asks for Foundation's method by its name: a requirement of a protocol that both
+  /// centers conform to, or a reference to the method. Calls in a program use the other one.
+  /// ``description`` has a line of the library for such an observation, in place of the caller's.
+  @_disfavoredOverload
+  public func addObserver(
+    forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
+    using block: @escaping @Sendable (Notification) -> Void
+  ) -> any NSObjectProtocol {
+    addObserver(
+      forName: name, object: obj, queue: queue, file: #fileID, line: #line, using: block)
   }
 
   /// Observes with a method of an object, until the object ends or is removed.
@@ -105,23 +124,25 @@ public final class NotificationCenter: Sendable {
   /// center.addObserver(screen, selector: Screen.trackChanged, name: .trackChanged, object: nil)
   /// ```
   ///
-  /// The object is held weakly, and kept alive for the length of each call. This is what stands for a
-  /// selector. On Apple platforms `#selector(…)` is not taken here: the compiler says so, and the method is
-  /// named by its type as above.
+  /// The object is held weakly, and kept alive for the length of each call. This is what stands for
+  /// a selector. On Apple platforms `#selector(…)` is not taken here: the compiler says so, and the
+  /// method is named by its type as above.
   ///
-  /// The method is called on the thread that posts. It must not be isolated to an actor, which Swift 6.3
-  /// does not notice where a method is named by its type; an observer that is isolated is for the
-  /// `observe` methods of `CampanileFoundation`.
+  /// The method is called on the thread that posts. It must not be isolated to an actor, which
+  /// Swift 6.3 does not notice where a method is named by its type; an observer that is isolated is
+  /// for the `observe` methods of `CampanileFoundation`.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
-    name aName: NSNotification.Name?, object anObject: Any?
+    name aName: NSNotification.Name?, object anObject: Any?,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
     let body = ObserverBody<PostedNotification>(observer) { target, posted in
       method(target)(posted.notification)
     }
     let sender = Sender(anObject)
     let registration = register(
-      .inPlace(owner: observer), body, of: aName, sender, Notification.subject(anObject))
+      .inPlace(owner: observer, file: file, line: line), body, of: aName, sender,
+      Notification.subject(anObject))
     if case .value(let value) = sender { values.add(value, for: registration) }
   }
 
@@ -143,8 +164,8 @@ public final class NotificationCenter: Sendable {
 
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
-  /// Another center's token, one that was removed before, and an object that observes nothing are left
-  /// as they are.
+  /// Another center's token, one that was removed before, and an object that observes nothing are
+  /// left as they are.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
   }
@@ -164,11 +185,12 @@ public final class NotificationCenter: Sendable {
       return
     }
     guard type(of: observer) is AnyClass else { return }
-    let chosen = topics.registrations(
+    var chosen = topics.registrations(
       ownedBy: observer as AnyObject, of: aName?.rawValue, about: Notification.subject(object))
-    var sent = chosen
-    if case .value(let value) = Sender(object) { sent = values.registrations(chosen, about: value) }
-    for registration in sent { registration.cancel() }
+    if case .value(let value) = Sender(object) {
+      chosen = values.registrations(chosen, about: value)
+    }
+    for registration in chosen { registration.cancel() }
   }
 }
 

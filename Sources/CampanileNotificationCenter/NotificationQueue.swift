@@ -1,10 +1,10 @@
-import Campanile
 import CampanileFoundation
 public import Foundation
 
 /// Foundation's notification queue, for ``NotificationCenter``.
 ///
-/// A file that imports the class by name uses it in place of Foundation's, and is otherwise unchanged:
+/// A file that imports the class by name uses it in place of Foundation's, and is otherwise
+/// unchanged:
 ///
 /// ```swift
 /// import Foundation
@@ -17,20 +17,21 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A queue posts on the thread that enqueues, which must run its run loop. What is to be posted as soon
-/// as possible is posted in the run loop's next turn in one of its modes, in the order in which it was
-/// enqueued. What can wait until the run loop is idle is posted in a turn in which nothing is to be
-/// posted as soon as possible. What an observer enqueues comes in a later turn.
+/// A queue posts on the thread that enqueues, which must run its run loop. What is to be posted as
+/// soon as possible is posted in the run loop's next turn in one of its modes, in the order in
+/// which it was enqueued. What can wait until the run loop is idle is posted in a turn in which
+/// nothing is to be posted as soon as possible. What an observer enqueues comes in a later turn.
 ///
-/// Enqueuing takes back what is waiting and coalesces with the new notification, which then stands at
-/// the end. Objects are compared by identity, and values by equality.
+/// Enqueuing takes back what is waiting and coalesces with the new notification, which then stands
+/// at the end. Objects are compared by identity, and values by equality.
 ///
 /// A queue that is released posts what is waiting all the same. As Foundation's, a queue is for one
 /// thread.
 ///
-/// The first notification that waits gives the run loop a source, which stays until the thread ends: so
-/// `run()` does not return for want of sources. A run loop that an observer runs inside a turn posts
-/// nothing that waits in the same modes until the observer has returned; Foundation's does.
+/// The first notification that waits gives the run loop a source, which stays until the thread
+/// ends: so `run()` does not return for want of sources. A run loop that an observer runs inside a
+/// turn posts nothing that waits in the same modes until the observer has returned; Foundation's
+/// does.
 open class NotificationQueue: NSObject {
   /// When to post.
   public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
@@ -65,10 +66,10 @@ open class NotificationQueue: NSObject {
   ///
   /// - Parameters:
   ///   - notification: What to post.
-  ///   - postingStyle: When to post it. To post now is to post before this returns, if the run loop is
-  ///     in one of the modes, or is not running.
-  ///   - coalesceMask: What is taken back: that of the same name, of the same object, or of both; of
-  ///     neither, nothing is.
+  ///   - postingStyle: When to post it. To post now is to post before this returns, if the run loop
+  ///     is in one of the modes, or is not running.
+  ///   - coalesceMask: What is taken back: that of the same name, of the same object, or of both;
+  ///     of neither, nothing is.
   ///   - modes: The modes in which to post; the default one unless said.
   open func enqueue(
     _ notification: Notification, postingStyle: PostingStyle,

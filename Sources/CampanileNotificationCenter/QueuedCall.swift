@@ -4,9 +4,10 @@ import Foundation
 
 /// A call on an operation queue that somebody waits for.
 ///
-/// The call is given to the queue as an operation, and left at the queue's desk, where those look who
-/// wait on a thread of that queue. Whoever comes first makes it. So a queue all of whose threads wait
-/// still makes the calls that are addressed to it, and a circle of queues that call each other ends.
+/// The call is given to the queue as an operation, and left at the queue's desk, where those look
+/// who wait on a thread of that queue. Whoever comes first makes it. So a queue all of whose
+/// threads wait still makes the calls that are addressed to it, and a circle of queues that call
+/// each other ends.
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
   private let waiter: Waiter

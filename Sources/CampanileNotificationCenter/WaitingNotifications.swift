@@ -78,13 +78,11 @@ final class WaitingNotifications: Sendable {
 
   private func runTurn(_ modes: Set<RunLoop.Mode>) {
     let mode = RunLoop.current.currentMode
-    let last = state.withLock { state in
-      state.scheduled.remove(modes)
-      return state.lastID
-    }
     // Decided when the turn begins: what can wait is posted if nothing else is due.
-    let isIdle = state.withLock { state in
-      !state.entries.elements.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
+    let (last, isIdle) = state.withLock { state in
+      state.scheduled.remove(modes)
+      let isBusy = state.entries.elements.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
+      return (state.lastID, !isBusy)
     }
     while let notification = next(upTo: last, whenIdle: isIdle, in: mode, modes) {
       center.post(notification)

@@ -7,7 +7,6 @@
 #if defined(__linux__)
 
 #include <sched.h>
-#include <unistd.h>
 
 int threads_current_core(void) { return sched_getcpu(); }
 

@@ -99,10 +99,6 @@ struct InstructionCase: Sendable {
     withExtendedLifetime(tokens) {}
   }
 
-  /// A post to an observer that is delivered later, and the delivery.
-  ///
-  /// The place is one that runs its jobs when it is told to, on the same thread: what a queue's own
-  /// threads do meanwhile differs from run to run.
   private static func observeAboutSubjectAndCancel(_ count: Int) {
     let center = MessageCenter()
     let sink = Sink()
@@ -125,6 +121,10 @@ struct InstructionCase: Sendable {
     }
   }
 
+  /// A post to an observer that is delivered later, and the delivery.
+  ///
+  /// The place is one that runs its jobs when it is told to, on the same thread: what a queue's own
+  /// threads do meanwhile differs from run to run.
   private static func queued(_ count: Int) {
     let center = MessageCenter()
     let sink = Sink()

@@ -17,7 +17,7 @@ struct Soak: ParsableCommand {
   @Option(help: ArgumentHelp("Where the random choices begin.", valueName: "number"))
   var seed: UInt64 = 1
 
-  /// How much more bytes may live at most in the last third of the rounds than in the second.
+  /// How many more bytes may live, at the most, in the last third of the rounds than in the second.
   ///
   /// Buffers that are kept for the next burst make up for a part of that. What grows with the work
   /// exceeds it soon: there are a million registrations in a minute.

@@ -44,14 +44,14 @@ struct SoakWorker {
     }
   }
 
-  /// The queues have work for a while already when more than so many messages wait.
+  /// How many messages may wait: the queues have work for a while with so many.
   private static let backlog = 20_000
 
   private func post() {
     let counts = world.counts
     let note = counts.nextNote(of: poster)
     world.center.post(note)
-    // A poster is never held up; who posts without an end has to look himself.
+    // Nothing holds a poster up: one that never stops has to look how much is waiting.
     while counts.heard.load(ordering: .relaxed) - counts.queued.load(ordering: .relaxed)
       > Self.backlog
     {

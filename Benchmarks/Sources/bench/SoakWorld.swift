@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A message that says who posted it, and as his how-many-eth.
+/// A message with its poster, and its number among the messages of that poster.
 struct SoakNote: MessageCenter.Message {
   let poster: Int
   let number: Int

@@ -30,8 +30,8 @@ final class ManualTarget: DeliveryTarget, @unchecked Sendable {
   }
 }
 
-/// One input: messages to observers on three targets, with every policy for what waits, beside a list
-/// of what each is to hear.
+/// One input: messages to observers on three targets, with every policy for what waits, beside a
+/// list of what each is to hear.
 ///
 /// Everything happens on one thread, inside each other.
 final class MailboxRun: @unchecked Sendable {

@@ -26,8 +26,8 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// Creates a broadcaster that nobody follows.
   ///
   /// - Parameters:
-  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
-  ///     line goes to standard error.
+  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
+  ///     one line goes to standard error.
   ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
   public convenience init(
     onError: (@Sendable (ObserverFailure) -> Void)? = nil,
@@ -58,8 +58,9 @@ public final class Broadcaster<Value: Sendable>: Followable {
 
   /// Sends a value and waits until every delivery of it has ended.
   ///
-  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of room,
-  /// or discarded with its target. Inside an asynchronous observer it does not wait for that observer.
+  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of
+  /// room, or discarded with its target. Inside an asynchronous observer it does not wait for that
+  /// observer.
   ///
   /// - Throws: `CancellationError` if the task is canceled meanwhile; the deliveries go on.
   public func sendAndWait(_ value: Value) async throws {

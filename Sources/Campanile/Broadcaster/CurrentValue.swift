@@ -15,13 +15,13 @@ import Synchronization
 /// ## Behavior
 ///
 /// The value can be read and set from any thread, and from inside a follower. Notifications of one
-/// value come one after the other: a set that is made while followers are being told stores the value
-/// and returns, and is told next by the thread that tells. For an immediate follower that means "on
-/// a setter's thread". No change is left out and none is told twice, and the last change that a
-/// follower sees carries the newest value.
+/// value come one after the other: a set that is made while followers are being told stores the
+/// value and returns, and is told next by the thread that tells. For an immediate follower that
+/// means "on a setter's thread". No change is left out and none is told twice, and the last change
+/// that a follower sees carries the newest value.
 ///
-/// Setting an equal value is a change like any other; followers that asked for `.distinct` are spared
-/// it. The observations end with the object.
+/// Setting an equal value is a change like any other; followers that asked for `.distinct` are
+/// spared it. The observations end with the object.
 public final class CurrentValue<Value: Sendable>: FollowableValue {
   /// What followers are given.
   public typealias Element = ValueChange<Value>
@@ -93,10 +93,12 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     }
   }
 
-  /// Changes the value in place, with every other reader and writer waiting, then tells the followers.
+  /// Changes the value in place, with every other reader and writer waiting, then tells the
+  /// followers.
   ///
-  /// The closure must be short. Using this object inside it is a precondition failure. If it throws,
-  /// what it did to the value stays, and is told.
+  /// The closure must be short. Using this object inside it is a precondition failure, also in the
+  /// deinit of something in the value that the closure lets go of. If it throws, what it did to the
+  /// value stays, and is told.
   ///
   /// - Returns: What `body` returns.
   @discardableResult

@@ -2,9 +2,10 @@ import Synchronization
 
 /// A follower that asked for more than the changes: an initial call, distinct changes, or one call.
 ///
-/// It stands between the delivery and the observer, and is called where the observer runs. The first
-/// thing that arrives, the request for the initial call or a change, makes that call; so it is made
-/// also if the request was skipped or found no room. Changes that arrive meanwhile wait here.
+/// It stands between the delivery and the observer, and is called where the observer runs. The
+/// first thing that arrives, the request for the initial call or a change, makes that call; so it
+/// is made also if the request was skipped or found no room. Changes that arrive meanwhile wait
+/// here.
 final class Follower<Value: Sendable>: Sendable {
   typealias Change = ValueChange<Value>
 

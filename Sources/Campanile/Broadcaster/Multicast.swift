@@ -9,9 +9,9 @@
 /// ```
 ///
 /// Calls are made inline, in the caller's isolation, before ``call(_:)`` returns; a multicast whose
-/// members are isolated to the main actor is called there. A member may add and remove members, die,
-/// or call the multicast, while it is being called: who joins hears the next call, who leaves before
-/// its turn is skipped. No lock is held while a member runs. Members are not kept alive.
+/// members are isolated to the main actor is called there. A member may add and remove members,
+/// die, or call the multicast, while it is being called: who joins hears the next call, who leaves
+/// before its turn is skipped. No lock is held while a member runs. Members are not kept alive.
 ///
 /// The multicast is Sendable if its members are.
 public final class Multicast<Delegate> {
@@ -27,8 +27,8 @@ public final class Multicast<Delegate> {
 
   /// Adds a member, which leaves by itself when it dies.
   ///
-  /// Adding a member twice makes it two members. A member that is no class instance is a precondition
-  /// failure: it could not be held weakly.
+  /// Adding a member twice makes it two members. A member that is no class instance is a
+  /// precondition failure: it could not be held weakly.
   ///
   /// - Returns: A handle to pause or remove this membership.
   @discardableResult
@@ -47,8 +47,8 @@ public final class Multicast<Delegate> {
 
   /// Calls every member, inline, in the order they joined.
   ///
-  /// - Parameter body: What to do with each member. It is called before this method returns, and never
-  ///   after.
+  /// - Parameter body: What to do with each member. It is called before this method returns, and
+  ///   never after.
   public func call(_ body: (Delegate) -> Void) {
     withoutActuallyEscaping(body) { body in
       registry.post(body, Post(), to: list)

@@ -1,23 +1,3 @@
-/// Marks the task that runs an asynchronous observer.
-enum AsyncCall {
-  /// The observers whose calls the current task is part of.
-  @TaskLocal static var running: [DeliveryCounters] = []
-
-  static var isInside: Bool { !running.isEmpty }
-
-  static func isCurrent(_ counters: DeliveryCounters) -> Bool {
-    running.contains { $0 === counters }
-  }
-}
-
-/// How the calls of an asynchronous observer follow each other.
-public enum AsyncExecution: Sendable, Hashable {
-  /// One after the other, in the order of the posts; what comes meanwhile waits.
-  case oneAtATime
-  /// Each in a task of its own, at once; no order.
-  case concurrent
-}
-
 /// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
 final class AsyncRunner: Sendable {
   /// Protected by the lock.

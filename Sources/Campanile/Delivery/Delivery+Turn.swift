@@ -10,9 +10,9 @@ extension Delivery {
 
   /// Runs `action` once at the place, after the jobs that are enqueued there now.
   ///
-  /// All deliveries that wait are one job, which lets others have a turn after some thousand of them and
-  /// then goes to the end: so of very many, some come after `action`. A place that runs several jobs at a
-  /// time, as a concurrent queue does, may run `action` beside them.
+  /// All deliveries that wait are one job, which lets others have a turn after some thousand of
+  /// them and then goes to the end: so of very many, some come after `action`. A place that runs
+  /// several jobs at a time, as a concurrent queue does, may run `action` beside them.
   ///
   /// If the place ends first, `action` is released without having run. Not for `.immediate`.
   package func perform(_ action: @escaping @Sendable () -> Void) {

@@ -21,8 +21,8 @@ public import Dispatch
 /// registration or its owner has ended. The poster is never blocked. A burst of messages wakes the
 /// target once.
 ///
-/// For an observer that is isolated to the main actor see ``MainDelivery``; to run on an actor, pass
-/// the actor itself.
+/// For an observer that is isolated to the main actor see ``MainDelivery``; to run on an actor,
+/// pass the actor itself.
 public struct Delivery: Sendable, CustomStringConvertible {
   /// `nil` for immediate delivery.
   let target: (any DeliveryTarget)?
@@ -33,7 +33,8 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   /// On the main queue, with an observer that is not isolated.
   ///
-  /// Runs inline when the poster is on the main queue or the main actor and nothing is waiting there.
+  /// Runs inline when the poster is on the main queue or the main actor and nothing is waiting
+  /// there.
   public static let mainQueue = Delivery(target: QueueTarget.main, isOrdered: false)
 
   /// On `queue`, which is retained for as long as the registration lives.
@@ -62,25 +63,4 @@ public struct Delivery: Sendable, CustomStringConvertible {
     guard let target else { return ".immediate" }
     return target.deliveryName + (isOrdered ? ".ordered" : "")
   }
-}
-
-/// The main actor, for observers that are isolated to it.
-///
-/// ```swift
-/// center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
-///   screen.title = message.title  // main-actor state: the compiler checks it
-/// }
-/// ```
-///
-/// Runs inline when the poster is on the main queue or the main actor and nothing is waiting there;
-/// ``ordered`` always queues. For an observer without isolation, or a delivery to store and inject,
-/// see ``Delivery/mainQueue``.
-public struct MainDelivery: Sendable {
-  let delivery: Delivery
-
-  /// On the main actor.
-  public static let main = MainDelivery(delivery: .mainQueue)
-
-  /// On the main actor, always through its queue: never before the post returns.
-  public var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
 }

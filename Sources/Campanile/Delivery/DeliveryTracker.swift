@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Who waits until each delivery of one post has ended.
 ///
 /// Every delivery that goes to another place is counted by `begin()` while the post runs and taken
@@ -49,49 +47,5 @@ final class DeliveryTracker: Sendable {
     }
     let isDone = state.withLock { $0.count == 0 }
     if !isDone { throw CancellationError() }
-  }
-}
-
-/// What can be asked of a registration that delivers elsewhere, also after it has ended.
-final class DeliveryCounters: Sendable {
-  private let dropped = Atomic<Int>(0)
-
-  private struct Calls {
-    var running = 0
-    var waiters: [@Sendable () -> Void] = []
-  }
-
-  private let calls = Locked(Calls())
-
-  var droppedCount: Int { dropped.load(ordering: .acquiring) }
-
-  func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
-
-  // MARK: Calls that outlast the post that began them
-
-  func beginCall() {
-    calls.withLock { $0.running += 1 }
-  }
-
-  func endCall() {
-    let waiters = calls.withLock { calls in
-      calls.running -= 1
-      if calls.running > 0 { return [@Sendable () -> Void]() }
-      defer { calls.waiters = [] }
-      return calls.waiters
-    }
-    for waiter in waiters { waiter() }
-  }
-
-  var isRunning: Bool { calls.withLock { $0.running > 0 } }
-
-  /// Calls `resume` once no asynchronous call runs.
-  func afterCalls(_ resume: @escaping @Sendable () -> Void) {
-    let mustWait = calls.withLock { calls in
-      if calls.running == 0 { return false }
-      calls.waiters.append(resume)
-      return true
-    }
-    if !mustWait { resume() }
   }
 }

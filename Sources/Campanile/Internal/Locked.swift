@@ -12,8 +12,8 @@
 
 /// State that is reached only through a lock.
 ///
-/// `withLock` and `update` are the only ways in. Nothing foreign may run inside: no observer, no continuation, no
-/// release of an object whose `deinit` is not ours.
+/// `withLock` and `update` are the only ways in. Nothing foreign may run inside: no observer, no
+/// continuation, no release of an object whose `deinit` is not ours.
 @safe package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   private let state: UnsafeMutablePointer<State>
@@ -53,8 +53,8 @@
 
   /// Runs `body` with the lock held.
   ///
-  /// As `withLock`, and several times faster from another module: code that is compiled for no type in
-  /// particular has no type of a result to look up here.
+  /// As `withLock`, and several times faster from another module: code that is compiled for no type
+  /// in particular has no type of a result to look up here.
   package borrowing func update(_ body: (inout State) -> Void) {
     lock.run { unsafe body(&state.pointee) }
   }
@@ -63,8 +63,8 @@
 #if TSAN
   /// A POSIX mutex.
   ///
-  /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux and reports races that
-  /// are none, so builds with the flag `TSAN` use a lock that it understands.
+  /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux and reports races
+  /// that are none, so builds with the flag `TSAN` use a lock that it understands.
   @safe private struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -1,7 +1,7 @@
 /// Everything that a call to `observe` said, but for what is called.
 ///
-/// Not for direct use: the `observe` methods of ``Followable`` and ``MessageCenter`` make one. It is
-/// not generic, so that it is handed on without a look at the type of the values, and moved, not
+/// Not for direct use: the `observe` methods of ``Followable`` and ``MessageCenter`` make one. It
+/// is not generic, so that it is handed on without a look at the type of the values, and moved, not
 /// copied.
 public struct ObservationRequest: ~Copyable, Sendable {
   /// Whose end ends the registration; not kept after the registration is made.

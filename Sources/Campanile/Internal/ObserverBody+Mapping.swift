@@ -16,9 +16,9 @@ extension ObserverBody {
   /// The same observer for a source of other values, of which it hears those that `transform` lets
   /// through.
   ///
-  /// `transform` runs where the observer does; for a sequence, and to fill a bounded buffer, where the
-  /// value is posted. What it throws goes the way of what observers throw. An observer that wants to
-  /// be called once is used up by a value that got through, and by no other.
+  /// `transform` runs where the observer does; for a sequence, and to fill a bounded buffer, where
+  /// the value is posted. What it throws goes the way of what observers throw. An observer that
+  /// wants to be called once is used up by a value that got through, and by no other.
   package func mapped<Source: Sendable>(
     once isOnce: Bool, _ transform: @escaping @Sendable (Source) throws -> Value?
   ) -> ObserverBody<Source> {
@@ -28,35 +28,17 @@ extension ObserverBody {
     case .plain(let observer):
       mapped = .plain { source in
         guard let value = try transform(source) else { return }
-        try turn?.take()
-        do {
-          try observer(value)
-        } catch {
-          throw turn == nil ? error : ObservationIsOver(after: error)
-        }
-        if turn != nil { throw ObservationIsOver() }
+        try turn.use { try observer(value) }
       }
     case .told(let observer):
       mapped = .told { source, subject in
         guard let value = try transform(source) else { return }
-        try turn?.take()
-        do {
-          try observer(value, subject)
-        } catch {
-          throw turn == nil ? error : ObservationIsOver(after: error)
-        }
-        if turn != nil { throw ObservationIsOver() }
+        try turn.use { try observer(value, subject) }
       }
     case .async(let execution, let observer):
       mapped = .async(execution) { source in
         guard let value = try transform(source) else { return }
-        try turn?.take()
-        do {
-          try await observer(value)
-        } catch {
-          throw turn == nil ? error : ObservationIsOver(after: error)
-        }
-        if turn != nil { throw ObservationIsOver() }
+        try await turn.use { try await observer(value) }
       }
     case .reader(let take, let onEnd):
       mapped = .reader(
@@ -81,5 +63,34 @@ private final class OnlyTurn: Sendable {
 
   func take() throws {
     if isTaken.exchange(true, ordering: .acquiringAndReleasing) { throw ObservationIsOver() }
+  }
+}
+
+extension OnlyTurn? {
+  /// Makes a call; if it was the only one, ends the registration by what it throws.
+  @inline(__always)
+  fileprivate func use(_ call: () throws -> Void) throws {
+    guard let turn = self else { return try call() }
+    try turn.take()
+    do { try call() } catch { throw end(after: error) }
+    throw ObservationIsOver()
+  }
+
+  @inline(__always)
+  fileprivate func use(_ call: () async throws -> Void) async throws {
+    guard let turn = self else { return try await call() }
+    try turn.take()
+    do { try await call() } catch { throw end(after: error) }
+    throw ObservationIsOver()
+  }
+
+  /// What ends the registration and, if the call failed, has that reported.
+  private func end(after error: any Error) -> any Error {
+    switch error {
+    // The owner had ended, or the observer's task was canceled: no failure of the observer.
+    case is ObservationIsOver: error
+    case is CancellationError where Task.isCancelled: error
+    default: ObservationIsOver(after: error)
+    }
   }
 }

@@ -1,7 +1,7 @@
 /// Objects by key, none of which is kept; those that have gone are forgotten as others come.
 ///
-/// Made to stand under a lock. To look at an object may be to hold it last, so what was looked at is
-/// handed out, for the caller to release outside the lock.
+/// Made to stand under a lock. To look at an object may be to hold it last, so what was looked at
+/// is handed out, for the caller to release outside the lock.
 package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendable {
   private struct Reference: Sendable {
     weak let object: Object?

@@ -1,22 +1,7 @@
-/// An object whose end is noticed at once.
-///
-/// Registrations keep neither owners nor subjects alive; what they captured is released once the end of
-/// either is noticed. With a lifetime that is at its deinit, on every platform:
-///
-/// ```swift
-/// final class Screen: LifetimeOwner {
-///   let lifetime = Lifetime()
-/// }
-/// ```
-public protocol LifetimeOwner: AnyObject, Sendable {
-  /// Ends with the object: store `Lifetime()` in a `let`.
-  nonisolated var lifetime: Lifetime { get }
-}
-
 /// What happens when an object ends.
 ///
-/// Stored in an object, a lifetime ends in that object's deinit, after the deinit's own body. It can
-/// be used alone too. Safe from any thread.
+/// Stored in an object, a lifetime ends in that object's deinit, after the deinit's own body. It
+/// can be used alone too. Safe from any thread.
 public final class Lifetime: Sendable {
   let storage = Storage()
 
@@ -25,7 +10,8 @@ public final class Lifetime: Sendable {
 
   deinit { storage.end() }
 
-  /// Runs `action` when the lifetime ends, on the thread on which it ends, after the actions before.
+  /// Runs `action` when the lifetime ends, on the thread on which it ends, after the actions
+  /// before.
   ///
   /// The lifetime keeps the action until then.
   public func onEnd(_ action: @escaping @Sendable () -> Void) {

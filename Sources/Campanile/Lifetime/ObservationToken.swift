@@ -7,9 +7,9 @@ import Synchronization
 /// self.token = nil  // hears nothing from here on
 /// ```
 ///
-/// Keep it in a property. A local constant ends the observation at its last use, and a dropped result
-/// at once, which is why the compiler warns of one. All methods are safe from any thread and from
-/// inside the observer.
+/// Keep it in a property. A local constant ends the observation at its last use, and a dropped
+/// result at once, which is why the compiler warns of one. All methods are safe from any thread and
+/// from inside the observer.
 public final class ObservationToken: Sendable {
   private let list: ObserverList
   private let companion: Registration.Companion
@@ -46,7 +46,8 @@ public final class ObservationToken: Sendable {
     return .init(list.end(id, companion), companion)
   }
 
-  /// Ends the registration and blocks until no call is running; see ``Registration/cancelAndWait()``.
+  /// Ends the registration and blocks until no call is running; see
+  /// ``Registration/cancelAndWait()``.
   @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Registration.Wait { registration.cancelAndWait() }

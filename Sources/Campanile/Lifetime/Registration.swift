@@ -2,9 +2,9 @@ import Dispatch
 
 /// One registered observer: a handle that can end it, and does not end it by itself.
 ///
-/// A value of three words that keeps neither the observer nor its owner alive. Two handles are equal if
-/// they name the same registration. All methods are safe from any thread and from inside an observer,
-/// and do nothing once the registration has ended.
+/// A value of three words that keeps neither the observer nor its owner alive. Two handles are
+/// equal if they name the same registration. All methods are safe from any thread and from inside
+/// an observer, and do nothing once the registration has ended.
 public struct Registration: Sendable, Hashable {
   let list: ObserverList
   let id: UInt64
@@ -14,8 +14,8 @@ public struct Registration: Sendable, Hashable {
   enum Companion: Sendable {
     case none
     case counters(DeliveryCounters)
-    /// The address of the subject with which the registration stands, or stood when it was made,
-    /// alone.
+    /// The address of the subject of a registration that was the only one about it when it was
+    /// made; by now that may stand in a list.
     case subject(SubjectAddress)
 
     var counters: DeliveryCounters? {
@@ -57,9 +57,9 @@ public struct Registration: Sendable, Hashable {
   /// Ends the registration.
   ///
   /// No delivery begins after this returned: not by a post in progress that has not reached the
-  /// observer, not by one that is queued. A call that has begun on another thread is not waited for;
-  /// the result says whether there may be one. What the observer captured is released as soon as
-  /// the posts in progress have left, on the thread of the last of them, or here.
+  /// observer, not by one that is queued. A call that has begun on another thread is not waited
+  /// for; the result says whether there may be one. What the observer captured is released as soon
+  /// as the posts in progress have left, on the thread of the last of them, or here.
   ///
   /// An asynchronous observer's task is canceled.
   ///
@@ -82,7 +82,7 @@ public struct Registration: Sendable, Hashable {
   /// Waits at most for the posts of this source that are in progress now, never for one that begins
   /// later. Inside any observer it returns at once and says so, so that observers which cancel each
   /// other cannot deadlock. It cannot know of locks: a caller that holds one which the running
-  /// observer wants waits for ever.
+  /// observer wants waits forever.
   @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Wait {

@@ -1,7 +1,7 @@
 /// What a keyed center knows of its keys.
 ///
-/// Protected by its lock, which may be taken with the registry's lock held, never the other way. Outside
-/// the generic class, whose nested types would be looked up at each post.
+/// Protected by its lock, which may be taken with the registry's lock held, never the other way.
+/// Outside the generic class, whose nested types would be looked up at each post.
 private struct KeyedTopics {
   var topics: [String: TopicList] = [:]
   var purgeThreshold = 64
@@ -103,7 +103,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// Registers an observer of `key`, or of any key where that is `nil`, about `subject`, or about
   /// any where that was not given.
   ///
-  /// - Returns: a registration that has ended if the subject has gone, or if the center has finished.
+  /// - Returns: a registration that has ended if the subject has gone, or if the center has
+  ///   finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
     about given: AnyObject??, once: Bool
@@ -134,7 +135,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       // The wide list is given nothing else.
       return (posted.message as! Posted).value
     }
-    let registration = request.register(mapped, with: registry, subject: subject) { _ in .list(wide)
+    let registration = request.register(mapped, with: registry, subject: subject) { _ in
+      .list(wide)
     }
     guard let registration else { return ended }
     if let subject {

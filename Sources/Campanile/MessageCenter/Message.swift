@@ -11,8 +11,8 @@ extension MessageCenter {
   /// ```
   ///
   /// The type is the name: two types never collide, whatever they are called. Posting a class
-  /// instance delivers that instance; posting a subclass's instance as its superclass delivers to the
-  /// observers of the superclass.
+  /// instance delivers that instance; posting a subclass's instance as its superclass delivers to
+  /// the observers of the superclass.
   public protocol Message: Sendable {
     /// The class whose instances a message can be about; none unless said.
     associatedtype Subject: AnyObject = NoSubject

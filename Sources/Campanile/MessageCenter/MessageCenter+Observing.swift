@@ -4,10 +4,10 @@
 /// length of the call, and end with it; the forms without return a token that ends the observation
 /// when it is released.
 ///
-/// Where a subject is given, the observer hears the messages about that instance alone; the subject is
-/// not kept alive, and its address is not taken for another's after its death. To hear of every
-/// subject, leave it out: a variable that is `nil` names an instance that has gone, and its observer
-/// hears nothing. (That is what the parameter's second optional tells apart.)
+/// Where a subject is given, the observer hears the messages about that instance alone; the subject
+/// is not kept alive, and its address is not taken for another's after its death. To hear of every
+/// subject, leave it out: a variable that is `nil` names an instance that has gone, and its
+/// observer hears nothing. (That is what the parameter's second optional tells apart.)
 ///
 /// What an observer throws goes to the center's error handler and stops nobody else. Registering
 /// takes a lock briefly and costs the same however many observers there are.
@@ -169,7 +169,8 @@ extension MessageCenter {
     return register(request, body.told(), about: subject, options)
   }
 
-  /// Observes, told what each message is about, on an actor until the actor ends; the observer is isolated to it.
+  /// Observes, told what each message is about, on an actor until the actor ends; the observer is
+  /// isolated to it.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
     _ type: M.Type, about subject: M.Subject?? = .none, on instance: Instance,
@@ -214,11 +215,11 @@ extension MessageCenter {
 
   /// The messages of a type as an asynchronous sequence.
   ///
-  /// It hears from the moment it is made, before its first `next()`. It can be read many times: each
-  /// reader has a buffer of its own, which begins with the reader, the first reader's with the
+  /// It hears from the moment it is made, before its first `next()`. It can be read many times:
+  /// each reader has a buffer of its own, which begins with the reader, the first reader's with the
   /// sequence. It ends with the center, and at once in a canceled task. A sequence about a subject
-  /// that has died stays silent; it ends with the subject if that carries a ``Lifetime``. Releasing it
-  /// ends its observation.
+  /// that has died stays silent; it ends with the subject if that carries a ``Lifetime``. Releasing
+  /// it ends its observation.
   public func messages<M: Message>(
     of type: M.Type, about subject: M.Subject?? = .none, buffering: Buffering = .unbounded,
     file: StaticString = #fileID, line: UInt = #line

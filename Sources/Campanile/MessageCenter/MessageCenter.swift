@@ -12,13 +12,13 @@
 ///
 /// ## Behavior
 ///
-/// A post reaches the observers that were registered when it began, of the message's type, about its
-/// subject or about any, and of any message, in the order they registered. An observer that registers
-/// during a post hears the next one; one that is ended before its turn is skipped.
+/// A post reaches the observers that were registered when it began, of the message's type, about
+/// its subject or about any, and of any message, in the order they registered. An observer that
+/// registers during a post hears the next one; one that is ended before its turn is skipped.
 ///
 /// All methods are safe from any thread and from inside an observer. No lock is held while an
-/// observer runs or what it captured is released. A post that nobody hears costs a table look-up; an
-/// immediate observer a few nanoseconds; neither takes a lock or allocates.
+/// observer runs or what it captured is released. A post that nobody hears costs a table look-up;
+/// an immediate observer a few nanoseconds; neither takes a lock or allocates.
 ///
 /// The observations of a center end with it.
 public final class MessageCenter: Sendable {
@@ -33,8 +33,8 @@ public final class MessageCenter: Sendable {
   ///
   /// - Parameters:
   ///   - label: A name for descriptions.
-  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
-  ///     line goes to standard error.
+  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
+  ///     one line goes to standard error.
   ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
   public convenience init(
     label: String = "", onError: (@Sendable (ObserverFailure) -> Void)? = nil,
@@ -57,8 +57,8 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message that is about nothing in particular.
   ///
-  /// When it returns, the immediate observers have been called, and the others will be. Observers of
-  /// one subject do not hear it.
+  /// When it returns, the immediate observers have been called, and the others will be. Observers
+  /// of one subject do not hear it.
   public func post<M: Message>(_ message: M) {
     find(message, Post())
   }
@@ -72,9 +72,9 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message and waits until every delivery of it has ended.
   ///
-  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of room,
-  /// or discarded with its owner or target. Inside an asynchronous observer it does not wait for that
-  /// observer.
+  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of
+  /// room, or discarded with its owner or target. Inside an asynchronous observer it does not wait
+  /// for that observer.
   ///
   /// - Throws: `CancellationError` if the task is canceled meanwhile; the deliveries go on.
   public func postAndWait<M: Message>(_ message: M) async throws {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// What the memory of a table begins with; the places follow.
 ///
-/// Whoever reads a table without a lock points to this and not to the `AddressTable`: a look-up comes
-/// to the places with one load less.
+/// Whoever reads a table without a lock points to this and not to the `AddressTable`: a look-up
+/// comes to the places with one load less.
 @safe struct AddressTableHead: ~Copyable {
   fileprivate let mask: Int
   fileprivate let table: Unmanaged<AnyObject>

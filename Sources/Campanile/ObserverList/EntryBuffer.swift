@@ -27,8 +27,8 @@ struct Entry: ~Copyable {
 /// copies without counting a reference; the memory is that of `buffer`.
 ///
 /// Invariant: the entries below `count` are initialized and their identifiers ascend. An entry is
-/// overwritten only when no post in progress may touch an identifier as great as the one it held, so
-/// a post that still sees the old `count` stops there on the identifier alone.
+/// overwritten only when no post in progress may touch an identifier as great as the one it held,
+/// so a post that still sees the old `count` stops there on the identifier alone.
 @safe struct Entries: @unchecked Sendable {
   /// What the memory begins with; the entries follow.
   @safe private struct Head: ~Copyable {
@@ -115,6 +115,9 @@ extension Entries {
   }
 
   /// The place of `id`, if the registration has not ended.
+  ///
+  /// Also for a post that has announced itself, and has no lock: what is written meanwhile is
+  /// beyond the identifiers that it may look for.
   func index(of id: UInt64) -> Int? {
     let count = count
     // Most registrations that end are young: look at the last place first.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A reference that is set at most once, by whichever thread comes first.
 ///
-/// Reading it costs a load and a retain. The standard library's `AtomicLazyReference` looks its type
-/// up at each reading.
+/// Reading it costs a load and a retain. The standard library's `AtomicLazyReference` looks its
+/// type up at each reading.
 @safe package struct LazyReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
   /// The address of an object that this owns, or 0.
   private let address = Atomic<UInt>(0)

@@ -19,11 +19,12 @@ import Synchronization
 
 /// What a post tells an observer besides the value.
 ///
-/// Sendable although the subject need not be: only an observer that is told the subject looks at it,
-/// and there its type is Sendable; where there is none, the subject is not sent on.
+/// Sendable although the subject need not be. Nobody looks at it but observers that are told it:
+/// where the value is posted, and elsewhere if its type is Sendable. What is sent on for others is
+/// without it.
 @safe struct Post: @unchecked Sendable {
-  // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives it.
-  // To retain it for each post would be the most expensive thing that a post does.
+  // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives
+  // it. To retain it for each post would be the most expensive thing that a post does.
   private let borrowed: Unmanaged<AnyObject>?
   private var kept: AnyObject?
   /// Who waits for the deliveries of this post, if anybody does.
@@ -102,8 +103,8 @@ final class ObserverDetails: Sendable {
 /// One registered observer: its closure and the word that says whether it may be called.
 ///
 /// `state` is the registration word. It is 0 for an observer that may simply be called, a
-/// `DirectObserver` that is told the value and nothing else, so that the common check is one load and
-/// one branch; every other value is looked at by `claim()`.
+/// `DirectObserver` that is told the value and nothing else, so that the common check is one load
+/// and one branch; every other value is looked at by `claim()`.
 class AnyObserver: @unchecked Sendable {
   private static let endedBit: UInt32 = 1
   private static let onceBit: UInt32 = 2

@@ -3,11 +3,11 @@ import Synchronization
 /// The one list that every source is built on: registrations in order, read without a lock.
 ///
 /// Observers that run where the value is posted, or that bring a place of their own, stand in the
-/// list's buffer. Observers on a shared target stand in a group for that target, which is a list too:
-/// a post leaves one record for the whole group.
+/// list's buffer. Observers on a shared target stand in a group for that target, which is a list
+/// too: a post leaves one record for the whole group.
 ///
-/// What changes is written under the lock of the `registry`: `buffer`, `groups`, the
-/// counts, and the two plain fields. A post reads the atomic ones between announcing itself and leaving.
+/// What changes is written under the lock of the `registry`: `buffer`, `groups`, the counts, and
+/// the two plain fields. A post reads the atomic ones between announcing itself and leaving.
 class ObserverList: @unchecked Sendable {
   /// What the list is about, for descriptions and for removal by owner and type.
   struct Topic: Sendable {
@@ -66,7 +66,8 @@ class ObserverList: @unchecked Sendable {
   }
 
   deinit {
-    // SAFETY: nobody else has this list, and it owns the buffer, the groups and what the buffer names.
+    // SAFETY: nobody else has this list, and it owns the buffer, the groups and what the buffer
+    // names.
     if let entries {
       for index in 0..<entries.count {
         let address = entries.take(at: index)
@@ -80,7 +81,6 @@ class ObserverList: @unchecked Sendable {
   /// Whether a post would find nobody.
   @inline(__always)
   var isEmpty: Bool { population.load(ordering: .acquiring) == 0 }
-  var count: Int { population.load(ordering: .acquiring) }
   /// Whether the list has registrations that run inline where they can.
   var hasUnordered: Bool { unordered.load(ordering: .acquiring) > 0 }
   /// Whether the list has registrations that are told the subject.
@@ -267,7 +267,8 @@ extension ObserverList {
 
   /// The group of the observers on `target`, made if there is none.
   ///
-  /// - Parameter mailbox: The target's, which was asked for outside the lock: the target is foreign.
+  /// - Parameter mailbox: The target's, which was asked for outside the lock: the target is
+  ///   foreign.
   func group(
     for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage
   ) -> TargetGroup {

@@ -43,7 +43,7 @@ struct Waiter {
 enum Ending {
   /// The registration had ended before.
   case late
-  /// Ended now; a call that had begun on another thread may still run.
+  /// Ended now, by the caller; whether a call that had begun on another thread may still run.
   case now(mayBeRunning: Bool)
 }
 
@@ -140,7 +140,7 @@ extension ObserverRegistry {
     }
     registrations.sort { $0.id < $1.id }
     for registration in registrations { end(registration) }
-    // The lists keep the registry, which must not keep them for ever.
+    // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownersToCheck.removeAll() }
   }
 

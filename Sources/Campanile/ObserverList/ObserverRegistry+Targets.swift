@@ -48,7 +48,7 @@ import Synchronization
 ///
 /// It does not keep its lists; the buffer that it stands in does, once for the letters of a burst.
 @safe struct Letter {
-  /// The lists, or the only one: then this is all there is to know.
+  /// The list, if it is the only one and nothing is to be known besides; else there are `details`.
   fileprivate let only: Unmanaged<ObserverList>?
   fileprivate let details: Details?
   /// The newest registration that hears the post.

@@ -65,7 +65,7 @@ import Synchronization
   fileprivate let topic: Unmanaged<TopicList>
 
   fileprivate var registration: Registration {
-    // SAFETY: the center keeps its topics.
+    // SAFETY: who posts keeps the topic until the post returns.
     Registration(
       list: unsafe topic.takeUnretainedValue(), id: single.id,
       companion: .subject(single.subject))
@@ -75,8 +75,8 @@ import Synchronization
 /// The lists that a post reaches where it reaches more than one: those of its own type, and that of
 /// any type.
 ///
-/// Not generic, like everything here that a post has on its stack but the value itself: the layout of
-/// a generic type would have to be looked up at each post.
+/// Not generic, like everything here that a post has on its stack but the value itself: the layout
+/// of a generic type would have to be looked up at each post.
 struct Route {
   var all: Cursor?
   var about: Cursor?
@@ -169,7 +169,8 @@ extension ObserverRegistry {
     leave(visit)
   }
 
-  /// Calls the observers of one list whose identifiers are in `range`, in the order they registered.
+  /// Calls the observers of one list whose identifiers are in `range`, in the order they
+  /// registered.
   @inline(__always)
   func walk<Value>(
     _ value: Value, _ post: borrowing Post, _ range: ClosedRange<UInt64>, _ portion: Portion,

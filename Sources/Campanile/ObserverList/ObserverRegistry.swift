@@ -4,25 +4,25 @@ import Synchronization
 ///
 /// ## Posts
 ///
-/// A post takes no lock. It announces itself in a frame of its own thread, reads the clock once (its
-/// *watermark*), finds its lists, and calls the observers whose identifiers are at or below the
-/// watermark. Leaving, it clears the frame and reads `pending`; if somebody waits for posts to leave,
-/// it looks whether that was the last one.
+/// A post takes no lock. It announces itself in a frame of its own thread, reads the clock once
+/// (its *watermark*), finds its lists, and calls the observers whose identifiers are at or below
+/// the watermark. Leaving, it clears the frame and reads `pending`; if somebody waits for posts to
+/// leave, it looks whether that was the last one.
 ///
 /// ## Changes
 ///
 /// Everything that changes is changed under `state`'s lock. Identifiers are ticks of the clock, so
-/// they ascend over all lists of a source and are never used twice. A new structure (a longer buffer,
-/// another array of groups) gets a tick too, *before* it is published: a post whose mark is lower
-/// cannot hold it.
+/// they ascend over all lists of a source and are never used twice. A new structure (a longer
+/// buffer, another array of groups) gets a tick too, *before* it is published: a post whose mark is
+/// lower cannot hold it.
 ///
 /// ## Ends
 ///
 /// What ends is taken out of its list first. Then the frames are read: a post that announced itself
 /// before may still hold it, a post that announces itself later cannot find it. Announcement and
-/// removal are each a sequentially consistent store followed by a load of the other's, so one of the
-/// two sees the other. What no post holds is released at once, outside the lock; the rest waits in
-/// `retired` with tickets of the posts that may hold it.
+/// removal are each a sequentially consistent store followed by a load of the other's, so one of
+/// the two sees the other. What no post holds is released at once, outside the lock; the rest waits
+/// in `retired` with tickets of the posts that may hold it.
 final class ObserverRegistry: @unchecked Sendable {
   /// Identifiers and creation times.
   ///
@@ -88,7 +88,7 @@ final class ObserverRegistry: @unchecked Sendable {
     case willShrink
     /// A post has cleared its frame and not looked at what waits.
     case left
-    /// A post or a canceller is about to take what nobody holds any more.
+    /// A post or a canceler is about to take what nobody holds any more.
     case willReclaim
   }
 
@@ -168,7 +168,8 @@ extension ObserverRegistry {
     if pending.load(ordering: .sequentiallyConsistent) != 0 { reclaim() }
   }
 
-  /// Sees to what an observer threw: ends its registration if that was the request, else reports it.
+  /// Sees to what an observer threw: ends its registration if that was the request, else reports
+  /// it.
   @inline(never)
   func handle(_ error: any Error, at location: SourceLocation, of registration: Registration) {
     if let over = error as? ObservationIsOver {

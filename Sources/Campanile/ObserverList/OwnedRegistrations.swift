@@ -1,4 +1,5 @@
-/// The registrations that one owner bounds: most have one, for which this needs no memory of its own.
+/// The registrations that one owner bounds: most have one, for which this needs no memory of its
+/// own.
 struct OwnedRegistrations {
   private var first: (id: UInt64, list: ObserverList)?
   private var rest: [UInt64: ObserverList] = [:]

@@ -2,9 +2,9 @@
 ///
 /// Belongs to one mailbox or to one drain at a time, never to both.
 ///
-/// Invariant: the bytes from `first` to `used` of each chunk are records, each followed by an initialized value
-/// of the type that the record names, at the offset that the record gives. `kept` holds the lists of
-/// the letters.
+/// Invariant: the bytes from `first` to `used` of each chunk are records, each followed by an
+/// initialized value of the type that the record names, at the offset that the record gives. The
+/// chunk keeps the lists of its letters.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
     let letter: Letter
@@ -14,24 +14,37 @@
     let size: Int
   }
 
-  @safe private struct Chunk {
-    let base: UnsafeMutableRawPointer
+  @safe struct Chunk {
+    fileprivate let base: UnsafeMutableRawPointer
     let capacity: Int
     /// Where the first record begins: 0, unless records were moved out.
-    var first = 0
-    var used = 0
+    fileprivate var first = 0
+    fileprivate var used = 0
+    /// The lists of the letters that came since the chunk was empty.
+    fileprivate var kept: [ObserverList] = []
 
-    init(capacity: Int) {
+    fileprivate init(capacity: Int) {
       unsafe base = .allocate(byteCount: capacity, alignment: RecordBuffer.alignment)
       self.capacity = capacity
+    }
+
+    fileprivate var isEmpty: Bool { first == used }
+
+    /// Whether it is to be used again: one that was made for a huge value is not.
+    fileprivate var isUsual: Bool { capacity <= RecordBuffer.sizes.upperBound }
+
+    /// Makes the chunk as it was when it was new, once its records are out.
+    fileprivate mutating func reset() {
+      first = 0
+      used = 0
+      kept.removeAll(keepingCapacity: kept.count <= 64)
     }
   }
 
   private static let alignment = 64
   /// The first chunk has this size, later ones twice that of the one before, up to the other.
   private static let sizes = 2_048...65_536
-  private var chunks: [Chunk] = []
-  private var kept: [ObserverList] = []
+  private(set) var chunks: [Chunk] = []
   private(set) var count = 0
 
   deinit {
@@ -46,11 +59,11 @@
     precondition(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
     let most = MemoryLayout<Record>.stride + alignment + MemoryLayout<Value>.size + 16
     makeRoom(for: most)
+    let last = chunks.count - 1
     letter.forEachList { list in
       // The letters of a burst are for few lists: most find theirs here.
-      if kept.last !== list { kept.append(list) }
+      if chunks[last].kept.last !== list { chunks[last].kept.append(list) }
     }
-    let last = chunks.count - 1
     let start = chunks[last].used
     let valueOffset = Self.round(start + MemoryLayout<Record>.size, to: alignment) - start
     let size = Self.round(
@@ -90,7 +103,7 @@
 
   /// Moves the oldest record to the end of another buffer; there must be one.
   mutating func moveFirst(to other: inout RecordBuffer) {
-    guard let index = chunks.firstIndex(where: { $0.first < $0.used }) else {
+    guard let index = chunks.firstIndex(where: { !$0.isEmpty }) else {
       preconditionFailure("The first record was asked for of a buffer without records")
     }
     // SAFETY: by the invariant a record stands there and its value where it says; both are moved
@@ -104,6 +117,23 @@
     move(record.valueType)
     chunks[index].first += record.size
     count -= 1
+    passEmptyChunks(to: &other)
+  }
+
+  /// Gives the memory back that the oldest records stood in; the only usual chunk is used again.
+  ///
+  /// The lists go to a buffer that has a record already. Whoever moves records holds a lock, under
+  /// which no list may end.
+  private mutating func passEmptyChunks(to other: inout RecordBuffer) {
+    while let chunk = chunks.first, chunk.isEmpty {
+      other.chunks[other.chunks.count - 1].kept += chunk.kept
+      if chunks.count == 1 && chunk.isUsual {
+        chunks[0].reset()
+        return
+      }
+      chunks.removeFirst()
+      unsafe chunk.base.deallocate()
+    }
   }
 
   /// Removes every record and tells it that it will not be delivered.
@@ -129,17 +159,15 @@
         unsafe body(record, place + record.valueOffset)
         offset += record.size
       }
-      chunks[index].first = 0
-      chunks[index].used = 0
     }
     count = 0
-    kept.removeAll(keepingCapacity: kept.count <= 64)
-    // The newest chunk is kept for the next burst, unless one huge value made it.
-    let newest = chunks.popLast()
+    // The newest chunk is kept for the next burst.
+    let last = chunks.popLast()
     for chunk in chunks { unsafe chunk.base.deallocate() }
     chunks.removeAll(keepingCapacity: true)
-    guard let newest else { return }
-    if newest.capacity <= Self.sizes.upperBound {
+    guard var newest = last else { return }
+    if newest.isUsual {
+      newest.reset()
       chunks.append(newest)
     } else {
       unsafe newest.base.deallocate()

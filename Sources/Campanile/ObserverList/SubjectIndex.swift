@@ -40,7 +40,8 @@ final class SubjectIndex: @unchecked Sendable {
     unsafe UnsafeMutablePointer(bitPattern: table.load(ordering: .sequentiallyConsistent))
   }
 
-  private var current: SubjectTable? { unsafe head?.table }
+  /// The table in use.
+  var current: SubjectTable? { unsafe head?.table }
 
   /// What stands about a subject, for a post that has announced itself.
   @inline(__always)
@@ -142,9 +143,6 @@ extension SubjectIndex {
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
   func shrink() -> Garbage.Piece? { current?.isSparse == true ? rebuild() : nil }
-
-  /// How many subjects the table has places for.
-  var capacity: Int { current?.capacity ?? 0 }
 
   /// The live registrations, those in lists included.
   func registrations(in topic: TopicList) -> [LiveRegistration] {

@@ -4,7 +4,8 @@ import Synchronization
 struct SubjectPlace: ~Copyable {
   /// The address of the subject; 0 where nothing ever stood, 1 where something stood.
   fileprivate let key = Atomic<UInt>(0)
-  /// The identifier of the only registration, also once that stands in a list.
+  /// The identifier of the only registration, also once that stands in a list; the greatest number
+  /// for a list that was put in as one.
   fileprivate let id = Atomic<UInt64>(0)
   /// The address of the only observer; or that of a list, with the lowest bit set.
   fileprivate let word = Atomic<UInt>(0)
@@ -90,9 +91,9 @@ extension UnsafeMutablePointer<SubjectTableHead> {
 /// Observers and lists by subject: an open-addressing table that is read without a lock.
 ///
 /// Written under one lock. It names what it holds without retaining it: its owner does, and moves
-/// that to the next table. A post copies what it finds and does not come back, so that a place may go
-/// from an observer to a list under it, or to another subject: what came after the post's watermark it
-/// does not call.
+/// that to the next table. A post copies what it finds and does not come back, so that a place may
+/// go from an observer to a list under it, or to another subject: what came after the post's
+/// watermark it does not call.
 ///
 /// Invariant: at least one place is unused, so that every search ends.
 @safe final class SubjectTable: @unchecked Sendable {
@@ -167,9 +168,9 @@ extension UnsafeMutablePointer<SubjectTableHead> {
       let place = unsafe places + index
       let found = unsafe place.pointee.key.load(ordering: .relaxed)
       if found <= 1 {
-        // The identifier first: a post that found who stood here before, and reads the new observer,
-        // reads the new identifier too, which is beyond its watermark. The key last: who finds it
-        // finds the rest.
+        // The identifier first: a post that found who stood here before, and reads the new
+        // observer, reads the new identifier too, which is beyond its watermark. The key last: who
+        // finds it finds the rest.
         unsafe place.pointee.id.store(id, ordering: .releasing)
         unsafe place.pointee.word.store(word, ordering: .releasing)
         unsafe place.pointee.key.store(key, ordering: .sequentiallyConsistent)

@@ -46,8 +46,8 @@ package final class ThreadMark: Sendable {
 
   /// Runs `post`, which posts once to `center`, as the last part of `path`.
   ///
-  /// Only observers of that very post, called on this thread, find the path: not those of posts that
-  /// other observers make meanwhile, which are nested deeper.
+  /// Only observers of that very post, called on this thread, find the path: not those of posts
+  /// that other observers make meanwhile, which are nested deeper.
   package static func carry(
     along path: [ObjectIdentifier], to center: AnyObject, _ post: () -> Void
   ) {
@@ -59,7 +59,8 @@ package final class ThreadMark: Sendable {
     mark.transits.withLock { _ = $0.removeLast() }
   }
 
-  /// The centers that the post has come through which is calling an observer of `center` right here.
+  /// The centers that the post has come through which is calling an observer of `center` right
+  /// here.
   package static func path(to center: AnyObject) -> [ObjectIdentifier] {
     let depth = unsafe ThreadRecord.current.pointee.depth
     guard let transit = existing?.transits.withLock({ $0.last }) else { return [] }

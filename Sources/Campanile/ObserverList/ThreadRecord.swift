@@ -2,9 +2,9 @@ import Synchronization
 
 /// One post in progress, as other threads see it.
 ///
-/// Written by the thread that posts, read by whoever ends a registration. `source` is the address of
-/// the registry being posted to, or 0. While `source` is set, `mark` bounds what the post may touch:
-/// it holds no registration with a greater identifier and no structure created after it.
+/// Written by the thread that posts, read by whoever ends a registration. `source` is the address
+/// of the registry being posted to, or 0. While `source` is set, `mark` bounds what the post may
+/// touch: it holds no registration with a greater identifier and no structure created after it.
 struct PostFrame: ~Copyable {
   let source = Atomic<UInt>(0)
   let mark = Atomic<UInt64>(0)
@@ -58,9 +58,9 @@ struct PostFrame: ~Copyable {
 
 /// What a thread knows about its own posts.
 ///
-/// A record belongs to one thread at a time, and no other thread touches it: it is handed out at the
-/// thread's first post, given back when the thread ends, and used again by another. What others read
-/// stands in the `SharedRecord`. Neither is ever freed.
+/// A record belongs to one thread at a time, and no other thread touches it: it is handed out at
+/// the thread's first post, given back when the thread ends, and used again by another. What others
+/// read stands in the `SharedRecord`. Neither is ever freed.
 @safe struct ThreadRecord: ~Copyable {
   /// How many posts the thread is inside of.
   private(set) var depth = 0
@@ -100,7 +100,7 @@ struct PostFrame: ~Copyable {
 
   @inline(__always)
   private func frame(at depth: Int) -> UnsafeMutablePointer<PostFrame> {
-    // SAFETY: the first block is allocated for ever, and `depth` is within its frames.
+    // SAFETY: the first block is allocated forever, and `depth` is within its frames.
     if depth < FrameBlock.frameCount { return unsafe frames + depth }
     return unsafe deepFrame(at: depth)
   }
@@ -126,7 +126,8 @@ struct PostFrame: ~Copyable {
 
 /// Handing records out to threads, and finding the frames of all of them.
 extension ThreadRecord {
-  /// The first shared record of each of 64 buckets, one for each bit of a mask. A bucket only grows.
+  /// The first shared record of each of 64 buckets, one for each bit of a mask. A bucket only
+  /// grows.
   // SAFETY: made once, never freed, and what it points to is atomic.
   private nonisolated(unsafe) static let heads: UnsafeMutablePointer<Atomic<UInt>> = {
     let heads = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: 64)

@@ -14,17 +14,18 @@ public import Foundation
 /// ## Behavior
 ///
 /// What is posted in one center is posted in the other one too, on the same thread, before the post
-/// returns, and in its place among the observers there. Nothing comes back to where it has been, along
-/// however many bridges: a message that came from a center is not carried there again. A notification
-/// that a bridge posts has one entry more in its user info, under ``pathKey``, by which bridges know.
+/// returns: when it is the bridge's turn among the observers, which are called in the order in
+/// which they registered. Nothing comes back to where it has been, along however many bridges. A
+/// notification that a bridge posts has one entry more in its user info, under ``pathKey``, by
+/// which bridges know.
 ///
-/// The subject of a message is the object of the notification. A notification's object that is no
-/// subject for the message's type is left behind. A notification that cannot be decoded is not carried,
-/// and `onFailure` is told.
+/// The subject of a message is the object of the notification. If a notification's object is no
+/// subject for the message's type, the message is about nothing. A notification that cannot be
+/// decoded is not carried, and `onFailure` is told.
 ///
-/// A notification that is posted again as it came, with that entry, counts as the one that it was: it
-/// is not carried to where that has been. To say something anew, post a new notification, or take the
-/// entry out.
+/// A notification that is posted again as it came, with that entry, counts as the one that it was:
+/// it is not carried to where that has been. To say something anew, post a new notification, or
+/// take the entry out.
 ///
 /// Releasing the bridge ends it; it keeps both centers until then. All methods are safe from any
 /// thread.
@@ -70,8 +71,8 @@ public final class NotificationBridge: Sendable {
   ///   - direction: Both ways unless said.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - onFailure: Called where the notification is posted, if it cannot be decoded. Without it one
-  ///     line goes to standard error.
+  ///   - onFailure: Called where the notification is posted, if it cannot be decoded. Without it
+  ///     one line goes to standard error.
   public func carry<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type, _ direction: Direction = .bothWays,
     file: StaticString = #fileID, line: UInt = #line,
@@ -100,8 +101,8 @@ public final class NotificationBridge: Sendable {
     for carriage in ended.values { carriage.close() }
   }
 
-  /// Writes down which ways are to be open for a type; those that stay are left as they are, so that
-  /// no post goes two ways.
+  /// Writes down which ways are to be open for a type; those that stay are left as they are, so
+  /// that no post goes two ways.
   ///
   /// - Returns: the ways to open, unless they are, and those to close.
   private func change<Carried>(
@@ -161,112 +162,5 @@ public final class NotificationBridge: Sendable {
         }
       }
     }
-  }
-}
-
-/// The ways in which a bridge carries one type.
-private struct Carriage {
-  var outward: Way?
-  var inward: Way?
-
-  func close() {
-    outward?.close()
-    inward?.close()
-  }
-}
-
-/// Whom to tell what cannot be decoded.
-private final class Reporter: Sendable {
-  let file: StaticString
-  let line: UInt
-  let onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
-
-  init(
-    file: StaticString, line: UInt,
-    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
-  ) {
-    self.file = file
-    self.line = line
-    self.onFailure = onFailure
-  }
-}
-
-/// One way in which a type is carried: a registration.
-///
-/// Registering calls others and so is done under no lock, by whoever finds the way not open yet. Of
-/// several who do that at a time the first one to come back has opened it; nothing is carried by the
-/// registrations of the others. So a post that hears both is carried once.
-private final class Way: Sendable {
-  private enum State {
-    case new
-    case open(Attempt, Registration)
-    case closed
-  }
-
-  private let state = Locked(State.new)
-  private let reporter = Locked<Reporter?>(nil)
-
-  private var isNew: Bool {
-    state.withLock { if case .new = $0 { true } else { false } }
-  }
-
-  func counts(_ attempt: Attempt) -> Bool {
-    state.withLock { if case .open(let chosen, _) = $0 { chosen === attempt } else { false } }
-  }
-
-  func open(_ register: (Attempt) -> Registration) {
-    guard isNew else { return }
-    let attempt = Attempt(self)
-    let registration = register(attempt)
-    let hasOpened = state.withLock { state -> Bool in
-      guard case .new = state else { return false }
-      state = .open(attempt, registration)
-      return true
-    }
-    if !hasOpened { registration.cancel() }
-  }
-
-  func close() {
-    let last = state.withLock { state in
-      defer { state = .closed }
-      return state
-    }
-    if case .open(_, let registration) = last { registration.cancel() }
-  }
-
-  func setReporter(_ new: Reporter) {
-    let old = reporter.withLock { reporter in
-      defer { reporter = new }
-      return reporter
-    }
-    withExtendedLifetime(old) {}
-  }
-
-  /// Tells that a notification could not be decoded, or throws that to the center.
-  func report(_ error: any Error, name: Notification.Name, _ type: any Any.Type) throws {
-    guard let reporter = reporter.withLock({ $0 }) else { return }
-    let failure = NotificationDecodingFailure(
-      name: name, valueType: type, error: error, file: "\(reporter.file)",
-      line: Int(reporter.line))
-    guard let onFailure = reporter.onFailure else { throw failure }
-    onFailure(failure)
-  }
-}
-
-/// Somebody's attempt to open a way, as the observer knows it that was registered for that.
-private final class Attempt: Sendable {
-  let way: Way
-
-  init(_ way: Way) { self.way = way }
-
-  /// Whether it is this attempt that opened the way.
-  var counts: Bool { way.counts(self) }
-}
-
-extension Notification {
-  /// The centers that this notification has come through, where bridges posted it.
-  package var bridgePath: [ObjectIdentifier] {
-    get { userInfo?[NotificationBridge.pathKey] as? [ObjectIdentifier] ?? [] }
-    set { userInfo = (userInfo ?? [:]).merging([NotificationBridge.pathKey: newValue]) { $1 } }
   }
 }

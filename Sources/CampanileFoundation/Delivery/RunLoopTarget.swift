@@ -168,8 +168,8 @@ extension RunLoopTarget {
 
   /// Takes out the dead, once in a while.
   ///
-  /// - Returns: the dead, and what was looked at, which may be held here last: the caller releases them
-  ///   outside the lock.
+  /// - Returns: the dead, and what was looked at, which may be held here last: the caller releases
+  ///   them outside the lock.
   private static func purge(_ table: inout Table) -> [AnyObject] {
     guard table.runLoops.count + table.threads.count >= table.purgeThreshold else { return [] }
     var seen: [AnyObject] = []

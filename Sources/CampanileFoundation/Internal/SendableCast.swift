@@ -3,9 +3,9 @@ import Campanile
 /// Casts to types whose values may cross to another isolation.
 ///
 /// `Sendable` leaves no trace at run time: there `any Sendable` is `Any`, and a cast to it lets
-/// everything through. A cast to a concrete type is another matter: what passes is of that type, and the
-/// compiler has seen that the type is Sendable. So types that stand for many are refused, also inside
-/// the containers below; those inside other generic types are not seen.
+/// everything through. A cast to a concrete type is another matter: what passes is of that type,
+/// and the compiler has seen that the type is Sendable. So types that stand for many are refused,
+/// also inside the containers below; those inside other generic types are not seen.
 enum SendableCast {
   /// What was found out about a type, which stays so.
   private static let verdicts = Locked<[ObjectIdentifier: Bool]>([:])
@@ -20,8 +20,8 @@ enum SendableCast {
     precondition(
       provesSendable(type),
       """
-      A notification was asked for a value as '\(type)', which says nothing about whether the value is \
-      Sendable. Ask for a concrete type, or decode the notification where it is posted
+      A notification was asked for a value as '\(type)', which says nothing about whether the \
+      value is Sendable. Ask for a concrete type, or decode the notification where it is posted
       """)
   }
 

@@ -3,9 +3,9 @@ public import Foundation
 
 /// Observing the notifications of a center by name, or of all names.
 ///
-/// The forms with an owner hold the owner weakly, hand it to the observer, keep it alive for the length
-/// of the call, and end with it; the forms without return a token that ends the observation when it is
-/// released. About `object` see ``notifications(of:object:)``.
+/// The forms with an owner hold the owner weakly, hand it to the observer, keep it alive for the
+/// length of the call, and end with it; the forms without return a token that ends the observation
+/// when it is released. About `object` see ``notifications(of:object:)``.
 ///
 /// The observers of one name, of whatever object, are called in the order in which they registered,
 /// and hear nothing once they have ended, also not what was queued. What posts is never blocked by

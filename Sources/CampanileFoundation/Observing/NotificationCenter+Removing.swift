@@ -10,9 +10,9 @@ extension NotificationCenter {
   /// center.removeObservers(ownedBy: screen, of: .trackChanged, object: player)
   /// ```
   ///
-  /// Where a name is given, those of that name end, of any object; where an object is given, those about
-  /// that object. Safe from any thread and from inside an observer; to end what has ended does nothing.
-  /// Observers that were added in Foundation's own way are left as they are.
+  /// Where a name is given, those of that name end, of any object; where an object is given, those
+  /// about that object. Safe from any thread and from inside an observer; to end what has ended
+  /// does nothing. Observers that were added in Foundation's own way are left as they are.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(

@@ -4,18 +4,18 @@ import Synchronization
 
 /// What this package knows of one Foundation center: one source, and what feeds it.
 ///
-/// There is one block observer in the Foundation center for each name that is observed here, whatever
-/// its object, and one for all names if somebody wants that. It feeds the source, from which order,
-/// ends, owners and deliveries come. The block keeps the hub: the hub lives as long as anybody observes
-/// here, and dies with the center.
+/// There is one block observer in the Foundation center for each name that is observed here,
+/// whatever its object, and one for all names if somebody wants that. It feeds the source, from
+/// which order, ends, owners and deliveries come. The block keeps the hub: the hub lives as long as
+/// anybody observes here, and dies with the center.
 final class NotificationHub: Sendable {
   /// A block observer in the center.
   private final class Feed: Sendable {
     let name: Notification.Name?
     /// Whether what comes through this feed counts.
     ///
-    /// It does while the feed is its name's. A post may come through others too, which came second or
-    /// are on their way out.
+    /// It does while the feed is its name's. A post may come through others too, which came second
+    /// or are on their way out.
     let isOpen = Atomic<Bool>(false)
     /// Whether somebody may want notifications of the name decoded.
     let hasCodecs = Atomic<Bool>(false)

@@ -4,10 +4,12 @@ public import Foundation
 /// The notifications of a Foundation center, to be observed like any other source.
 ///
 /// ```swift
-/// center.notifications(of: .trackChanged).observe(owner: screen, on: .main) { screen, notification in
+/// center.notifications(of: .trackChanged).observe(owner: screen, on: .main) {
+///   screen, notification in
 ///   screen.title = notification["title"] ?? ""
 /// }
-/// for await notification in center.notifications(of: .trackChanged).values(buffering: .newest(8)) { … }
+/// for await notification in center.notifications(of: .trackChanged)
+///   .values(buffering: .newest(8)) { … }
 /// ```
 ///
 /// A source keeps its center, and its observations do not. Neither keeps the object.

@@ -2,10 +2,10 @@ public import Foundation
 
 /// A notification as observers on any thread are given it.
 ///
-/// Foundation's `Notification` is not Sendable: its object and its user info can be anything. This is
-/// what of it may cross to another thread. The name is a value. What the user info holds is handed
-/// out as a Sendable type that the observer names, and so is the object. What is of another type stays
-/// where it is.
+/// Foundation's `Notification` is not Sendable: its object and its user info can be anything. This
+/// is what of it may cross to another thread. The name is a value. What the user info holds is
+/// handed out as a Sendable type that the observer names, and so is the object. What is of another
+/// type stays where it is.
 ///
 /// ```swift
 /// center.observe(.levelChanged, owner: meter, on: .mainQueue) { meter, notification in
@@ -14,14 +14,14 @@ public import Foundation
 /// ```
 ///
 /// The notification is kept, with its object and user info, until the last copy of this goes, and
-/// what it kept may be released on that copy's thread. To read anything else of a notification, decode
-/// it where it is posted: see ``NotificationDescriptor``.
+/// what it kept may be released on that copy's thread. To read anything else of a notification,
+/// decode it where it is posted: see ``NotificationDescriptor``.
 ///
-/// The types that are named must be concrete. At run time `any Sendable` is no other type than `Any`, so
-/// that everything would pass as one, and as any other type that stands for many; to ask for one, or for
-/// an array, a dictionary, a set, an optional or a result of such, is a precondition failure. Only
-/// `any Error`, whose values always are Sendable, may be asked for. The arguments of other generic types
-/// are not looked at: do not ask for a `Box<any P & Sendable>`.
+/// The types that are named must be concrete. At run time `any Sendable` is no other type than
+/// `Any`, so that everything would pass as one, and as any other type that stands for many; to ask
+/// for one, or for an array, a dictionary, a set, an optional or a result of such, is a
+/// precondition failure. Only `any Error`, whose values always are Sendable, may be asked for. The
+/// arguments of other generic types are not looked at: do not ask for a `Box<any P & Sendable>`.
 public struct PostedNotification: Sendable {
   /// The notification's name.
   public let name: Notification.Name
@@ -30,8 +30,8 @@ public struct PostedNotification: Sendable {
   /// The notification itself, and what was decoded from it where it was posted.
   ///
   /// Sendable although a notification is not: nothing changes it, what leaves it is of a Sendable
-  /// type, and the notification as a whole goes only to code on the poster's thread, or to code that
-  /// the poster waits for.
+  /// type, and the notification as a whole goes only to code on the poster's thread, or to code
+  /// that the poster waits for.
   private final class Content: @unchecked Sendable {
     let notification: Notification
     let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]

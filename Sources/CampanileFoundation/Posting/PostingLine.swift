@@ -1,32 +1,3 @@
-import Foundation
-
-/// What is compared of a post that waits.
-struct PostingLabel {
-  enum Kind: Hashable {
-    case message(ObjectIdentifier)
-    case notification(Notification.Name)
-  }
-
-  let center: ObjectIdentifier
-  let kind: Kind
-  /// The identity of the subject, which the waiting post keeps alive.
-  let subject: ObjectIdentifier?
-
-  /// Whether it is about a value, which has no identity: its subject is no other post's.
-  private let isAboutValue: Bool
-
-  init(center: AnyObject, kind: Kind, subject: AnyObject?, isAboutValue: Bool = false) {
-    self.center = ObjectIdentifier(center)
-    self.kind = kind
-    self.subject = subject.map { ObjectIdentifier($0) }
-    self.isAboutValue = isAboutValue
-  }
-
-  func hasSubject(of other: PostingLabel) -> Bool {
-    !isAboutValue && !other.isAboutValue && subject == other.subject
-  }
-}
-
 /// The posts that wait: what comes next, and what takes back what.
 struct PostingLine {
   private struct Entry {
@@ -59,7 +30,8 @@ struct PostingLine {
 
   var count: Int { soon.count + idle.count }
 
-  /// - Returns: what was taken back, to be released outside the lock, and whether to ask for a turn.
+  /// - Returns: what was taken back, to be released outside the lock, and whether to ask for a
+  ///   turn.
   mutating func enqueue(
     _ label: PostingLabel, whenIdle: Bool, _ coalescing: PostingCoalescing,
     _ post: @escaping @Sendable () -> Void

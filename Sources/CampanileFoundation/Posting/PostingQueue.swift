@@ -11,25 +11,26 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// The queue posts on the place it was made with. What is to be posted as soon as possible is posted
-/// there in the order in which it was enqueued, in one turn. What can wait until the place is idle is
-/// posted one at a time, each in a turn of its own, and only if nothing is to be posted as soon as
-/// possible. To post now is to post on the calling thread.
+/// The queue posts on the place it was made with. What is to be posted as soon as possible is
+/// posted there in the order in which it was enqueued, in one turn. What can wait until the place
+/// is idle is posted one at a time, each in a turn of its own, and only if nothing is to be posted
+/// as soon as possible. To post now is to post on the calling thread.
 ///
-/// A turn is one job at the place, asked for when the first entry is enqueued or when the turn before
-/// has left something. At a serial place it comes after the jobs that were there when it was asked for.
-/// The deliveries that wait at a place are one job too, which gives up the place after some thousand of
-/// them and goes on behind the others: where more than that wait, a turn may come before the last of them.
-/// At a place that runs several jobs at a time, such as an operation queue without a limit, a turn comes
-/// when the place begins it, and beside deliveries; the turns of one queue still follow each other.
+/// A turn is one job at the place, asked for when the first entry is enqueued or when the turn
+/// before has left something. At a serial place it comes after the jobs that were there when it was
+/// asked for. The deliveries that wait at a place are one job too, which gives up the place after
+/// some thousand of them and goes on behind the others: where more than that wait, a turn may come
+/// before the last of them. At a place that runs several jobs at a time, such as an operation queue
+/// without a limit, a turn comes when the place begins it, and beside deliveries; the turns of one
+/// queue still follow each other.
 ///
-/// Enqueuing first takes back what is waiting that coalesces with the new entry, whatever its style,
-/// and then puts the new entry at the end: the last one says what is posted, and when. An entry is
-/// compared with entries for the same center alone. That costs a look at each that waits, unless
-/// nothing is to coalesce.
+/// Enqueuing first takes back what is waiting that coalesces with the new entry, whatever its
+/// style, and then puts the new entry at the end: the last one says what is posted, and when. An
+/// entry is compared with entries for the same center alone. That costs a look at each that waits,
+/// unless nothing is to coalesce.
 ///
-/// Everything is safe from any thread, and from inside an observer: what is enqueued there comes in a
-/// later turn. No lock is held while anything is posted. A queue that is released posts what is
+/// Everything is safe from any thread, and from inside an observer: what is enqueued there comes in
+/// a later turn. No lock is held while anything is posted. A queue that is released posts what is
 /// waiting all the same. If its place has ended, what is waiting is discarded and counted.
 public final class PostingQueue: Sendable {
   /// When to post.
@@ -103,8 +104,9 @@ public final class PostingQueue: Sendable {
   /// Posts a notification, which is given away: the caller has no more use for it.
   ///
   /// A notification is not Sendable, and its object and user info go with it. What others still use
-  /// cannot be given away; the compiler says so. For coalescing, its name is its type, and its object
-  /// its subject; a value has no identity, so that notifications about values are all posted.
+  /// cannot be given away; the compiler says so. For coalescing, its name is its type, and its
+  /// object its subject; a value has no identity, so that notifications about values are all
+  /// posted.
   public func enqueue(
     _ notification: sending Notification, to center: NotificationCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject

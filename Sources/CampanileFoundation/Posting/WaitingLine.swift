@@ -1,6 +1,7 @@
 /// What waits in a line, oldest first, and is kept for no longer than it waits.
 ///
-/// What is taken out is handed out: nothing is released here, so that a line may stand under a lock.
+/// What is taken out is handed out: nothing is released here, so that a line may stand under a
+/// lock.
 package struct WaitingLine<Element> {
   /// Emptied places are `nil`; those before `head` are no longer looked at.
   private var places: [Element?] = []

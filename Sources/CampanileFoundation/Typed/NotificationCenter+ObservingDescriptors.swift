@@ -3,10 +3,10 @@ public import Foundation
 
 /// Observing the notifications of a descriptor.
 ///
-/// The forms with an owner hold the owner weakly, hand it to the observer, keep it alive for the length
-/// of the call, and end with it; the forms without return a token that ends the observation when it is
-/// released. They are decoded once
-/// for each post, on the thread that posts; ``NotificationDescriptor`` tells about failures.
+/// The forms with an owner hold the owner weakly, hand it to the observer, keep it alive for the
+/// length of the call, and end with it; the forms without return a token that ends the observation
+/// when it is released. A notification is decoded once for each post, on the thread that posts;
+/// ``NotificationDescriptor`` tells about failures.
 ///
 /// The observers of one name, of whatever object, are called in the order in which they registered,
 /// and hear nothing once they have ended, also not what was queued. What posts is never blocked by

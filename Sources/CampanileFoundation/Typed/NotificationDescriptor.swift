@@ -1,4 +1,3 @@
-import Campanile
 public import Foundation
 
 /// How the notifications of one name are read as values of one type, and written.
@@ -17,15 +16,15 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A notification is decoded on the thread that posts it, once for each post and descriptor, however
-/// many observers there are; what the decoder returns is what crosses to other threads. A notification
-/// that cannot be decoded reaches nobody through this descriptor. Each observer's `onFailure` is told
-/// instead, where and when the observer would have been called; without one, a line that names the
-/// observer goes to standard error. A sequence leaves it out. A failure does not use up an observer
-/// that wants to be called once.
+/// A notification is decoded on the thread that posts it, once for each post and descriptor,
+/// however many observers there are; what the decoder returns is what crosses to other threads. A
+/// notification that cannot be decoded reaches nobody through this descriptor. Each observer's
+/// `onFailure` is told instead, where and when the observer would have been called; without one, a
+/// line that names the observer goes to standard error. A sequence leaves it out. A failure does
+/// not use up an observer that wants to be called once.
 ///
-/// A descriptor is known by its identity: keep it in a `static let`. Two made in the same way decode
-/// twice.
+/// A descriptor is known by its identity: keep it in a `static let`. Two made in the same way
+/// decode twice.
 public struct NotificationDescriptor<Value: Sendable>: Sendable {
   /// The name of the notifications.
   public let name: Notification.Name
@@ -70,52 +69,5 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
         "A descriptor of \(name.rawValue) without an encoder was asked for a notification")
     }
     return Notification(name: name, object: object, userInfo: encode(value))
-  }
-}
-
-/// What decodes notifications where they are posted.
-final class NotificationCodec: Sendable {
-  private let typeID: ObjectIdentifier?
-  private let read: @Sendable (Notification) throws -> any Sendable
-
-  init(
-    id: ObjectIdentifier?, _ read: @escaping @Sendable (Notification) throws -> any Sendable
-  ) {
-    typeID = id
-    self.read = read
-  }
-
-  /// What tells codecs apart that do not decode the same: the type that decodes itself, or this object.
-  var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
-
-  func decode(_ notification: Notification) -> Result<any Sendable, any Error> {
-    Result { try read(notification) }
-  }
-}
-
-extension NotificationCenter {
-  /// The notifications that `descriptor` describes, or those of them about `object`.
-  ///
-  /// - Parameters:
-  ///   - descriptor: Says what the name is and how to decode.
-  ///   - object: As in ``notifications(of:object:)``.
-  ///   - onFailure: Called where the observer would have been, if a notification cannot be decoded.
-  ///     Without it one line goes to standard error.
-  public func notifications<Object: AnyObject, Value: Sendable>(
-    of descriptor: NotificationDescriptor<Value>, object: Object?? = AnyObject??.none,
-    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
-  ) -> DecodedNotificationSource<Value> {
-    DecodedNotificationSource(
-      source: notifications(of: descriptor.name, object: object), descriptor: descriptor,
-      onFailure: onFailure)
-  }
-
-  /// Posts `value` as `descriptor` writes it.
-  ///
-  /// A descriptor that was made without a way to encode cannot, which is a precondition failure.
-  public func post<Value: Sendable>(
-    _ value: Value, as descriptor: NotificationDescriptor<Value>, object: AnyObject? = nil
-  ) {
-    post(descriptor.notification(of: value, about: object))
   }
 }

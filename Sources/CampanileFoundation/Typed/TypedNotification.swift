@@ -22,9 +22,9 @@ public import Foundation
 /// center.post(TrackChanged(title: "Aria"), object: player)
 /// ```
 ///
-/// A value is read on the thread that posts, once for each post, so that it may be read from what is
-/// not Sendable; what crosses to other threads is the value. For a notification whose type is somebody
-/// else's see ``NotificationDescriptor``.
+/// A value is read on the thread that posts, once for each post, so that it may be read from what
+/// is not Sendable; what crosses to other threads is the value. For a notification whose type is
+/// somebody else's see ``NotificationDescriptor``.
 public protocol TypedNotification: Sendable {
   /// The name under which values of this type are posted.
   static var notificationName: Notification.Name { get }
@@ -46,34 +46,7 @@ extension TypedNotification {
       name: notificationName, id: ObjectIdentifier(Self.self),
       decode: { try Self(from: $0) }, encode: { $0.userInfo })
   }
-}
 
-extension NotificationCenter {
-  /// Posts a value as a notification of its type's name.
-  ///
-  /// As `post(name:object:userInfo:)`: everybody hears it who observes that name, in whatever way.
-  public func post<Value: TypedNotification>(
-    _ value: Value, object: AnyObject? = nil
-  ) {
-    post(value.notification(about: object))
-  }
-
-  /// The notifications of a type, or those of them about `object`.
-  ///
-  /// - Parameters:
-  ///   - type: What the notifications are decoded as.
-  ///   - object: As in ``notifications(of:object:)``.
-  ///   - onFailure: Called where the observer would have been, if a notification cannot be decoded.
-  ///     Without it one line goes to standard error.
-  public func notifications<Object: AnyObject, Value: TypedNotification>(
-    of type: Value.Type, object: Object?? = AnyObject??.none,
-    onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
-  ) -> DecodedNotificationSource<Value> {
-    notifications(of: type.descriptor, object: object, onFailure: onFailure)
-  }
-}
-
-extension TypedNotification {
   /// A notification that carries this value.
   public func notification(about object: AnyObject? = nil) -> Notification {
     Notification(name: Self.notificationName, object: object, userInfo: userInfo)

@@ -1,7 +1,7 @@
 /// What an expectation throws that was not met.
 ///
-/// A test that throws it fails, in Swift Testing as in XCTest, and shows ``description``: the place of
-/// the expectation and a sentence that says what was expected and what came instead.
+/// A test that throws it fails, in Swift Testing as in XCTest, and shows ``description``: the place
+/// of the expectation and a sentence that says what was expected and what came instead.
 public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of expectation was not met.
   public struct Code: Hashable, Sendable {
@@ -40,17 +40,6 @@ public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvert
 
   /// The place of the expectation, and the message.
   public var description: String { "\(file):\(line): \(message)" }
-}
-
-/// Where an expectation stands in the test.
-struct Caller: Sendable {
-  let file: StaticString
-  let line: UInt
-
-  init(_ file: StaticString, _ line: UInt) {
-    self.file = file
-    self.line = line
-  }
 }
 
 /// A number with its noun, as sentences have it.

@@ -13,9 +13,9 @@ extension MessageCenter {
   /// }
   /// ```
   ///
-  /// `MessageCenter.default` is that center for the task that runs `operation` and for the
-  /// tasks made in it. Detached tasks, and observers that run elsewhere than on the poster's thread,
-  /// do not see it: hand them the center. Foundation's `NotificationCenter.default`, and that of
+  /// `MessageCenter.default` is that center for the task that runs `operation` and for the tasks
+  /// made in it. Detached tasks, and observers that run elsewhere than on the poster's thread, do
+  /// not see it: hand them the center. Foundation's `NotificationCenter.default`, and that of
   /// `CampanileNotificationCenter`, are not replaced.
   ///
   /// - Parameters:

@@ -4,7 +4,7 @@ import Campanile
 final class Tally: Sendable {
   /// What a wait came to.
   enum Outcome: Sendable {
-    case reached, timedOut, cancelled
+    case reached, timedOut, canceled
   }
 
   /// Somebody who waits, or is about to, or need not begin.
@@ -51,7 +51,7 @@ final class Tally: Sendable {
 
   /// Waits until the number is `count` or more.
   ///
-  /// - Parameter limit: How long; for ever, if there is none.
+  /// - Parameter limit: How long; forever, if there is none.
   func wait(for count: Int, _ limit: TimeLimit? = nil) async -> Outcome {
     // Nobody is to sleep for what is there.
     if value >= count { return .reached }
@@ -70,7 +70,7 @@ final class Tally: Sendable {
         if let outcome { continuation.resume(returning: outcome) }
       }
     } onCancel: {
-      giveUp(watcher, .cancelled)
+      giveUp(watcher, .canceled)
     }
   }
 

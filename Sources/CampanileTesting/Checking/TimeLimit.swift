@@ -26,6 +26,6 @@ struct TimeLimit: Sendable {
 
   /// Waits until the limit has passed.
   ///
-  /// - Returns: `false` if the task was cancelled before.
+  /// - Returns: `false` if the task was canceled before.
   func pass() async -> Bool { await sleep() }
 }

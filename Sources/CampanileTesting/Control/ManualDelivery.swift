@@ -12,8 +12,8 @@ public import Campanile
 ///
 /// What is posted waits, in the order of the posts, until a run method is called: the observers run
 /// on that thread, before it returns. The deliveries are real ones: checked again when their turn
-/// comes, discarded with their owner, and none is left out or reordered. Code that runs here, and what
-/// ``run(_:)`` is given, is on the place: deliveries to it may run inline, as on a queue.
+/// comes, discarded with their owner, and none is left out or reordered. Code that runs here, and
+/// what ``run(_:)`` is given, is on the place: deliveries to it may run inline, as on a queue.
 ///
 /// Run it on one thread at a time. Posting to it is safe from any thread. What waits for a manual
 /// delivery that is released is discarded.
@@ -62,8 +62,8 @@ public final class ManualDelivery: DeliveryTarget {
 
   /// How many deliveries wait.
   ///
-  /// A message is one delivery for all unbounded observers that hear it here, and one for each with a
-  /// bounded buffer. What was ended meanwhile counts until its turn comes.
+  /// A message is one delivery for all unbounded observers that hear it here, and one for each with
+  /// a bounded buffer. What was ended meanwhile counts until its turn comes.
   public var pendingCount: Int {
     let (jobs, running) = state.withLock { ($0.jobs, $0.running) }
     let isListed = jobs.contains { $0 === running }
@@ -86,7 +86,7 @@ public final class ManualDelivery: DeliveryTarget {
 
   /// Makes all deliveries, those that come meanwhile included.
   ///
-  /// Observers that post to each other for ever keep it from returning.
+  /// Observers that post to each other forever keep it from returning.
   ///
   /// - Returns: how many there were.
   @discardableResult

@@ -11,9 +11,9 @@ import Campanile
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// ``advance(by:)`` wakes who sleeps until then; what they do next, they do in their own tasks. A task
-/// that sleeps again and again is advanced in steps, with ``waitForSleepers(_:)`` before each: that
-/// takes no real time, and needs no guess of how often to yield.
+/// ``advance(by:)`` wakes who sleeps until then; what they do next, they do in their own tasks. A
+/// task that sleeps again and again is advanced in steps, with ``waitForSleepers(_:)`` before each:
+/// that takes no real time, and needs no guess of how often to yield.
 ///
 /// All methods are safe from any thread.
 public final class VirtualClock: Clock {
@@ -45,8 +45,8 @@ public final class VirtualClock: Clock {
     var now = Instant(offset: .zero)
     var lastSleeper = 0
     var sleepers: [Int: Sleeper] = [:]
-    /// Those who were cancelled before they slept.
-    var cancelled: Set<Int> = []
+    /// Those who were canceled before they slept.
+    var canceled: Set<Int> = []
   }
 
   private let state = Locked(State())
@@ -66,7 +66,7 @@ public final class VirtualClock: Clock {
 
   /// Sleeps until the clock has been advanced to `deadline`; not at all, if it has.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is canceled before.
   public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     let alarm = Tally()
     let id = state.withLock { state in
@@ -116,17 +116,17 @@ public final class VirtualClock: Clock {
 extension VirtualClock.State {
   /// - Returns: whether there is anything to sleep for.
   fileprivate mutating func begin(_ id: Int, _ sleeper: VirtualClock.Sleeper) -> Bool {
-    if cancelled.contains(id) || sleeper.deadline <= now { return false }
+    if canceled.contains(id) || sleeper.deadline <= now { return false }
     sleepers[id] = sleeper
     return true
   }
 
   /// - Returns: whether it was asleep.
   fileprivate mutating func cancel(_ id: Int) -> Bool {
-    cancelled.insert(id)
+    canceled.insert(id)
     return sleepers.removeValue(forKey: id) != nil
   }
 
   /// Forgets a task that has woken.
-  fileprivate mutating func end(_ id: Int) { cancelled.remove(id) }
+  fileprivate mutating func end(_ id: Int) { canceled.remove(id) }
 }

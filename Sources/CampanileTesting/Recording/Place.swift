@@ -22,15 +22,15 @@ public struct Place: Sendable, CustomStringConvertible {
       delivery: known.first { $0.isCurrent }, actor: actor.map { ObjectIdentifier($0) })
   }
 
-  /// Whether it was the place of `delivery`.
+  /// Whether it was the place of `delivery`, if the recorder was to recognize that.
   ///
-  /// For `.immediate`, which has none, the answer is no.
+  /// The main queue is recognized anyway. For `.immediate`, which has no place, the answer is no.
   public func isOn(_ delivery: Delivery) -> Bool {
     guard let mailbox = delivery.mailbox else { return false }
     return self.delivery?.mailbox === mailbox || isMain && mailbox === Delivery.mainQueue.mailbox
   }
 
-  /// Whether it was `actor`.
+  /// Whether it was `actor`, if the recorder was told it; the main actor is recognized anyway.
   public func isOn(_ actor: any Actor) -> Bool {
     self.actor == ObjectIdentifier(actor) || isMain && actor === MainActor.shared
   }

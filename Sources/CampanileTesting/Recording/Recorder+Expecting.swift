@@ -1,8 +1,8 @@
 /// Expectations.
 ///
-/// Each takes the values it speaks of, so that the next one speaks of those that follow. One that is
-/// not met throws an ``ExpectationFailure``, with the place of the call; what it took is taken. If the
-/// task is cancelled meanwhile, `CancellationError` is thrown.
+/// Each takes the values it speaks of, so that the next one speaks of those that follow. One that
+/// is not met throws an ``ExpectationFailure``, with the place of the call; what it took is taken.
+/// If the task is canceled meanwhile, `CancellationError` is thrown.
 ///
 /// Expectations of one recorder are for one task at a time.
 extension Recorder {
@@ -22,7 +22,7 @@ extension Recorder {
     let limit = TimeLimit(limit ?? timeout, by: clock)
     switch await log.recorded.wait(for: taken + count, limit) {
     case .reached: return log.take(count).map(\.value)
-    case .cancelled: throw CancellationError()
+    case .canceled: throw CancellationError()
     case .timedOut:
       let came = log.take(count).map(\.value)
       // The last one may have come since.
@@ -63,7 +63,7 @@ extension Recorder {
   ) async throws {
     let limit = TimeLimit(duration, by: clock)
     switch await log.recorded.wait(for: log.takenCount + 1, limit) {
-    case .cancelled: throw CancellationError()
+    case .canceled: throw CancellationError()
     case .timedOut, .reached: try expectNothingMore(file: file, line: line)
     }
   }
@@ -75,7 +75,7 @@ extension Recorder {
     within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
   ) async throws {
     let limit = TimeLimit(limit ?? timeout, by: clock)
-    if await log.ended.wait(for: 1, limit) == .cancelled { throw CancellationError() }
+    if await log.ended.wait(for: 1, limit) == .canceled { throw CancellationError() }
     switch log.end {
     case .success: return
     case .failure(let error):

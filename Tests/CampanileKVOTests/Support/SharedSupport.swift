@@ -1,2 +1,2 @@
-// What both test targets use, for all files of this one.
+// What all test targets use, for all files of this one.
 @_exported import TestSupport

@@ -18,7 +18,7 @@ struct RaceTests {
     }
   }
 
-  /// What goes wrong is counted, so that threads need not report it.
+  /// What the threads share; what goes wrong is counted, so that they need not report it.
   private final class Scene: Sendable {
     let source = Broadcaster<Trace>()
     let life = LiveCount()

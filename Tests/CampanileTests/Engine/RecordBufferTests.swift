@@ -129,6 +129,52 @@ struct RecordBufferTests {
     withExtendedLifetime((sources, kept, late)) {}
   }
 
+  // Broken by: RecordBuffer.passEmptyChunks, if it gives no memory back, or does not use the only chunk
+  // again.
+  @Test("K16 A buffer that records are moved out of, and that is never quite empty, does not grow")
+  func neverEmpty() {
+    var sources = [append(0) { "\($0)" }]
+    var most = 0
+    for number in 1...20_000 {
+      sources.append(append(number) { "\($0)" })
+      // What was registered for a record is needed until that is delivered.
+      if sources.count > 4 { sources.removeFirst() }
+      var one = RecordBuffer()
+      buffer.withLock { $0.moveFirst(to: &one) }
+      one.deliverAll()
+      most = max(most, buffer.withLock { $0.chunks.reduce(0) { $0 + $1.capacity } })
+    }
+    #expect(heard.values == (0..<20_000).map { "\($0)" })
+    // The chunk that is filled and the one that is emptied, each of the greatest size.
+    #expect(most <= 2 * 65_536)
+    empty { $0.deliverAll() }
+    withExtendedLifetime(sources) {}
+  }
+
+  // Broken by: RecordBuffer.passEmptyChunks, if it keeps the chunk of a huge value, or its lists.
+  @Test("K16 What is moved out last leaves no list and no huge memory behind")
+  func movedOutLast() {
+    let huge = Twice(Twice(Twice(Twice(Twice(Twice(Twice(SIMD64<UInt64>(repeating: 7))))))))
+    weak var list: ObserverList?
+    do {
+      let (source, token) = append(huge) { _ in "huge" }
+      list = source.list
+      token.cancel()
+    }
+    do {
+      var one = RecordBuffer()
+      buffer.withLock { $0.moveFirst(to: &one) }
+      #expect(list != nil)
+      #expect(buffer.withLock { $0.chunks.isEmpty })
+      one.deliverAll()
+    }
+    #expect(list == nil)
+    let after = append(1) { "\($0)" }
+    empty { $0.deliverAll() }
+    #expect(heard.values == ["1"])
+    withExtendedLifetime(after) {}
+  }
+
   // Broken by: RecordBuffer.discardAll, if it does not release the value or does not tell the letter.
   @Test("K10 K16 What is discarded is released, reaches nobody, and is waited for no longer")
   func discards() async throws {

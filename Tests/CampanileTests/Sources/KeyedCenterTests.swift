@@ -102,6 +102,44 @@ struct KeyedCenterTests {
     #expect(!center.isObserved("0"))
   }
 
+  // Broken by: OnlyTurn.end(after:), if it reports an owner's end as what an observer threw.
+  @Test(
+    "K8 K13 An observer that wants one call ends with its owner and reports nothing",
+    arguments: [nil, "key"])
+  func onceWithOwner(key: String?) {
+    let failures = Recorder<ObserverFailure>()
+    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    var registration: Registration?
+    do {
+      let player = Player()
+      let body = ObserverBody<Int>(player) { [heard] _, value in heard.record(value) }
+      registration = center.register(
+        .inPlace(owner: player), body, of: key, about: .none, once: true)
+    }
+    center.post(to: "key", about: nil) { 1 }
+    #expect(failures.count == 0)
+    #expect(heard.values == [])
+    #expect(registration?.isActive == false)
+  }
+
+  @Test("K4 K13 An asynchronous observer of one call that is canceled in it reports nothing")
+  func onceCanceled() async {
+    let failures = Recorder<ObserverFailure>()
+    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    let gate = AsyncGate()
+    let body = ObserverBody<Int>(.oneAtATime) { _ in
+      await gate.pass()
+      try Task.checkCancellation()
+    }
+    let registration = center.register(.inPlace(), body, of: nil, about: .none, once: true)
+    center.post(to: "key", about: nil) { 1 }
+    await gate.waitUntilReached()
+    registration.cancel()
+    gate.open()
+    _ = await registration.cancelAndFinish()
+    #expect(failures.count == 0)
+  }
+
   @Test("A center that has gone ends its observers and refuses none that lives")
   func ends() {
     func make() -> ObservationToken {

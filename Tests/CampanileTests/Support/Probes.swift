@@ -30,6 +30,16 @@ final class EngineGate: Sendable {
   }
 }
 
+extension ObserverList {
+  /// How many registrations have not ended.
+  var count: Int { registry.withState { _ in registrations.count } }
+}
+
+extension SubjectIndex {
+  /// How many subjects the table has places for.
+  var capacity: Int { current?.capacity ?? 0 }
+}
+
 extension Broadcaster {
   /// A broadcaster whose engine can be held.
   convenience init(heldBy gate: EngineGate) {

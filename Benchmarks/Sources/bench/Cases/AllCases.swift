@@ -1,7 +1,7 @@
 /// Every case, in the order of the table.
 enum AllCases {
   static var all: [Case] {
-    Posting.cases + Following.cases + Observing.cases + MassCancelling.cases + Types.cases
+    Posting.cases + Following.cases + Observing.cases + MassCanceling.cases + Types.cases
       + Subjects.cases + Memory.cases + TwoThreads.cases + Queued.cases + Latency.cases
       + Notifications.cases + KeyValue.cases
   }

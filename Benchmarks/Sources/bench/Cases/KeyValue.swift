@@ -1,32 +1,6 @@
 import CampanileKVO
 import Observation
 
-/// A class as the standard library observes it.
-@Observable private final class Standard {
-  var value = 0
-  var other = 0
-  var values = [0, 1, 2, 3]
-  var sum: Int { value + other }
-}
-
-/// The same with the one line that lets Campanile observe it.
-@Observable private final class Marked {
-  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
-  var value = 0
-  var other = 0
-  var values = [0, 1, 2, 3]
-  var sum: Int { value + other }
-  var child: Marked?
-}
-
-/// The same with a wrapper for each property.
-private final class Wrapped: Observable {
-  @Observed var value = 0
-  @Observed var other = 0
-  @Observed var values = [0, 1, 2, 3]
-  var sum: Int { value + other }
-}
-
 /// Key-value observing, beside the standard library's.
 enum KeyValue {
   static var cases: [Case] {
@@ -64,19 +38,21 @@ enum KeyValue {
     }
   }
 
+  /// A case for each of our ways, each beside the same rival.
+  private static func cases(
+    beside rival: Contender, _ ours: KeyValuePairs<String, Contender>
+  ) -> [Case] {
+    ours.map { Case(name: $0.key, contenders: [$0.value, rival]) }
+  }
+
   private static var unobserved: [Case] {
-    let standard = standardSet { blackHole($0.value) }
-    return [
-      Case(
-        name: "set a property nobody observes",
-        contenders: [markedSet { blackHole($0.value) }, standard]),
-      Case(
-        name: "set a wrapped property nobody observes",
-        contenders: [wrappedSet { _ in }, standard]),
-      Case(
-        name: "set a wrapped property nobody observes, once read",
-        contenders: [wrappedSet { blackHole($0.value) }, standard]),
-    ]
+    cases(
+      beside: standardSet { blackHole($0.value) },
+      [
+        "set a property nobody observes": markedSet { blackHole($0.value) },
+        "set a wrapped property nobody observes": wrappedSet { _ in },
+        "set a wrapped property nobody observes, once read": wrappedSet { blackHole($0.value) },
+      ])
   }
 
   /// What programs do that read what they set.
@@ -90,11 +66,12 @@ enum KeyValue {
     let wrapped = contender(Contender.ours, Wrapped.init) { object, iterations in
       for value in 0..<iterations { object.value = value &+ object.value }
     }
-    return [
-      Case(name: "read and set a property nobody observes", contenders: [marked, standard]),
-      Case(
-        name: "read and set a wrapped property nobody observes", contenders: [wrapped, standard]),
-    ]
+    return cases(
+      beside: standard,
+      [
+        "read and set a property nobody observes": marked,
+        "read and set a wrapped property nobody observes": wrapped,
+      ])
   }
 
   private static var changedInPlace: [Case] {
@@ -110,26 +87,22 @@ enum KeyValue {
       object, iterations in
       for value in 0..<iterations { object.values[value & 3] = value }
     }
-    return [
-      Case(
-        name: "change a property in place that nobody observes", contenders: [marked, standard]),
-      Case(
-        name: "change a wrapped property in place that nobody observes",
-        contenders: [wrapped, standard]),
-    ]
+    return cases(
+      beside: standard,
+      [
+        "change a property in place that nobody observes": marked,
+        "change a wrapped property in place that nobody observes": wrapped,
+      ])
   }
 
   /// Sets of a property that has been tracked once, and whose registrar keeps asking since.
   private static var tracked: [Case] {
-    let standard = standardSet { track($0.value) }
-    return [
-      Case(
-        name: "set a property that was tracked once",
-        contenders: [markedSet { track($0.value) }, standard]),
-      Case(
-        name: "set a wrapped property that was tracked once",
-        contenders: [wrappedSet { track($0.value) }, standard]),
-    ]
+    cases(
+      beside: standardSet { track($0.value) },
+      [
+        "set a property that was tracked once": markedSet { track($0.value) },
+        "set a wrapped property that was tracked once": wrappedSet { track($0.value) },
+      ])
   }
 
   private static func track(_ read: @autoclosure () -> Int) {
@@ -221,66 +194,5 @@ enum KeyValue {
       }
     }
     return Case(name: "observe a property and stop", contenders: [ours])
-  }
-}
-
-extension KeyValue {
-  /// The cases whose instructions are counted.
-  static var instructionCases: [InstructionCase] {
-    [
-      InstructionCase(name: "kvo-set", count: 1_000) { count in
-        let object = Marked()
-        blackHole(object.value)
-        for value in 0..<count { object.value = value }
-      },
-      InstructionCase(name: "kvo-set-wrapped", count: 1_000) { count in
-        let object = Wrapped()
-        blackHole(object.value)
-        for value in 0..<count { object.value = value }
-      },
-      InstructionCase(name: "kvo-set-in-place", count: 1_000) { count in
-        let object = Wrapped()
-        blackHole(object.values[0])
-        for value in 0..<count { object.values[value & 3] = value }
-      },
-      InstructionCase(name: "kvo-set-observed-1", count: 500) { setObserved(\.value, 1, $0) },
-      InstructionCase(name: "kvo-set-observed-10", count: 100) { setObserved(\.value, 10, $0) },
-      InstructionCase(name: "kvo-set-computed", count: 500) { setObserved(\.sum, 1, $0) },
-      InstructionCase(name: "kvo-set-nested", count: 500, run: setNested),
-      InstructionCase(name: "kvo-observe-cancel", count: 200, run: observeAndCancel),
-    ]
-  }
-
-  private static func setObserved(_ keyPath: KeyPath<Marked, Int>, _ observers: Int, _ count: Int) {
-    let object = Marked()
-    let owner = Owner(Sink())
-    let controller = KVOController(owner: owner)
-    for _ in 0..<observers {
-      controller.observe(object, keyPath, policy: .append) { $0.add($2.new) }
-    }
-    for value in 0..<count { object.value = value + 1 }
-    withExtendedLifetime((controller, owner)) {}
-  }
-
-  private static func setNested(_ count: Int) {
-    let object = Marked()
-    let child = Marked()
-    object.child = child
-    let owner = Owner(Sink())
-    let controller = KVOController(owner: owner)
-    controller.observe(object, \.child?.value) { _, _, _ in }
-    for value in 0..<count { child.value = value + 1 }
-    withExtendedLifetime((controller, owner, object)) {}
-  }
-
-  private static func observeAndCancel(_ count: Int) {
-    let object = Marked()
-    let owner = Owner(Sink())
-    let controller = KVOController(owner: owner)
-    for _ in 0..<count {
-      controller.observe(object, \.value) { _, _, _ in }
-      controller.unobserve(object, \.value)
-    }
-    withExtendedLifetime(owner) {}
   }
 }

@@ -127,67 +127,61 @@ enum Queued {
     }
   }
 
-  private static func newest(_ capacity: Int) -> Case {
-    let ours = Contender(Contender.ours) {
+  /// An observer with a bounded buffer; `sendLast` sees to it that the last message comes through.
+  private static func ours(
+    _ buffering: Buffering, sendLast: @escaping (MessageCenter, ObservationToken) -> Void
+  ) -> Contender {
+    Contender(Contender.ours) {
       let center = MessageCenter()
       let arrivals = Arrivals()
       let observer = observer(arrivals, Sink())
       let token = center.observe(
-        Message8.self, on: .queue(DispatchQueue(label: "observers")),
-        buffering: .newest(capacity)
+        Message8.self, on: .queue(DispatchQueue(label: "observers")), buffering: buffering
       ) { observer($0) }
       return .loop { iterations in
         arrivals.expect(1)
         for value in 1..<max(2, iterations) { center.post(Message8(value)) }
-        center.post(last)
+        sendLast(center, token)
         arrivals.wait()
-        withExtendedLifetime(token) {}
       }
     }
-    let stream = Contender("AsyncStream") {
+  }
+
+  /// The same of a stream.
+  private static func stream(
+    _ policy: AsyncStream<Message8>.Continuation.BufferingPolicy,
+    sendLast: @escaping (AsyncStream<Message8>.Continuation) -> Void
+  ) -> Contender {
+    Contender("AsyncStream") {
       let arrivals = Arrivals()
-      let stream = ReadStream(.bufferingNewest(capacity), observer(arrivals, Sink()))
+      let stream = ReadStream(policy, observer(arrivals, Sink()))
       return .loop { iterations in
         arrivals.expect(1)
         for value in 1..<max(2, iterations) { stream.continuation.yield(Message8(value)) }
-        stream.continuation.yield(last)
+        sendLast(stream.continuation)
         arrivals.wait()
       }
     }
+  }
+
+  private static func newest(_ capacity: Int) -> Case {
+    let ours = ours(.newest(capacity)) { center, _ in center.post(last) }
+    let stream = stream(.bufferingNewest(capacity)) { $0.yield(last) }
     return Case(
       name: "message to a queue, the newest \(capacity) wait", contenders: [ours, stream],
       minimalCount: batch)
   }
 
   private static func oldest(_ capacity: Int) -> Case {
-    let ours = Contender(Contender.ours) {
-      let center = MessageCenter()
-      let arrivals = Arrivals()
-      let observer = observer(arrivals, Sink())
-      let token = center.observe(
-        Message8.self, on: .queue(DispatchQueue(label: "observers")),
-        buffering: .oldest(capacity)
-      ) { observer($0) }
-      return .loop { iterations in
-        arrivals.expect(1)
-        for value in 1..<max(2, iterations) { center.post(Message8(value)) }
-        var dropped: Int
-        repeat {  // until there is room
-          dropped = token.registration.droppedCount
-          center.post(last)
-        } while token.registration.droppedCount != dropped
-        arrivals.wait()
-      }
+    let ours = ours(.oldest(capacity)) { center, token in
+      var dropped: Int
+      repeat {  // until there is room
+        dropped = token.registration.droppedCount
+        center.post(last)
+      } while token.registration.droppedCount != dropped
     }
-    let stream = Contender("AsyncStream") {
-      let arrivals = Arrivals()
-      let stream = ReadStream(.bufferingOldest(capacity), observer(arrivals, Sink()))
-      return .loop { iterations in
-        arrivals.expect(1)
-        for value in 1..<max(2, iterations) { stream.continuation.yield(Message8(value)) }
-        while case .dropped = stream.continuation.yield(last) {}
-        arrivals.wait()
-      }
+    let stream = stream(.bufferingOldest(capacity)) { continuation in
+      while case .dropped = continuation.yield(last) {}
     }
     return Case(
       name: "message to a queue, the oldest \(capacity) wait", contenders: [ours, stream],

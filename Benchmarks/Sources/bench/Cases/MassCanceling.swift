@@ -3,7 +3,7 @@ import Foundation
 import OpenCombine
 
 /// Ending many observations of one source, one after the other or at once.
-enum MassCancelling {
+enum MassCanceling {
   static var cases: [Case] {
     [
       each(10_000, "in random order", Array(shuffled: 10_000), dictionary),

@@ -1,0 +1,62 @@
+import CampanileKVO
+
+extension KeyValue {
+  /// The cases whose instructions are counted.
+  static var instructionCases: [InstructionCase] {
+    [
+      InstructionCase(name: "kvo-set", count: 1_000) { count in
+        let object = Marked()
+        blackHole(object.value)
+        for value in 0..<count { object.value = value }
+      },
+      InstructionCase(name: "kvo-set-wrapped", count: 1_000) { count in
+        let object = Wrapped()
+        blackHole(object.value)
+        for value in 0..<count { object.value = value }
+      },
+      InstructionCase(name: "kvo-set-in-place", count: 1_000) { count in
+        let object = Wrapped()
+        blackHole(object.values[0])
+        for value in 0..<count { object.values[value & 3] = value }
+      },
+      InstructionCase(name: "kvo-set-observed-1", count: 500) { setObserved(\.value, 1, $0) },
+      InstructionCase(name: "kvo-set-observed-10", count: 100) { setObserved(\.value, 10, $0) },
+      InstructionCase(name: "kvo-set-computed", count: 500) { setObserved(\.sum, 1, $0) },
+      InstructionCase(name: "kvo-set-nested", count: 500, run: setNested),
+      InstructionCase(name: "kvo-observe-cancel", count: 200, run: observeAndCancel),
+    ]
+  }
+
+  private static func setObserved(_ keyPath: KeyPath<Marked, Int>, _ observers: Int, _ count: Int) {
+    let object = Marked()
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    for _ in 0..<observers {
+      controller.observe(object, keyPath, policy: .append) { $0.add($2.new) }
+    }
+    for value in 0..<count { object.value = value + 1 }
+    withExtendedLifetime((controller, owner)) {}
+  }
+
+  private static func setNested(_ count: Int) {
+    let object = Marked()
+    let child = Marked()
+    object.child = child
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    controller.observe(object, \.child?.value) { _, _, _ in }
+    for value in 0..<count { child.value = value + 1 }
+    withExtendedLifetime((controller, owner, object)) {}
+  }
+
+  private static func observeAndCancel(_ count: Int) {
+    let object = Marked()
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    for _ in 0..<count {
+      controller.observe(object, \.value) { _, _, _ in }
+      controller.unobserve(object, \.value)
+    }
+    withExtendedLifetime(owner) {}
+  }
+}

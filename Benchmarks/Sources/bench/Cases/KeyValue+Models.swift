@@ -1,0 +1,31 @@
+import CampanileKVO
+import Observation
+
+/// What is observed in the cases.
+extension KeyValue {
+  /// A class as the standard library observes it.
+  @Observable final class Standard {
+    var value = 0
+    var other = 0
+    var values = [0, 1, 2, 3]
+    var sum: Int { value + other }
+  }
+
+  /// The same with the one line that lets Campanile observe it.
+  @Observable final class Marked {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    var value = 0
+    var other = 0
+    var values = [0, 1, 2, 3]
+    var sum: Int { value + other }
+    var child: Marked?
+  }
+
+  /// The same with a wrapper for each property.
+  final class Wrapped: Observable {
+    @Observed var value = 0
+    @Observed var other = 0
+    @Observed var values = [0, 1, 2, 3]
+    var sum: Int { value + other }
+  }
+}

@@ -1,0 +1,20 @@
+/// The main actor, for observers that are isolated to it.
+///
+/// ```swift
+/// center.observe(TrackChanged.self, owner: self, on: .main) { screen, message in
+///   screen.title = message.title  // main-actor state: the compiler checks it
+/// }
+/// ```
+///
+/// Runs inline when the poster is on the main queue or the main actor and nothing is waiting there;
+/// ``ordered`` always queues. For an observer without isolation, or a delivery to store and inject,
+/// see ``Delivery/mainQueue``.
+public struct MainDelivery: Sendable {
+  let delivery: Delivery
+
+  /// On the main actor.
+  public static let main = MainDelivery(delivery: .mainQueue)
+
+  /// On the main actor, always through its queue: never before the post returns.
+  public var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
+}

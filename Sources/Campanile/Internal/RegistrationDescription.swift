@@ -1,0 +1,50 @@
+/// A live registration, as a source's list of them shows it.
+public struct RegistrationDescription: Sendable, CustomStringConvertible {
+  /// The type of the messages or values that the observer hears.
+  public let valueType: any Any.Type
+  /// The name that the observer hears, where a source has names, as Foundation's centers do.
+  public package(set) var name: String?
+  /// The instance whose messages the observer hears, or `nil` for any.
+  public package(set) var subject: ObjectIdentifier?
+  /// The type of the owner, or `nil` where a token bounds the registration.
+  public let ownerType: (any AnyObject.Type)?
+  /// Where the observer runs.
+  public let delivery: String
+  /// Whether deliveries are being skipped.
+  public let isPaused: Bool
+  /// The file in which the observer was registered, as `#fileID` names it.
+  public let file: String
+  /// The line at which the observer was registered.
+  public let line: Int
+  /// The handle of the registration.
+  public let registration: Registration
+
+  /// One line with all of it.
+  public var description: String {
+    var parts = [name ?? "\(valueType)"]
+    if subject != nil { parts.append("about one subject") }
+    if let ownerType { parts.append("owner \(ownerType)") }
+    parts.append("on \(delivery)")
+    if isPaused { parts.append("paused") }
+    return parts.joined(separator: ", ") + " (\(file):\(line))"
+  }
+}
+
+extension ObserverRegistry {
+  /// The live registrations of `lists`, oldest first.
+  ///
+  /// A registration whose owner has died is left out.
+  func describe(_ lists: () -> [ObserverList]) -> [RegistrationDescription] {
+    let found = withState { _ in lists().flatMap(\.registrations) }
+    return found.sorted { $0.registration.id < $1.registration.id }.compactMap { found in
+      let (registration, observer) = (found.registration, found.observer)
+      let details = observer.details
+      if details?.isOwnerGone == true || observer.isEnded { return nil }
+      return RegistrationDescription(
+        valueType: registration.list.topic.value, subject: registration.subject,
+        ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
+        isPaused: observer.isPaused, file: observer.location.fileName,
+        line: Int(observer.location.line), registration: registration)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// What decodes notifications where they are posted.
+final class NotificationCodec: Sendable {
+  private let typeID: ObjectIdentifier?
+  private let read: @Sendable (Notification) throws -> any Sendable
+
+  init(
+    id: ObjectIdentifier?, _ read: @escaping @Sendable (Notification) throws -> any Sendable
+  ) {
+    typeID = id
+    self.read = read
+  }
+
+  /// What tells codecs apart that do not decode the same: the type that decodes itself, or this
+  /// object.
+  var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
+
+  func decode(_ notification: Notification) -> Result<any Sendable, any Error> {
+    Result { try read(notification) }
+  }
+}

@@ -1,0 +1,10 @@
+/// Where an expectation stands in the test.
+struct Caller: Sendable {
+  let file: StaticString
+  let line: UInt
+
+  init(_ file: StaticString, _ line: UInt) {
+    self.file = file
+    self.line = line
+  }
+}

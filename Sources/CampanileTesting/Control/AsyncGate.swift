@@ -1,0 +1,46 @@
+/// Holds tasks until a test lets them go on: an asynchronous observer in the middle of its call,
+/// say.
+///
+/// As ``Gate``, without blocking a thread. All methods are safe from any thread.
+public final class AsyncGate: Sendable {
+  private let arrived = Tally()
+  private let opened = Tally()
+
+  /// Creates a closed gate.
+  public init() {}
+
+  /// How often somebody has come to the gate.
+  public var arrivalCount: Int { arrived.value }
+
+  /// Says that the task is here, and suspends it until the gate is open.
+  ///
+  /// Cancellation does not end the wait: what holds an observer in a test decides when it goes on.
+  public func pass() async {
+    arrived.add()
+    await opened.waitRegardless()
+  }
+
+  /// Waits until tasks have come to the gate.
+  ///
+  /// - Parameters:
+  ///   - count: How many, since the gate was made.
+  ///   - limit: How long it may take; then an ``ExpectationFailure`` is thrown.
+  ///   - clock: By which clock.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  public func reached(
+    by count: Int = 1, within limit: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    try await arrived.expectArrivals(count, TimeLimit(limit, by: clock), Caller(file, line))
+  }
+
+  /// Waits until `count` tasks have come to the gate, however long it takes.
+  public func waitUntilReached(by count: Int = 1) async { await arrived.waitRegardless(for: count) }
+
+  /// Lets whoever waits, and all who come later, go on.
+  ///
+  /// A second call does nothing more.
+  public func open() { opened.add() }
+}
