@@ -147,26 +147,6 @@ struct FaultTests {
     queue.flush()
   }
 
-  @Test("K4 Who waits for the call in progress waits for no post that begins later")
-  func waitingWithLaterPosts() {
-    let gate = Gate()
-    let witness = center.observe(LevelChanged.self) { [heard] _ in heard.record("later") }
-    let token = center.observe(Tick.self) { _ in gate.pass() }
-    let poster = onThread { [center] in center.post(Tick(number: 0)) }
-    gate.waitUntilReached()
-    let waiter = onThread { [heard] in
-      token.cancelAndWait()
-      heard.record("waited")
-    }
-    for _ in 0..<100 { center.post(LevelChanged(level: 0)) }
-    #expect(heard.values.count { $0 == "later" } == 100)
-    gate.open()
-    poster()
-    waiter()
-    #expect(heard.values.last == "waited")
-    withExtendedLifetime(witness) {}
-  }
-
   @Test(
     "K12 A mailbox at its bound does what its policy says, and counts it",
     arguments: [Buffering.unbounded, .newest(3), .oldest(3)], widths)

@@ -66,29 +66,6 @@
         - total("<total type=\"fast\"") - total("<total type=\"rest\"")
     }
 
-    /// Runs `body` on threads that have ended, with all that the C library keeps for them, when this
-    /// returns.
-    private static func onEndedThreads(_ width: Int, _ body: @escaping @Sendable () -> Void) {
-      final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-      }
-      let threads = (0..<width).map { _ in
-        var thread = pthread_t()
-        // SAFETY: the thread takes the reference that is handed to it, and is joined below.
-        let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
-        let status = unsafe pthread_create(
-          &thread, nil,
-          { pointer in
-            unsafe Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
-            return nil
-          }, box)
-        precondition(status == 0)
-        return thread
-      }
-      for thread in threads { pthread_join(thread, nil) }
-    }
-
     private static func run(_ source: Broadcaster<Int>, _ setting: Setting, rounds: Int) {
       onEndedThreads(setting.width) {
         var tokens: [ObservationToken] = []

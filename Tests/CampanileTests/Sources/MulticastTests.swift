@@ -17,7 +17,7 @@ struct MulticastTests {
     withExtendedLifetime(members) {}
   }
 
-  @Test("A protocol with many methods can be multicast")
+  @Test("I A protocol with many methods can be multicast")
   func methods() {
     let multicast = Multicast<any Listener>()
     let member = Member("a", heard)

@@ -16,7 +16,7 @@ struct SequenceTests {
     #expect(await iterator.next(isolation: nil)?.number == 2)
   }
 
-  @Test("Each reader has a buffer of its own, from where it began")
+  @Test("I Each reader has a buffer of its own, from where it began")
   func manyReaders() async {
     let messages = center.messages(of: Tick.self)
     center.post(Tick(number: 1))
