@@ -123,6 +123,30 @@ struct DeliveryTargetTests {
     #expect(heard.values.isEmpty)
   }
 
+  // Broken by: ObserverRegistry.endDead, if it takes who has no owner for one whose owner has gone;
+  // Letter.discard and PrivateMailbox.discardPending, if they end nobody.
+  @Test(
+    "K8 What an ended target discards ends the registrations of dead owners, and no others",
+    arguments: [Buffering.unbounded, .newest(1)])
+  func discardedOwners(buffering: Buffering) {
+    let neighbor = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    let waiting = center.observe(Tick.self, on: .target(target)) { _ in }
+    let slot = Slot<Screen>()
+    slot.set(Screen())
+    let registration = center.observe(
+      Tick.self, owner: slot.value!, on: .target(target), buffering: buffering
+    ) { _, _ in }
+    center.post(Tick(number: 1))
+    slot.set(nil)
+    #expect(registration.isActive)
+    target.end()
+    #expect(!registration.isActive)
+    #expect(neighbor.isActive && waiting.isActive)
+    center.post(Tick(number: 2))
+    #expect(heard.values == [1, 2])
+    withExtendedLifetime((neighbor, waiting)) {}
+  }
+
   @Test("A message that was discarded is released")
   func released() {
     struct Cargo: MessageCenter.Message { let tracked: Tracked }

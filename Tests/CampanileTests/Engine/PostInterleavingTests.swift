@@ -154,6 +154,30 @@
       #expect(held.count(of: "witness") == width * 2)
     }
 
+    // Broken by: Ticket.==, if it compares the marks; ObserverRegistry.keep, if all that waits is one
+    // batch.
+    @Test("K16 What ends during a later post is kept by it, though one that is leaving reclaims")
+    func leavingBeforeLater() {
+      let held = HeldSource()
+      let life = LiveCount()
+      let second = held.source.observe { [tracked = Tracked(life)] _ in tracked.touch() }
+      let early = held.beginPosts(1, heldAt: .inCall)
+      held.victim.cancel()
+      // The first post has cleared its frame, and not looked at what waits for it.
+      let leaving = held.gates.hold(at: .left)
+      // It comes to the witness too, who is not held again.
+      early.gate.open()
+      leaving.waitUntilReached()
+      let later = held.beginPosts(1, heldAt: .inCall)
+      second.cancel()
+      leaving.open()
+      for wait in early.waits { wait() }
+      #expect(held.victimLife.current == 0)
+      #expect(life.current == 1)
+      later.finish()
+      #expect(life.current == 0)
+    }
+
     // Broken by: ObserverRegistry.keep, if it ignores the marks of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",

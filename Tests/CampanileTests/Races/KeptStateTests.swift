@@ -18,6 +18,28 @@ struct KeptStateTests {
     }
   }
 
+  // Broken by: ObserverRegistry.finish, if it keeps the registrations whose owners are to be looked at.
+  @Test("K16 A source that has gone leaves nothing behind, though the owners live")
+  func goneSource() {
+    let screen = Screen()
+    let queue = TestQueue()
+    weak var list: ObserverList?
+    weak var registry: ObserverRegistry?
+    func observe() {
+      let source = Broadcaster<Int>()
+      (list, registry) = (source.list, source.registry)
+      for delivery in [Delivery.immediate, queue.delivery] {
+        source.observe(owner: screen, on: delivery) { _, _ in }
+      }
+      source.send(0)
+      queue.flush()
+    }
+    observe()
+    #expect(list == nil)
+    #expect(registry == nil)
+    withExtendedLifetime(screen) {}
+  }
+
   // Broken by: SubjectIndex.remove, if it does not hand out the list that it takes out.
   @Test(
     "K9 K16 The list of a subject that nobody observes any more is kept for the post that walks it")

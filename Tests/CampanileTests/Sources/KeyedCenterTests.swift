@@ -48,6 +48,29 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 20, 40])
   }
 
+  // Broken by: ObserverRegistry.handle, if it reports nothing of an observer that is over.
+  @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
+  func onceThrowing() async {
+    let failures = Recorder<ObserverFailure>()
+    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    let bodies: [ObserverBody<Int>] = [
+      ObserverBody { _ in throw TestFailure() },
+      ObserverBody(.told { _, _ in throw TestFailure() }),
+      ObserverBody(.oneAtATime) { _ in throw TestFailure() },
+      ObserverBody(.concurrent) { _ in throw TestFailure() },
+    ]
+    let lines = (1...4).map { UInt($0) }
+    let registrations = zip(bodies, lines).map { body, line in
+      center.register(.inPlace(line: line), body, of: nil, about: .none, once: true)
+    }
+    for number in 1...2 { center.post(to: "key", about: nil) { number } }
+    let told = await failures.values(count: 4)
+    #expect(told.map(\.line).sorted() == [1, 2, 3, 4])
+    #expect(told.allSatisfy { $0.error is TestFailure })
+    for registration in registrations { await registration.cancelAndFinish() }
+    #expect(failures.count == 4)
+  }
+
   @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
   func once(width: Int) {
     let player = Player()
