@@ -400,22 +400,23 @@ struct SingleObserverTests {
   }
 
   @Test(
-    "K9 A dead subject's shell goes with the registration, while its handle is kept",
-    .enabled(if: reusesAddresses()))
-  func shell() {
+    "K9 A dead subject's shell goes with the registrations, while their handles are kept",
+    .enabled(if: reusesAddresses()), arguments: [1, 2])
+  func shell(count: Int) {
     // Somebody else's place keeps the table.
     let other = Player()
     let otherToken = center.observe(LevelChanged.self, about: other) { _ in }
     var player: Player? = Player()
-    let token = center.observe(LevelChanged.self, about: player) { _ in }
+    // One stands in the table, two in a list, which their handles keep.
+    let tokens = (0..<count).map { _ in center.observe(LevelChanged.self, about: player) { _ in } }
     let key = ObjectIdentifier(player!)
     player = nil
     var others = (0..<100).map { _ in Player() }
     #expect(!others.contains { ObjectIdentifier($0) == key })
-    token.cancel()
+    for token in tokens { token.cancel() }
     others += (0..<100).map { _ in Player() }
     #expect(others.contains { ObjectIdentifier($0) == key })
-    withExtendedLifetime((token, otherToken)) {}
+    withExtendedLifetime((tokens, otherToken)) {}
   }
 
   // Broken by: SubjectTable.move, if it leaves the shells behind.
