@@ -181,33 +181,45 @@ struct BufferingTests {
 
   @Test("K12 a capacity below one is a precondition failure")
   func capacity() async {
-    await #expect(processExitsWith: .failure) {
-      let center = MessageCenter()
-      center.observe(Tick.self, on: .mainQueue, buffering: .newest(0)) { _ in }.cancel()
-    }
-    await #expect(processExitsWith: .failure) {
-      let center = MessageCenter()
-      center.observe(Tick.self, on: .mainQueue, buffering: .oldest(-1)) { _ in }.cancel()
-    }
-    await #expect(processExitsWith: .failure) {
-      let center = MessageCenter()
-      center.observeAsync(Tick.self, buffering: .newest(0)) { _ in }.cancel()
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = MessageCenter().messages(of: Tick.self, buffering: .newest(0))
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let center = MessageCenter()
+        center.observe(Tick.self, on: .mainQueue, buffering: .newest(0)) { _ in }.cancel()
+      },
+      says: "room for 0 values")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let center = MessageCenter()
+        center.observe(Tick.self, on: .mainQueue, buffering: .oldest(-1)) { _ in }.cancel()
+      },
+      says: "room for -1 values")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let center = MessageCenter()
+        center.observeAsync(Tick.self, buffering: .newest(0)) { _ in }.cancel()
+      },
+      says: "room for 0 values")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = MessageCenter().messages(of: Tick.self, buffering: .newest(0))
+      },
+      says: "room for 0 values")
   }
 
   @Test("K12 a buffer for an immediate or a concurrent observer is a precondition failure")
   func misplaced() async {
-    await #expect(processExitsWith: .failure) {
-      let center = MessageCenter()
-      center.observe(Tick.self, buffering: .newest(1)) { _ in }.cancel()
-    }
-    await #expect(processExitsWith: .failure) {
-      let center = MessageCenter()
-      center.observeAsync(Tick.self, execution: .concurrent, buffering: .newest(1)) { _ in }
-        .cancel()
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let center = MessageCenter()
+        center.observe(Tick.self, buffering: .newest(1)) { _ in }.cancel()
+      },
+      says: "An immediate observer was given a buffer")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let center = MessageCenter()
+        center.observeAsync(Tick.self, execution: .concurrent, buffering: .newest(1)) { _ in }
+          .cancel()
+      },
+      says: "A concurrent observer was given a buffer")
   }
 }

@@ -224,7 +224,11 @@ struct InlineDeliveryTests {
 
   @Test("An immediate delivery cannot be ordered")
   func orderedImmediate() async {
-    await #expect(processExitsWith: .failure) { _ = Delivery.immediate.ordered }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Delivery.immediate.ordered
+      },
+      says: "cannot be ordered")
   }
 }
 

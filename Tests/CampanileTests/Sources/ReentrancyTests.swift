@@ -248,18 +248,24 @@ struct ReentrancyTests {
 
   @Test("K7 using a current value inside its own update is a precondition failure")
   func updateTraps() async {
-    await #expect(processExitsWith: .failure) {
-      let state = CurrentValue(1)
-      state.update { _ in state.value = 2 }
-    }
-    await #expect(processExitsWith: .failure) {
-      let state = CurrentValue(1)
-      state.update { $0 = state.value + 1 }
-    }
-    await #expect(processExitsWith: .failure) {
-      let state = CurrentValue(1)
-      state.update { _ in state.update { $0 = 2 } }
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        state.update { _ in state.value = 2 }
+      },
+      says: "used inside its own update(_:)")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        state.update { $0 = state.value + 1 }
+      },
+      says: "used inside its own update(_:)")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        state.update { _ in state.update { $0 = 2 } }
+      },
+      says: "used inside its own update(_:)")
   }
 
   @Test("K7 inside an update another value can be used")

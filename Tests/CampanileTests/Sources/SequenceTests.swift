@@ -209,6 +209,18 @@ struct SequenceTests {
     #expect(center.observerCount == 0)
   }
 
+  @Test("Two tasks that read one iterator at a time are a precondition failure")
+  func twoTasks() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let buffer = SequenceBuffer<Int>(.unbounded, DeliveryCounters())
+        async let one = buffer.next()
+        async let other = buffer.next()
+        _ = await (one, other)
+      },
+      says: "Two tasks asked one iterator")
+  }
+
   @Test("The values of a broadcaster end with finish()")
   func broadcaster() async {
     let ticks = Broadcaster<Int>()
