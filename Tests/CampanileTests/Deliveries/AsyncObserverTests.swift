@@ -111,6 +111,39 @@ struct AsyncObserverTests {
     #expect(finished.values == [width])
   }
 
+  // Broken by: AsyncRunner.start, if it does not look whether it has ended meanwhile.
+  @Test("A task that is begun as its observer ends is cancelled too")
+  func begunLate() async {
+    let runner = AsyncRunner()
+    let gate = AsyncGate()
+    let states = Inbox<Bool>()
+    runner.end()
+    runner.start {
+      await gate.pass()
+      states.record(Task.isCancelled)
+    }
+    gate.open()
+    #expect(await states.values(count: 1) == [true])
+  }
+
+  // Broken by: DeliveryCounters.endCall, if it keeps whom it has resumed.
+  @Test("K4 Who waits for the calls of an observer is resumed once, when none runs")
+  func resumedOnce() {
+    let counters = DeliveryCounters()
+    let resumed = LiveCount()
+    counters.afterCalls { resumed.increment() }
+    #expect(resumed.current == 1)
+    for _ in 0..<2 { counters.beginCall() }
+    for _ in 0..<3 { counters.afterCalls { resumed.increment() } }
+    counters.endCall()
+    #expect(resumed.current == 1 && counters.isRunning)
+    counters.endCall()
+    #expect(resumed.current == 4 && !counters.isRunning)
+    counters.beginCall()
+    counters.endCall()
+    #expect(resumed.current == 4)
+  }
+
   @Test("cancelAndFinish and cancelAndWait inside an asynchronous observer return at once")
   func insideObserver() async {
     let waits = Inbox<Registration.Wait>()

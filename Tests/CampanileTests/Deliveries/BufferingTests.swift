@@ -60,6 +60,23 @@ struct BufferingTests {
     #expect(heard.values == Array(0..<3_000))
   }
 
+  // Broken by: PrivateMailbox.drain, if it goes on beside the job that it has enqueued.
+  @Test("K10 K12 after a thousand values a bounded observer lets others have the target")
+  func givesWay() {
+    let target = ManualTarget()
+    let token = center.observe(Tick.self, on: .target(target), buffering: .newest(10_000)) {
+      [heard] in heard.record($0.number)
+    }
+    for number in 0..<1_500 { center.post(Tick(number: number)) }
+    target.takeJob()?.run()
+    #expect(heard.count == 1_024)
+    #expect(target.enqueuedCount == 2)
+    target.takeJob()?.run()
+    #expect(target.enqueuedCount == 2)
+    #expect(heard.values == Array(0..<1_500))
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: ObserverRegistry.arrive, if it does not end what has had its one call.
   @Test("K12 K16 a bounded observer asked for once has one call, and is gone after it")
   func once() throws {

@@ -178,6 +178,28 @@
       #expect(life.current == 0)
     }
 
+    // Broken by: PrivateMailbox.append, if it counts what comes after the end as dropped.
+    @Test(
+      "K12 What comes to a bounded observer as it ends is not counted as dropped", arguments: widths
+    )
+    func boundedEnds(width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let queue = TestQueue()
+      let heard = Recorder<Int>()
+      let token = source.observe(on: queue.delivery, buffering: .newest(1)) { heard.record($0) }
+      // Checked already, and not yet on their way to the queue.
+      let gate = gates.hold(width, at: .willCall)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      gate.waitUntilReached(by: width)
+      token.cancel()
+      gate.open()
+      for wait in waits { wait() }
+      queue.flush()
+      #expect(heard.values == [])
+      #expect(token.registration.droppedCount == 0)
+    }
+
     // Broken by: ObserverRegistry.keep, if it ignores the marks of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",

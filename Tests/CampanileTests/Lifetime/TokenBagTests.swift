@@ -69,6 +69,12 @@ struct TokenBagTests {
     #expect(!bag.isPaused)
     center.post(Tick(number: 3))
     #expect(heard.values == [3, 3])
+    // What was resumed once too often is paused by one pause, as is what comes then.
+    bag.pause()
+    #expect(bag.isPaused)
+    observe(into: bag)
+    center.post(Tick(number: 4))
+    #expect(heard.count == 2)
   }
 
   @Test("The pause of a token and that of its bag add up")

@@ -40,6 +40,45 @@ struct KeptStateTests {
     withExtendedLifetime(screen) {}
   }
 
+  // Broken by: PrivateMailbox.close, if it keeps for whom it was.
+  @Test(
+    "K16 A job that waits for a bounded observer which has ended keeps neither it nor its source")
+  func endedBounded() throws {
+    let leaks = LeakTracker()
+    let queue = TestQueue()
+    queue.hold()
+    func observe() {
+      let source = Broadcaster<Int>()
+      leaks.track(source.list)
+      leaks.track(source.registry)
+      let token = source.observe(on: queue.delivery, buffering: .newest(1)) {
+        [probe = leaks.makeProbe("closure")] _ in probe.touch()
+      }
+      source.send(1)
+      token.cancel()
+    }
+    observe()
+    try leaks.expectGone()
+    queue.letGo()
+  }
+
+  // Broken by: Lifetime.Storage.add, if it keeps what has ended already.
+  @Test("K16 A lifetime does not keep a registration that ended before it was added")
+  func addedLate() throws {
+    let leaks = LeakTracker()
+    let storage = Lifetime.Storage()
+    func observe() {
+      let source = Broadcaster<Int>()
+      leaks.track(source.list)
+      let token = source.observe { _ in }
+      token.cancel()
+      storage.add(token.registration)
+    }
+    observe()
+    try leaks.expectGone()
+    storage.end()
+  }
+
   // Broken by: SubjectIndex.remove, if it does not hand out the list that it takes out.
   @Test(
     "K9 K16 The list of a subject that nobody observes any more is kept for the post that walks it")
