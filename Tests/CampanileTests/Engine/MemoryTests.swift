@@ -103,5 +103,25 @@
         withExtendedLifetime(staying) {}
       }
     }
+
+    // Broken by: AsyncRunner.start, if it keeps the tasks that have ended.
+    @Test(
+      "K16 Live bytes after 1,000 and 10,000 calls of an asynchronous observer differ by less than 128 KiB",
+      arguments: [false, true])
+    func asynchronousCalls(areConcurrent: Bool) async {
+      await #expect(processExitsWith: .success) { [areConcurrent = areConcurrent as Bool] in
+        let center = MessageCenter()
+        let token = center.observeAsync(
+          Tick.self, execution: areConcurrent ? .concurrent : .oneAtATime
+        ) { _ in }
+        for number in 0..<1_000 { try await center.postAndWait(Tick(number: number)) }
+        let early = MemoryTests.liveBytes
+        for number in 0..<9_000 { try await center.postAndWait(Tick(number: number)) }
+        let growth = MemoryTests.liveBytes - early
+        #expect(early > 0)
+        #expect(abs(growth) < 128 * 1_024)
+        withExtendedLifetime(token) {}
+      }
+    }
   }
 #endif

@@ -68,6 +68,23 @@ struct FollowerTests {
     #expect(heard.values == [1])
   }
 
+  // Broken by: Follower.mayCall, if it does not ask whether the registration is paused.
+  @Test("K14 nor while it is paused there, and what comes later is told")
+  func pausedInside() {
+    let token = state.observe(.initial) { [state, heard] change in
+      heard.record(change.new)
+      if change.isInitial {
+        state.value = 2
+        state.registrations.first?.registration.pause()
+      }
+    }
+    #expect(heard.values == [1])
+    token.resume()
+    state.value = 3
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 3])
+  }
+
   @Test("K14 nor after the value finished there, nor where it wanted one call")
   func finished() {
     let once = state.observe([.initial, .once]) { [state, heard] change in

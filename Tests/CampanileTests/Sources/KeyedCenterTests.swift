@@ -84,6 +84,38 @@ struct KeyedCenterTests {
     #expect(!token.isActive)
   }
 
+  // Broken by: KeyedCenter.registrations(ownedBy:of:about:), if it does not know what the observers of
+  // any key are about.
+  @Test("A11 removal by owner, key and subject, where they are given, also from any key")
+  func removal() {
+    let (owner, player, other) = (Screen(), Player(), Player())
+    let queue = TestQueue()
+    let about: [(String?, AnyObject??)] = [
+      ("a", .none), ("a", player), ("b", player), (nil, .none), (nil, player), (nil, other),
+    ]
+    let registrations = about.enumerated().map { index, about in
+      var request = ObservationRequest.inPlace(owner: owner)
+      // Some stand in the group of a queue.
+      if index.isMultiple(of: 2) { request.delivery = queue.delivery }
+      return center.register(
+        request, ObserverBody { _ in }, of: about.0, about: about.1, once: false)
+    }
+    var left: [Int] { registrations.indices.filter { registrations[$0].isActive } }
+    center.removeObservers(ownedBy: Screen())
+    center.removeObservers(ownedBy: owner, of: "c")
+    center.removeObservers(ownedBy: owner, of: "a", about: other)
+    #expect(left == [0, 1, 2, 3, 4, 5])
+    center.removeObservers(ownedBy: owner, of: "a", about: player)
+    #expect(left == [0, 2, 3, 4, 5])
+    center.removeObservers(ownedBy: owner, about: player)
+    #expect(left == [0, 3, 5])
+    center.removeObservers(ownedBy: owner, of: "a")
+    #expect(left == [3, 5])
+    center.removeObservers(ownedBy: owner)
+    #expect(left == [])
+    withExtendedLifetime((owner, player, other)) {}
+  }
+
   @Test("K9 a subject that has gone is heard of by nobody")
   func gone() {
     let tokens = [

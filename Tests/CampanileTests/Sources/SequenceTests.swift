@@ -121,9 +121,13 @@ struct SequenceTests {
     #expect(messages.droppedCount == 3 * readers)
   }
 
-  @Test("In a task that is cancelled already a sequence ends at once")
-  func cancelledBefore() async {
+  // Broken by: SequenceBuffer.finish, if it leaves what has gathered to a reader who was cancelled.
+  @Test(
+    "In a task that is cancelled already a sequence ends at once, whatever has gathered",
+    arguments: [0, 3])
+  func cancelledBefore(gathered: Int) async {
     let messages = center.messages(of: Tick.self)
+    for number in 0..<gathered { center.post(Tick(number: number)) }
     let gate = AsyncGate()
     let task = Task {
       await gate.pass()
