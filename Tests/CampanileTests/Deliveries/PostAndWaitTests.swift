@@ -281,6 +281,24 @@ struct PostAndWaitTests {
     #expect(done.values.sorted() == [1, 1, 2, 2, 3, 3])
   }
 
+  // Broken by: ObservationRequest.makeAsynchronous, if a concurrent observer waits for calls of its own.
+  @Test("K10 a concurrent observer that waits for a post does not wait for its own call of it")
+  func ownConcurrentCall() async throws {
+    let (gate, ended) = (AsyncGate(), Inbox<Int>())
+    let token = center.observeAsync(Tick.self, execution: .concurrent) { [center] tick in
+      if tick.number == 1 {
+        try await center.postAndWait(Tick(number: 2))
+      } else {
+        await gate.pass()
+      }
+      ended.record(tick.number)
+      gate.open()
+    }
+    center.post(Tick(number: 1))
+    try await ended.expect(1, 2)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K10 many tasks wait for posts of their own", arguments: [1, 2, 8])
   func manyWaiters(width: Int) async throws {
     let tokens = [

@@ -123,5 +123,31 @@
         withExtendedLifetime(token) {}
       }
     }
+
+    // Broken by: KeyedCenter.makeTopic and KeyedCenter.purgeWideSubjects, if they forget nothing.
+    @Test(
+      "K16 Live bytes after 1,000 and 20,000 keys and subjects differ by less than 128 KiB",
+      arguments: [true, false])
+    func keys(areKeys: Bool) async {
+      await #expect(processExitsWith: .success) { [areKeys = areKeys as Bool] in
+        let center = KeyedCenter<Int>()
+        func use(_ numbers: Range<Int>) {
+          for number in numbers {
+            let player = Player()
+            let registration = center.register(
+              .inPlace(), ObserverBody { _ in }, of: areKeys ? "\(number)" : nil,
+              about: areKeys ? .none : .some(player), once: false)
+            registration.cancel()
+          }
+        }
+        use(0..<1_000)
+        let early = MemoryTests.liveBytes
+        use(1_000..<20_000)
+        let growth = MemoryTests.liveBytes - early
+        #expect(early > 0)
+        #expect(abs(growth) < 128 * 1_024)
+        withExtendedLifetime(center) {}
+      }
+    }
   }
 #endif

@@ -178,6 +178,55 @@
       #expect(life.current == 0)
     }
 
+    // Broken by: ObserverList.dropGroup and ObserverList.group, if what they replace is kept for nobody.
+    @Test(
+      "K16 The groups that a post has found are kept for it, and those that came later are not",
+      arguments: widths)
+    func groups(width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let queues = [TestQueue("one"), TestQueue("two")]
+      let first = source.observe(on: queues[0].delivery) { _ in }
+      weak let found = source.list.currentGroups
+      let gate = gates.hold(width, at: .located)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      gate.waitUntilReached(by: width)
+      let second = source.observe(on: queues[1].delivery) { _ in }
+      weak let both = source.list.currentGroups
+      #expect(both !== found && found != nil)
+      first.cancel()
+      weak let last = source.list.currentGroups
+      #expect(both == nil && last != nil)
+      second.cancel()
+      #expect(last == nil && found != nil)
+      gate.open()
+      for wait in waits { wait() }
+      for queue in queues { queue.flush() }
+      #expect(found == nil)
+    }
+
+    // Broken by: ObserverList.dropGroup, if it keeps what it replaces for nobody.
+    @Test(
+      "K16 The groups that a post has found are kept though the last target goes", arguments: widths
+    )
+    func lastGroup(width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let queue = TestQueue()
+      let token = source.observe(on: queue.delivery) { _ in }
+      weak let found = source.list.currentGroups
+      let gate = gates.hold(width, at: .located)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      gate.waitUntilReached(by: width)
+      token.cancel()
+      #expect(source.list.currentGroups == nil)
+      #expect(found != nil)
+      gate.open()
+      for wait in waits { wait() }
+      queue.flush()
+      #expect(found == nil)
+    }
+
     // Broken by: PrivateMailbox.append, if it counts what comes after the end as dropped.
     @Test(
       "K12 What comes to a bounded observer as it ends is not counted as dropped", arguments: widths

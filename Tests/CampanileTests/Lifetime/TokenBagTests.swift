@@ -117,6 +117,23 @@ struct TokenBagTests {
     #expect(live.current == 0)
   }
 
+  // Broken by: TokenBag.purge, if it keeps the tokens, or is never due; TokenBag.cancel, if it does.
+  @Test("K16 A bag keeps few tokens that have ended, and none once it was cancelled")
+  func tokens() throws {
+    let leaks = LeakTracker()
+    func insert(ended: Bool) {
+      let token = center.observe(Tick.self) { _ in }
+      leaks.track(token)
+      token.store(in: bag)
+      if ended { token.cancel() }
+    }
+    insert(ended: false)
+    for _ in 0..<1_000 { insert(ended: true) }
+    #expect((1...33).contains(leaks.alive.count))
+    bag.cancel()
+    try leaks.expectGone()
+  }
+
   @Test("An observer can cancel the bag that keeps it")
   func cancelInside() {
     center.observe(Tick.self) { [bag, heard] in

@@ -47,6 +47,7 @@ struct KeptStateTests {
     let leaks = LeakTracker()
     let queue = TestQueue()
     queue.hold()
+    defer { queue.letGo() }
     func observe() {
       let source = Broadcaster<Int>()
       leaks.track(source.list)
@@ -59,7 +60,6 @@ struct KeptStateTests {
     }
     observe()
     try leaks.expectGone()
-    queue.letGo()
   }
 
   // Broken by: Lifetime.Storage.add, if it keeps what has ended already.

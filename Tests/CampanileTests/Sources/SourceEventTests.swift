@@ -19,6 +19,28 @@ struct SourceEventTests {
     #expect(events.values.map(\.line) == [Int(line), nil, Int(line), Int(line), nil])
   }
 
+  // Broken by: ObserverRegistry.end and ObserverRegistry.add, if they tell with the lock held.
+  @Test("K7 K15 the closure may use the source, whatever it is told")
+  func reentrant() {
+    let slot = Slot<MessageCenter>()
+    let kinds: [SourceEvent.Kind] = [.registered, .posted, .called, .ended]
+    let center = MessageCenter(onEvent: { [events] event in
+      events.record(event)
+      if event.valueType == Tock.self { return }
+      slot.value?.observe(Tock.self) { _ in }.cancel()
+      slot.value?.post(Tock())
+      #expect((0...1).contains(slot.value?.observerCount ?? 0))
+    })
+    slot.set(center)
+    let token = center.observe(Tick.self) { _ in }
+    center.post(Tick(number: 1))
+    token.cancel()
+    slot.set(nil)
+    #expect(events.values.filter { $0.valueType == Tick.self }.map(\.kind) == kinds)
+    // At each of those four, one Tock was registered, ended and posted.
+    #expect(events.values.count { $0.valueType == Tock.self } == 12)
+  }
+
   // Broken by: ObserverRegistry.isHeard and MessageCenter.find, if a post that nobody hears is not
   // told of; ObserverRegistry.callCarefully, if it tells of a call that is made elsewhere.
   @Test("K15 a post that nobody hears is told of, and each call once, wherever it is made")
