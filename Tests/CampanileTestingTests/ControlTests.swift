@@ -145,14 +145,17 @@ struct ManualDeliveryTests {
   @Test("K10 Whoever waits for a post is told when it has been run, or discarded")
   func waiting() async throws {
     let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
+    // An immediate observer is called when what others are sent waits for them.
+    let sent = Recorder(observing: ticks)
     async let first: Void = ticks.sendAndWait(1)
-    while manual.pendingCount < 1 { await Task.yield() }
+    try await sent.expect(1)
     ticks.send(2)
     manual.runNext()
     try await first
     #expect(heard.values == ["1"])
     async let third: Void = ticks.sendAndWait(3)
-    while manual.pendingCount < 2 { await Task.yield() }
+    try await sent.expect(2, 3)
+    #expect(manual.pendingCount == 2)
     manual.end()
     manual.end()
     try await third

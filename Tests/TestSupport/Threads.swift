@@ -1,6 +1,10 @@
 import Dispatch
 import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Runs `body` on `width` threads at once, which wait for each other to start, and returns when all
 /// are done.
 package func onThreads(_ width: Int, _ body: @escaping @Sendable (Int) -> Void) {
@@ -26,3 +30,28 @@ package func onThread(_ body: @escaping @Sendable () -> Void) -> @Sendable () ->
   }
   return { done.wait() }
 }
+
+#if canImport(Glibc)
+  /// Runs `body` on `width` threads, which have ended, with all that is kept for them, when this
+  /// returns.
+  package func onEndedThreads(_ width: Int = 1, _ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let threads = (0..<width).map { _ in
+      var thread = pthread_t()
+      // SAFETY: the thread takes the reference that is handed to it, and is joined below.
+      let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+      let status = unsafe pthread_create(
+        &thread, nil,
+        { pointer in
+          unsafe Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
+          return nil
+        }, box)
+      precondition(status == 0)
+      return thread
+    }
+    for thread in threads { pthread_join(thread, nil) }
+  }
+#endif

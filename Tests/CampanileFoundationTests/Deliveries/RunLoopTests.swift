@@ -255,19 +255,23 @@ struct RunLoopTests {
 
   @Test("A thread that has not named itself, and no modes, are precondition failures")
   func preconditions() async {
-    await #expect(processExitsWith: .failure) {
-      let (ready, never) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let thread = Thread {
-        ready.signal()
-        never.wait()
-      }
-      thread.start()
-      ready.wait()
-      _ = Delivery.thread(thread)
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = Delivery.runLoop(.main, modes: [])
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let (ready, never) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let thread = Thread {
+          ready.signal()
+          never.wait()
+        }
+        thread.start()
+        ready.wait()
+        _ = Delivery.thread(thread)
+      },
+      says: "A delivery named another thread")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Delivery.runLoop(.main, modes: [])
+      },
+      says: "was given no mode")
   }
 
   @Test("Descriptions name the modes")

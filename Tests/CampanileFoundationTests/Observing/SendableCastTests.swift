@@ -24,41 +24,61 @@ private func posted(_ value: Any) -> PostedNotification {
 struct SendableCastTests {
   @Test("A type that stands for many is refused, since everything passes as one of it")
   func refused() async {
-    await #expect(processExitsWith: .failure) {
-      _ = posted(Drawing())["value", as: (any Titled & Sendable).self]
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = posted(Drawing())["value", as: (any AnyObject & Sendable).self]
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = try? posted(Drawing()).value(forKey: "value", as: (any Titled & Sendable).self)
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = posted(Drawing()).object(as: (any Sendable).self)
-    }
-    await #expect(processExitsWith: .failure) {
-      let inferred: [any Sendable]? = posted([Drawing()])["value"]
-      _ = inferred
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(Drawing())["value", as: (any Titled & Sendable).self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(Drawing())["value", as: (any AnyObject & Sendable).self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = try? posted(Drawing()).value(forKey: "value", as: (any Titled & Sendable).self)
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(Drawing()).object(as: (any Sendable).self)
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let inferred: [any Sendable]? = posted([Drawing()])["value"]
+        _ = inferred
+      },
+      says: "says nothing about whether the value is")
   }
 
   @Test("A type that is made of such types is refused too")
   func refusedInside() async {
-    await #expect(processExitsWith: .failure) {
-      _ = posted(["key": Drawing()])["value", as: [String: any Titled & Sendable].self]
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = posted(Drawing())["value", as: (any Titled & Sendable)?.self]
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = posted(Crate<Any>(content: Drawing()))["value", as: Crate<any Sendable>.self]
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = posted((1, Drawing()) as (Int, Any))["value", as: (Int, any Sendable).self]
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = posted([1])["value", as: Result<[any Titled & Sendable], any Error>.self]
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(["key": Drawing()])["value", as: [String: any Titled & Sendable].self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(Drawing())["value", as: (any Titled & Sendable)?.self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(Crate<Any>(content: Drawing()))["value", as: Crate<any Sendable>.self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted((1, Drawing()) as (Int, Any))["value", as: (Int, any Sendable).self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted([1])["value", as: Result<[any Titled & Sendable], any Error>.self]
+      },
+      says: "says nothing about whether the value is")
   }
 
   @Test("Concrete types are handed out, and errors of whatever type")

@@ -245,8 +245,10 @@ struct PostingQueueTests {
 
   @Test("Immediate delivery is no place to post on later")
   func immediate() async {
-    await #expect(processExitsWith: .failure) {
-      _ = PostingQueue(on: .immediate)
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = PostingQueue(on: .immediate)
+      },
+      says: "was given immediate delivery")
   }
 }

@@ -300,9 +300,11 @@ struct SeedACenterTests {
 
   @Test("A9 ours: a buffer without room is a clear precondition failure")
   func a9Buffer() async {
-    await #expect(processExitsWith: .failure) {
-      _ = Theirs().notifications(of: .tick).values(buffering: .newest(0))
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Theirs().notifications(of: .tick).values(buffering: .newest(0))
+      },
+      says: "room for 0 values")
   }
 }
 

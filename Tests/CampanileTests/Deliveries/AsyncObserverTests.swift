@@ -97,14 +97,51 @@ struct AsyncObserverTests {
     for number in 0..<width { center.post(Tick(number: number)) }
     await gate.waitUntilReached(by: width)
     token.cancel()
-    let finishing = Task { [heard] in
+    let finished = Inbox<Int>()
+    let finishing = Task { @MainActor [heard] in
       let result = await token.cancelAndFinish()
-      return (result, heard.values.count)
+      finished.record(heard.count)
+      return result
+    }
+    // The main actor comes to this once the task waits there.
+    await MainActor.run {}
+    #expect(finished.values.isEmpty)
+    gate.open()
+    #expect(await finishing.value == .finished)
+    #expect(finished.values == [width])
+  }
+
+  // Broken by: AsyncRunner.start, if it does not look whether it has ended meanwhile.
+  @Test("A task that is begun as its observer ends is cancelled too")
+  func begunLate() async {
+    let runner = AsyncRunner()
+    let gate = AsyncGate()
+    let states = Inbox<Bool>()
+    runner.end()
+    runner.start {
+      await gate.pass()
+      states.record(Task.isCancelled)
     }
     gate.open()
-    let (result, count) = await finishing.value
-    #expect(result == .finished)
-    #expect(count == width)
+    #expect(await states.values(count: 1) == [true])
+  }
+
+  // Broken by: DeliveryCounters.endCall, if it keeps whom it has resumed.
+  @Test("K4 Who waits for the calls of an observer is resumed once, when none runs")
+  func resumedOnce() {
+    let counters = DeliveryCounters()
+    let resumed = LiveCount()
+    counters.afterCalls { resumed.increment() }
+    #expect(resumed.current == 1)
+    for _ in 0..<2 { counters.beginCall() }
+    for _ in 0..<3 { counters.afterCalls { resumed.increment() } }
+    counters.endCall()
+    #expect(resumed.current == 1 && counters.isRunning)
+    counters.endCall()
+    #expect(resumed.current == 4 && !counters.isRunning)
+    counters.beginCall()
+    counters.endCall()
+    #expect(resumed.current == 4)
   }
 
   @Test("cancelAndFinish and cancelAndWait inside an asynchronous observer return at once")

@@ -123,6 +123,30 @@ struct DeliveryTargetTests {
     #expect(heard.values.isEmpty)
   }
 
+  // Broken by: ObserverRegistry.endDead, if it takes who has no owner for one whose owner has gone;
+  // Letter.discard and PrivateMailbox.discardPending, if they end nobody.
+  @Test(
+    "K8 What an ended target discards ends the registrations of dead owners, and no others",
+    arguments: [Buffering.unbounded, .newest(1)])
+  func discardedOwners(buffering: Buffering) {
+    let neighbor = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    let waiting = center.observe(Tick.self, on: .target(target)) { _ in }
+    let slot = Slot<Screen>()
+    slot.set(Screen())
+    let registration = center.observe(
+      Tick.self, owner: slot.value!, on: .target(target), buffering: buffering
+    ) { _, _ in }
+    center.post(Tick(number: 1))
+    slot.set(nil)
+    #expect(registration.isActive)
+    target.end()
+    #expect(!registration.isActive)
+    #expect(neighbor.isActive && waiting.isActive)
+    center.post(Tick(number: 2))
+    #expect(heard.values == [1, 2])
+    withExtendedLifetime((neighbor, waiting)) {}
+  }
+
   @Test("A message that was discarded is released")
   func released() {
     struct Cargo: MessageCenter.Message { let tracked: Tracked }
@@ -161,6 +185,40 @@ struct DeliveryTargetTests {
     target.runJobs()
     withExtendedLifetime(token) {}
     #expect(heard.values == Array(0..<3_000))
+  }
+
+  // Broken by: DeliveryJob.runNext, if a job that has nothing left holds on to the mailbox.
+  @Test(
+    "K6 A job that was run to its end one by one discards nothing that comes later",
+    arguments: [Buffering.unbounded, .newest(4)])
+  func runToItsEnd(buffering: Buffering) {
+    let token = center.observe(Tick.self, on: .target(target), buffering: buffering) {
+      [heard] in heard.record($0.number)
+    }
+    for number in 1...2 { center.post(Tick(number: number)) }
+    var job = target.takeJob()
+    #expect(job?.runNext() == true)
+    #expect(job?.runNext() == false)
+    center.post(Tick(number: 3))
+    job = nil
+    target.runJobs()
+    #expect(heard.values == [1, 2, 3])
+    #expect(target.mailbox.discardedCount + token.registration.droppedCount == 0)
+  }
+
+  // Broken by: RecordBuffer.takeAll, if the memory that it leaves does not begin at its beginning.
+  @Test("K6 Deliveries that are made one by one and all at once lose none, and keep their order")
+  func alternating() {
+    let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)
+    }
+    for round in 0..<40 {
+      for number in 0..<4 { center.post(Tick(number: round * 4 + number)) }
+      for _ in 0..<(round % 5) { target.runNext() }
+      target.runJobs()
+      #expect(heard.count == round * 4 + 4)
+    }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == Array(0..<160))
   }
 
   @Test("Posts of many threads to one target", arguments: [1, 2, 8])

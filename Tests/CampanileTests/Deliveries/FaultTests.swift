@@ -70,10 +70,7 @@ struct FaultTests {
       try await center.postAndWait(Tick(number: 8))
       withExtendedLifetime(token) {}
     }
-    let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) }
-    #if DEBUG
-      #expect(text?.contains("observer number 7 traps") == true)
-    #endif
+    expect(result, says: "observer number 7 traps")
   }
 
   @Test("K8 One whose owner another thread releases in mid-call keeps it to the end of the call")
@@ -145,26 +142,6 @@ struct FaultTests {
     token.cancel()
     gate.open()
     queue.flush()
-  }
-
-  @Test("K4 Who waits for the call in progress waits for no post that begins later")
-  func waitingWithLaterPosts() {
-    let gate = Gate()
-    let witness = center.observe(LevelChanged.self) { [heard] _ in heard.record("later") }
-    let token = center.observe(Tick.self) { _ in gate.pass() }
-    let poster = onThread { [center] in center.post(Tick(number: 0)) }
-    gate.waitUntilReached()
-    let waiter = onThread { [heard] in
-      token.cancelAndWait()
-      heard.record("waited")
-    }
-    for _ in 0..<100 { center.post(LevelChanged(level: 0)) }
-    #expect(heard.values.count { $0 == "later" } == 100)
-    gate.open()
-    poster()
-    waiter()
-    #expect(heard.values.last == "waited")
-    withExtendedLifetime(witness) {}
   }
 
   @Test(

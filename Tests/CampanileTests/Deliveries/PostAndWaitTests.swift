@@ -94,6 +94,42 @@ struct PostAndWaitTests {
     #expect(heard.values == [1, 1])
   }
 
+  /// What waits for a target, or runs in a task.
+  enum Kind: CaseIterable, Sendable { case unbounded, bounded, oneAtATime, concurrent }
+
+  // Broken by: PrivateMailbox.drain, if it ends a delivery before it makes it.
+  @Test(
+    "K10 who waits goes on when the call has returned, and not before", arguments: Kind.allCases)
+  func notBeforeTheEnd(kind: Kind) async throws {
+    let (gate, asyncGate) = (Gate(), AsyncGate())
+    let token =
+      switch kind {
+      case .unbounded: center.observe(Tick.self, on: queue.delivery) { _ in gate.pass() }
+      case .bounded:
+        center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) { _ in gate.pass() }
+      case .oneAtATime: center.observeAsync(Tick.self) { _ in await asyncGate.pass() }
+      case .concurrent:
+        center.observeAsync(Tick.self, execution: .concurrent) { _ in await asyncGate.pass() }
+      }
+    let waiter = Task { @MainActor [center, heard] in
+      try await center.postAndWait(Tick(number: 1))
+      heard.record(1)
+    }
+    if kind == .unbounded || kind == .bounded {
+      try await gate.reached()
+    } else {
+      await asyncGate.waitUntilReached()
+    }
+    // The main actor comes to this after the waiter, if that could go on.
+    await MainActor.run {}
+    #expect(heard.values == [])
+    gate.open()
+    asyncGate.open()
+    try await waiter.value
+    #expect(heard.values == [1])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K10 a delivery that was cancelled has ended")
   func cancelled() async throws {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) }
@@ -243,6 +279,24 @@ struct PostAndWaitTests {
       token.cancel()
     }
     #expect(done.values.sorted() == [1, 1, 2, 2, 3, 3])
+  }
+
+  // Broken by: ObservationRequest.makeAsynchronous, if a concurrent observer waits for calls of its own.
+  @Test("K10 a concurrent observer that waits for a post does not wait for its own call of it")
+  func ownConcurrentCall() async throws {
+    let (gate, ended) = (AsyncGate(), Inbox<Int>())
+    let token = center.observeAsync(Tick.self, execution: .concurrent) { [center] tick in
+      if tick.number == 1 {
+        try await center.postAndWait(Tick(number: 2))
+      } else {
+        await gate.pass()
+      }
+      ended.record(tick.number)
+      gate.open()
+    }
+    center.post(Tick(number: 1))
+    try await ended.expect(1, 2)
+    withExtendedLifetime(token) {}
   }
 
   @Test("K10 many tasks wait for posts of their own", arguments: [1, 2, 8])

@@ -66,29 +66,6 @@
         - total("<total type=\"fast\"") - total("<total type=\"rest\"")
     }
 
-    /// Runs `body` on threads that have ended, with all that the C library keeps for them, when this
-    /// returns.
-    private static func onEndedThreads(_ width: Int, _ body: @escaping @Sendable () -> Void) {
-      final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-      }
-      let threads = (0..<width).map { _ in
-        var thread = pthread_t()
-        // SAFETY: the thread takes the reference that is handed to it, and is joined below.
-        let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
-        let status = unsafe pthread_create(
-          &thread, nil,
-          { pointer in
-            unsafe Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
-            return nil
-          }, box)
-        precondition(status == 0)
-        return thread
-      }
-      for thread in threads { pthread_join(thread, nil) }
-    }
-
     private static func run(_ source: Broadcaster<Int>, _ setting: Setting, rounds: Int) {
       onEndedThreads(setting.width) {
         var tokens: [ObservationToken] = []
@@ -124,6 +101,52 @@
         #expect(early > 0)
         #expect(abs(growth) < 64 * 1_024)
         withExtendedLifetime(staying) {}
+      }
+    }
+
+    // Broken by: AsyncRunner.start, if it keeps the tasks that have ended.
+    @Test(
+      "K16 Live bytes after 1,000 and 10,000 calls of an asynchronous observer differ by less than 128 KiB",
+      arguments: [false, true])
+    func asynchronousCalls(areConcurrent: Bool) async {
+      await #expect(processExitsWith: .success) { [areConcurrent = areConcurrent as Bool] in
+        let center = MessageCenter()
+        let token = center.observeAsync(
+          Tick.self, execution: areConcurrent ? .concurrent : .oneAtATime
+        ) { _ in }
+        for number in 0..<1_000 { try await center.postAndWait(Tick(number: number)) }
+        let early = MemoryTests.liveBytes
+        for number in 0..<9_000 { try await center.postAndWait(Tick(number: number)) }
+        let growth = MemoryTests.liveBytes - early
+        #expect(early > 0)
+        #expect(abs(growth) < 128 * 1_024)
+        withExtendedLifetime(token) {}
+      }
+    }
+
+    // Broken by: KeyedCenter.makeTopic and KeyedCenter.purgeWideSubjects, if they forget nothing.
+    @Test(
+      "K16 Live bytes after 1,000 and 20,000 keys and subjects differ by less than 128 KiB",
+      arguments: [true, false])
+    func keys(areKeys: Bool) async {
+      await #expect(processExitsWith: .success) { [areKeys = areKeys as Bool] in
+        let center = KeyedCenter<Int>()
+        func use(_ numbers: Range<Int>) {
+          for number in numbers {
+            let player = Player()
+            let registration = center.register(
+              .inPlace(), ObserverBody { _ in }, of: areKeys ? "\(number)" : nil,
+              about: areKeys ? .none : .some(player), once: false)
+            registration.cancel()
+          }
+        }
+        use(0..<1_000)
+        let early = MemoryTests.liveBytes
+        use(1_000..<20_000)
+        let growth = MemoryTests.liveBytes - early
+        #expect(early > 0)
+        #expect(abs(growth) < 128 * 1_024)
+        withExtendedLifetime(center) {}
       }
     }
   }

@@ -36,6 +36,23 @@ struct OwnerMemoryTests {
     withExtendedLifetime(screens) {}
   }
 
+  // Broken by: ObserverRegistry.checkOwners, if a registration that has ended takes the place of one
+  // that is to be looked at.
+  @Test(
+    "K8 K16 Registrations that have ended are not kept for a look at their owners",
+    arguments: [0, 100])
+  func ended(living: Int) {
+    let center = MessageCenter()
+    let (life, calls) = (LiveCount(), LiveCount())
+    let screens = (0..<living).map { _ in Screen() }
+    for screen in screens { Self.observe(center, screen, life, calls) }
+    // Their registrations end with them, before anybody looks.
+    for _ in 0..<20_000 { Self.observe(center, Deck(), life, calls) }
+    #expect(life.current == living)
+    #expect(center.registry.withState { $0.ownersToCheck.count } <= 4 * (living + 8))
+    withExtendedLifetime(screens) {}
+  }
+
   private static func observe(
     _ center: MessageCenter, _ owner: some AnyObject & Sendable, _ life: LiveCount,
     _ calls: LiveCount

@@ -154,6 +154,101 @@
       #expect(held.count(of: "witness") == width * 2)
     }
 
+    // Broken by: Ticket.==, if it compares the marks; ObserverRegistry.keep, if all that waits is one
+    // batch.
+    @Test("K16 What ends during a later post is kept by it, though one that is leaving reclaims")
+    func leavingBeforeLater() {
+      let held = HeldSource()
+      let life = LiveCount()
+      let second = held.source.observe { [tracked = Tracked(life)] _ in tracked.touch() }
+      let early = held.beginPosts(1, heldAt: .inCall)
+      held.victim.cancel()
+      // The first post has cleared its frame, and not looked at what waits for it.
+      let leaving = held.gates.hold(at: .left)
+      // It comes to the witness too, who is not held again.
+      early.gate.open()
+      leaving.waitUntilReached()
+      let later = held.beginPosts(1, heldAt: .inCall)
+      second.cancel()
+      leaving.open()
+      for wait in early.waits { wait() }
+      #expect(held.victimLife.current == 0)
+      #expect(life.current == 1)
+      later.finish()
+      #expect(life.current == 0)
+    }
+
+    // Broken by: ObserverList.dropGroup and ObserverList.group, if what they replace is kept for nobody.
+    @Test(
+      "K16 The groups that a post has found are kept for it, and those that came later are not",
+      arguments: widths)
+    func groups(width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let queues = [TestQueue("one"), TestQueue("two")]
+      let first = source.observe(on: queues[0].delivery) { _ in }
+      weak let found = source.list.currentGroups
+      let gate = gates.hold(width, at: .located)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      gate.waitUntilReached(by: width)
+      let second = source.observe(on: queues[1].delivery) { _ in }
+      weak let both = source.list.currentGroups
+      #expect(both !== found && found != nil)
+      first.cancel()
+      weak let last = source.list.currentGroups
+      #expect(both == nil && last != nil)
+      second.cancel()
+      #expect(last == nil && found != nil)
+      gate.open()
+      for wait in waits { wait() }
+      for queue in queues { queue.flush() }
+      #expect(found == nil)
+    }
+
+    // Broken by: ObserverList.dropGroup, if it keeps what it replaces for nobody.
+    @Test(
+      "K16 The groups that a post has found are kept though the last target goes", arguments: widths
+    )
+    func lastGroup(width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let queue = TestQueue()
+      let token = source.observe(on: queue.delivery) { _ in }
+      weak let found = source.list.currentGroups
+      let gate = gates.hold(width, at: .located)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      gate.waitUntilReached(by: width)
+      token.cancel()
+      #expect(source.list.currentGroups == nil)
+      #expect(found != nil)
+      gate.open()
+      for wait in waits { wait() }
+      queue.flush()
+      #expect(found == nil)
+    }
+
+    // Broken by: PrivateMailbox.append, if it counts what comes after the end as dropped.
+    @Test(
+      "K12 What comes to a bounded observer as it ends is not counted as dropped", arguments: widths
+    )
+    func boundedEnds(width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let queue = TestQueue()
+      let heard = Recorder<Int>()
+      let token = source.observe(on: queue.delivery, buffering: .newest(1)) { heard.record($0) }
+      // Checked already, and not yet on their way to the queue.
+      let gate = gates.hold(width, at: .willCall)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      gate.waitUntilReached(by: width)
+      token.cancel()
+      gate.open()
+      for wait in waits { wait() }
+      queue.flush()
+      #expect(heard.values == [])
+      #expect(token.registration.droppedCount == 0)
+    }
+
     // Broken by: ObserverRegistry.keep, if it ignores the marks of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",

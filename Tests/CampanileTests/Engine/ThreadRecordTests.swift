@@ -3,10 +3,6 @@ import Testing
 
 @testable import Campanile
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 @Suite("What a thread knows about its posts")
 struct ThreadRecordTests {
   /// How many posts in progress name `registry`, on any thread.
@@ -178,30 +174,12 @@ struct ThreadRecordTests {
   }
 
   #if canImport(Glibc)
-    /// Runs `body` on a thread of its own, and returns when the thread has gone altogether.
-    private func onJoinedThread(_ body: @escaping @Sendable () -> Void) {
-      final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-      }
-      var thread = pthread_t()
-      let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
-      let status = unsafe pthread_create(
-        &thread, nil,
-        { pointer in
-          unsafe Unmanaged<Box>.fromOpaque(pointer!).takeRetainedValue().body()
-          return nil
-        }, box)
-      precondition(status == 0)
-      pthread_join(thread, nil)
-    }
-
     @Test("K16 A thread that ends gives its record back, and a later thread posts with it")
     func reuse() {
       let source = Broadcaster<Int>()
       let ids = Recorder<UInt>()
       let token = source.observe { _ in ids.record(ThreadRecord.currentID) }
-      for index in 0..<2_000 { onJoinedThread { source.send(index) } }
+      for index in 0..<2_000 { onEndedThreads { source.send(index) } }
       #expect(ids.count == 2_000)
       // As many records as there were threads at once, other tests' included.
       #expect(Set(ids.values).count < 1_000)

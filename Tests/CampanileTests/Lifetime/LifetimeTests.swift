@@ -7,7 +7,7 @@ struct LifetimeTests {
   private let center = MessageCenter()
   private let heard = Recorder<Int>()
 
-  @Test("Actions run at the end, in order, once")
+  @Test("I Actions run at the end, in order, once")
   func actions() {
     var lifetime: Lifetime? = Lifetime()
     for number in 0..<3 { lifetime?.onEnd { [heard] in heard.record(number) } }

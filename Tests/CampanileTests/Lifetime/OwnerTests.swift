@@ -39,31 +39,40 @@ struct OwnerTests {
     weak var weakScreen: Screen?
     let ticks = Broadcaster<Int>()
     let state = CurrentValue(1)
-    func observe() {
+    func observe() -> [Registration] {
       let screen = Screen()
       weakScreen = screen
-      center.observe(Tick.self, owner: screen) { _, _ in }
-      center.observe(LevelChanged.self, owner: screen) { _, _, _ in }
-      center.observe(Tick.self, owner: screen, on: .main) { _, _ in }
-      center.observe(LevelChanged.self, owner: screen, on: .main) { _, _, _ in }
-      center.observe(Tick.self, owner: screen, on: queue.delivery) { _, _ in }
-      center.observe(Tick.self, owner: screen, on: queue.delivery, buffering: .newest(1)) { _, _ in
-      }
-      center.observe(Tick.self, owner: screen, .once) { _, _ in }
-      center.anyMessage.observe(owner: screen) { _, _ in }
-      ticks.observe(owner: screen) { _, _ in }
-      ticks.observe(owner: screen, on: .main) { _, _ in }
-      state.observe(owner: screen, .initial) { _, _ in }
-      state.observe(owner: screen, on: .main) { _, _ in }
-      state.observe(owner: screen, .distinct) { _, _ in }
+      return [
+        center.observe(Tick.self, owner: screen) { _, _ in },
+        center.observe(LevelChanged.self, owner: screen) { _, _, _ in },
+        center.observe(Tick.self, owner: screen, on: .main) { _, _ in },
+        center.observe(LevelChanged.self, owner: screen, on: .main) { _, _, _ in },
+        center.observe(Tick.self, owner: screen, on: queue.delivery) { _, _ in },
+        center.observe(Tick.self, owner: screen, on: queue.delivery, buffering: .newest(1)) {
+          _, _ in
+        },
+        center.observe(Tick.self, owner: screen, .once) { _, _ in },
+        center.anyMessage.observe(owner: screen) { _, _ in },
+        ticks.observe(owner: screen) { _, _ in },
+        ticks.observe(owner: screen, on: .main) { _, _ in },
+        state.observe(owner: screen, .initial) { _, _ in },
+        state.observe(owner: screen, on: .main) { _, _ in },
+        state.observe(owner: screen, .distinct) { _, _ in },
+      ]
     }
-    observe()
+    let registrations = observe()
     #expect(weakScreen == nil)
+    #expect(center.observerCount + ticks.observerCount + state.observerCount == 0)
+    // Whoever looks for an owner that has gone ends the registration.
     try await center.postAndWait(Tick(number: 1))
+    try await center.postAndWait(LevelChanged(level: 1))
     try await ticks.sendAndWait(1)
     state.value = 2
-    #expect(center.observerCount == 0)
-    #expect(ticks.observerCount == 0)
+    // What the state sent to the main queue comes before this.
+    await MainActor.run {}
+    for (index, registration) in registrations.enumerated() {
+      #expect(!registration.isActive, "number \(index)")
+    }
   }
 
   @Test("K8 the asynchronous followers of a broadcaster and a current value hold theirs weakly")

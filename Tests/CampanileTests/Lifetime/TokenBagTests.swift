@@ -69,6 +69,12 @@ struct TokenBagTests {
     #expect(!bag.isPaused)
     center.post(Tick(number: 3))
     #expect(heard.values == [3, 3])
+    // What was resumed once too often is paused by one pause, as is what comes then.
+    bag.pause()
+    #expect(bag.isPaused)
+    observe(into: bag)
+    center.post(Tick(number: 4))
+    #expect(heard.count == 2)
   }
 
   @Test("The pause of a token and that of its bag add up")
@@ -109,6 +115,23 @@ struct TokenBagTests {
     }
     #expect(bag.count == 0)
     #expect(live.current == 0)
+  }
+
+  // Broken by: TokenBag.purge, if it keeps the tokens, or is never due; TokenBag.cancel, if it does.
+  @Test("K16 A bag keeps few tokens that have ended, and none once it was cancelled")
+  func tokens() throws {
+    let leaks = LeakTracker()
+    func insert(ended: Bool) {
+      let token = center.observe(Tick.self) { _ in }
+      leaks.track(token)
+      token.store(in: bag)
+      if ended { token.cancel() }
+    }
+    insert(ended: false)
+    for _ in 0..<1_000 { insert(ended: true) }
+    #expect((1...33).contains(leaks.alive.count))
+    bag.cancel()
+    try leaks.expectGone()
   }
 
   @Test("An observer can cancel the bag that keeps it")

@@ -18,6 +18,67 @@ struct KeptStateTests {
     }
   }
 
+  // Broken by: ObserverRegistry.finish, if it keeps the registrations whose owners are to be looked at.
+  @Test("K16 A source that has gone leaves nothing behind, though the owners live")
+  func goneSource() {
+    let screen = Screen()
+    let queue = TestQueue()
+    weak var list: ObserverList?
+    weak var registry: ObserverRegistry?
+    func observe() {
+      let source = Broadcaster<Int>()
+      (list, registry) = (source.list, source.registry)
+      for delivery in [Delivery.immediate, queue.delivery] {
+        source.observe(owner: screen, on: delivery) { _, _ in }
+      }
+      source.send(0)
+      queue.flush()
+    }
+    observe()
+    #expect(list == nil)
+    #expect(registry == nil)
+    withExtendedLifetime(screen) {}
+  }
+
+  // Broken by: PrivateMailbox.close, if it keeps for whom it was.
+  @Test(
+    "K16 A job that waits for a bounded observer which has ended keeps neither it nor its source")
+  func endedBounded() throws {
+    let leaks = LeakTracker()
+    let queue = TestQueue()
+    queue.hold()
+    defer { queue.letGo() }
+    func observe() {
+      let source = Broadcaster<Int>()
+      leaks.track(source.list)
+      leaks.track(source.registry)
+      let token = source.observe(on: queue.delivery, buffering: .newest(1)) {
+        [probe = leaks.makeProbe("closure")] _ in probe.touch()
+      }
+      source.send(1)
+      token.cancel()
+    }
+    observe()
+    try leaks.expectGone()
+  }
+
+  // Broken by: Lifetime.Storage.add, if it keeps what has ended already.
+  @Test("K16 A lifetime does not keep a registration that ended before it was added")
+  func addedLate() throws {
+    let leaks = LeakTracker()
+    let storage = Lifetime.Storage()
+    func observe() {
+      let source = Broadcaster<Int>()
+      leaks.track(source.list)
+      let token = source.observe { _ in }
+      token.cancel()
+      storage.add(token.registration)
+    }
+    observe()
+    try leaks.expectGone()
+    storage.end()
+  }
+
   // Broken by: SubjectIndex.remove, if it does not hand out the list that it takes out.
   @Test(
     "K9 K16 The list of a subject that nobody observes any more is kept for the post that walks it")
@@ -40,6 +101,24 @@ struct KeptStateTests {
     inside.open()
     poster()
     #expect(list == nil)
+  }
+
+  // Broken by: ObserverList.dropGroup, if a list stays that has lost its last group.
+  @Test("K9 K16 A subject that was observed on queues alone is forgotten with its last observer")
+  func subjectOnQueues() {
+    let center = MessageCenter()
+    let player = Player()
+    let queues = [TestQueue("one"), TestQueue("two")]
+    let topic = center.registry.withState { _ in
+      center.topics.makeList(of: LevelChanged.self, center.registry)
+    }
+    let tokens = queues.map { queue in
+      center.observe(LevelChanged.self, about: player, on: queue.delivery) { _ in }
+    }
+    tokens[0].cancel()
+    #expect(!topic.subjects.isEmpty)
+    tokens[1].cancel()
+    #expect(topic.subjects.isEmpty)
   }
 
   private static func list(of registration: Registration) -> ObserverList? {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("The memory of a list")
+@Suite("How much memory lists keep")
 struct ListMemoryTests {
   let source = Broadcaster<Int>()
 

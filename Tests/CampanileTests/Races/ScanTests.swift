@@ -7,14 +7,14 @@
   /// A post that announces itself while a canceller is between two looks at the frames.
   @Suite("Between two looks at the frames")
   struct ScanTests {
-    let hold = EngineGate()
+    let gates = CheckpointGates()
     let inside = Gate()
 
     // Broken by: ObserverRegistry.scan, if it does not set the bit again that it forgot too early.
     @Test(
       "K3 K16 A post that began while its thread was being forgotten is seen by the next canceller")
     func forgotten() {
-      let source = Broadcaster<Int>(heldBy: hold)
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
       let life = LiveCount()
       let again = Gate()
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
@@ -27,12 +27,12 @@
         source.send(1)
       }
       again.waitUntilReached()
-      hold.arm(at: .willForget)
+      let forgetting = gates.hold(at: .willForget)
       let canceller = onThread { other.cancel() }
-      hold.gate.waitUntilReached()
+      forgetting.waitUntilReached()
       again.open()
       inside.waitUntilReached()
-      hold.gate.open()
+      forgetting.open()
       canceller()
       #expect(second.cancel() == .endedWhileMaybeRunning)
       #expect(life.current == 1)
@@ -45,7 +45,7 @@
     // Broken by: ObserverRegistry.end, if it does not read the frames again after `shrink`.
     @Test("K16 A post that began after the frames were read keeps the memory it walks")
     func shrunk() {
-      let source = Broadcaster<Int>(heldBy: hold)
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
       var others = (0..<64).map { _ in source.observe { _ in } }
       let last = source.observe { _ in }
@@ -54,13 +54,13 @@
       let capacity = source.list.entries?.capacity ?? 0
       while (source.list.count - 1) * 4 >= capacity { others.removeFirst() }
       #expect(buffer === source.list.entries?.buffer)
-      hold.arm(at: .willShrink)
+      let shrinking = gates.hold(at: .willShrink)
       let token = others.removeFirst()
       let canceller = onThread { token.cancel() }
-      hold.gate.waitUntilReached()
+      shrinking.waitUntilReached()
       let poster = onThread { source.send(1) }
       inside.waitUntilReached()
-      hold.gate.open()
+      shrinking.open()
       canceller()
       #expect(buffer !== source.list.entries?.buffer)
       #expect(buffer != nil)
@@ -73,27 +73,28 @@
     // Broken by: ObserverRegistry.runInline, if it does not reopen the visit.
     @Test("K16 A post that finds a target's observers after others have run keeps their memory")
     func reopened() {
-      let source = Broadcaster<Int>(heldBy: hold)
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let finding = Gate()
       let queue = DispatchQueue(label: "inline")
       let added = Locked<[ObservationToken]>([])
       // Called on the spot: after it, the group of the queue has other memory.
-      let first = source.observe { [weak source, hold] _ in
+      let first = source.observe { [weak source, gates] _ in
         for _ in 0..<32 {
           let token = source?.observe(on: .queue(queue)) { _ in }
           added.withLock { if let token { $0.append(token) } }
         }
-        hold.arm(at: .found)
+        gates.hold(at: .engine(.found), gate: finding)
       }
       let second = source.observe(on: .queue(queue)) { _ in }
       let group = source.list.currentGroups?.groups[0].list
       let poster = onThread { queue.sync { source.send(0) } }
-      hold.gate.waitUntilReached()
+      finding.waitUntilReached()
       weak let buffer = group?.entries?.buffer
       #expect(buffer?.entries.capacity ?? 0 > 32)
       for token in added.withLock({ $0 }) { token.cancel() }
       #expect(group?.entries?.buffer !== buffer)
       #expect(buffer != nil)
-      hold.gate.open()
+      finding.open()
       poster()
       #expect(buffer == nil)
       added.withLock { $0 = [] }

@@ -68,6 +68,23 @@ struct FollowerTests {
     #expect(heard.values == [1])
   }
 
+  // Broken by: Follower.mayCall, if it does not ask whether the registration is paused.
+  @Test("K14 nor while it is paused there, and what comes later is told")
+  func pausedInside() {
+    let token = state.observe(.initial) { [state, heard] change in
+      heard.record(change.new)
+      if change.isInitial {
+        state.value = 2
+        state.registrations.first?.registration.pause()
+      }
+    }
+    #expect(heard.values == [1])
+    token.resume()
+    state.value = 3
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1, 3])
+  }
+
   @Test("K14 nor after the value finished there, nor where it wanted one call")
   func finished() {
     let once = state.observe([.initial, .once]) { [state, heard] change in
@@ -110,6 +127,19 @@ struct FollowerTests {
     }
     withExtendedLifetime(token) {}
     #expect(heard.values == [1, 2])
+  }
+
+  // Broken by: Follower.takeHeld, if changes that come while the held ones are told do not wait.
+  @Test("K14 a set inside the telling of what waited for the initial call is told after it")
+  func setInsideHeld() {
+    let lines = Recorder<String>()
+    let token = state.observe(.initial) { [state] change in
+      lines.record("begin \(change.new)")
+      if change.new < 4 { state.value = change.new + 1 }
+      lines.record("end \(change.new)")
+    }
+    withExtendedLifetime(token) {}
+    #expect(lines.values == (1...4).flatMap { ["begin \($0)", "end \($0)"] })
   }
 
   @Test("K14 an error in the initial call does not keep the changes")

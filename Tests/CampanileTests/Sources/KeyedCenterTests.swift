@@ -48,6 +48,29 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 20, 40])
   }
 
+  // Broken by: ObserverRegistry.handle, if it reports nothing of an observer that is over.
+  @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
+  func onceThrowing() async throws {
+    let failures = Recorder<ObserverFailure>()
+    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    let bodies: [ObserverBody<Int>] = [
+      ObserverBody { _ in throw TestFailure() },
+      ObserverBody(.told { _, _ in throw TestFailure() }),
+      ObserverBody(.oneAtATime) { _ in throw TestFailure() },
+      ObserverBody(.concurrent) { _ in throw TestFailure() },
+    ]
+    let lines = (1...4).map { UInt($0) }
+    let registrations = zip(bodies, lines).map { body, line in
+      center.register(.inPlace(line: line), body, of: nil, about: .none, once: true)
+    }
+    for number in 1...2 { center.post(to: "key", about: nil) { number } }
+    let told = try await failures.next(4)
+    #expect(told.map(\.line).sorted() == [1, 2, 3, 4])
+    #expect(told.allSatisfy { $0.error is TestFailure })
+    for registration in registrations { await registration.cancelAndFinish() }
+    #expect(failures.count == 4)
+  }
+
   @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
   func once(width: Int) {
     let player = Player()
@@ -59,6 +82,38 @@ struct KeyedCenterTests {
     }
     #expect(heard.values == [2])
     #expect(!token.isActive)
+  }
+
+  // Broken by: KeyedCenter.registrations(ownedBy:of:about:), if it does not know what the observers of
+  // any key are about.
+  @Test("A11 removal by owner, key and subject, where they are given, also from any key")
+  func removal() {
+    let (owner, player, other) = (Screen(), Player(), Player())
+    let queue = TestQueue()
+    let about: [(String?, AnyObject??)] = [
+      ("a", .none), ("a", player), ("b", player), (nil, .none), (nil, player), (nil, other),
+    ]
+    let registrations = about.enumerated().map { index, about in
+      var request = ObservationRequest.inPlace(owner: owner)
+      // Some stand in the group of a queue.
+      if index.isMultiple(of: 2) { request.delivery = queue.delivery }
+      return center.register(
+        request, ObserverBody { _ in }, of: about.0, about: about.1, once: false)
+    }
+    var left: [Int] { registrations.indices.filter { registrations[$0].isActive } }
+    center.removeObservers(ownedBy: Screen())
+    center.removeObservers(ownedBy: owner, of: "c")
+    center.removeObservers(ownedBy: owner, of: "a", about: other)
+    #expect(left == [0, 1, 2, 3, 4, 5])
+    center.removeObservers(ownedBy: owner, of: "a", about: player)
+    #expect(left == [0, 2, 3, 4, 5])
+    center.removeObservers(ownedBy: owner, about: player)
+    #expect(left == [0, 3, 5])
+    center.removeObservers(ownedBy: owner, of: "a")
+    #expect(left == [3, 5])
+    center.removeObservers(ownedBy: owner)
+    #expect(left == [])
+    withExtendedLifetime((owner, player, other)) {}
   }
 
   @Test("K9 a subject that has gone is heard of by nobody")

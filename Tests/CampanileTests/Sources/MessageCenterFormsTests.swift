@@ -252,15 +252,18 @@ struct MessageCenterFormsTests {
   }
 
   @Test("The observations of a center end with it")
-  func centerEnds() {
-    let live = LiveCount()
+  func centerEnds() throws {
+    let leaks = LeakTracker()
     var center: MessageCenter? = MessageCenter()
-    let tracked = Tracked(live)
-    let token = center?.observe(Tick.self) { [tracked] _ in tracked.touch() }
+    let token = center?.observe(Tick.self) { [probe = leaks.makeProbe("closure")] _ in
+      probe.touch()
+    }
     let queued = center?.observe(Tick.self, on: queue.delivery) { [heard] _ in heard.record("?") }
     queue.hold()
     center?.post(Tick(number: 1))
+    #expect(leaks.alive.count == 1)
     center = nil
+    try leaks.expectGone()
     queue.letGo()
     queue.flush()
     #expect(token?.isActive == false)

@@ -17,7 +17,7 @@ struct MulticastTests {
     withExtendedLifetime(members) {}
   }
 
-  @Test("A protocol with many methods can be multicast")
+  @Test("I A protocol with many methods can be multicast")
   func methods() {
     let multicast = Multicast<any Listener>()
     let member = Member("a", heard)
@@ -191,10 +191,12 @@ struct MulticastTests {
 
   @Test("A member that is no class instance is a precondition failure")
   func valueMember() async {
-    await #expect(processExitsWith: .failure) {
-      struct Value: Loose { func call() {} }
-      Multicast<any Loose>().add(Value())
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        struct Value: Loose { func call() {} }
+        Multicast<any Loose>().add(Value())
+      },
+      says: "which is no class")
   }
 }
 

@@ -246,20 +246,76 @@ struct ReentrancyTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ObserverRegistry.end, if it tells of the end with the lock held.
+  @Test("K7 what a task does as it is cancelled with its observer may use the center")
+  func cancellationHandler() async {
+    let gate = AsyncGate()
+    let slot = Slot<ObservationToken>()
+    let other = center.observe(Tock.self) { [heard] _ in heard.record("tock") }
+    let token = center.observeAsync(Tick.self) { [center] _ in
+      await withTaskCancellationHandler {
+        await gate.pass()
+      } onCancel: {
+        slot.set(center.observe(Tock.self) { _ in })
+        center.post(Tock())
+        other.cancel()
+      }
+    }
+    center.post(Tick(number: 1))
+    await gate.waitUntilReached()
+    token.cancel()
+    #expect(heard.values == ["tock"])
+    #expect(center.observerCount == 1)
+    gate.open()
+    slot.set(nil)
+  }
+
+  // Broken by: ObserverRegistry.end, if it releases what it takes out with the lock held.
+  @Test(
+    "K7 a target that goes with its last registration may use the center",
+    arguments: [Buffering.unbounded, .newest(1)])
+  func targetGoes(buffering: Buffering) {
+    final class Place: DeliveryTarget {
+      let mailbox = Mailbox()
+      let end: OnRelease
+      init(_ end: OnRelease) { self.end = end }
+      func enqueue(_ job: DeliveryJob) {}
+    }
+    func observe() -> ObservationToken {
+      let end = OnRelease { [center, heard] in
+        center.observe(Tick.self) { [heard] _ in heard.record("tick") }.cancel()
+        center.post(Tick(number: 2))
+        heard.record("gone")
+      }
+      return center.observe(Tick.self, on: .target(Place(end)), buffering: buffering) { _ in }
+    }
+    let token = observe()
+    center.post(Tick(number: 1))
+    #expect(heard.values == [])
+    token.cancel()
+    #expect(heard.values == ["gone"])
+  }
+
   @Test("K7 using a current value inside its own update is a precondition failure")
   func updateTraps() async {
-    await #expect(processExitsWith: .failure) {
-      let state = CurrentValue(1)
-      state.update { _ in state.value = 2 }
-    }
-    await #expect(processExitsWith: .failure) {
-      let state = CurrentValue(1)
-      state.update { $0 = state.value + 1 }
-    }
-    await #expect(processExitsWith: .failure) {
-      let state = CurrentValue(1)
-      state.update { _ in state.update { $0 = 2 } }
-    }
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        state.update { _ in state.value = 2 }
+      },
+      says: "used inside its own update(_:)")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        state.update { $0 = state.value + 1 }
+      },
+      says: "used inside its own update(_:)")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        state.update { _ in state.update { $0 = 2 } }
+      },
+      says: "used inside its own update(_:)")
   }
 
   @Test("K7 inside an update another value can be used")

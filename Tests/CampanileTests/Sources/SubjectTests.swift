@@ -33,6 +33,44 @@ struct SubjectTests {
     #expect(token.isActive)
   }
 
+  // Broken by: Post.kept, if it keeps the subject for nobody; ObserverList.count, if those who are
+  // told the subject are not counted down.
+  @Test("K9 what waits keeps its subject for observers that are told it, and for nobody else")
+  func keptForTheTold() {
+    let queue = TestQueue()
+    /// Posts about a player, who is let go of while the message waits.
+    func isKeptWhileWaiting() -> Bool {
+      weak var weakPlayer: Player?
+      queue.hold()
+      do {
+        let player = Player()
+        weakPlayer = player
+        center.post(LevelChanged(level: 1), about: player)
+      }
+      defer {
+        queue.letGo()
+        queue.flush()
+      }
+      return weakPlayer != nil
+    }
+    let untold = [
+      center.observe(LevelChanged.self, on: queue.delivery) { _ in },
+      center.observe(LevelChanged.self, on: queue.delivery, buffering: .newest(1)) { _ in },
+    ]
+    #expect(!isKeptWhileWaiting())
+    let told = center.observe(LevelChanged.self, on: queue.delivery) { _, _ in }
+    #expect(isKeptWhileWaiting())
+    told.cancel()
+    #expect(!isKeptWhileWaiting())
+    let bounded = center.observe(LevelChanged.self, on: queue.delivery, buffering: .newest(1)) {
+      _, _ in
+    }
+    #expect(isKeptWhileWaiting())
+    bounded.cancel()
+    #expect(!isKeptWhileWaiting())
+    withExtendedLifetime(untold) {}
+  }
+
   @Test("K9 a dead subject is never taken for a new object", arguments: [1, 100])
   func neverAliased(subjects: Int) {
     let tokens = (0..<subjects).map { _ in

@@ -1,4 +1,4 @@
-// expect-error: Sendable
+// expect-error: type 'LevelChanged.Subject' (aka 'Player') does not conform to the 'Sendable' protocol
 import Campanile
 
 final class Player {}

@@ -32,34 +32,21 @@ extension Scenario {
     Scenario(3, "Nothing is delivered after `cancel`, also if it was queued", .queues) { stage in
       let (source, heard, place) = (stage.makeSource(), Recorder<Int>(), Place())
       let handle = source.observe(Wish(place: place)) { heard.record($0) }
-      place.hold()
-      let isPosted = Kept<Bool>()
-      let ends = stage.begin {
-        source.post(1)
-        isPosted.set(true)
-      }
-      // A poster that waits has put an operation behind the one that holds the queue.
-      while isPosted.value == nil && place.operations.operationCount < 2 { sched_yield() }
+      let post = stage.beginPost(1, to: source, heldBy: place)
       handle.cancel()
       place.letGo()
-      try stage.expect(ends(), "deadlocks")
+      try stage.expect(post.ends(), "deadlocks")
       place.flush()
       try stage.expect(heard.values == [], "delivers what was queued before")
     },
     Scenario(10, "A post does not wait for another queue", .queues) { stage in
       let (source, heard, place) = (stage.makeSource(), Recorder<Int>(), Place())
       let handle = source.observe(Wish(place: place)) { heard.record($0) }
-      place.hold()
-      let isPosted = Kept<Bool>()
-      let ends = stage.begin {
-        source.post(1)
-        isPosted.set(true)
-      }
-      // A poster that waits has put an operation behind the one that holds the queue, and stays.
-      while isPosted.value == nil && place.operations.operationCount < 2 { sched_yield() }
-      let hasWaited = isPosted.value == nil && !place.sees { isPosted.value != nil }
+      let post = stage.beginPost(1, to: source, heldBy: place)
+      // A poster that waits stays where it is.
+      let hasWaited = !post.hasReturned && !place.sees { post.hasReturned }
       place.letGo()
-      try stage.expect(ends(), "deadlocks")
+      try stage.expect(post.ends(), "deadlocks")
       try stage.expect(!hasWaited, "makes the poster wait until the queue has come to it")
       place.flush()
       try stage.expect(heard.values == [1], "delivers \(heard.values)")
@@ -108,6 +95,32 @@ extension Scenario {
       handle.cancel()
     },
   ]
+}
+
+/// A post on a thread of its own.
+private struct BegunPost {
+  fileprivate let returned: Kept<Bool>
+  /// Waits until the post has returned, and says whether it did so in time.
+  let ends: @Sendable () -> Bool
+
+  var hasReturned: Bool { returned.value != nil }
+}
+
+extension Stage {
+  /// Holds `place` and posts to `source`; returns when the post has returned, or waits for the place.
+  fileprivate func beginPost(
+    _ number: Int, to source: any Source, heldBy place: Place
+  ) -> BegunPost {
+    place.hold()
+    let returned = Kept<Bool>()
+    let ends = begin {
+      source.post(number)
+      returned.set(true)
+    }
+    // A poster that waits has put an operation behind the one that holds the queue.
+    while returned.value == nil && place.operations.operationCount < 2 { sched_yield() }
+    return BegunPost(returned: returned, ends: ends)
+  }
 }
 
 extension Place {

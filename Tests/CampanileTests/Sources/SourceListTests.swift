@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Campanile
+
+/// What sources in other modules are built on.
+@Suite("Lists of sources in other modules")
+struct SourceListTests {
+  private let source = SourceRegistry()
+  private let heard = Recorder<Int>()
+
+  @Test("K15 The observations are listed with where they were made, until they end")
+  func listed() {
+    let list = source.makeList(of: Int.self)
+    let registration = list.register(
+      .inPlace(file: "Some/File.swift", line: 42), ObserverBody { _ in })
+    let descriptions = list.registrations
+    #expect(descriptions.map(\.registration) == [registration])
+    #expect(descriptions.map(\.file) == ["Some/File.swift"])
+    #expect(descriptions.map(\.line) == [42])
+    registration?.cancel()
+    #expect(list.registrations.isEmpty)
+  }
+
+  @Test("K1 After the end of one list every list of the source refuses, and says so at once")
+  func refused() {
+    let (list, other) = (source.makeList(of: Int.self), source.makeList(of: Int.self))
+    let ends = Recorder<String>()
+    let registration = list.addConfined(
+      owner: nil, file: #fileID, line: #line, onEnd: { ends.record("ended") }
+    ) { [heard] in heard.record($0) }
+    list.post(1)
+    list.finish()
+    #expect(!registration.isActive)
+    #expect(ends.values == ["ended"])
+    let late = other.addConfined(
+      owner: nil, file: #fileID, line: #line, onEnd: { ends.record("refused") }
+    ) { [heard] in heard.record($0) }
+    #expect(ends.values == ["ended", "refused"])
+    #expect(late == other.ended)
+    #expect(late.cancel() == .alreadyEnded)
+    #expect(other.register(.inPlace(), ObserverBody { _ in }) == nil)
+    list.post(2)
+    other.post(3)
+    #expect(heard.values == [1])
+  }
+
+  @Test("K16 An observer of any kind keeps what it is to keep until it has ended")
+  func keeping() async {
+    let live = LiveCount()
+    let bodies: [ObserverBody<Int>] = [
+      ObserverBody { [heard] in heard.record($0) },
+      ObserverBody(.told { [heard] value, _ in heard.record(value) }),
+      ObserverBody(.oneAtATime) { [heard] in heard.record($0) },
+      ObserverBody(.concurrent) { [heard] in heard.record($0) },
+      ObserverBody(.reader({ [heard] in heard.record($0) }, onEnd: {})),
+    ]
+    for (index, body) in bodies.enumerated() {
+      let list = source.makeList(of: Int.self)
+      let registration = list.register(.inPlace(), body, keeping: Tracked(live))
+      list.post(index)
+      #expect(await heard.values(count: index + 1).last == index)
+      #expect(live.current == 1)
+      _ = await registration?.cancelAndFinish()
+      #expect(live.current == 0)
+    }
+  }
+
+  // Broken by: ObserverList.deinit, if it leaves its groups behind.
+  @Test("K16 A list that goes before its source has finished releases what its observers captured")
+  func unfinished() throws {
+    let leaks = LeakTracker()
+    let queue = TestQueue()
+    func observe() {
+      let list = source.makeList(of: Int.self)
+      for delivery in [Delivery.immediate, queue.delivery] {
+        var request = ObservationRequest.inPlace()
+        request.delivery = delivery
+        let registration = list.register(
+          request,
+          ObserverBody { [probe = leaks.makeProbe(delivery.description)] _ in probe.touch() })
+        #expect(registration?.isActive == true)
+      }
+      #expect(leaks.alive.count == 2)
+    }
+    observe()
+    try leaks.expectGone()
+  }
+}
