@@ -30,8 +30,9 @@ final class ActorTarget: DeliveryTarget {
   }
 
   func enqueue(_ job: DeliveryJob) {
-    // The task does not keep the actor before it runs there. Released without having run, the job
-    // discards what is waiting, and ends the registrations of the actor that has died.
+    // The task does not keep the actor until it starts; from then on it does, also while it waits
+    // for the actor's turn. Released without having run, the job discards what is waiting, and ends
+    // the registrations of the actor that has died.
     // Detached: what the poster's task is part of says nothing about the observers here.
     Task.detached(priority: Task.currentPriority) { [weak instance] in
       await instance?.run(job)

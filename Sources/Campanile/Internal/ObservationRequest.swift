@@ -30,107 +30,6 @@ public struct ObservationRequest: ~Copyable, Sendable {
   }
 }
 
-/// What is called, and how.
-///
-/// Not for direct use, as ``ObservationRequest``.
-public struct ObserverBody<Value: Sendable>: Sendable {
-  enum Kind: Sendable {
-    case plain(@Sendable (Value) throws -> Void)
-    /// Called with the subject of the message too.
-    case told(@Sendable (Value, AnyObject?) throws -> Void)
-    case async(AsyncExecution, @Sendable (Value) async throws -> Void)
-    /// Takes the value in where it is posted and hears of the end; for sequences.
-    case reader(@Sendable (Value) -> Void, onEnd: @Sendable () -> Void)
-  }
-
-  /// What is called with the value, if that is all.
-  let plain: (@Sendable (Value) throws -> Void)?
-  /// What else there is, in an object: what is plain is handed on without a look at its type.
-  private let special: Special?
-
-  private final class Special: Sendable {
-    let kind: Kind
-    init(_ kind: Kind) { self.kind = kind }
-  }
-
-  init(_ kind: Kind) {
-    if case .plain(let observer) = kind {
-      plain = observer
-      special = nil
-    } else {
-      plain = nil
-      special = Special(kind)
-    }
-  }
-
-  @inline(__always)
-  package init(_ observer: @escaping @Sendable (Value) throws -> Void) {
-    plain = observer
-    special = nil
-  }
-
-  var kind: Kind {
-    // One of the two is there.
-    if let plain { .plain(plain) } else { special!.kind }
-  }
-
-  /// An observer that is handed its owner, if that still lives.
-  package init<Owner: AnyObject & Sendable>(
-    _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
-  ) {
-    self.init { [weak owner] value in
-      guard let owner else { throw ObservationIsOver() }
-      try observer(owner, value)
-    }
-  }
-
-  init(onMain observer: @escaping @MainActor @Sendable (Value) throws -> Void) {
-    // The main queue is the main actor's executor; this checks it.
-    self.init { value in try MainActor.assumeIsolated { try observer(value) } }
-  }
-
-  init<Owner: AnyObject & Sendable>(
-    _ owner: Owner, onMain observer: @escaping @MainActor @Sendable (Owner, Value) throws -> Void
-  ) {
-    self.init(owner) { owner, value in
-      try MainActor.assumeIsolated { try observer(owner, value) }
-    }
-  }
-
-  init<Instance: Actor>(
-    isolatedTo instance: Instance,
-    _ observer: @escaping @Sendable (isolated Instance, Value) throws -> Void
-  ) {
-    self.init(instance) { instance, value in
-      // The target drains in a method of the actor; this checks it.
-      try instance.assumeIsolated { try observer($0, value) }
-    }
-  }
-
-  init(
-    _ execution: AsyncExecution, _ observer: @escaping @Sendable (Value) async throws -> Void
-  ) {
-    self.init(.async(execution, observer))
-  }
-
-  init<Owner: AnyObject & Sendable>(
-    _ owner: Owner, _ execution: AsyncExecution,
-    _ observer: @escaping @Sendable (Owner, Value) async throws -> Void
-  ) {
-    self.init(
-      .async(execution) { [weak owner] value in
-        guard let owner else { throw ObservationIsOver() }
-        try await observer(owner, value)
-      })
-  }
-
-  /// Whether the observer is called by who posts, and by nobody else.
-  func isImmediate(_ delivery: Delivery) -> Bool {
-    if case .async = kind { return false }
-    return delivery.target == nil
-  }
-}
-
 /// An observer, and the target whose group it belongs to, if it shares one.
 private struct Made {
   let observer: AnyObserver
@@ -243,11 +142,23 @@ extension ObservationRequest {
     _ body: @escaping @Sendable (Value) async throws -> Void
   ) -> AnyObserver {
     let counters = DeliveryCounters()
-    let runner = AsyncRunner()
+    let prepare = preparation(of: body, counters)
+    switch execution {
+    case .oneAtATime: return makeSerial(lifetimes, counters, prepare)
+    case .concurrent: return makeConcurrent(lifetimes, counters, prepare)
+    }
+  }
+
+  /// Makes the calls of an asynchronous observer, which are made later, in a task.
+  private typealias Preparation<Value> =
+    @Sendable (Value, Registration) -> @Sendable () async -> Void
+
+  private func preparation<Value: Sendable>(
+    of body: @escaping @Sendable (Value) async throws -> Void, _ counters: DeliveryCounters
+  ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
     let location = location
-    let prepare: @Sendable (Value, Registration) -> @Sendable () async -> Void = {
-      value, registration in
+    return { value, registration in
       counters.beginCall()
       return {
         await AsyncCall.$running.withValue([counters]) {
@@ -261,40 +172,48 @@ extension ObservationRequest {
         }
       }
     }
-    switch execution {
-    case .oneAtATime:
-      let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox in
-        runner.start { await mailbox.drain(runner.takePrepared) }
-      }
-      let name = "asynchronously, one at a time"
-      let traits = traits(lifetimes, name, counters: counters) { _ in
-        mailbox.close()
-        runner.end()
-      }
-      return IndirectObserver<Value>(
-        traits,
-        arrival: { value, _, registration in
-          runner.prepare(prepare(value, registration))
-        }
-      ) { value, post, registration in
-        mailbox.append(value, post.kept(isTold: false), for: registration)
-      }
-    case .concurrent:
-      precondition(
-        buffering == .unbounded,
-        "A concurrent observer was given a buffer; it starts each call at once")
-      let name = "asynchronously, concurrently"
-      let traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
-      return IndirectObserver<Value>(traits) { value, post, registration in
-        // A concurrent observer that waits for a post cannot wait for the calls it is part of.
-        let tracker = AsyncCall.isCurrent(counters) ? nil : post.tracker
-        tracker?.begin()
-        let call = prepare(value, registration)
-        runner.start {
-          await call()
-          counters.endCall()
-          tracker?.end()
-        }
+  }
+
+  private func makeSerial<Value: Sendable>(
+    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters,
+    _ prepare: @escaping Preparation<Value>
+  ) -> AnyObserver {
+    let runner = AsyncRunner()
+    let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox in
+      runner.start { await mailbox.drain(runner.takePrepared) }
+    }
+    let name = "asynchronously, one at a time"
+    let traits = traits(lifetimes, name, counters: counters) { _ in
+      mailbox.close()
+      runner.end()
+    }
+    return IndirectObserver<Value>(
+      traits,
+      arrival: { value, _, registration in runner.prepare(prepare(value, registration)) }
+    ) { value, post, registration in
+      mailbox.append(value, post.kept(isTold: false), for: registration)
+    }
+  }
+
+  private func makeConcurrent<Value: Sendable>(
+    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters,
+    _ prepare: @escaping Preparation<Value>
+  ) -> AnyObserver {
+    precondition(
+      buffering == .unbounded,
+      "A concurrent observer was given a buffer; it starts each call at once")
+    let runner = AsyncRunner()
+    let name = "asynchronously, concurrently"
+    let traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
+    return IndirectObserver<Value>(traits) { value, post, registration in
+      // A concurrent observer that waits for a post cannot wait for the calls it is part of.
+      let tracker = AsyncCall.isCurrent(counters) ? nil : post.tracker
+      tracker?.begin()
+      let call = prepare(value, registration)
+      runner.start {
+        await call()
+        counters.endCall()
+        tracker?.end()
       }
     }
   }

@@ -1,105 +1,5 @@
 import Synchronization
 
-/// Where in a program a registration was made.
-///
-/// Two words, since every registration keeps one.
-@safe struct SourceLocation: Sendable {
-  // SAFETY: points to a literal of the program, which lives as long as the process.
-  private nonisolated(unsafe) let file: UnsafePointer<UInt8>
-  let line: UInt32
-
-  init(file: StaticString, line: UInt) {
-    precondition(file.hasPointerRepresentation, "The file of an observer is named by a literal")
-    unsafe self.file = file.utf8Start
-    self.line = UInt32(truncatingIfNeeded: line)
-  }
-
-  var fileName: String { unsafe String(cString: file) }
-}
-
-/// What a post tells an observer besides the value.
-///
-/// Sendable although the subject need not be. Nobody looks at it but observers that are told it:
-/// where the value is posted, and elsewhere if its type is Sendable. What is sent on for others is
-/// without it.
-@safe struct Post: @unchecked Sendable {
-  // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives
-  // it. To retain it for each post would be the most expensive thing that a post does.
-  private let borrowed: Unmanaged<AnyObject>?
-  private var kept: AnyObject?
-  /// Who waits for the deliveries of this post, if anybody does.
-  var tracker: DeliveryTracker?
-
-  /// A post about `subject`, which the caller keeps for as long as the post and its copies live.
-  @inline(__always)
-  init(subject: AnyObject) { unsafe borrowed = Unmanaged.passUnretained(subject) }
-
-  @inline(__always)
-  init(tracker: DeliveryTracker? = nil) {
-    unsafe borrowed = nil
-    self.tracker = tracker
-  }
-
-  /// Which instance the message is about.
-  @inline(__always)
-  var subjectID: ObjectIdentifier? {
-    // SAFETY: as above.
-    unsafe borrowed.map { unsafe $0._withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
-  }
-
-  /// The instance that the message is about.
-  var subject: AnyObject? { unsafe borrowed?.takeUnretainedValue() }
-
-  /// The same for what outlives the post.
-  ///
-  /// - Parameter isTold: whether somebody is told the subject there.
-  func kept(isTold: Bool) -> Post {
-    var post = isTold ? self : Post()
-    post.kept = post.subject
-    post.tracker = tracker
-    return post
-  }
-}
-
-/// Thrown by what wraps an observer when the registration is to end: its owner has died, say.
-struct ObservationIsOver: Error {
-  /// What the observer threw in its last call, which is still to be reported.
-  var after: (any Error)?
-}
-
-/// What a registration needs beyond its closure, where it needs more.
-final class ObserverDetails: Sendable {
-  /// The owner, never kept alive by us.
-  weak let owner: (any AnyObject & Sendable)?
-  let ownerType: (any AnyObject.Type)?
-  let ownerID: ObjectIdentifier?
-  let delivery: String
-  /// What happens once, when the registration has ended; called outside all locks.
-  let onEnd: (@Sendable (Registration) -> Void)?
-  /// What happens instead, when the source had finished before.
-  let onRefused: (@Sendable () -> Void)?
-  let counters: DeliveryCounters?
-
-  init(
-    owner: (any AnyObject & Sendable)? = nil,
-    delivery: String,
-    counters: DeliveryCounters? = nil,
-    onEnd: (@Sendable (Registration) -> Void)? = nil,
-    onRefused: (@Sendable () -> Void)? = nil
-  ) {
-    self.owner = owner
-    ownerType = owner.map { type(of: $0) }
-    ownerID = owner.map { ObjectIdentifier($0) }
-    self.delivery = delivery
-    self.counters = counters
-    self.onEnd = onEnd
-    self.onRefused = onRefused
-  }
-
-  /// Whether there was an owner and its deinit has begun.
-  var isOwnerGone: Bool { ownerType != nil && owner == nil }
-}
-
 /// One registered observer: its closure and the word that says whether it may be called.
 ///
 /// `state` is the registration word. It is 0 for an observer that may simply be called, a
@@ -205,15 +105,6 @@ class AnyObserver: @unchecked Sendable {
 
   final var isPaused: Bool { state.load(ordering: .acquiring) >= Self.pauseUnit }
   final var isEnded: Bool { state.load(ordering: .acquiring) & Self.endedBit != 0 }
-}
-
-/// How a registration is to be kept.
-struct ObserverTraits {
-  var location: SourceLocation
-  var isOnce = false
-  var isOrdered = false
-  var isTold = false
-  var details: ObserverDetails?
 }
 
 /// An observer that wants the value and nothing else.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One target of a post, with the lists that the post found for it.
 ///
 /// Plain words, valid until the post leaves: its announcement keeps the groups and their lists.

@@ -8,30 +8,32 @@ import Synchronization
   import Musl
 #endif
 
-/// A word that every thread has for itself: the address of its record.
+/// A word that every thread has for itself: the address of something of its own.
 ///
 /// A value, which every registry keeps: asking the global for it would cost a call at each post.
 struct ThreadSlot: Sendable {
+  #if canImport(Darwin)
+    typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
+  #else
+    typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
+  #endif
+
   private let key: pthread_key_t
 
-  static let records = ThreadSlot()
+  /// The records of the threads that post.
+  static let records = unsafe ThreadSlot { unsafe ThreadRecord.release($0) }
 
-  /// Makes a slot whose records are given back when their threads end.
-  private init() {
+  /// Makes a slot.
+  ///
+  /// - Parameter destructor: What is done with what a thread has in the slot when it ends.
+  init(_ destructor: Destructor) {
     var key = pthread_key_t()
-    #if canImport(Darwin)
-      let status = unsafe pthread_key_create(&key) { unsafe ThreadRecord.release($0) }
-    #else
-      let status = unsafe pthread_key_create(&key) { pointer in
-        guard let pointer = unsafe pointer else { return }
-        unsafe ThreadRecord.release(pointer)
-      }
-    #endif
+    let status = unsafe pthread_key_create(&key, destructor)
     precondition(status == 0, "The process has no thread-specific key left for Campanile")
     self.key = key
   }
 
-  /// The calling thread's record, or `nil` if this thread has not posted yet.
+  /// What the calling thread has in the slot, or `nil` at first.
   @inline(__always)
   var value: UnsafeMutableRawPointer? {
     get { unsafe pthread_getspecific(key) }

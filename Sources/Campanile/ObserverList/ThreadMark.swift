@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A thread, as an object that learns of the thread's end.
 ///
 /// Every thread that asks has one. It may outlive the thread; that no other thread ever is mistaken
@@ -32,7 +24,7 @@ package final class ThreadMark: Sendable {
     if let mark = existing { return mark }
     let mark = ThreadMark()
     // SAFETY: the slot owns one reference, which the destructor gives back.
-    unsafe pthread_setspecific(key, Unmanaged.passRetained(mark).toOpaque())
+    unsafe slot.value = Unmanaged.passRetained(mark).toOpaque()
     return mark
   }
 
@@ -69,27 +61,16 @@ package final class ThreadMark: Sendable {
   }
 
   private static var existing: ThreadMark? {
-    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    guard let pointer = unsafe slot.value else { return nil }
     // SAFETY: the slot holds nothing but a mark.
     return unsafe Unmanaged<ThreadMark>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  private static func end(_ pointer: UnsafeMutableRawPointer) {
+  private static func end(_ pointer: UnsafeMutableRawPointer?) {
+    guard let pointer = unsafe pointer else { return }
     // SAFETY: as in `existing`; the slot is empty from here on.
     unsafe Unmanaged<ThreadMark>.fromOpaque(pointer).takeRetainedValue().lifetime.end()
   }
 
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    #if canImport(Darwin)
-      let status = unsafe pthread_key_create(&key) { unsafe ThreadMark.end($0) }
-    #else
-      let status = unsafe pthread_key_create(&key) { pointer in
-        guard let pointer = unsafe pointer else { return }
-        unsafe ThreadMark.end(pointer)
-      }
-    #endif
-    precondition(status == 0, "The process has no thread-specific key left for Campanile")
-    return key
-  }()
+  private static let slot = unsafe ThreadSlot { unsafe ThreadMark.end($0) }
 }

@@ -191,7 +191,7 @@ extension ThreadRecord {
   }
 
   /// Gives a record back; called when its thread ends.
-  static func release(_ pointer: UnsafeMutableRawPointer) {
+  static func release(_ pointer: UnsafeMutableRawPointer?) {
     let address = UInt(bitPattern: pointer)
     pool.withLock { $0.free.append(address) }
   }

@@ -1,0 +1,41 @@
+/// What a registration needs beyond its closure, where it needs more.
+final class ObserverDetails: Sendable {
+  /// The owner, never kept alive by us.
+  weak let owner: (any AnyObject & Sendable)?
+  let ownerType: (any AnyObject.Type)?
+  let ownerID: ObjectIdentifier?
+  let delivery: String
+  /// What happens once, when the registration has ended; called outside all locks.
+  let onEnd: (@Sendable (Registration) -> Void)?
+  /// What happens instead, when the source had finished before.
+  let onRefused: (@Sendable () -> Void)?
+  let counters: DeliveryCounters?
+
+  init(
+    owner: (any AnyObject & Sendable)? = nil,
+    delivery: String,
+    counters: DeliveryCounters? = nil,
+    onEnd: (@Sendable (Registration) -> Void)? = nil,
+    onRefused: (@Sendable () -> Void)? = nil
+  ) {
+    self.owner = owner
+    ownerType = owner.map { type(of: $0) }
+    ownerID = owner.map { ObjectIdentifier($0) }
+    self.delivery = delivery
+    self.counters = counters
+    self.onEnd = onEnd
+    self.onRefused = onRefused
+  }
+
+  /// Whether there was an owner and its deinit has begun.
+  var isOwnerGone: Bool { ownerType != nil && owner == nil }
+}
+
+/// How a registration is to be kept.
+struct ObserverTraits {
+  var location: SourceLocation
+  var isOnce = false
+  var isOrdered = false
+  var isTold = false
+  var details: ObserverDetails?
+}
