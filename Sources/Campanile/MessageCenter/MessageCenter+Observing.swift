@@ -26,7 +26,7 @@ extension MessageCenter {
     }
     guard let subject else { return registerSilent(request, body) ?? ended }
     let registration = request.register(body, with: registry, subject: subject) { _ in
-      .subject(subject, topics.makeList(of: M.self, registry))
+      topics.destination(of: M.self, about: subject, registry)
     }
     return registration ?? ended
   }

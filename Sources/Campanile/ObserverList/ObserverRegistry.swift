@@ -273,13 +273,14 @@ extension ObserverRegistry {
     _ topic: Unmanaged<TopicList>, _ garbage: inout Garbage
   ) -> Registration? {
     guard unsafe observer._withUnsafeGuaranteedRef({ $0.mayStandAlone }) else { return nil }
-    let subject = unsafe subject.takeUnretainedValue()
     return unsafe topic._withUnsafeGuaranteedRef { topic in
-      guard topic.subjects.makeRoom(about: subject, &garbage) else { return nil }
-      let id = nextID
-      unsafe topic.subjects.insert(observer, id: id, about: subject)
-      clock.store(id, ordering: .sequentiallyConsistent)
-      return Registration(list: topic, id: id, companion: .subject(SubjectAddress(subject)))
+      unsafe subject._withUnsafeGuaranteedRef { subject in
+        guard topic.subjects.makeRoom(about: subject, &garbage) else { return nil }
+        let id = nextID
+        unsafe topic.subjects.insert(observer, id: id, about: subject)
+        clock.store(id, ordering: .sequentiallyConsistent)
+        return Registration(list: topic, id: id, companion: .subject(SubjectAddress(subject)))
+      }
     }
   }
 

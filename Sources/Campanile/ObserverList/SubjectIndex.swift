@@ -41,7 +41,16 @@ final class SubjectIndex: @unchecked Sendable {
   }
 
   /// The table in use.
-  var current: SubjectTable? { unsafe head?.table }
+  var current: SubjectTable? { unsafe head?.table.takeUnretainedValue() }
+
+  /// Calls `body` with the table in use, which is not counted.
+  ///
+  /// Under the registry's lock; `body` does not replace the table.
+  @inline(__always)
+  private func withCurrent<Result>(_ body: (SubjectTable) -> Result) -> Result? {
+    // SAFETY: the index keeps its table, which is replaced under the lock alone.
+    unsafe head?.table._withUnsafeGuaranteedRef(body)
+  }
 
   /// What stands about a subject, for a post that has announced itself.
   @inline(__always)
@@ -56,25 +65,27 @@ extension SubjectIndex {
   ///
   /// - Returns: whether nobody does.
   func makeRoom(about subject: AnyObject, _ garbage: inout Garbage) -> Bool {
-    if current?.index(of: UInt(bitPattern: ObjectIdentifier(subject))) != nil { return false }
+    let key = UInt(bitPattern: ObjectIdentifier(subject))
+    if withCurrent({ $0.index(of: key) != nil }) == true { return false }
     makeRoom(&garbage)
     return true
   }
 
   private func makeRoom(_ garbage: inout Garbage) {
-    if current?.hasRoom == true { return }
+    if withCurrent(\.hasRoom) == true { return }
     if let old = rebuild() { garbage.structures.append(old) }
   }
 
   /// Puts in the only observer of a subject, retained; the index owns it from here on.
   func insert(_ observer: Unmanaged<AnyObserver>, id: UInt64, about subject: AnyObject) {
-    current!.insert(subject, id: id, observer: UInt(bitPattern: unsafe observer.toOpaque()))
+    let address = UInt(bitPattern: unsafe observer.toOpaque())
+    withCurrent { $0.insert(subject, id: id, observer: address) }!
   }
 
   /// The list for a subject, made if there is none; an observer that stood alone moves there.
   func makeList(about subject: AnyObject, _ garbage: inout Garbage) -> ObserverList {
     let key = UInt(bitPattern: ObjectIdentifier(subject))
-    guard let index = current?.index(of: key), let entry = current?.entry(at: index, of: key) else {
+    guard let (index, entry) = entry(of: key) else {
       makeRoom(&garbage)
       let list = makeList(about: subject)
       current!.insert(key, list)
@@ -102,9 +113,7 @@ extension SubjectIndex {
 
   /// Where a registration about a subject stands.
   func seat(of id: UInt64, about key: UInt) -> Seat? {
-    guard let index = current?.index(of: key), let entry = current?.entry(at: index, of: key) else {
-      return nil
-    }
+    guard let (index, entry) = entry(of: key) else { return nil }
     switch entry {
     case .single(let single):
       return single.id == id ? unsafe .single(Unmanaged.passUnretained(self), index, single) : nil
@@ -112,6 +121,12 @@ extension SubjectIndex {
       let place = unsafe list._withUnsafeGuaranteedRef { $0.place(of: id) }
       return place.map { unsafe .place(list, $0) }
     }
+  }
+
+  private func entry(of key: UInt) -> (index: Int, entry: SubjectEntry)? {
+    withCurrent { table in
+      table.index(of: key).map { ($0, table.entry(at: $0, of: key)) }
+    } ?? nil
   }
 
   /// Takes out the only observer of a subject.
@@ -134,15 +149,17 @@ extension SubjectIndex {
   }
 
   private func remove(at index: Int, _ garbage: inout Garbage) {
-    let table = current!
-    table.remove(at: index)
-    if table.liveCount == 0, let old = replace(with: nil) { garbage.structures.append(old) }
+    let left = withCurrent { table in
+      table.remove(at: index)
+      return table.liveCount
+    }
+    if left == 0, let old = replace(with: nil) { garbage.structures.append(old) }
   }
 
   /// Moves to a smaller table when most of this one is empty.
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
-  func shrink() -> Garbage.Piece? { current?.isSparse == true ? rebuild() : nil }
+  func shrink() -> Garbage.Piece? { withCurrent(\.isSparse) == true ? rebuild() : nil }
 
   /// The live registrations, those in lists included.
   func registrations(in topic: TopicList) -> [LiveRegistration] {

@@ -85,7 +85,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   }
 
   /// The object that owns the memory.
-  var table: SubjectTable { unsafe pointee.table.takeUnretainedValue() }
+  var table: Unmanaged<SubjectTable> { unsafe pointee.table }
 }
 
 /// Observers and lists by subject: an open-addressing table that is read without a lock.

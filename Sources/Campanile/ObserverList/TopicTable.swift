@@ -66,6 +66,16 @@ final class TopicList: ObserverList, @unchecked Sendable {
       ?? .list(makeList(of: type, registry))
   }
 
+  /// Where those who observe a type about `subject` register; made if there is none.
+  ///
+  /// Under the registry's lock.
+  func destination(
+    of type: any Any.Type, about subject: AnyObject, _ registry: ObserverRegistry
+  ) -> Destination {
+    unsafe list(of: type)?._withUnsafeGuaranteedRef { .subject(subject, $0) }
+      ?? .subject(subject, makeList(of: type, registry))
+  }
+
   /// The list of a type, made if there is none.
   ///
   /// Under the registry's lock.
