@@ -21,16 +21,17 @@ public struct KVOChange<Value> {
   /// The properties that changed, in the order of their first change.
   ///
   /// For a path of one property, that one; for a computed property, those that it is made of. After a
-  /// transaction, all properties of the observed object that it changed. Empty in the initial call.
+  /// transaction, all properties of the observed object that it changed, before those of other objects
+  /// on the key path. Empty in the initial call.
   public var changedPaths: [KVOPath] { changed.all }
-  let changed: KVOChangedPaths
+  let changed: ChangedPaths
   let oldValue: OldValue<Value>?
 
   /// Part of its caller, where the type has been looked up already.
   @inline(__always)
   init(
     phase: KVOPhase, kind: KVOKind, new: Value, indexes: RangeSet<Int>?, path: KVOPath,
-    changed: KVOChangedPaths, oldValue: OldValue<Value>?
+    changed: ChangedPaths, oldValue: OldValue<Value>?
   ) {
     self.phase = phase
     self.kind = kind
@@ -75,7 +76,7 @@ extension KVOChange {
   init(initial value: Value, at path: KVOPath) {
     self.init(
       phase: .initial, kind: .setting, new: value, indexes: nil, path: path,
-      changed: KVOChangedPaths(nil), oldValue: nil)
+      changed: ChangedPaths(nil), oldValue: nil)
   }
 }
 

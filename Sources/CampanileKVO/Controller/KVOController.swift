@@ -69,8 +69,9 @@ public final class KVOController<Owner: AnyObject> {
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    let path = KVOPath(keyPath)
-    end(observations.withLock { $0.remove(ObjectIdentifier(object), path) })
+    let id = ObjectIdentifier(object)
+    let numbers = Set(entries(of: id, KVOPath(keyPath)).map(\.number))
+    end(observations.withLock { $0.remove(id, numbers) })
   }
 
   /// Ends every observation of `object`.
@@ -100,8 +101,15 @@ public final class KVOController<Owner: AnyObject> {
   public func registrations<Object: AnyObject, Value>(
     of object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> [Registration] {
-    let path = KVOPath(keyPath)
-    return observations.withLock { $0.live(object, path).map(\.registration) }
+    entries(of: ObjectIdentifier(object), KVOPath(keyPath)).filter { $0.isLive(of: object) }
+      .map(\.registration)
+  }
+
+  /// The entries of one key path of an object, whether or not they have ended, oldest first.
+  ///
+  /// Compared here, under no lock.
+  private func entries(of object: ObjectIdentifier, _ path: KVOPath) -> [ObservationTable.Entry] {
+    observations.withLock { $0.entries(of: object) }.filter { $0.path == path }
   }
 
   /// How many observations have not ended.

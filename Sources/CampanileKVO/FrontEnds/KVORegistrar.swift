@@ -107,16 +107,14 @@ public struct KVORegistrar: ~Copyable, Sendable {
   }
 
   @usableFromInline
-  func tellDidChange<Subject: Observable, Member>(
+  func tellDidChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
   ) {
     if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
     guard let table = table.load() else { return }
-    if let property = table.known(keyPath) {
-      property.didChange()
-    } else if Scope.isAnyOpen {
-      Scope.current.transaction?.note(KVOPath(keyPath), of: table.subject.id)
-    }
+    let property = table.known(keyPath)
+    if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: subject) }
+    property?.didChange()
   }
 
   // MARK: Announcing by hand
@@ -139,8 +137,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if properties(of: subject).property(keyPath).endByHand() {
-      standard.didSet(subject, keyPath: keyPath)
-    }
+    let property = properties(of: subject).property(keyPath)
+    if property.endByHand(noting: subject) { standard.didSet(subject, keyPath: keyPath) }
   }
 }

@@ -12,7 +12,7 @@ struct ChangeKeeper {
     /// The box of the value before it, if that is wanted.
     var old: AnyObject?
     var edit: CollectionEdit?
-    var changed: KVOChangedPaths
+    var changed: ChangedPaths
 
     mutating func add(_ later: Report) {
       if old == nil { old = later.old }
@@ -50,6 +50,8 @@ struct ChangeKeeper {
   }
 
   private var pending: [Pending] = []
+  /// Whether the observer has been told a value, which it must not be left with if that is out of date.
+  private var hasTold = false
   /// What a transaction has kept back.
   private var deferred: Report?
   /// The thread that reads and tells, or 0, and how often it is inside.
@@ -118,7 +120,7 @@ struct ChangeKeeper {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }), pending[index].isOver
     else { return nil }
     let ended = pending.remove(at: index)
-    return Report(old: ended.old, edit: event.edit, changed: KVOChangedPaths(property.path))
+    return Report(old: ended.old, edit: event.edit, changed: ChangedPaths(property.path))
   }
 
   mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
@@ -129,15 +131,17 @@ struct ChangeKeeper {
   /// Notes that a change of `property` ends.
   ///
   /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if it
-  ///   began before this observation did.
+  ///   began before this observation did, and the observer knows no value that would be out of date.
   mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
     let maker = event.maker
-    guard let index = pending.firstIndex(where: { $0.maker == maker }),
-      pending[index].end(ObjectIdentifier(property)), pending[index].isOver
-    else { return nil }
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
+      // It began before the property was followed, and the value may have been read in between.
+      return hasTold ? Report(edit: event.edit, changed: ChangedPaths(property.path)) : nil
+    }
+    guard pending[index].end(ObjectIdentifier(property)), pending[index].isOver else { return nil }
     // Nearly always there is one.
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
-    return Report(old: ended.old, edit: event.edit, changed: KVOChangedPaths(property.path))
+    return Report(old: ended.old, edit: event.edit, changed: ChangedPaths(property.path))
   }
 
   // MARK: Transactions
@@ -159,9 +163,12 @@ struct ChangeKeeper {
   // MARK: Telling
 
   /// Takes the telling for `thread`, before there is anybody else.
-  mutating func reserve(for thread: UInt) {
+  ///
+  /// - Parameter isInitial: Whether the observer is told the value that there is.
+  mutating func reserve(for thread: UInt, isInitial: Bool) {
     teller = thread
     depth = 1
+    hasTold = isInitial
   }
 
   /// Does what `end` and `beginTelling` do.
@@ -179,6 +186,7 @@ struct ChangeKeeper {
       deferred.add(report)
       report = deferred
     }
+    hasTold = true
     if teller != 0 && teller != thread {
       waiting.append(report)
       return nil
@@ -194,24 +202,5 @@ struct ChangeKeeper {
     depth -= 1
     if depth == 0 { teller = 0 }
     return nil
-  }
-}
-
-/// The properties that changed, in the order of their first change.
-struct KVOChangedPaths: Sendable {
-  private var first: KVOPath?
-  private var others: [KVOPath]?
-
-  init(_ path: KVOPath?) { first = path }
-
-  var all: [KVOPath] { (first.map { [$0] } ?? []) + (others ?? []) }
-
-  mutating func add(_ path: KVOPath) {
-    if all.contains(path) { return }
-    if first == nil { first = path } else { others = (others ?? []) + [path] }
-  }
-
-  mutating func add(_ later: KVOChangedPaths) {
-    for path in later.all { add(path) }
   }
 }

@@ -25,7 +25,7 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   /// Begins to follow, and makes the initial call if one was asked for.
   func start(for registration: Registration?) {
     guard let root else { return changes.finish() }
-    reserve()
+    reserve(isInitial: options.isInitial)
     let value = readAndFollow(root)
     if options.isInitial, let registration {
       let change = KVOChange(initial: value, at: traits.path)

@@ -66,12 +66,14 @@ class PathObservation {
   // MARK: Following
 
   /// Takes the telling, so that changes which come meanwhile wait until `open`.
-  func reserve() {
+  ///
+  /// - Parameter isInitial: Whether the observer is told the value that there is.
+  func reserve(isInitial: Bool) {
     _ = strayed?.addConfined(
       owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
     ) { [weak self] report in self?.tell(report) }
     let thread = SourceRegistry.currentThread
-    keeper.withLock { $0.reserve(for: thread) }
+    keeper.withLock { $0.reserve(for: thread, isInitial: isInitial) }
   }
 
   /// Tells what came meanwhile.
@@ -146,7 +148,7 @@ class PathObservation {
         }
       }
       guard isFirst, traits.needsOld, isAtHome else { return }
-      let report = Report(edit: event.edit, changed: KVOChangedPaths(property.path))
+      let report = Report(edit: event.edit, changed: ChangedPaths(property.path))
       guard let old = readOld(report) else { return }
       keeper.update { $0.keepOld(old, of: event.maker) }
     case .didChange:
@@ -195,7 +197,7 @@ class PathObservation {
     if !keeper.withLock({ $0.keepBack(report) }) { return true }
     let isKept = transaction.add { [self] in
       guard var report = keeper.withLock({ $0.takeDeferred() }) else { return }
-      for path in transaction.changedPaths(of: rootID) { report.changed.add(path) }
+      report.changed.add(before: transaction.changedPaths(of: rootID))
       tellAtHome(report)
     }
     if !isKept { _ = keeper.withLock { $0.takeDeferred() } }

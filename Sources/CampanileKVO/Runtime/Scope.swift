@@ -26,6 +26,11 @@ struct Scope: Sendable {
   /// Whether any thread has a scope open; what most code asks, and nothing further.
   static var isAnyOpen: Bool { OpenScopes.count.load(ordering: .relaxed) != 0 }
 
+  /// Has the transaction that the calling code is part of take in that a property has changed.
+  static func note(_ path: @autoclosure () -> KVOPath, of object: AnyObject) {
+    if let transaction = current.transaction { transaction.note(path(), of: object) }
+  }
+
   /// Runs `body` in the scope that `change` makes of the current one.
   static func with<Result>(
     _ change: (inout Scope) -> Void, _ body: () throws -> Result

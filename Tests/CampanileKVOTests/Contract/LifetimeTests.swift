@@ -350,7 +350,7 @@ struct LifetimeTests {
     let live = Recorder<Int>()
     let counter = Counter()
     defer { withExtendedLifetime(counter) {} }
-    let kvo = KVOController(owner: SharedLog.forEver)
+    let kvo = KVOController(owner: SharedLog.forever)
     defer { withExtendedLifetime(kvo) {} }
     onThreads(width) { index in
       for round in 0..<500 {

@@ -214,8 +214,8 @@ struct DeliveryTests {
     #expect(await second.next()?.new == 1)
   }
 
-  @Test("A sequence in a cancelled task ends at once")
-  func cancelled() async {
+  @Test("A sequence in a canceled task ends at once")
+  func canceled() async {
     let values = counter.changes(of: \.count).values()
     let task = Task {
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
