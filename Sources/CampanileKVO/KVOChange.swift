@@ -8,7 +8,8 @@ public struct KVOChange<Value> {
   public let kind: KVOKind
   /// The value before the change.
   ///
-  /// `nil` unless the observer asked for `.old`, and in the initial call.
+  /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be read:
+  /// see ``KVOOptions/old``.
   public var old: Value? { oldValue?.value }
   /// The value after the change; in the initial call and in the prior one, the value as it is.
   public let new: Value

@@ -101,7 +101,8 @@ public final class KVOController<Owner: AnyObject> {
   public func registrations<Object: AnyObject, Value>(
     of object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> [Registration] {
-    entries(of: ObjectIdentifier(object), KVOPath(keyPath)).filter { $0.isLive(of: object) }
+    if owner == nil { return [] }
+    return entries(of: ObjectIdentifier(object), KVOPath(keyPath)).filter { $0.isLive(of: object) }
       .map(\.registration)
   }
 
@@ -117,7 +118,9 @@ public final class KVOController<Owner: AnyObject> {
 
   /// The live entries, oldest first.
   fileprivate var live: [ObservationTable.Entry] {
-    observations.withLock { $0.all }.filter(\.isLive).sorted { $0.number < $1.number }
+    // With the owner all of them have ended, whether or not that has been noticed.
+    if owner == nil { return [] }
+    return observations.withLock { $0.all }.filter(\.isLive).sorted { $0.number < $1.number }
   }
 }
 

@@ -39,6 +39,11 @@ public struct KVORegistrar: ~Copyable, Sendable {
   // MARK: Reading
 
   /// Reports that a property is read; for its getter, before it returns the value.
+  ///
+  /// For properties whose value is kept, in the object or elsewhere. A property that is computed from
+  /// observed ones reports nothing: those do. A getter that reports itself, and reads no other observed
+  /// property when it is first asked, counts as that of a kept value for as long as it is observed:
+  /// others that it comes to read are not followed.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>

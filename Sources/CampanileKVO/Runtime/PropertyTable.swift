@@ -5,7 +5,9 @@ import Campanile
 /// Those who follow hold this and not the object, so that its end can be noticed, and nothing of a
 /// dead object is needed to stop following it.
 final class PropertyTable: Sendable {
-  /// By key path, which may have arguments, whose `==` and `hash(into:)` are foreign code. So the
+  /// The properties by key path.
+  ///
+  /// Key paths may have arguments, and those a `==` and `hash(into:)` that are foreign code. So the
   /// dictionary is looked into outside the lock, and replaced by a larger one.
   private typealias Properties = [AnyKeyPath: ObservedProperty]
   /// Key paths that were looked up, found or not.
