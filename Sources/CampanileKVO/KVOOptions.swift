@@ -54,7 +54,7 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
 }
 
 extension KVOOptions where Value: Equatable {
-  /// Leaves out changes to an equal value.
+  /// Leaves out changes to an equal value: one that the observer knows already.
   ///
   /// `==` runs where the change is made, and under no lock. A prior call is made before it is known
   /// whether the value will be another one. A change that has no old value, as ``old`` says, is told.

@@ -43,7 +43,8 @@ struct KVORequest<Object: AnyObject, Value> {
 
   var traits: PathObservation.Traits {
     .init(
-      path: path, needsOld: options.needsOld, isOnMain: isOnMain, file: file, line: line)
+      path: path, needsOld: options.needsOld, isDistinct: options.areEqual != nil,
+      isOnMain: isOnMain, file: file, line: line)
   }
 }
 

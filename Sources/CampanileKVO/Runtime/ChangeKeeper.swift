@@ -11,6 +11,10 @@ struct ChangeKeeper {
   struct Report {
     /// The box of the value before it, if that is wanted.
     var old: AnyObject?
+    /// How many had been given out when `old` was read.
+    var toldBefore: UInt = 0
+    /// The box of the value that the observer knows, if that is another one.
+    var known: AnyObject?
     var edit: CollectionEdit?
     var changed: ChangedPaths
 
@@ -26,6 +30,8 @@ struct ChangeKeeper {
     let maker: ObservedProperty.Maker
     /// The property that announced it first, and how often it has.
     let first: ObjectIdentifier
+    /// How many reports had been given out when it began.
+    let toldBefore: UInt
     var depth = 1
     /// The others that have announced it since.
     var others: [ObjectIdentifier]?
@@ -59,6 +65,10 @@ struct ChangeKeeper {
   private var depth = 0
   /// What other threads have left for it.
   private var waiting: [Report] = []
+  /// How many reports have been given out to be told.
+  private var toldCount: UInt = 0
+  /// The box of the value that was told last, for changes that had begun by then.
+  var told: AnyObject?
 
   // MARK: Changes of the properties
 
@@ -68,7 +78,7 @@ struct ChangeKeeper {
   ///   change has done so.
   mutating func begin(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
     guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
-      pending.append(Pending(maker: maker, first: property))
+      pending.append(Pending(maker: maker, first: property, toldBefore: toldCount))
       return deferred == nil
     }
     if pending[index].first == property {
@@ -109,7 +119,7 @@ struct ChangeKeeper {
   mutating func restart(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
     guard let index = pending.firstIndex(where: { $0.maker == maker }), pending[index].count == 1
     else { return false }
-    pending[index] = Pending(maker: maker, first: property)
+    pending[index] = Pending(maker: maker, first: property, toldBefore: toldCount)
     return deferred == nil
   }
 
@@ -120,7 +130,9 @@ struct ChangeKeeper {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }), pending[index].isOver
     else { return nil }
     let ended = pending.remove(at: index)
-    return Report(old: ended.old, edit: event.edit, changed: ChangedPaths(property.path))
+    return Report(
+      old: ended.old, toldBefore: ended.toldBefore, edit: event.edit,
+      changed: ChangedPaths(property.path))
   }
 
   mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
@@ -140,8 +152,16 @@ struct ChangeKeeper {
     }
     guard pending[index].end(ObjectIdentifier(property)), pending[index].isOver else { return nil }
     // Nearly always there is one.
+    let known = index == 0 ? nil : oldOfChange(around: index)
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
-    return Report(old: ended.old, edit: event.edit, changed: ChangedPaths(property.path))
+    return Report(
+      old: ended.old, toldBefore: ended.toldBefore, known: known, edit: event.edit,
+      changed: ChangedPaths(property.path))
+  }
+
+  /// The box of the value before the changes that go on around one, if nothing has been told since.
+  private func oldOfChange(around index: Int) -> AnyObject? {
+    pending[..<index].first { $0.toldBefore == pending[index].toldBefore }?.old
   }
 
   // MARK: Transactions
@@ -193,14 +213,26 @@ struct ChangeKeeper {
     }
     teller = thread
     depth += 1
-    return report
+    return giveOut(report)
   }
 
   /// What the thread that tells is to tell next, if it is not inside its own telling.
   mutating func nextReport() -> Report? {
-    if depth == 1 && !waiting.isEmpty { return waiting.removeFirst() }
+    if depth == 1 && !waiting.isEmpty { return giveOut(waiting.removeFirst()) }
     depth -= 1
     if depth == 0 { teller = 0 }
     return nil
   }
+
+  private mutating func giveOut(_ report: consuming Report) -> Report {
+    if report.toldBefore != toldCount { report.known = told }
+    toldCount &+= 1
+    return report
+  }
+
+  /// Whether other changes than the one that is being told have begun.
+  var isOverlapped: Bool { !pending.isEmpty || !waiting.isEmpty || depth > 1 }
+
+  /// Whether any change has begun and not been told.
+  var isBusy: Bool { isOverlapped || teller != 0 }
 }

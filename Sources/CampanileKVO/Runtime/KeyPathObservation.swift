@@ -67,7 +67,12 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     // What `readOld` made.
     var old: OldValue<Value>?
     if let box = report.old { old = box as? OldValue<Value> }
-    if let areEqual = options.areEqual, let old, areEqual(old.value, new) { return }
+    if let areEqual = options.areEqual {
+      // Compared with what the observer knows: overlapping changes tell one another's values.
+      let known = report.known.flatMap { $0 as? OldValue<Value> } ?? old
+      if let known, areEqual(known.value, new) { return }
+      keepTold { OldValue(new) }
+    }
     post(.changed, old, new, report)
   }
 

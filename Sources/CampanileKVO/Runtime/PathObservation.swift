@@ -37,6 +37,8 @@ class PathObservation {
     let path: KVOPath
     /// Whether the value is to be read before a change.
     let needsOld: Bool
+    /// Whether the values that are told are compared.
+    let isDistinct: Bool
     /// Whether the key path is read on the main actor alone.
     let isOnMain: Bool
     let file: StaticString
@@ -79,6 +81,7 @@ class PathObservation {
   /// Tells what came meanwhile.
   func open() {
     while let report = keeper.withLock({ $0.nextReport() }) { deliver(report) }
+    if traits.isDistinct { forgetTold() }
   }
 
   /// Runs `read`, and follows the properties that it reads.
@@ -218,5 +221,19 @@ class PathObservation {
       deliver(report)
       keeper.update { next = $0.nextReport() }
     }
+    if traits.isDistinct { forgetTold() }
+  }
+
+  /// Keeps what is about to be told for the changes that have begun: what the observer knows then is no
+  /// more what they found.
+  func keepTold(_ box: () -> AnyObject) {
+    var told = keeper.withLock { $0.isOverlapped } ? box() : nil
+    keeper.update { swap(&$0.told, &told) }
+  }
+
+  /// Lets go of what was told, once no change can ask for it.
+  private func forgetTold() {
+    var told: AnyObject?
+    keeper.update { if !$0.isBusy { swap(&$0.told, &told) } }
   }
 }

@@ -98,10 +98,14 @@ struct ObservationTableTests {
         }
       } else {
         let mark = Tracked(coming)
-        for _ in 0..<500 {
-          let guest = Guest(kvo, deaths)
-          kvo.observe(guest, \.count, on: .immediate) { _, _, _ in }
-          if !kvo.isObserving(guest, \.count) { deaths.value.wrappingAdd(1, ordering: .relaxed) }
+        for _ in 0..<10 {
+          // Many that die one after the other, while all of them are being looked at.
+          var guests = (0..<50).map { _ in Guest(kvo, deaths) }
+          for guest in guests {
+            kvo.observe(guest, \.count, on: .immediate) { _, _, _ in }
+            if !kvo.isObserving(guest, \.count) { deaths.value.wrappingAdd(1, ordering: .relaxed) }
+          }
+          while !guests.isEmpty { guests.removeLast() }
         }
         withExtendedLifetime(mark) {}
       }
