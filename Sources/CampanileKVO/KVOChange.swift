@@ -8,8 +8,8 @@ public struct KVOChange<Value> {
   public let kind: KVOKind
   /// The value before the change.
   ///
-  /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be read:
-  /// see ``KVOOptions/old``.
+  /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be
+  /// read: see ``KVOOptions/old``.
   public var old: Value? { oldValue?.value }
   /// The value after the change; in the initial call and in the prior one, the value as it is.
   public let new: Value
@@ -21,9 +21,9 @@ public struct KVOChange<Value> {
   public let path: KVOPath
   /// The properties that changed, in the order of their first change.
   ///
-  /// For a path of one property, that one; for a computed property, those that it is made of. After a
-  /// transaction, all properties of the observed object that it changed, before those of other objects
-  /// on the key path. Empty in the initial call.
+  /// For a path of one property, that one; for a computed property, those that it is made of. After
+  /// a transaction, all properties of the observed object that it changed, before those of other
+  /// objects on the key path. Empty in the initial call.
   public var changedPaths: [KVOPath] { changed.all }
   let changed: ChangedPaths
   let oldValue: OldValue<Value>?

@@ -19,9 +19,9 @@ final class Artist: Observable {
   var twice: Int { name * 2 }
 }
 
-/// One input: sets, replaced objects, transactions and observations of eight key paths, from outside
-/// and from inside the observers, also before the changes that they are told, beside the values that
-/// the observers were told last.
+/// One input: sets, replaced objects, transactions and observations of eight key paths, from
+/// outside and from inside the observers, also before the changes that they are told, beside the
+/// values that the observers were told last.
 final class KeyValueRun {
   /// What an observer was told, and what it is to be told.
   final class Following {
@@ -226,7 +226,8 @@ final class KeyValueRun {
     depth += 1
     switch choices.pick(6) {
     case 0: end()
-    // Who begins to observe in the middle of a change hears of the next one: there is no model of it.
+    // Who begins to observe in the middle of a change hears of the next one: there is no model of
+    // it.
     case 1: if priorDepth == 0 { observe() }
     case 2:
       hasNested = true

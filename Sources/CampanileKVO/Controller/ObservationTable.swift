@@ -2,9 +2,9 @@ internal import Campanile
 
 /// What a controller observes, by object.
 ///
-/// Key paths may have arguments, whose `==` is foreign code. So nothing here, under the controller's
-/// lock, compares them: who asks about one takes ``entries(of:)``, compares, and comes back with the
-/// numbers of those that it means.
+/// Key paths may have arguments, whose `==` is foreign code. So nothing here, under the
+/// controller's lock, compares them: who asks about one takes ``entries(of:)``, compares, and comes
+/// back with the numbers of those that it means.
 struct ObservationTable {
   struct Entry {
     /// Told apart from a later object at the same address.

@@ -2,7 +2,8 @@ internal import Campanile
 public import Observation
 public import Synchronization
 
-/// A stored property that can be observed by key path: the front end of one annotation per property.
+/// A stored property that can be observed by key path: the front end of one annotation per
+/// property.
 ///
 /// ```swift
 /// final class Player: Observable {
@@ -11,17 +12,17 @@ public import Synchronization
 /// }
 /// ```
 ///
-/// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking` and
-/// `Observations` work with it. Setting an equal value is a change like any other.
+/// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking`
+/// and `Observations` work with it. Setting an equal value is a change like any other.
 ///
 /// Reads and changes are in the isolation of the object: the first read of a property writes to the
-/// object, so several threads must not read at once. (For an object that is shared behind a lock that
-/// lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first read, and
-/// more when it is first observed. While a property is changed in place, as by a mutating method, it
-/// can be neither read nor set: as with other properties, that is a precondition failure, in release
-/// builds too. A set that nobody observes costs three loads; once the property has
-/// been tracked, by `withObservationTracking` or by `Observations`, also what the standard registrar
-/// costs. The observations end with the object.
+/// object, so several threads must not read at once. (For an object that is shared behind a lock
+/// that lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first
+/// read, and more when it is first observed. While a property is changed in place, as by a mutating
+/// method, it can be neither read nor set: as with other properties, that is a precondition
+/// failure, in release builds too. A set that nobody observes costs three loads; once the property
+/// has been tracked, by `withObservationTracking` or by `Observations`, also what the standard
+/// registrar costs. The observations end with the object.
 @propertyWrapper
 public struct Observed<Value> {
   /// Taken away while it is changed in place.
@@ -65,7 +66,8 @@ public struct Observed<Value> {
       let cell = object[keyPath: storage].cell
       let isQuiet = ObservedCell.isQuiet(cell)
       if !isQuiet { cell?.willSet(object, keyPath) }
-      // Not yielded from its place: the compiler sees through a key path only where it is read or set.
+      // Not yielded from its place: the compiler sees through a key path only where it is read or
+      // set.
       var value = object[keyPath: storage].take()
       defer {
         object[keyPath: storage].value = value

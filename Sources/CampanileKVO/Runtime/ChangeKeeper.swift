@@ -56,7 +56,8 @@ struct ChangeKeeper {
   }
 
   private var pending: [Pending] = []
-  /// Whether the observer has been told a value, which it must not be left with if that is out of date.
+  /// Whether the observer has been told a value, which it must not be left with if that is out of
+  /// date.
   private var hasTold = false
   /// What a transaction has kept back.
   private var deferred: Report?
@@ -99,8 +100,8 @@ struct ChangeKeeper {
     pending.contains { $0.maker == maker }
   }
 
-  /// Takes back what properties have announced that are not followed any more: the end of their change
-  /// is not heard.
+  /// Takes back what properties have announced that are not followed any more: the end of their
+  /// change is not heard.
   ///
   /// - Returns: whether there was any.
   mutating func forget(
@@ -142,8 +143,9 @@ struct ChangeKeeper {
 
   /// Notes that a change of `property` ends.
   ///
-  /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if it
-  ///   began before this observation did, and the observer knows no value that would be out of date.
+  /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if
+  ///   it began before this observation did, and the observer knows no value that would be out of
+  ///   date.
   mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
     let maker = event.maker
     guard let index = pending.firstIndex(where: { $0.maker == maker }) else {

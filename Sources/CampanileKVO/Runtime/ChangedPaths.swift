@@ -1,7 +1,8 @@
 /// The properties that changed, in the order of their first change.
 ///
-/// Key paths may have arguments, whose `==` is foreign code. So none are compared where they are added,
-/// which is done under locks: only the same objects are left out there, and equal ones in ``all``.
+/// Key paths may have arguments, whose `==` is foreign code. So none are compared where they are
+/// added, which is done under locks: only the same objects are left out there, and equal ones in
+/// ``all``.
 struct ChangedPaths: Sendable {
   private static let scanLimit = 16
 

@@ -1,20 +1,23 @@
 import Campanile
 import Synchronization
 
-/// The part of an observation that does not depend on the types of the object and the value: it hears
-/// of the changes of the properties on the key path, and has them told once, in order, one at a time.
+/// The part of an observation that does not depend on the types of the object and the value: it
+/// hears of the changes of the properties on the key path, and has them told once, in order, one at
+/// a time.
 ///
 /// ## Who keeps whom
 ///
-/// The properties keep their registrations, those keep the observation, and it keeps the list of its
-/// changes. The observer in that list keeps `upstream`, the registrations at the properties. So the
-/// observation lives until the observer's registration ends, or all objects it follows have died.
+/// The properties keep their registrations, those keep the observation, and it keeps the list of
+/// its changes. The observer in that list keeps `upstream`, the registrations at the properties. So
+/// the observation lives until the observer's registration ends, or all objects it follows have
+/// died.
 ///
 /// ## Isolation
 ///
-/// An observation of a key path that is not Sendable is in the hands of the isolation of its objects.
-/// Any other one is called by the threads that change them, at once: its state is behind a lock, each
-/// of them may read the old value, and one of them reads the new one and tells at a time.
+/// An observation of a key path that is not Sendable is in the hands of the isolation of its
+/// objects. Any other one is called by the threads that change them, at once: its state is behind a
+/// lock, each of them may read the old value, and one of them reads the new one and tells at a
+/// time.
 class PathObservation {
   typealias Report = ChangeKeeper.Report
 
@@ -224,8 +227,8 @@ class PathObservation {
     if traits.isDistinct { forgetTold() }
   }
 
-  /// Keeps what is about to be told for the changes that have begun: what the observer knows then is no
-  /// more what they found.
+  /// Keeps what is about to be told for the changes that have begun: what the observer knows then
+  /// is no more what they found.
   func keepTold(_ box: () -> AnyObject) {
     var told = keeper.withLock { $0.isOverlapped } ? box() : nil
     keeper.update { swap(&$0.told, &told) }

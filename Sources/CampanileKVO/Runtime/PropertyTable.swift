@@ -21,8 +21,8 @@ final class PropertyTable: Sendable {
     var properties: Properties = [:]
     /// The first few key paths that were looked up, found or not.
     ///
-    /// A key path literal of a class that is not generic is one object: it is known by identity, which
-    /// takes a fraction of the time of hashing it.
+    /// A key path literal of a class that is not generic is one object: it is known by identity,
+    /// which takes a fraction of the time of hashing it.
     private var familiar: Familiar = []
 
     func find(_ keyPath: AnyKeyPath) -> (isFamiliar: Bool, ObservedProperty?) {

@@ -3,8 +3,8 @@ public import Synchronization
 
 /// What the code that runs now is part of: an evaluation, a transaction, an edit of a collection.
 ///
-/// A scope is bound to the thread that opened it. A task that was made in it inherits the value, and
-/// finds that it is none of its business.
+/// A scope is bound to the thread that opened it. A task that was made in it inherits the value,
+/// and finds that it is none of its business.
 struct Scope: Sendable {
   /// Who wants to know which properties are read.
   var collector: ReadCollector?
