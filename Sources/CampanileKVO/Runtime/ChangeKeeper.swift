@@ -11,16 +11,40 @@ struct ChangeKeeper {
   struct Report {
     /// The box of the value before it, if that is wanted.
     var old: AnyObject?
-    /// How many had been given out when `old` was read.
-    var toldBefore: UInt = 0
-    /// The box of the value that the observer knows, if that is another one.
-    var known: AnyObject?
-    var edit: CollectionEdit?
+    private var rare: Rare?
     var changed: ChangedPaths
+
+    /// What few reports have, in a place of its own: reports are copied often, and short.
+    private final class Rare {
+      let edit: CollectionEdit?
+      let toldBefore: UInt
+      let known: AnyObject?
+
+      init(_ edit: CollectionEdit?, _ toldBefore: UInt, _ known: AnyObject?) {
+        self.edit = edit
+        self.toldBefore = toldBefore
+        self.known = known
+      }
+    }
+
+    init(edit: CollectionEdit?, changed: ChangedPaths) {
+      if let edit { rare = Rare(edit, 0, nil) }
+      self.changed = changed
+    }
+
+    var edit: CollectionEdit? { rare?.edit }
+    /// How many reports had been given out when the change began.
+    var toldBefore: UInt { rare?.toldBefore ?? 0 }
+    /// The box of the value that the observer knows, if that is another one than `old`.
+    var known: AnyObject? { rare?.known }
+
+    mutating func setKnown(_ known: AnyObject?, toldBefore: UInt) {
+      rare = Rare(edit, toldBefore, known)
+    }
 
     mutating func add(_ later: Report) {
       if old == nil { old = later.old }
-      edit = nil
+      if edit != nil { rare = Rare(nil, toldBefore, known) }
       changed.add(later.changed)
     }
   }
@@ -55,6 +79,8 @@ struct ChangeKeeper {
     }
   }
 
+  /// Whether the values that are told are compared.
+  private let isDistinct: Bool
   private var pending: [Pending] = []
   /// Whether the observer has been told a value, which it must not be left with if that is out of
   /// date.
@@ -70,6 +96,8 @@ struct ChangeKeeper {
   private var toldCount: UInt = 0
   /// The box of the value that was told last, for changes that had begun by then.
   var told: AnyObject?
+
+  init(isDistinct: Bool) { self.isDistinct = isDistinct }
 
   // MARK: Changes of the properties
 
@@ -130,10 +158,7 @@ struct ChangeKeeper {
   ) -> Report? {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }), pending[index].isOver
     else { return nil }
-    let ended = pending.remove(at: index)
-    return Report(
-      old: ended.old, toldBefore: ended.toldBefore, edit: event.edit,
-      changed: ChangedPaths(property.path))
+    return end(at: index, event, of: property)
   }
 
   mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
@@ -153,12 +178,20 @@ struct ChangeKeeper {
       return hasTold ? Report(edit: event.edit, changed: ChangedPaths(property.path)) : nil
     }
     guard pending[index].end(ObjectIdentifier(property)), pending[index].isOver else { return nil }
+    return end(at: index, event, of: property)
+  }
+
+  private mutating func end(
+    at index: Int, _ event: ObservedProperty.Event, of property: ObservedProperty
+  ) -> Report {
+    var report = Report(edit: event.edit, changed: ChangedPaths(property.path))
+    if isDistinct {
+      report.setKnown(oldOfChange(around: index), toldBefore: pending[index].toldBefore)
+    }
     // Nearly always there is one.
-    let known = index == 0 ? nil : oldOfChange(around: index)
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
-    return Report(
-      old: ended.old, toldBefore: ended.toldBefore, known: known, edit: event.edit,
-      changed: ChangedPaths(property.path))
+    report.old = ended.old
+    return report
   }
 
   /// The box of the value before the changes that go on around one, if nothing has been told since.
@@ -215,21 +248,28 @@ struct ChangeKeeper {
     }
     teller = thread
     depth += 1
-    return giveOut(report)
+    if isDistinct { giveOut(&report) }
+    return report
   }
 
   /// What the thread that tells is to tell next, if it is not inside its own telling.
   mutating func nextReport() -> Report? {
-    if depth == 1 && !waiting.isEmpty { return giveOut(waiting.removeFirst()) }
+    if depth == 1 && !waiting.isEmpty {
+      var report = waiting.removeFirst()
+      if isDistinct { giveOut(&report) }
+      return report
+    }
     depth -= 1
     if depth == 0 { teller = 0 }
     return nil
   }
 
-  private mutating func giveOut(_ report: consuming Report) -> Report {
-    if report.toldBefore != toldCount { report.known = told }
+  /// Says what the observer knows when a report is told, if its values are compared.
+  private mutating func giveOut(_ report: inout Report) {
+    if let told, report.toldBefore != toldCount {
+      report.setKnown(told, toldBefore: report.toldBefore)
+    }
     toldCount &+= 1
-    return report
   }
 
   /// Whether other changes than the one that is being told have begun.

@@ -4,12 +4,9 @@
 /// added, which is done under locks: only the same objects are left out there, and equal ones in
 /// ``all``.
 struct ChangedPaths: Sendable {
-  private static let scanLimit = 16
-
   private var first: KVOPath?
-  private var others: [KVOPath]?
-  /// The objects of `others`, once there are too many to look through.
-  private var known: Set<ObjectIdentifier>?
+  /// Nothing, or one: an array is a place that is allocated when it is needed, and copied by reference.
+  private var others: [Others]?
 
   init(_ path: KVOPath?) { first = path }
 
@@ -18,20 +15,19 @@ struct ChangedPaths: Sendable {
     guard let first else { return [] }
     guard let others else { return [first] }
     var known: Set<KVOPath> = [first]
-    return [first] + others.filter { known.insert($0).inserted }
+    return [first] + others[0].paths.filter { known.insert($0).inserted }
   }
 
   mutating func add(_ path: KVOPath) {
     guard let first else { return self.first = path }
-    if first.object == path.object || isKnown(path) { return }
-    others = others ?? []
-    others?.append(path)
-    known?.insert(path.object)
+    if first.object == path.object { return }
+    if others == nil { others = [Others()] }
+    others?[0].add(path)
   }
 
   mutating func add(_ later: ChangedPaths) {
     if let path = later.first { add(path) }
-    for path in later.others ?? [] { add(path) }
+    for path in later.others?[0].paths ?? [] { add(path) }
   }
 
   /// Adds key paths whose first changes came before all the others.
@@ -40,11 +36,23 @@ struct ChangedPaths: Sendable {
     all.add(self)
     self = all
   }
+}
 
-  private mutating func isKnown(_ path: KVOPath) -> Bool {
-    guard let others else { return false }
-    if others.count < Self.scanLimit { return others.contains { $0.object == path.object } }
-    if known == nil { known = Set(others.map(\.object)) }
-    return known?.contains(path.object) == true
+/// All but the first.
+private struct Others: Sendable {
+  private static let scanLimit = 16
+
+  private(set) var paths: [KVOPath] = []
+  /// The objects of `paths`, once there are too many to look through.
+  private var known: Set<ObjectIdentifier> = []
+
+  mutating func add(_ path: KVOPath) {
+    if paths.count < Self.scanLimit {
+      if paths.contains(where: { $0.object == path.object }) { return }
+    } else {
+      if known.isEmpty { known = Set(paths.map(\.object)) }
+      guard known.insert(path.object).inserted else { return }
+    }
+    paths.append(path)
   }
 }

@@ -25,7 +25,7 @@ class PathObservation {
   let rootID: ObjectIdentifier
   private weak let owner: AnyObject?
   private weak let upstream: Upstream?
-  private let keeper = Locked(ChangeKeeper())
+  private let keeper: Locked<ChangeKeeper>
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
   /// The threads that run the getters on the path, each as often as it is inside.
@@ -53,6 +53,7 @@ class PathObservation {
     _ registry: SourceRegistry
   ) {
     self.traits = traits
+    keeper = Locked(ChangeKeeper(isDistinct: traits.isDistinct))
     self.owner = owner
     self.upstream = upstream
     rootID = ObjectIdentifier(root)

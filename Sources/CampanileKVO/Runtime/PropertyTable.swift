@@ -25,11 +25,15 @@ final class PropertyTable: Sendable {
     /// which takes a fraction of the time of hashing it.
     private var familiar: Familiar = []
 
-    func find(_ keyPath: AnyKeyPath) -> (isFamiliar: Bool, ObservedProperty?) {
+    /// Finds a key path by identity.
+    ///
+    /// - Returns: whether it is familiar.
+    func find(_ keyPath: AnyKeyPath, _ property: inout ObservedProperty?) -> Bool {
       for index in familiar.indices where familiar[index].keyPath === keyPath {
-        return (true, familiar[index].property)
+        property = familiar[index].property
+        return true
       }
-      return (false, nil)
+      return false
     }
 
     /// Remembers what was found for a key path when there were `count` properties.
@@ -62,9 +66,10 @@ final class PropertyTable: Sendable {
 
   /// The property that the getter of `keyPath` reports, if it has been asked about.
   func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
-    var found: (isFamiliar: Bool, property: ObservedProperty?) = (false, nil)
-    state.update { found = $0.find(keyPath) }
-    return found.isFamiliar ? found.property : look(keyPath)
+    var property: ObservedProperty?
+    var isFamiliar = false
+    state.update { isFamiliar = $0.find(keyPath, &property) }
+    return isFamiliar ? property : look(keyPath)
   }
 
   private func look(_ keyPath: AnyKeyPath) -> ObservedProperty? {
