@@ -90,11 +90,12 @@ extension KVOController {
     _ entry: ObservationTable.Entry, of object: AnyObject, _ policy: KVOPolicy
   ) -> [ObservationTable.Entry]? {
     while true {
-      let known = observations.withLock { $0.entries(of: ObjectIdentifier(object)) }
-      let same = Set(known.filter { $0.path == entry.path }.map(\.number))
+      let known = entries(of: ObjectIdentifier(object))
+      let same = ObservationTable.Numbers(of: known) { $0.path == entry.path }
       // The one place where it is decided: what was there, what is there now.
-      let action = observations.withLock {
-        $0.add(entry, of: object, policy, same: same, newest: known.last?.number)
+      var action = ObservationTable.AddAction.outdated
+      observations.update {
+        action = $0.add(entry, of: object, policy, same: same, newest: known.last?.number)
       }
       switch action {
       case .added(let removed): return removed

@@ -72,8 +72,11 @@ public final class KVOController<Owner: AnyObject> {
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
     let id = ObjectIdentifier(object)
-    let numbers = Set(entries(of: id, KVOPath(keyPath)).map(\.number))
-    end(observations.withLock { $0.remove(id, numbers) })
+    let path = KVOPath(keyPath)
+    let numbers = ObservationTable.Numbers(of: entries(of: id)) { $0.path == path }
+    var removed: [ObservationTable.Entry] = []
+    observations.update { removed = $0.remove(id, numbers) }
+    end(removed)
   }
 
   /// Ends every observation of `object`.
@@ -104,15 +107,17 @@ public final class KVOController<Owner: AnyObject> {
     of object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> [Registration] {
     if owner == nil { return [] }
-    return entries(of: ObjectIdentifier(object), KVOPath(keyPath)).filter { $0.isLive(of: object) }
-      .map(\.registration)
+    let path = KVOPath(keyPath)
+    let entries = entries(of: ObjectIdentifier(object))
+    return entries.filter { $0.path == path && $0.isLive(of: object) }.map(\.registration)
   }
 
-  /// The entries of one key path of an object, whether or not they have ended, oldest first.
-  ///
-  /// Compared here, under no lock.
-  private func entries(of object: ObjectIdentifier, _ path: KVOPath) -> [ObservationTable.Entry] {
-    observations.withLock { $0.entries(of: object) }.filter { $0.path == path }
+  /// The entries of an object, whether or not they have ended, oldest first; to be compared under no
+  /// lock.
+  func entries(of object: ObjectIdentifier) -> [ObservationTable.Entry] {
+    var entries: [ObservationTable.Entry] = []
+    observations.update { entries = $0.entries(of: object) }
+    return entries
   }
 
   /// How many observations have not ended.

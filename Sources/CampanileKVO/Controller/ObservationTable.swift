@@ -26,6 +26,29 @@ struct ObservationTable {
     func isLive(of object: AnyObject) -> Bool { self.object === object && registration.isActive }
   }
 
+  /// The numbers of some of the entries of an object.
+  struct Numbers {
+    /// Ascending, as the entries are.
+    private var all: [Int] = []
+
+    /// The numbers of those entries that `isIncluded` holds for.
+    init(of entries: [Entry], where isIncluded: (Entry) -> Bool) {
+      for entry in entries where isIncluded(entry) { all.append(entry.number) }
+    }
+
+    var isEmpty: Bool { all.isEmpty }
+
+    func contains(_ number: Int) -> Bool {
+      var rest = all[...]
+      while let first = rest.first, first <= number {
+        let middle = rest.startIndex + rest.count / 2
+        if rest[middle] == number || first == number { return true }
+        rest = rest[middle] < number ? rest[(middle + 1)...] : rest[..<middle]
+      }
+      return false
+    }
+  }
+
   /// The entries of each object, oldest first: few, mostly one.
   private var entries: [ObjectIdentifier: [Entry]] = [:]
   private var count = 0
@@ -46,7 +69,7 @@ struct ObservationTable {
   ///   - same: The entries of its key path.
   ///   - newest: The newest entry of the object that has been looked at, if there was one.
   mutating func add(
-    _ entry: Entry, of object: AnyObject, _ policy: KVOPolicy, same: Set<Int>, newest: Int?
+    _ entry: Entry, of object: AnyObject, _ policy: KVOPolicy, same: Numbers, newest: Int?
   ) -> AddAction {
     let id = ObjectIdentifier(object)
     if let last = entries[id]?.last?.number, last > newest ?? -1 {
@@ -75,7 +98,7 @@ struct ObservationTable {
   }
 
   /// Takes out the entries of an object with these numbers.
-  mutating func remove(_ object: ObjectIdentifier, _ numbers: Set<Int>) -> [Entry] {
+  mutating func remove(_ object: ObjectIdentifier, _ numbers: Numbers) -> [Entry] {
     guard !numbers.isEmpty, let known = entries.removeValue(forKey: object) else { return [] }
     let removed = known.filter { numbers.contains($0.number) }
     if removed.count < known.count {
