@@ -8,7 +8,8 @@ public struct KVOChange<Value> {
   public let kind: KVOKind
   /// The value before the change.
   ///
-  /// `nil` unless the observer asked for `.old`, and in the initial call.
+  /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be
+  /// read: see ``KVOOptions/old``.
   public var old: Value? { oldValue?.value }
   /// The value after the change; in the initial call and in the prior one, the value as it is.
   public let new: Value
@@ -20,17 +21,18 @@ public struct KVOChange<Value> {
   public let path: KVOPath
   /// The properties that changed, in the order of their first change.
   ///
-  /// For a path of one property, that one; for a computed property, those that it is made of. After a
-  /// transaction, all properties of the observed object that it changed. Empty in the initial call.
+  /// For a path of one property, that one; for a computed property, those that it is made of. After
+  /// a transaction, all properties of the observed object that it changed, before those of other
+  /// objects on the key path. Empty in the initial call.
   public var changedPaths: [KVOPath] { changed.all }
-  let changed: KVOChangedPaths
+  let changed: ChangedPaths
   let oldValue: OldValue<Value>?
 
   /// Part of its caller, where the type has been looked up already.
   @inline(__always)
   init(
     phase: KVOPhase, kind: KVOKind, new: Value, indexes: RangeSet<Int>?, path: KVOPath,
-    changed: KVOChangedPaths, oldValue: OldValue<Value>?
+    changed: ChangedPaths, oldValue: OldValue<Value>?
   ) {
     self.phase = phase
     self.kind = kind
@@ -75,7 +77,7 @@ extension KVOChange {
   init(initial value: Value, at path: KVOPath) {
     self.init(
       phase: .initial, kind: .setting, new: value, indexes: nil, path: path,
-      changed: KVOChangedPaths(nil), oldValue: nil)
+      changed: ChangedPaths(nil), oldValue: nil)
   }
 }
 

@@ -12,7 +12,8 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
 
   /// Begins with a call that carries the value of that moment.
   ///
-  /// For immediate delivery it is made before `observe` returns; changes wait until it has returned.
+  /// For immediate delivery it is made before `observe` returns; changes wait until it has
+  /// returned.
   public static var initial: Self { Self { $0.isInitial = true } }
 
   /// Makes a call before each change too; its phase is `.prior`.
@@ -23,7 +24,9 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
   /// Gives the value before the change too.
   ///
   /// It is read before each change, and kept until the change has been told: a collection that is
-  /// changed in place is copied for it.
+  /// changed in place is copied for it. Where it cannot be read there is none: before a change that
+  /// another thread makes on the way of a main-actor key path, and before a change that had begun
+  /// when its property came to be followed.
   public static var old: Self { Self { $0.wantsOld = true } }
 
   /// Ends the observation with its first call.
@@ -52,10 +55,11 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
 }
 
 extension KVOOptions where Value: Equatable {
-  /// Leaves out changes to an equal value.
+  /// Leaves out changes to an equal value: one that the observer knows already.
   ///
   /// `==` runs where the change is made, and under no lock. A prior call is made before it is known
-  /// whether the value will be another one.
+  /// whether the value will be another one. A change that has no old value, as ``old`` says, is
+  /// told.
   public static var distinct: Self {
     Self { $0.areEqual = { $0 == $1 } }
   }

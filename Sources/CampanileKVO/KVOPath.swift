@@ -14,6 +14,10 @@ public struct KVOPath: Sendable, Hashable, CustomStringConvertible {
   /// Creates the identity of a key path.
   public init(_ keyPath: AnyKeyPath) { identity = KeyPathIdentity(keyPath) }
 
+  /// The key path as an object: two that are equal may be two objects, and to compare these runs no
+  /// foreign code.
+  var object: ObjectIdentifier { identity.object }
+
   /// Whether it is the identity of that key path.
   public static func == (path: Self, keyPath: AnyKeyPath) -> Bool { path.identity == keyPath }
 

@@ -2,8 +2,8 @@ internal import Campanile
 
 /// Keeps one observer of a plain object; releasing the token ends the observation.
 ///
-/// It stays in the isolation of the object, like the observer. Keep it in a property: a local constant
-/// ends the observation at its last use, and a dropped result at once.
+/// It stays in the isolation of the object, like the observer. Keep it in a property: a local
+/// constant ends the observation at its last use, and a dropped result at once.
 public final class KVOToken {
   private let token: ObservationToken
 

@@ -10,9 +10,9 @@ public enum KVOTransaction {
   /// Runs `body`, and tells each observer once what has changed in it.
   ///
   /// The change has the first old and the final new value, and names all properties of the observed
-  /// object that changed. It is told when the outermost transaction ends, on this thread, in the order
-  /// of the first changes, also if `body` throws: what it changed before stays changed. An observer
-  /// that asked for `.prior` is called before its first change.
+  /// object that changed. It is told when the outermost transaction ends, on this thread, in the
+  /// order of the first changes, also if `body` throws: what it changed before stays changed. An
+  /// observer that asked for `.prior` is called before its first change.
   ///
   /// A transaction is about all objects that this thread changes meanwhile, and about no other
   /// thread's changes. `withObservationTracking` is not part of it.

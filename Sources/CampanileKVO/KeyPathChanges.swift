@@ -1,7 +1,7 @@
 public import Campanile
 
-/// The changes of one key path of one object, to be observed in every way that Campanile has: with a
-/// token or an owner, on a queue or an actor, asynchronously, or as a sequence.
+/// The changes of one key path of one object, to be observed in every way that Campanile has: with
+/// a token or an owner, on a queue or an actor, asynchronously, or as a sequence.
 ///
 /// ```swift
 /// for await change in counter.changes(of: \.count).values() {
@@ -9,10 +9,13 @@ public import Campanile
 /// }
 /// ```
 ///
-/// It follows the key path from when it was made until it and all its observations have gone, or the
-/// object has died, which ends them and every sequence. Changes are not coalesced; a sequence with
-/// the buffering `.newest(1)` leaves out what its reader was too slow for. With `.initial`, each
-/// observer and each reader begins with the newest value.
+/// It follows the key path from when it was made until it and all its observations have gone, or
+/// the object has died, which ends them and every sequence. Changes are not coalesced; a sequence
+/// with the buffering `.newest(1)` leaves out what its reader was too slow for.
+///
+/// With `.initial`, each observer and each reader begins with the newest value, and hears from
+/// there on what comes, as the followers of a ``/Campanile/CurrentValue`` do: one change after the
+/// other. A change that one of them makes is told when all have been told the one before.
 public struct KeyPathChanges<Value: Sendable>: Followable {
   /// What observers are given.
   public typealias Element = KVOChange<Value>
@@ -22,12 +25,9 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
 
   private let changes: SourceList<KVOChange<Value>>
   private let upstream: Upstream
-  /// The newest change, for those who begin with it.
-  private let newest: Newest?
-
-  private final class Newest: Sendable {
-    let change = Locked<KVOChange<Value>?>(nil)
-  }
+  /// The newest change, for those who begin with it: its followers are told one change after the
+  /// other, and each of them its first value before any that is newer, whatever thread makes it.
+  private let newest: CurrentValue<KVOChange<Value>?>?
 
   init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
     let upstream = Upstream()
@@ -36,16 +36,10 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
     self.upstream = upstream
     changes = observation.changes
     if request.options.isInitial {
-      let newest = Newest()
-      let registration = changes.addConfined(owner: nil, file: request.file, line: request.line) {
-        change in
-        // Released outside the lock.
-        let old = newest.change.withLock { newest in
-          defer { newest = change }
-          return newest
-        }
-        withExtendedLifetime(old) {}
-      }
+      let newest = CurrentValue<KVOChange<Value>?>(nil)
+      let registration = changes.addConfined(
+        owner: nil, file: request.file, line: request.line, onEnd: { newest.finish() }
+      ) { newest.value = $0 }
       self.newest = newest
       observation.start(for: registration)
     } else {
@@ -61,12 +55,18 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
     _ request: consuming ObservationRequest, _ body: ObserverBody<KVOChange<Value>>,
     _ options: ObservationOptions
   ) -> Registration? {
-    let registration = changes.register(
-      request, body, isOnce: options.contains(.once), keeping: upstream)
-    if let registration, let change = newest?.change.withLock({ $0 }) {
-      changes.post(KVOChange(initial: change.new, at: change.path), onlyTo: registration)
+    let isOnce = options.contains(.once)
+    guard let newest else {
+      return changes.register(request, body, isOnce: isOnce, keeping: upstream)
     }
-    return registration
+    let follower = body.mapped(once: false) {
+      [upstream] (step: ValueChange<KVOChange<Value>?>) -> KVOChange<Value>? in
+      withExtendedLifetime(upstream) {
+        guard let change = step.new, step.isInitial else { return step.new }
+        return KVOChange(initial: change.new, at: change.path)
+      }
+    }
+    return newest._register(request, follower, isOnce ? [.initial, .once] : .initial)
   }
 
   /// A registration that has ended.

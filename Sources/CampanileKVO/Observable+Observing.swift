@@ -38,8 +38,8 @@ extension Observable where Self: AnyObject {
 }
 
 extension Observable where Self: AnyObject & Sendable {
-  /// Observes a key path that any thread may change, on the thread that changes it, until the token is
-  /// released.
+  /// Observes a key path that any thread may change, on the thread that changes it, until the token
+  /// is released.
   public func observe<Value: Sendable>(
     _ keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
     file: StaticString = #fileID, line: UInt = #line,

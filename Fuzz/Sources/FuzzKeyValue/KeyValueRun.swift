@@ -19,8 +19,9 @@ final class Artist: Observable {
   var twice: Int { name * 2 }
 }
 
-/// One input: sets, replaced objects, transactions and observations of eight key paths, from outside
-/// and from inside the observers, beside the values that the observers were told last.
+/// One input: sets, replaced objects, transactions and observations of eight key paths, from
+/// outside and from inside the observers, also before the changes that they are told, beside the
+/// values that the observers were told last.
 final class KeyValueRun {
   /// What an observer was told, and what it is to be told.
   final class Following {
@@ -30,7 +31,6 @@ final class KeyValueRun {
     let isOnce: Bool
     var value: Int?
     var changes = 0
-    var priors = 0
     var hasEnded = false
     var token: KVOToken?
 
@@ -53,6 +53,8 @@ final class KeyValueRun {
   private var artists: [Artist] = []
   private var followings: [Following] = []
   private var depth = 0
+  /// How many prior calls are going on.
+  private var priorDepth = 0
   private var isInTransaction = false
   private let cage: Canary.Cage
 
@@ -98,58 +100,65 @@ final class KeyValueRun {
 
   private func set() {
     let number = choices.pick(4)
-    let before = followings.map(\.changes)
-    switch choices.pick(3) {
-    case 0: tracks[choices.pick(3)].title = number
-    case 1: tracks[choices.pick(3)].seconds = number
-    default: artists[choices.pick(2)].name = number
+    change {
+      switch choices.pick(3) {
+      case 0: tracks[choices.pick(3)].title = number
+      case 1: tracks[choices.pick(3)].seconds = number
+      default: artists[choices.pick(2)].name = number
+      }
     }
-    checkCounts(before)
   }
 
   /// Objects that lead to objects; never a circle, for the computed properties to end.
   private func replace() {
     let artist = choices.pick(3)
-    let before = followings.map(\.changes)
-    if choices.flip() {
-      root.artist = artist < 2 ? artists[artist] : nil
-    } else {
-      let track = choices.pick(3)
-      artists[artist % 2].track = track == 0 ? nil : tracks[track]
+    change {
+      if choices.flip() {
+        root.artist = artist < 2 ? artists[artist] : nil
+      } else {
+        let track = choices.pick(3)
+        artists[artist % 2].track = track == 0 ? nil : tracks[track]
+      }
     }
-    checkCounts(before)
   }
 
   private func mutate() {
-    let before = followings.map(\.changes)
-    if choices.flip() { root.title += choices.pick(3) } else { artists[choices.pick(2)].name += 1 }
-    checkCounts(before)
+    change {
+      if choices.flip() {
+        root.title += choices.pick(3)
+      } else {
+        artists[choices.pick(2)].name += 1
+      }
+    }
   }
 
-  /// One change is told once, also to those who can see it in more than one way.
-  private func checkCounts(_ before: [Int]) {
-    guard depth == 0, !isInTransaction, !hasNested else {
-      if depth == 0 { hasNested = false }
-      return
+  private func transaction() {
+    change {
+      KVOTransaction.perform {
+        isInTransaction = true
+        for _ in 0..<choices.pick(5) { if choices.flip() { set() } else { replace() } }
+        isInTransaction = false
+      }
     }
+  }
+
+  /// Makes one change: it is told once, also to those who can see it in more than one way, if no
+  /// observer makes others.
+  private func change(_ body: () -> Void) {
+    if depth > 0 || isInTransaction { return body() }
+    let before = followings.map(\.changes)
+    hasNested = false
+    body()
+    if hasNested { return }
     for (following, count) in zip(followings, before) {
       require(following.changes <= count + 1, "\(following.path) was told one change twice")
     }
   }
 
-  /// Whether an observer has changed something since the last look.
+  /// Whether an observer has changed something in the change that is being made from outside.
+  ///
+  /// The old value of a change inside a change need not be what an observer was told last.
   private var hasNested = false
-
-  private func transaction() {
-    if isInTransaction || depth > 0 { return }
-    let before = followings.map(\.changes)
-    isInTransaction = true
-    KVOTransaction.perform {
-      for _ in 0..<choices.pick(5) { if choices.flip() { set() } else { replace() } }
-      isInTransaction = false
-    }
-    checkCounts(before)
-  }
 
   private func observe() {
     guard followings.count < 64, !isInTransaction else { return }
@@ -186,7 +195,9 @@ final class KeyValueRun {
     require(track === root, "An observer was told of another object")
     switch change.phase {
     case .prior:
-      following.priors += 1
+      priorDepth += 1
+      nest()
+      priorDepth -= 1
       return
     case .initial:
       require(change.new == following.value, "The initial value is \(change.new as Any)")
@@ -194,11 +205,10 @@ final class KeyValueRun {
     case .changed:
       break
     }
-    // What changed again meanwhile, in an observer that came first, is told next.
-    if following.isOld, let old = change.old {
-      require(old == following.value, "The old value is \(old as Any)")
+    if following.isOld && !hasNested {
+      require(change.old == .some(following.value), "The old value is \(change.old as Any)")
     }
-    if following.isDistinct {
+    if following.isDistinct && !hasNested {
       require(
         change.new != following.value,
         "\(following.path): a change from \(change.old as Any) to \(change.new as Any) was told")
@@ -209,11 +219,26 @@ final class KeyValueRun {
     nest()
   }
 
+  /// What an observer does besides.
   private func nest() {
-    guard depth < 2, choices.pick(8) == 1 else { return }
+    // Told while a transaction is open, a prior call would make its changes part of that.
+    guard depth < 3, !isInTransaction, choices.pick(4) == 1 else { return }
     depth += 1
-    hasNested = true
-    if choices.flip() { end() } else { observe() }
+    switch choices.pick(6) {
+    case 0: end()
+    // Who begins to observe in the middle of a change hears of the next one: there is no model of
+    // it.
+    case 1: if priorDepth == 0 { observe() }
+    case 2:
+      hasNested = true
+      replace()
+    case 3:
+      hasNested = true
+      transaction()
+    default:
+      hasNested = true
+      set()
+    }
     depth -= 1
   }
 

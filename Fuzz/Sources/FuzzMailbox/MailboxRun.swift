@@ -38,7 +38,6 @@ final class MailboxRun: @unchecked Sendable {
   struct Observer {
     let target: Int
     let policy: Buffering
-    let isOrdered: Bool
     /// What waits for the observer, and whether it may be passed over.
     var waiting: [(number: Int, mayBeSkipped: Bool)] = []
     var droppedCount = 0
@@ -199,7 +198,7 @@ final class MailboxRun: @unchecked Sendable {
     if targets[target].hasEnded { return }
     let isOrdered = choices.flip()
     trace("observer \(index) on \(target), \(policy), \(isOrdered ? "ordered" : "")")
-    observers.append(Observer(target: target, policy: policy, isOrdered: isOrdered))
+    observers.append(Observer(target: target, policy: policy))
     let delivery = Delivery.target(targets[target])
     let canary = Canary(cage)
     observers[index].token = source.observe(

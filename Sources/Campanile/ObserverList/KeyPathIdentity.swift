@@ -9,6 +9,9 @@ package struct KeyPathIdentity: @unchecked Sendable, Hashable {
 
   package static func == (one: Self, other: AnyKeyPath) -> Bool { one.keyPath == other }
 
+  /// Which object it is; valid for as long as this lives.
+  package var object: ObjectIdentifier { ObjectIdentifier(keyPath) }
+
   package var rootType: any Any.Type { type(of: keyPath).rootType }
   package var valueType: any Any.Type { type(of: keyPath).valueType }
   package var text: String { "\(keyPath)" }

@@ -11,7 +11,8 @@ final class CollectionEdit: Sendable {
   private let subject: ObjectIdentifier
   /// Protected by the lock.
   private struct State {
-    /// The property that is changed, known from the first one of the object that announces a change.
+    /// The property that is changed, known from the first one of the object that announces a
+    /// change.
     var property: ObjectIdentifier?
     /// Whether the edit goes on: a task that was made in it may run on the same thread later.
     var isOpen = true
@@ -52,8 +53,8 @@ final class CollectionEdit: Sendable {
 
   /// Whether `value`, which was read along another key path, is that of the collection itself.
   ///
-  /// What is computed from the collection has other places. Only values that can be compared are found
-  /// to be the same; two copies of one array are, without looking at the elements.
+  /// What is computed from the collection has other places. Only values that can be compared are
+  /// found to be the same; two copies of one array are, without looking at the elements.
   func isAbout(_ value: Any) -> Bool {
     guard type(of: value) == valueType, let value = value as? any Equatable,
       let read = read.withLock({ $0 })

@@ -10,9 +10,9 @@ public import Observation
 /// tracks.remove(at: 0)         // a removal of what was at 0
 /// ```
 ///
-/// Each call is one change of the property, made in place: nothing is copied unless an observer wants
-/// the old value. A call that changes nothing tells nothing. It keeps the object; make one when it is
-/// needed. Use it in the isolation of the object.
+/// Each call is one change of the property, made in place: nothing is copied unless an observer
+/// wants the old value. A call that changes nothing tells nothing. It keeps the object; make one
+/// when it is needed. Use it in the isolation of the object.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>
@@ -85,8 +85,8 @@ public struct KVOArray<Object: AnyObject, Element> {
 
   /// Replaces the elements in a range.
   ///
-  /// As many elements as there are on both sides are replaced; the rest is an insertion or a removal,
-  /// and a change of its own.
+  /// As many elements as there are on both sides are replaced; the rest is an insertion or a
+  /// removal, and a change of its own.
   public func replaceSubrange(_ range: Range<Int>, with elements: some Collection<Element>) {
     let common = Swift.min(range.count, elements.count)
     let middle = range.lowerBound + common
@@ -124,14 +124,16 @@ extension KVOArray: RandomAccessCollection, MutableCollection {
 }
 
 extension Observable where Self: AnyObject {
-  /// An array property, to be changed so that observers learn what was inserted, removed or replaced.
+  /// An array property, to be changed so that observers learn what was inserted, removed or
+  /// replaced.
   public func mutableArray<Element>(
     _ keyPath: ReferenceWritableKeyPath<Self, [Element]>
   ) -> KVOArray<Self, Element> {
     KVOArray(self, keyPath)
   }
 
-  /// A set property, to be changed so that observers learn whether members were inserted or removed.
+  /// A set property, to be changed so that observers learn whether members were inserted or
+  /// removed.
   public func mutableSet<Element>(
     _ keyPath: ReferenceWritableKeyPath<Self, Set<Element>>
   ) -> KVOSet<Self, Element> {

@@ -5,9 +5,10 @@
 /// player.mutableSet(\.tags).insert("live")  // an insertion
 /// ```
 ///
-/// Each call is one change of the property, made in place. A call that changes nothing tells nothing.
-/// Which members came and went is computed on request: see ``KVOChange/insertedMembers()``. It keeps the
-/// object; make one when it is needed. Use it in the isolation of the object.
+/// Each call is one change of the property, made in place. A call that changes nothing tells
+/// nothing. Which members came and went is computed on request: see
+/// ``KVOChange/insertedMembers()``. It keeps the object; make one when it is needed. Use it in the
+/// isolation of the object.
 public struct KVOSet<Object: AnyObject, Element: Hashable> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, Set<Element>>

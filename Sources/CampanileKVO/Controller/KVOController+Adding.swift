@@ -43,7 +43,8 @@ struct KVORequest<Object: AnyObject, Value> {
 
   var traits: PathObservation.Traits {
     .init(
-      path: path, needsOld: options.needsOld, isOnMain: isOnMain, file: file, line: line)
+      path: path, needsOld: options.needsOld, isDistinct: options.areEqual != nil,
+      isOnMain: isOnMain, file: file, line: line)
   }
 }
 
@@ -72,16 +73,35 @@ extension KVOController {
     }
     let entry = ObservationTable.Entry(
       object: object, path: request.path, registration: registration, text: text)
-    // The one place where it is decided: what was there, what is there now.
-    switch observations.withLock({ $0.add(entry, of: object, request.policy) }) {
-    case .refused:
+    guard let removed = enter(entry, of: object, request.policy) else {
       registration.cancel()
       return .alreadyObserved
-    case .added(let removed):
-      end(removed)
-      forgetEnded()
-      observation.start(for: registration)
-      return .added
+    }
+    end(removed)
+    forgetEnded()
+    observation.start(for: registration)
+    return .added
+  }
+
+  /// Puts an entry in its place, if the policy has it.
+  ///
+  /// - Returns: the entries that have left theirs, or `nil` if it was refused.
+  private func enter(
+    _ entry: ObservationTable.Entry, of object: AnyObject, _ policy: KVOPolicy
+  ) -> [ObservationTable.Entry]? {
+    while true {
+      let known = entries(of: ObjectIdentifier(object))
+      let same = ObservationTable.Numbers(of: known) { $0.path == entry.path }
+      // The one place where it is decided: what was there, what is there now.
+      var action = ObservationTable.AddAction.outdated
+      observations.update {
+        action = $0.add(entry, of: object, policy, same: same, newest: known.last?.number)
+      }
+      switch action {
+      case .added(let removed): return removed
+      case .refused: return nil
+      case .outdated: continue
+      }
     }
   }
 

@@ -35,8 +35,8 @@ extension KVOController {
 }
 
 extension KVOController where Owner: Sendable {
-  /// Observes a key path that any thread may change, on the thread that changes it, with a method of
-  /// the owner.
+  /// Observes a key path that any thread may change, on the thread that changes it, with a method
+  /// of the owner.
   @discardableResult
   public func observe<Object: AnyObject & Sendable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
@@ -50,7 +50,8 @@ extension KVOController where Owner: Sendable {
       calling: method)
   }
 
-  /// Observes a key path that any thread may change, with a method of the owner that runs elsewhere.
+  /// Observes a key path that any thread may change, with a method of the owner that runs
+  /// elsewhere.
   @discardableResult
   public func observe<Object: AnyObject & Sendable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,

@@ -1,8 +1,8 @@
-/// Forms that the compiler prefers to the plain ones where those would be a mistake: the object may be
-/// changed by any thread, and the owner stays in one isolation.
+/// Forms that the compiler prefers to the plain ones where those would be a mistake: the object may
+/// be changed by any thread, and the owner stays in one isolation.
 ///
-/// They are deprecated in order to be reported, from their first day on; what they do is what the plain
-/// forms do.
+/// They are deprecated in order to be reported, from their first day on; what they do is what the
+/// plain forms do.
 extension KVOController {
   @_documentation(visibility: internal)
   @available(

@@ -4,9 +4,9 @@ public import Campanile
 extension KVOController {
   /// Observes a key path where it is changed.
   ///
-  /// For objects, owners and handlers that stay in one isolation: plain classes, and classes isolated
-  /// to the main actor. Changes that other threads make on the way of a main-actor key path are told on
-  /// the main actor.
+  /// For objects, owners and handlers that stay in one isolation: plain classes, and classes
+  /// isolated to the main actor. Changes that other threads make on the way of a main-actor key
+  /// path are told on the main actor.
   ///
   /// - Parameters:
   ///   - object: What is observed.
@@ -113,7 +113,8 @@ extension KVOController where Owner: Sendable {
       buffering, handler)
   }
 
-  /// Observes a main-actor key path, with a handler on the main actor: inline if nothing waits there.
+  /// Observes a main-actor key path, with a handler on the main actor: inline if nothing waits
+  /// there.
   @MainActor @discardableResult
   public func observe<Object: AnyObject & Sendable, Value: Sendable>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],

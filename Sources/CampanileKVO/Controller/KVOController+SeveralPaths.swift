@@ -2,8 +2,8 @@ public import Campanile
 
 /// Observing several key paths of one object in one call.
 ///
-/// An empty list of key paths is a precondition failure. Each path is an observation of its own; the
-/// change says which one it is about.
+/// An empty list of key paths is a precondition failure. Each path is an observation of its own;
+/// the change says which one it is about.
 extension KVOController {
   /// Observes key paths of one type where they are changed.
   ///

@@ -18,20 +18,22 @@ public import Campanile
 /// ## Behavior
 ///
 /// An observer is called for each change of the value at the end of the key path, also if an object
-/// on the way is replaced, and for a computed property when something that it is made of changes. By
-/// default it is called where the change is made, before the setter returns, with the observers of
-/// one object in the order in which they registered. In the forms with a delivery it runs elsewhere,
-/// with the values of the time of the change.
+/// on the way is replaced, and for a computed property when something that it is made of changes.
+/// By default it is called where the change is made, before the setter returns, with the observers
+/// of one object in the order in which they registered. In the forms with a delivery it runs
+/// elsewhere, with the values of the time of the change.
 ///
-/// The controller keeps neither its owner nor, unless asked to, what it observes. An observation ends
-/// with the controller, its owner or the observed object, or by one of the `unobserve` methods; none of
-/// its calls begins afterwards. An object may observe itself, and is not kept by that.
+/// The controller keeps neither its owner nor, unless asked to, what it observes. An observation
+/// ends with the controller, its owner or the observed object, or by one of the `unobserve`
+/// methods; none of its calls begins afterwards. An object may observe itself, and is not kept by
+/// that.
 ///
-/// One object and key path is observed once; what a second call does is its ``KVOPolicy``. Key paths
-/// are the same if they compare equal: that of a subclass differs from that of its superclass.
+/// One object and key path is observed once; what a second call does is its ``KVOPolicy``. Key
+/// paths are the same if they compare equal: that of a subclass differs from that of its
+/// superclass.
 ///
-/// A controller is Sendable if its owner is, and then safe from any thread, also inside an observer.
-/// No lock is held while an observer runs.
+/// A controller is Sendable if its owner is, and then safe from any thread, also inside an
+/// observer. No lock is held while an observer runs.
 public final class KVOController<Owner: AnyObject> {
   /// Whom the observations are for, as long as it lives.
   public weak let owner: Owner?
@@ -45,10 +47,10 @@ public final class KVOController<Owner: AnyObject> {
   ///
   /// - Parameters:
   ///   - owner: Whom the observations are for; not kept.
-  ///   - retainsObserved: Whether an object is kept alive for as long as it is observed. The owner is
-  ///     not kept, also if it is what is observed.
-  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it, one
-  ///     line goes to standard error.
+  ///   - retainsObserved: Whether an object is kept alive for as long as it is observed. The owner
+  ///     is not kept, also if it is what is observed.
+  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
+  ///     one line goes to standard error.
   public init(
     owner: Owner, retainsObserved: Bool = false,
     onError: (@Sendable (ObserverFailure) -> Void)? = nil
@@ -69,8 +71,12 @@ public final class KVOController<Owner: AnyObject> {
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
+    let id = ObjectIdentifier(object)
     let path = KVOPath(keyPath)
-    end(observations.withLock { $0.remove(ObjectIdentifier(object), path) })
+    let numbers = ObservationTable.Numbers(of: entries(of: id)) { $0.path == path }
+    var removed: [ObservationTable.Entry] = []
+    observations.update { removed = $0.remove(id, numbers) }
+    end(removed)
   }
 
   /// Ends every observation of `object`.
@@ -100,8 +106,18 @@ public final class KVOController<Owner: AnyObject> {
   public func registrations<Object: AnyObject, Value>(
     of object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> [Registration] {
+    if owner == nil { return [] }
     let path = KVOPath(keyPath)
-    return observations.withLock { $0.live(object, path).map(\.registration) }
+    let entries = entries(of: ObjectIdentifier(object))
+    return entries.filter { $0.path == path && $0.isLive(of: object) }.map(\.registration)
+  }
+
+  /// The entries of an object, whether or not they have ended, oldest first; to be compared under no
+  /// lock.
+  func entries(of object: ObjectIdentifier) -> [ObservationTable.Entry] {
+    var entries: [ObservationTable.Entry] = []
+    observations.update { entries = $0.entries(of: object) }
+    return entries
   }
 
   /// How many observations have not ended.
@@ -109,7 +125,9 @@ public final class KVOController<Owner: AnyObject> {
 
   /// The live entries, oldest first.
   fileprivate var live: [ObservationTable.Entry] {
-    observations.withLock { $0.all }.filter(\.isLive).sorted { $0.number < $1.number }
+    // With the owner all of them have ended, whether or not that has been noticed.
+    if owner == nil { return [] }
+    return observations.withLock { $0.all }.filter(\.isLive).sorted { $0.number < $1.number }
   }
 }
 

@@ -1,6 +1,10 @@
 internal import Campanile
 
-/// What a controller observes, by object and key path.
+/// What a controller observes, by object.
+///
+/// Key paths may have arguments, whose `==` is foreign code. So nothing here, under the
+/// controller's lock, compares them: who asks about one takes ``entries(of:)``, compares, and comes
+/// back with the numbers of those that it means.
 struct ObservationTable {
   struct Entry {
     /// Told apart from a later object at the same address.
@@ -22,6 +26,29 @@ struct ObservationTable {
     func isLive(of object: AnyObject) -> Bool { self.object === object && registration.isActive }
   }
 
+  /// The numbers of some of the entries of an object.
+  struct Numbers {
+    /// Ascending, as the entries are.
+    private var all: [Int] = []
+
+    /// The numbers of those entries that `isIncluded` holds for.
+    init(of entries: [Entry], where isIncluded: (Entry) -> Bool) {
+      for entry in entries where isIncluded(entry) { all.append(entry.number) }
+    }
+
+    var isEmpty: Bool { all.isEmpty }
+
+    func contains(_ number: Int) -> Bool {
+      var rest = all[...]
+      while let first = rest.first, first <= number {
+        let middle = rest.startIndex + rest.count / 2
+        if rest[middle] == number || first == number { return true }
+        rest = rest[middle] < number ? rest[(middle + 1)...] : rest[..<middle]
+      }
+      return false
+    }
+  }
+
   /// The entries of each object, oldest first: few, mostly one.
   private var entries: [ObjectIdentifier: [Entry]] = [:]
   private var count = 0
@@ -32,11 +59,22 @@ struct ObservationTable {
     /// The entry is in its place, and these, which may have ended before, are not any more.
     case added(removed: [Entry])
     case refused
+    /// There are newer entries of the object, which are to be looked at first.
+    case outdated
   }
 
   /// Decides about an entry of `object`, and puts it in its place.
-  mutating func add(_ entry: Entry, of object: AnyObject, _ policy: KVOPolicy) -> AddAction {
+  ///
+  /// - Parameters:
+  ///   - same: The entries of its key path.
+  ///   - newest: The newest entry of the object that has been looked at, if there was one.
+  mutating func add(
+    _ entry: Entry, of object: AnyObject, _ policy: KVOPolicy, same: Numbers, newest: Int?
+  ) -> AddAction {
     let id = ObjectIdentifier(object)
+    if let last = entries[id]?.last?.number, last > newest ?? -1 {
+      return .outdated
+    }
     var entry = entry
     entry.number = nextNumber
     nextNumber += 1
@@ -45,13 +83,13 @@ struct ObservationTable {
       count += 1
       return .added(removed: [])
     }
-    let isObserved = known.contains { $0.path == entry.path && $0.isLive(of: object) }
+    let isObserved = known.contains { same.contains($0.number) && $0.isLive(of: object) }
     if isObserved && policy == .ignore {
       entries[id] = known
       return .refused
     }
     let isToStay = { (other: Entry) in
-      other.path != entry.path || policy == .append && other.isLive(of: object)
+      !same.contains(other.number) || policy == .append && other.isLive(of: object)
     }
     let removed = known.filter { !isToStay($0) }
     entries[id] = (removed.isEmpty ? known : known.filter(isToStay)) + [entry]
@@ -59,12 +97,12 @@ struct ObservationTable {
     return .added(removed: removed)
   }
 
-  mutating func remove(_ object: ObjectIdentifier, _ path: KVOPath) -> [Entry] {
-    guard var known = entries.removeValue(forKey: object) else { return [] }
-    let removed = known.filter { $0.path == path }
+  /// Takes out the entries of an object with these numbers.
+  mutating func remove(_ object: ObjectIdentifier, _ numbers: Numbers) -> [Entry] {
+    guard !numbers.isEmpty, let known = entries.removeValue(forKey: object) else { return [] }
+    let removed = known.filter { numbers.contains($0.number) }
     if removed.count < known.count {
-      known.removeAll { $0.path == path }
-      entries[object] = known
+      entries[object] = known.filter { !numbers.contains($0.number) }
     }
     count -= removed.count
     return removed
@@ -108,11 +146,8 @@ struct ObservationTable {
 
   // MARK: Looking
 
-  /// The live entries of one key path, oldest first.
-  func live(_ object: AnyObject, _ path: KVOPath) -> [Entry] {
-    let known = entries[ObjectIdentifier(object)] ?? []
-    return known.filter { $0.path == path && $0.isLive(of: object) }
-  }
+  /// The entries of an object, whether or not they have ended, oldest first.
+  func entries(of object: ObjectIdentifier) -> [Entry] { entries[object] ?? [] }
 
   /// The entries, whether or not they have ended, in no order.
   var all: [Entry] { entries.values.flatMap { $0 } }

@@ -4,8 +4,8 @@ public import Synchronization
 
 /// What makes the properties of a class observable by key path.
 ///
-/// In a class with the standard macro it is one line. The macro finds the name and uses it instead of
-/// a registrar of its own:
+/// In a class with the standard macro it is one line. The macro finds the name and uses it instead
+/// of a registrar of its own:
 ///
 /// ```swift
 /// @Observable final class Player {
@@ -24,8 +24,8 @@ public import Synchronization
 ///
 /// Safe from any thread. It allocates its tables when somebody observes. A change of an object that
 /// nobody observes costs two loads; once it has been tracked, by `withObservationTracking` or by
-/// `Observations`, also what the standard registrar costs. The observations of the object end in its
-/// deinit.
+/// `Observations`, also what the standard registrar costs. The observations of the object end in
+/// its deinit.
 public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline let uses = PropertyUses()
   private let standard = ObservationRegistrar()
@@ -39,6 +39,11 @@ public struct KVORegistrar: ~Copyable, Sendable {
   // MARK: Reading
 
   /// Reports that a property is read; for its getter, before it returns the value.
+  ///
+  /// For properties whose value is kept, in the object or elsewhere. A property that is computed
+  /// from observed ones reports nothing: those do. A getter that reports itself, and reads no other
+  /// observed property when it is first asked, counts as that of a kept value for as long as it is
+  /// observed: others that it comes to read are not followed.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -107,24 +112,22 @@ public struct KVORegistrar: ~Copyable, Sendable {
   }
 
   @usableFromInline
-  func tellDidChange<Subject: Observable, Member>(
+  func tellDidChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
   ) {
     if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
     guard let table = table.load() else { return }
-    if let property = table.known(keyPath) {
-      property.didChange()
-    } else if Scope.isAnyOpen {
-      Scope.current.transaction?.note(KVOPath(keyPath), of: table.subject.id)
-    }
+    let property = table.known(keyPath)
+    if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: subject) }
+    property?.didChange()
   }
 
   // MARK: Announcing by hand
 
   /// Announces that a property which is not stored is about to change.
   ///
-  /// Announcements of one property nest: of several that are open, the outermost counts. They may be
-  /// made and taken back on different threads.
+  /// Announcements of one property nest: of several that are open, the outermost counts. They may
+  /// be made and taken back on different threads.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
@@ -139,8 +142,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if properties(of: subject).property(keyPath).endByHand() {
-      standard.didSet(subject, keyPath: keyPath)
-    }
+    let property = properties(of: subject).property(keyPath)
+    if property.endByHand(noting: subject) { standard.didSet(subject, keyPath: keyPath) }
   }
 }

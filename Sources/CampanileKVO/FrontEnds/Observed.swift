@@ -2,7 +2,8 @@ internal import Campanile
 public import Observation
 public import Synchronization
 
-/// A stored property that can be observed by key path: the front end of one annotation per property.
+/// A stored property that can be observed by key path: the front end of one annotation per
+/// property.
 ///
 /// ```swift
 /// final class Player: Observable {
@@ -11,15 +12,17 @@ public import Synchronization
 /// }
 /// ```
 ///
-/// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking` and
-/// `Observations` work with it. Setting an equal value is a change like any other.
+/// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking`
+/// and `Observations` work with it. Setting an equal value is a change like any other.
 ///
 /// Reads and changes are in the isolation of the object: the first read of a property writes to the
-/// object, so several threads must not read at once. (For an object that is shared behind a lock that
-/// lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first read, and
-/// more when it is first observed. A set that nobody observes costs three loads; once the property has
-/// been tracked, by `withObservationTracking` or by `Observations`, also what the standard registrar
-/// costs. The observations end with the object.
+/// object, so several threads must not read at once. (For an object that is shared behind a lock
+/// that lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first
+/// read, and more when it is first observed. While a property is changed in place, as by a mutating
+/// method, it can be neither read nor set: as with other properties, that is a precondition
+/// failure, in release builds too. A set that nobody observes costs three loads; once the property
+/// has been tracked, by `withObservationTracking` or by `Observations`, also what the standard
+/// registrar costs. The observations end with the object.
 @propertyWrapper
 public struct Observed<Value> {
   /// Taken away while it is changed in place.
@@ -51,11 +54,11 @@ public struct Observed<Value> {
     }
     @inline(__always) set {
       if ObservedCell.isQuiet(object[keyPath: storage].cell) {
-        object[keyPath: storage].value = newValue
+        object[keyPath: storage].replace(by: newValue)
       } else {
         let cell = object[keyPath: storage].cell
         cell?.willSet(object, keyPath)
-        object[keyPath: storage].value = newValue
+        object[keyPath: storage].replace(by: newValue)
         ObservedCell.didSet(cell, object, keyPath)
       }
     }
@@ -63,7 +66,8 @@ public struct Observed<Value> {
       let cell = object[keyPath: storage].cell
       let isQuiet = ObservedCell.isQuiet(cell)
       if !isQuiet { cell?.willSet(object, keyPath) }
-      // Not yielded from its place: the compiler sees through a key path only where it is read or set.
+      // Not yielded from its place: the compiler sees through a key path only where it is read or
+      // set.
       var value = object[keyPath: storage].take()
       defer {
         object[keyPath: storage].value = value
@@ -88,6 +92,15 @@ public struct Observed<Value> {
       preconditionFailure("An '@Observed' property is used while it is being changed in place")
     }
     return taken
+  }
+
+  /// Sets the value.
+  @inlinable
+  mutating func replace(by newValue: Value) {
+    // What is set now would be overwritten when the change in place ends.
+    precondition(
+      value != nil, "An '@Observed' property is set while it is being changed in place")
+    value = newValue
   }
 
   @usableFromInline
@@ -149,10 +162,8 @@ final class ObservedCell: Sendable {
     if let cell, cell.uses.include(PropertyUses.tracked) {
       cell.standard.didSet(object, keyPath: keyPath)
     }
-    if let property = cell?.property.load() {
-      property.didChange()
-    } else if Scope.isAnyOpen {
-      Scope.current.transaction?.note(KVOPath(keyPath), of: ObjectIdentifier(object))
-    }
+    let property = cell?.property.load()
+    if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: object) }
+    property?.didChange()
   }
 }

@@ -3,8 +3,8 @@ public import Synchronization
 
 /// What has been done with the properties of an object, or with one of them: tracked, observed.
 ///
-/// Nothing is forgotten: what has been tracked once may be tracked again by somebody who is about to
-/// say so.
+/// Nothing is forgotten: what has been tracked once may be tracked again by somebody who is about
+/// to say so.
 @usableFromInline
 struct PropertyUses: ~Copyable, Sendable {
   @usableFromInline let bits = Atomic<UInt8>(0)

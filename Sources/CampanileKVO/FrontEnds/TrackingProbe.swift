@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Learns whether the calling code is tracked, as by `withObservationTracking`.
 ///
-/// The standard registrar does not say. But it puts the key paths that are read while somebody tracks
-/// into a set, and leaves them alone otherwise. To put a key path into a set is to hash it, with its
-/// arguments: one that has an argument of ours tells us.
+/// The standard registrar does not say. But it puts the key paths that are read while somebody
+/// tracks into a set, and leaves them alone otherwise. To put a key path into a set is to hash it,
+/// with its arguments: one that has an argument of ours tells us.
 ///
-/// So a property that nobody tracks need not go through that registrar, which takes two locks for each
-/// change. Whether what is described here is so is tried out before it is relied on; if not, everybody
-/// counts as tracked.
+/// So a property that nobody tracks need not go through that registrar, which takes two locks for
+/// each change. Whether what is described here is so is tried out before it is relied on; if not,
+/// everybody counts as tracked.
 struct TrackingProbe: Hashable, Sendable {
   private enum Trust: UInt8, AtomicRepresentable {
     case untried, good, bad
@@ -34,8 +34,8 @@ struct TrackingProbe: Hashable, Sendable {
 
   /// Whether the calling code is tracked; perhaps also if some other thread is.
   ///
-  /// - Parameter registrar: One whose object is being read. If it is tracked, so is a key path of this
-  ///   probe, which never changes, until the same end.
+  /// - Parameter registrar: One whose object is being read. If it is tracked, so is a key path of
+  ///   this probe, which never changes, until the same end.
   static func isTracked(with registrar: ObservationRegistrar) -> Bool {
     var trust = trust.load(ordering: .relaxed)
     if trust == .untried { trust = tryOut(with: registrar) }

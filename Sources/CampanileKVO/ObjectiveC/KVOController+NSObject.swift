@@ -7,8 +7,9 @@
     /// Observes a key path of an `NSObject` where it is changed.
     ///
     /// The properties on the way are `@objc dynamic`; the system says when one has changed, and the
-    /// options, policies, transactions and ends are those of every other observation. A collection's
-    /// changes are told as settings. The object's death is noticed when the observation is looked at.
+    /// options, policies, transactions and ends are those of every other observation. A
+    /// collection's changes are told as settings. The object's death is noticed when the
+    /// observation is looked at.
     ///
     /// - Parameters:
     ///   - object: What is observed.

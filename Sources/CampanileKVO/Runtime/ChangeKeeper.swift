@@ -11,12 +11,40 @@ struct ChangeKeeper {
   struct Report {
     /// The box of the value before it, if that is wanted.
     var old: AnyObject?
-    var edit: CollectionEdit?
-    var changed: KVOChangedPaths
+    private var rare: Rare?
+    var changed: ChangedPaths
+
+    /// What few reports have, in a place of its own: reports are copied often, and short.
+    private final class Rare {
+      let edit: CollectionEdit?
+      let toldBefore: UInt
+      let known: AnyObject?
+
+      init(_ edit: CollectionEdit?, _ toldBefore: UInt, _ known: AnyObject?) {
+        self.edit = edit
+        self.toldBefore = toldBefore
+        self.known = known
+      }
+    }
+
+    init(edit: CollectionEdit?, changed: ChangedPaths) {
+      if let edit { rare = Rare(edit, 0, nil) }
+      self.changed = changed
+    }
+
+    var edit: CollectionEdit? { rare?.edit }
+    /// How many reports had been given out when the change began.
+    var toldBefore: UInt { rare?.toldBefore ?? 0 }
+    /// The box of the value that the observer knows, if that is another one than `old`.
+    var known: AnyObject? { rare?.known }
+
+    mutating func setKnown(_ known: AnyObject?, toldBefore: UInt) {
+      rare = Rare(edit, toldBefore, known)
+    }
 
     mutating func add(_ later: Report) {
       if old == nil { old = later.old }
-      edit = nil
+      if edit != nil { rare = Rare(nil, toldBefore, known) }
       changed.add(later.changed)
     }
   }
@@ -26,6 +54,8 @@ struct ChangeKeeper {
     let maker: ObservedProperty.Maker
     /// The property that announced it first, and how often it has.
     let first: ObjectIdentifier
+    /// How many reports had been given out when it began.
+    let toldBefore: UInt
     var depth = 1
     /// The others that have announced it since.
     var others: [ObjectIdentifier]?
@@ -49,7 +79,12 @@ struct ChangeKeeper {
     }
   }
 
+  /// Whether the values that are told are compared.
+  private let isDistinct: Bool
   private var pending: [Pending] = []
+  /// Whether the observer has been told a value, which it must not be left with if that is out of
+  /// date.
+  private var hasTold = false
   /// What a transaction has kept back.
   private var deferred: Report?
   /// The thread that reads and tells, or 0, and how often it is inside.
@@ -57,6 +92,12 @@ struct ChangeKeeper {
   private var depth = 0
   /// What other threads have left for it.
   private var waiting: [Report] = []
+  /// How many reports have been given out to be told.
+  private var toldCount: UInt = 0
+  /// The box of the value that was told last, for changes that had begun by then.
+  var told: AnyObject?
+
+  init(isDistinct: Bool) { self.isDistinct = isDistinct }
 
   // MARK: Changes of the properties
 
@@ -66,7 +107,7 @@ struct ChangeKeeper {
   ///   change has done so.
   mutating func begin(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
     guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
-      pending.append(Pending(maker: maker, first: property))
+      pending.append(Pending(maker: maker, first: property, toldBefore: toldCount))
       return deferred == nil
     }
     if pending[index].first == property {
@@ -87,8 +128,8 @@ struct ChangeKeeper {
     pending.contains { $0.maker == maker }
   }
 
-  /// Takes back what properties have announced that are not followed any more: the end of their change
-  /// is not heard.
+  /// Takes back what properties have announced that are not followed any more: the end of their
+  /// change is not heard.
   ///
   /// - Returns: whether there was any.
   mutating func forget(
@@ -107,7 +148,7 @@ struct ChangeKeeper {
   mutating func restart(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
     guard let index = pending.firstIndex(where: { $0.maker == maker }), pending[index].count == 1
     else { return false }
-    pending[index] = Pending(maker: maker, first: property)
+    pending[index] = Pending(maker: maker, first: property, toldBefore: toldCount)
     return deferred == nil
   }
 
@@ -117,8 +158,7 @@ struct ChangeKeeper {
   ) -> Report? {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }), pending[index].isOver
     else { return nil }
-    let ended = pending.remove(at: index)
-    return Report(old: ended.old, edit: event.edit, changed: KVOChangedPaths(property.path))
+    return end(at: index, event, of: property)
   }
 
   mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
@@ -128,16 +168,35 @@ struct ChangeKeeper {
 
   /// Notes that a change of `property` ends.
   ///
-  /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if it
-  ///   began before this observation did.
+  /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if
+  ///   it began before this observation did, and the observer knows no value that would be out of
+  ///   date.
   mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
     let maker = event.maker
-    guard let index = pending.firstIndex(where: { $0.maker == maker }),
-      pending[index].end(ObjectIdentifier(property)), pending[index].isOver
-    else { return nil }
+    guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
+      // It began before the property was followed, and the value may have been read in between.
+      return hasTold ? Report(edit: event.edit, changed: ChangedPaths(property.path)) : nil
+    }
+    guard pending[index].end(ObjectIdentifier(property)), pending[index].isOver else { return nil }
+    return end(at: index, event, of: property)
+  }
+
+  private mutating func end(
+    at index: Int, _ event: ObservedProperty.Event, of property: ObservedProperty
+  ) -> Report {
+    var report = Report(edit: event.edit, changed: ChangedPaths(property.path))
+    if isDistinct {
+      report.setKnown(oldOfChange(around: index), toldBefore: pending[index].toldBefore)
+    }
     // Nearly always there is one.
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
-    return Report(old: ended.old, edit: event.edit, changed: KVOChangedPaths(property.path))
+    report.old = ended.old
+    return report
+  }
+
+  /// The box of the value before the changes that go on around one, if nothing has been told since.
+  private func oldOfChange(around index: Int) -> AnyObject? {
+    pending[..<index].first { $0.toldBefore == pending[index].toldBefore }?.old
   }
 
   // MARK: Transactions
@@ -159,9 +218,12 @@ struct ChangeKeeper {
   // MARK: Telling
 
   /// Takes the telling for `thread`, before there is anybody else.
-  mutating func reserve(for thread: UInt) {
+  ///
+  /// - Parameter isInitial: Whether the observer is told the value that there is.
+  mutating func reserve(for thread: UInt, isInitial: Bool) {
     teller = thread
     depth = 1
+    hasTold = isInitial
   }
 
   /// Does what `end` and `beginTelling` do.
@@ -179,39 +241,40 @@ struct ChangeKeeper {
       deferred.add(report)
       report = deferred
     }
+    hasTold = true
     if teller != 0 && teller != thread {
       waiting.append(report)
       return nil
     }
     teller = thread
     depth += 1
+    if isDistinct { giveOut(&report) }
     return report
   }
 
   /// What the thread that tells is to tell next, if it is not inside its own telling.
   mutating func nextReport() -> Report? {
-    if depth == 1 && !waiting.isEmpty { return waiting.removeFirst() }
+    if depth == 1 && !waiting.isEmpty {
+      var report = waiting.removeFirst()
+      if isDistinct { giveOut(&report) }
+      return report
+    }
     depth -= 1
     if depth == 0 { teller = 0 }
     return nil
   }
-}
 
-/// The properties that changed, in the order of their first change.
-struct KVOChangedPaths: Sendable {
-  private var first: KVOPath?
-  private var others: [KVOPath]?
-
-  init(_ path: KVOPath?) { first = path }
-
-  var all: [KVOPath] { (first.map { [$0] } ?? []) + (others ?? []) }
-
-  mutating func add(_ path: KVOPath) {
-    if all.contains(path) { return }
-    if first == nil { first = path } else { others = (others ?? []) + [path] }
+  /// Says what the observer knows when a report is told, if its values are compared.
+  private mutating func giveOut(_ report: inout Report) {
+    if let told, report.toldBefore != toldCount {
+      report.setKnown(told, toldBefore: report.toldBefore)
+    }
+    toldCount &+= 1
   }
 
-  mutating func add(_ later: KVOChangedPaths) {
-    for path in later.all { add(path) }
-  }
+  /// Whether other changes than the one that is being told have begun.
+  var isOverlapped: Bool { !pending.isEmpty || !waiting.isEmpty || depth > 1 }
+
+  /// Whether any change has begun and not been told.
+  var isBusy: Bool { isOverlapped || teller != 0 }
 }

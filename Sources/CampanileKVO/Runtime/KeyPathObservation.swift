@@ -25,7 +25,7 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   /// Begins to follow, and makes the initial call if one was asked for.
   func start(for registration: Registration?) {
     guard let root else { return changes.finish() }
-    reserve()
+    reserve(isInitial: options.isInitial)
     let value = readAndFollow(root)
     if options.isInitial, let registration {
       let change = KVOChange(initial: value, at: traits.path)
@@ -67,7 +67,12 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     // What `readOld` made.
     var old: OldValue<Value>?
     if let box = report.old { old = box as? OldValue<Value> }
-    if let areEqual = options.areEqual, let old, areEqual(old.value, new) { return }
+    if let areEqual = options.areEqual {
+      // Compared with what the observer knows: overlapping changes tell one another's values.
+      let known = report.known.flatMap { $0 as? OldValue<Value> } ?? old
+      if let known, areEqual(known.value, new) { return }
+      keepTold { OldValue(new) }
+    }
     post(.changed, old, new, report)
   }
 

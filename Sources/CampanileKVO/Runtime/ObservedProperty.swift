@@ -76,7 +76,6 @@ final class ObservedProperty: Sendable {
 
   private func didChange(_ maker: Maker) {
     changes.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    if Scope.isAnyOpen { Scope.current.transaction?.note(path, of: subject.id) }
     if events.isEmpty { return }
     post(.didChange, maker)
   }
@@ -98,85 +97,19 @@ final class ObservedProperty: Sendable {
     return isOutermost
   }
 
-  /// Ends a change that is announced by hand.
+  /// Ends a change of `object` that is announced by hand.
   ///
   /// - Returns: whether it was the outermost one.
-  func endByHand() -> Bool {
+  func endByHand(noting object: AnyObject) -> Bool {
     let isOutermost = depth.withLock { depth in
       if depth == 0 { return false }
       depth -= 1
       return depth == 0
     }
-    if isOutermost { didChange(.hand) }
+    if isOutermost {
+      if Scope.isAnyOpen { Scope.note(path, of: object) }
+      didChange(.hand)
+    }
     return isOutermost
-  }
-}
-
-/// The properties of one object that have been asked about.
-///
-/// Those who follow hold this and not the object, so that its end can be noticed, and nothing of a
-/// dead object is needed to stop following it.
-final class PropertyTable: Sendable {
-  /// Protected by the lock.
-  private struct State {
-    private static let familiarLimit = 8
-
-    private var properties: [AnyKeyPath: ObservedProperty] = [:]
-    /// The first few key paths that were looked up, found or not.
-    ///
-    /// A key path literal of a class that is not generic is one object: it is known by identity, which
-    /// takes a fraction of the time of hashing it.
-    private var familiar: [(keyPath: AnyKeyPath, property: ObservedProperty?)] = []
-
-    mutating func find(_ keyPath: AnyKeyPath) -> ObservedProperty? {
-      for index in familiar.indices where familiar[index].keyPath === keyPath {
-        return familiar[index].property
-      }
-      let property = properties[keyPath]
-      if familiar.count < Self.familiarLimit { familiar.append((keyPath, property)) }
-      return property
-    }
-
-    mutating func add(_ property: ObservedProperty, _ keyPath: AnyKeyPath) {
-      properties[keyPath] = property
-      for index in familiar.indices where familiar[index].keyPath == keyPath {
-        familiar[index].property = property
-      }
-    }
-
-    var lists: [SourceList<ObservedProperty.Event>] { properties.values.map(\.events) }
-  }
-
-  private let registry = SourceRegistry()
-  let subject: ObservedProperty.Subject
-  private let state = Locked(State())
-
-  init(of subject: AnyObject) {
-    self.subject = ObservedProperty.Subject(ObjectIdentifier(subject))
-  }
-
-  /// The property that the getter of `keyPath` reports, if it has been asked about.
-  func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
-    var property: ObservedProperty?
-    state.update { property = $0.find(keyPath) }
-    return property
-  }
-
-  /// The property that the getter of `keyPath` reports.
-  func property(_ keyPath: AnyKeyPath) -> ObservedProperty {
-    // Most are known.
-    if let known = known(keyPath) { return known }
-    return state.withLock { state in
-      if let known = state.find(keyPath) { return known }
-      let property = ObservedProperty(keyPath, of: subject, registry)
-      state.add(property, keyPath)
-      return property
-    }
-  }
-
-  /// Ends what follows the object, in the object's deinit.
-  func end() {
-    subject.end()
-    registry.finish(state.withLock { $0.lists })
   }
 }

@@ -1,20 +1,23 @@
 import Campanile
 import Synchronization
 
-/// The part of an observation that does not depend on the types of the object and the value: it hears
-/// of the changes of the properties on the key path, and has them told once, in order, one at a time.
+/// The part of an observation that does not depend on the types of the object and the value: it
+/// hears of the changes of the properties on the key path, and has them told once, in order, one at
+/// a time.
 ///
 /// ## Who keeps whom
 ///
-/// The properties keep their registrations, those keep the observation, and it keeps the list of its
-/// changes. The observer in that list keeps `upstream`, the registrations at the properties. So the
-/// observation lives until the observer's registration ends, or all objects it follows have died.
+/// The properties keep their registrations, those keep the observation, and it keeps the list of
+/// its changes. The observer in that list keeps `upstream`, the registrations at the properties. So
+/// the observation lives until the observer's registration ends, or all objects it follows have
+/// died.
 ///
 /// ## Isolation
 ///
-/// An observation of a key path that is not Sendable is in the hands of the isolation of its objects.
-/// Any other one is called by the threads that change them, at once: its state is behind a lock, each
-/// of them may read the old value, and one of them reads the new one and tells at a time.
+/// An observation of a key path that is not Sendable is in the hands of the isolation of its
+/// objects. Any other one is called by the threads that change them, at once: its state is behind a
+/// lock, each of them may read the old value, and one of them reads the new one and tells at a
+/// time.
 class PathObservation {
   typealias Report = ChangeKeeper.Report
 
@@ -22,7 +25,7 @@ class PathObservation {
   let rootID: ObjectIdentifier
   private weak let owner: AnyObject?
   private weak let upstream: Upstream?
-  private let keeper = Locked(ChangeKeeper())
+  private let keeper: Locked<ChangeKeeper>
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
   /// The threads that run the getters on the path, each as often as it is inside.
@@ -37,6 +40,8 @@ class PathObservation {
     let path: KVOPath
     /// Whether the value is to be read before a change.
     let needsOld: Bool
+    /// Whether the values that are told are compared.
+    let isDistinct: Bool
     /// Whether the key path is read on the main actor alone.
     let isOnMain: Bool
     let file: StaticString
@@ -48,6 +53,7 @@ class PathObservation {
     _ registry: SourceRegistry
   ) {
     self.traits = traits
+    keeper = Locked(ChangeKeeper(isDistinct: traits.isDistinct))
     self.owner = owner
     self.upstream = upstream
     rootID = ObjectIdentifier(root)
@@ -66,17 +72,20 @@ class PathObservation {
   // MARK: Following
 
   /// Takes the telling, so that changes which come meanwhile wait until `open`.
-  func reserve() {
+  ///
+  /// - Parameter isInitial: Whether the observer is told the value that there is.
+  func reserve(isInitial: Bool) {
     _ = strayed?.addConfined(
       owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
     ) { [weak self] report in self?.tell(report) }
     let thread = SourceRegistry.currentThread
-    keeper.withLock { $0.reserve(for: thread) }
+    keeper.withLock { $0.reserve(for: thread, isInitial: isInitial) }
   }
 
   /// Tells what came meanwhile.
   func open() {
     while let report = keeper.withLock({ $0.nextReport() }) { deliver(report) }
+    if traits.isDistinct { forgetTold() }
   }
 
   /// Runs `read`, and follows the properties that it reads.
@@ -146,7 +155,7 @@ class PathObservation {
         }
       }
       guard isFirst, traits.needsOld, isAtHome else { return }
-      let report = Report(edit: event.edit, changed: KVOChangedPaths(property.path))
+      let report = Report(edit: event.edit, changed: ChangedPaths(property.path))
       guard let old = readOld(report) else { return }
       keeper.update { $0.keepOld(old, of: event.maker) }
     case .didChange:
@@ -195,7 +204,7 @@ class PathObservation {
     if !keeper.withLock({ $0.keepBack(report) }) { return true }
     let isKept = transaction.add { [self] in
       guard var report = keeper.withLock({ $0.takeDeferred() }) else { return }
-      for path in transaction.changedPaths(of: rootID) { report.changed.add(path) }
+      report.changed.add(before: transaction.changedPaths(of: rootID))
       tellAtHome(report)
     }
     if !isKept { _ = keeper.withLock { $0.takeDeferred() } }
@@ -216,5 +225,19 @@ class PathObservation {
       deliver(report)
       keeper.update { next = $0.nextReport() }
     }
+    if traits.isDistinct { forgetTold() }
+  }
+
+  /// Keeps what is about to be told for the changes that have begun: what the observer knows then
+  /// is no more what they found.
+  func keepTold(_ box: () -> AnyObject) {
+    var told = keeper.withLock { $0.isOverlapped } ? box() : nil
+    keeper.update { swap(&$0.told, &told) }
+  }
+
+  /// Lets go of what was told, once no change can ask for it.
+  private func forgetTold() {
+    var told: AnyObject?
+    keeper.update { if !$0.isBusy { swap(&$0.told, &told) } }
   }
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Collects the properties that are read while a key path is evaluated.
 ///
-/// Key paths cannot be taken apart. So they are not: the getters report themselves, and what was read
-/// is what is followed.
+/// Key paths cannot be taken apart. So they are not: the getters report themselves, and what was
+/// read is what is followed.
 ///
 /// One collector serves one observation, over and over, so that a change allocates nothing for it.
 final class ReadCollector: Sendable {

@@ -3,8 +3,8 @@ public import Synchronization
 
 /// What the code that runs now is part of: an evaluation, a transaction, an edit of a collection.
 ///
-/// A scope is bound to the thread that opened it. A task that was made in it inherits the value, and
-/// finds that it is none of its business.
+/// A scope is bound to the thread that opened it. A task that was made in it inherits the value,
+/// and finds that it is none of its business.
 struct Scope: Sendable {
   /// Who wants to know which properties are read.
   var collector: ReadCollector?
@@ -25,6 +25,11 @@ struct Scope: Sendable {
 
   /// Whether any thread has a scope open; what most code asks, and nothing further.
   static var isAnyOpen: Bool { OpenScopes.count.load(ordering: .relaxed) != 0 }
+
+  /// Has the transaction that the calling code is part of take in that a property has changed.
+  static func note(_ path: @autoclosure () -> KVOPath, of object: AnyObject) {
+    if let transaction = current.transaction { transaction.note(path(), of: object) }
+  }
 
   /// Runs `body` in the scope that `change` makes of the current one.
   static func with<Result>(

@@ -7,8 +7,15 @@ final class Transaction: Sendable {
     var isOpen = true
     /// Those who have something to tell, in the order of their first change.
     var deferred: [() -> Void] = []
-    /// What has changed, in the order of the first changes.
-    var changed: [(subject: ObjectIdentifier, path: KVOPath)] = []
+    /// What has changed in each object.
+    var changes: [ObjectIdentifier: Changes] = [:]
+  }
+
+  /// What has changed in one object.
+  private struct Changes {
+    /// Keeps its address from being another object's, should it die meanwhile.
+    let object: SubjectIdentity
+    var paths = ChangedPaths(nil)
   }
 
   private let state = Locked(State())
@@ -26,16 +33,17 @@ final class Transaction: Sendable {
     }
   }
 
-  func note(_ path: KVOPath, of subject: ObjectIdentifier) {
+  /// Takes in that a property has changed.
+  func note(_ path: KVOPath, of object: AnyObject) {
     state.withLock { state in
-      if state.changed.contains(where: { $0.subject == subject && $0.path == path }) { return }
-      state.changed.append((subject, path))
+      state.changes[ObjectIdentifier(object), default: Changes(object: SubjectIdentity(object))]
+        .paths.add(path)
     }
   }
 
-  /// The properties of an object that have changed.
-  func changedPaths(of subject: ObjectIdentifier) -> [KVOPath] {
-    state.withLock { $0.changed.filter { $0.subject == subject }.map(\.path) }
+  /// The properties of an object that have changed, in the order of their first change.
+  func changedPaths(of object: ObjectIdentifier) -> ChangedPaths {
+    state.withLock { $0.changes[object]?.paths ?? ChangedPaths(nil) }
   }
 
   /// Tells what has changed.

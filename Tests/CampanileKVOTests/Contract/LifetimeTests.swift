@@ -75,19 +75,48 @@ struct LifetimeTests {
     #expect(heard.count == 0)
   }
 
-  @Test("K8 Owners that die while others change the object", arguments: [1, 2, 8])
+  @Test(
+    "K8 Owners that die while others change the object are not called from their deinits on",
+    arguments: [1, 2, 8])
   func ownersDie(width: Int) {
+    final class Guest: Sendable {
+      let hasEnded: Flag
+      let heard = Recorder<Int>()
+      init(_ hasEnded: Flag) { self.hasEnded = hasEnded }
+      deinit { hasEnded.set() }
+    }
     let counter = Counter()
     defer { withExtendedLifetime(counter) {} }
+    let late = Recorder<Int>()
+    let kept = Recorder<KVOController<Guest>>()
+    let guests = LiveCount()
     onThreads(width) { _ in
       for _ in 0..<100 {
-        let owner = SharedLog()
+        let hasEnded = Flag()
+        let owner = Guest(hasEnded)
         let kvo = KVOController(owner: owner)
-        kvo.observe(counter, \.count) { owner, _, change in owner.lines.record("\(change.new)") }
+        // It outlives its owner, so that the owner's death alone ends the observation.
+        kept.record(kvo)
+        let guest = Tracked(guests)
+        kvo.observe(counter, \.count) { owner, _, change in
+          guest.touch()
+          owner.heard.record(change.new)
+          if hasEnded.isSet { late.record(change.new) }
+        }
         counter.increment()
+        if width == 1 { #expect(owner.heard.values == [counter.count]) }
+        withExtendedLifetime(owner) {}
       }
     }
+    #expect(late.count == 0)
     #expect(counter.count == width * 100)
+    #expect(kept.values.allSatisfy { $0.owner == nil && $0.observationCount == 0 })
+    counter.increment()
+    #expect(late.count == 0)
+    withExtendedLifetime(kept) {}
+    // What has ended is let go while others register.
+    for _ in 0..<4 { withExtendedLifetime(counter.observe(\.count) { _, _ in }) {} }
+    #expect(guests.current < 100)
   }
 
   @Test("The controller's death ends its observations")
@@ -350,7 +379,7 @@ struct LifetimeTests {
     let live = Recorder<Int>()
     let counter = Counter()
     defer { withExtendedLifetime(counter) {} }
-    let kvo = KVOController(owner: SharedLog.forEver)
+    let kvo = KVOController(owner: SharedLog.forever)
     defer { withExtendedLifetime(kvo) {} }
     onThreads(width) { index in
       for round in 0..<500 {

@@ -2,6 +2,7 @@ import Campanile
 import CampanileKVO
 import Dispatch
 import Observation
+import Synchronization
 import Testing
 
 @Suite("Deliveries and sequences")
@@ -214,8 +215,8 @@ struct DeliveryTests {
     #expect(await second.next()?.new == 1)
   }
 
-  @Test("A sequence in a cancelled task ends at once")
-  func cancelled() async {
+  @Test("A sequence in a canceled task ends at once")
+  func canceled() async {
     let values = counter.changes(of: \.count).values()
     let task = Task {
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -226,17 +227,41 @@ struct DeliveryTests {
     #expect(await task.value == 0)
   }
 
-  @Test("Releasing a sequence ends what it follows")
+  @Test("Releasing a sequence, and what reads it, ends what it follows")
   func sequenceRelease() {
-    var values: ValueSequence<KVOChange<Int>>? = counter.changes(of: \.count).values()
-    counter.count = 1
+    final class Costly: Sendable, Observable {
+      private let registrar = KVORegistrar()
+      let reads = LiveCount()
+      var value: Int {
+        get {
+          registrar.access(self, keyPath: \.value)
+          reads.value.wrappingAdd(1, ordering: .relaxed)
+          return 0
+        }
+        set { registrar.withMutation(of: self, keyPath: \.value) {} }
+      }
+    }
+    // Whoever follows it reads it at each change.
+    let costly = Costly()
+    func readsOfOneChange() -> Int {
+      let before = costly.reads.current
+      costly.value = 1
+      return costly.reads.current - before
+    }
+    #expect(readsOfOneChange() == 0)
+    var values: ValueSequence<KVOChange<Int>>? = costly.changes(of: \.value).values()
+    #expect(readsOfOneChange() == 1)
+    var iterator = values?.makeAsyncIterator()
     values = nil
-    counter.count = 2
-    #expect(values == nil)
+    #expect(readsOfOneChange() == 1)
+    iterator = nil
+    #expect(readsOfOneChange() == 0)
+    withExtendedLifetime((values, iterator)) {}
   }
 
-  @Test("A sequence of a nested path follows it", arguments: [1, 2, 8])
-  func nestedSequence(width: Int) async {
+  @Test(
+    "Each sequence of a computed property has every change of its own object", arguments: [1, 2, 8])
+  func computedSequences(width: Int) async {
     let counters = (0..<width).map { _ in Counter() }
     defer { withExtendedLifetime(counters) {} }
     let values = counters.map { $0.changes(of: \.double).values() }
@@ -249,5 +274,37 @@ struct DeliveryTests {
       }
       #expect(heard == (1...50).map { $0 * 2 })
     }
+  }
+
+  @Test("A sequence of a nested path follows it to other objects, which other threads put there")
+  func nestedSequence() async {
+    final class Holder: Sendable, Observable {
+      private let registrar = KVORegistrar()
+      private let state = Locked<Counter?>(nil)
+      var counter: Counter? {
+        get {
+          registrar.access(self, keyPath: \.counter)
+          return state.withLock { $0 }
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.counter) { state.withLock { $0 = newValue } }
+        }
+      }
+    }
+    let holder = Holder()
+    let (first, second) = (Counter(), Counter())
+    let values = holder.changes(of: \.counter?.double).values()
+    for counter in [first, second] {
+      onThread { holder.counter = counter }()
+      onThread { counter.count = 1 }()
+    }
+    first.count = 100
+    holder.counter = nil
+    var heard: [Int] = []
+    for await change in values {
+      heard.append(change.new ?? -1)
+      if change.new == nil { break }
+    }
+    #expect(heard == [0, 2, 0, 2, -1])
   }
 }

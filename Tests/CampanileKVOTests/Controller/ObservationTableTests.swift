@@ -1,5 +1,6 @@
 import Campanile
 import Observation
+import Synchronization
 import Testing
 
 @testable import CampanileKVO
@@ -72,30 +73,48 @@ struct ObservationTableTests {
       let counter = Counter()
       var count: Int { counter.count }
       let kvo: KVOController<SharedLog>
-      init(_ kvo: KVOController<SharedLog>) { self.kvo = kvo }
+      let deaths: LiveCount
+      init(_ kvo: KVOController<SharedLog>, _ deaths: LiveCount) {
+        self.kvo = kvo
+        self.deaths = deaths
+      }
       deinit {
+        deaths.value.wrappingAdd(1, ordering: .relaxed)
         kvo.unobserve(self)
         _ = kvo.observationCount
       }
     }
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
-    let guests = LiveCount()
+    let coming = LiveCount()
+    let deaths = LiveCount()
     onThreads(width) { index in
       if index == 0 {
         // As long as anybody comes and goes, and some times more.
         var rounds = 0
-        while guests.current > 0 || rounds < 200 {
+        while coming.current > 0 || rounds < 200 {
           _ = kvo.observationCount
           rounds += 1
         }
       } else {
-        let coming = Tracked(guests)
-        for _ in 0..<500 { kvo.observe(Guest(kvo), \.count, on: .immediate) { _, _, _ in } }
-        withExtendedLifetime(coming) {}
+        let mark = Tracked(coming)
+        for _ in 0..<10 {
+          // Many that die one after the other, while all of them are being looked at.
+          var guests = (0..<50).map { _ in Guest(kvo, deaths) }
+          for guest in guests {
+            kvo.observe(guest, \.count, on: .immediate) { _, _, _ in }
+            if !kvo.isObserving(guest, \.count) { deaths.value.wrappingAdd(1, ordering: .relaxed) }
+          }
+          while !guests.isEmpty { guests.removeLast() }
+        }
+        withExtendedLifetime(mark) {}
       }
     }
+    // Each was observed, and each died once.
+    #expect(deaths.current == (width - 1) * 500)
     #expect(kvo.observationCount == 0)
+    // Nothing of them is left, not even as something that has ended.
+    #expect(kvo.observations.withLock { $0.all.count } == 0)
     withExtendedLifetime(owner) {}
   }
 }

@@ -234,6 +234,74 @@ struct TransactionTests {
     #expect(log.lines.isEmpty)
   }
 
+  @Test("Many objects are told each once, in the order of their first changes, with their names")
+  func manyObjects() {
+    let radios = (0..<10_000).map { _ in Radio() }
+    var told: [Int] = []
+    var names: [[KVOPath]] = []
+    let tokens = radios.enumerated().map { index, radio in
+      radio.observe(\.volume) { _, change in
+        told.append(index)
+        names.append(change.changedPaths)
+      }
+    }
+    KVOTransaction.perform {
+      for radio in radios.reversed() { radio.station = "One" }
+      for radio in radios { radio.volume = 1 }
+      for radio in radios.reversed() { radio.volume = 2 }
+    }
+    #expect(told == Array(0..<10_000))
+    #expect(names.count == 10_000)
+    #expect(names.allSatisfy { $0 == [KVOPath(\Radio.station), KVOPath(\Radio.volume)] })
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("Many changes of what one computed property is made of are one change with all names")
+  func manyProperties() {
+    let shelves = (0..<300).map { Shelf($0) }
+    final class Sum: Observable {
+      let shelves: [Shelf<Int>]
+      init(_ shelves: [Shelf<Int>]) { self.shelves = shelves }
+      var sum: Int { shelves.reduce(0) { $0 + $1.item } }
+    }
+    let sum = Sum(shelves)
+    var heard: [Int] = []
+    let token = sum.observe(\.sum) { _, change in
+      heard.append(change.new)
+      // All are the same key path, of objects of their own.
+      #expect(change.changedPaths == [KVOPath(\Shelf<Int>.item)])
+    }
+    KVOTransaction.perform { for round in 1...2 { for shelf in shelves { shelf.item = round } } }
+    #expect(heard == [600])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K9 What a dead object changed is not said of another one at its address")
+  func reusedAddress() {
+    var names: [[KVOPath]] = []
+    KVOTransaction.perform {
+      for _ in 0..<100 {
+        Radio().station = "One"
+        let radio = Radio()
+        let token = radio.observe(\.volume) { _, change in names.append(change.changedPaths) }
+        KVOTransaction.perform { radio.volume = 1 }
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(names.isEmpty)
+    var kept: [(Radio, KVOToken)] = []
+    KVOTransaction.perform {
+      for _ in 0..<100 {
+        Radio().station = "One"
+        let radio = Radio()
+        kept.append(
+          (radio, radio.observe(\.volume) { _, change in names.append(change.changedPaths) }))
+        radio.volume = 1
+      }
+    }
+    #expect(names == Array(repeating: [KVOPath(\Radio.volume)], count: 100))
+  }
+
   @Test("A transaction is about its own thread", arguments: [2, 8])
   func threads(width: Int) {
     let counters = (0..<width).map { _ in Counter() }

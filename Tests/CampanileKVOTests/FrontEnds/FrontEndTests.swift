@@ -132,6 +132,58 @@ struct FrontEndTests {
     #expect(log.lines == ["3"])
   }
 
+  // Broken by: Observed.replace, if it does not look whether the value has been taken away.
+  @Test("A set in the middle of a change in place is refused with a sentence")
+  func setWhileChanging() async {
+    func expectRefusal(_ result: ExitTest.Result?, _ verb: String) {
+      let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #if DEBUG
+        // Optimized builds trap without the sentence.
+        #expect(
+          text.contains("An '@Observed' property is \(verb) while it is being changed in place"))
+      #endif
+    }
+    let unobserved = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let radio = Radio()
+      FrontEndTests.change(&radio.presets) { radio.presets = ["lost"] }
+    }
+    expectRefusal(unobserved, "set")
+    let observed = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let radio = Radio()
+      let token = radio.observe(\.presets) { _, _ in }
+      FrontEndTests.change(&radio.presets) { radio.presets = ["lost"] }
+      withExtendedLifetime(token) {}
+    }
+    expectRefusal(observed, "set")
+    let read = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let radio = Radio()
+      FrontEndTests.change(&radio.presets) { _ = radio.presets }
+    }
+    expectRefusal(read, "used")
+  }
+
+  private static func change(_ presets: inout [String], _ meanwhile: () -> Void) {
+    presets.append("One")
+    meanwhile()
+  }
+
+  @Test("A set after a change in place, and by its observers, is none in the middle of it")
+  func setAfterChanging() {
+    let radio = Radio()
+    log.kvo.observe(radio, \.presets, options: .prior) { log, radio, change in
+      log.lines.append("\(change.phase) \(change.new)")
+      if change.new.count == 1 && change.phase == .changed { radio.presets = [] }
+    }
+    radio.presets.append("One")
+    #expect(radio.presets == [])
+    #expect(
+      log.lines == ["prior []", "changed [\"One\"]", "prior [\"One\"]", "changed []"])
+  }
+
   @Test("A change through a writable key path is told")
   func throughKeyPath() {
     let radio = Radio()

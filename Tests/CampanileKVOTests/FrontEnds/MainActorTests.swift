@@ -80,6 +80,22 @@ struct MainActorTests {
     #expect(screen.lines == ["3", "4"])
   }
 
+  @Test(
+    "A change that another thread makes on the way has no old value, and distinct lets it through")
+  func strayedWithoutOld() async {
+    let (told, tell) = AsyncStream.makeStream(of: String.self)
+    screen.kvo.observe(stage, \.counter.count, options: [.old, .distinct]) { _, _, change in
+      tell.yield("\(change.old ?? -1) -> \(change.new)")
+    }
+    let counter = stage.counter
+    await Task.detached { counter.count = 0 }.value
+    var iterator = told.makeAsyncIterator()
+    #expect(await iterator.next() == "-1 -> 0")
+    counter.count = 0
+    counter.count = 1
+    #expect(await iterator.next() == "0 -> 1")
+  }
+
   @Test("The controller of a class that has one is made when it is asked for, and stays")
   func ownController() {
     screen.kvoController.observe(stage, \.scene) { screen, _, change in

@@ -79,7 +79,7 @@ struct SeedFTests {
   func f5(width: Int) {
     let counter = Counter()
     defer { withExtendedLifetime(counter) {} }
-    let kvo = KVOController(owner: SharedLog.forEver)
+    let kvo = KVOController(owner: SharedLog.forever)
     defer { withExtendedLifetime(kvo) {} }
     let added = Recorder<Int>()
     onThreads(width) { index in
@@ -100,7 +100,7 @@ struct SeedFTests {
   func f5Race(width: Int) {
     for _ in 0..<50 {
       let counter = Counter()
-      let kvo = KVOController(owner: SharedLog.forEver)
+      let kvo = KVOController(owner: SharedLog.forever)
       let heard = Recorder<Int>()
       let added = Recorder<Int>()
       onThreads(width) { index in
@@ -205,7 +205,7 @@ struct SeedFTests {
   func threads(width: Int) {
     let counters = (0..<4).map { _ in Counter() }
     defer { withExtendedLifetime(counters) {} }
-    let kvo = KVOController(owner: SharedLog.forEver)
+    let kvo = KVOController(owner: SharedLog.forever)
     defer { withExtendedLifetime(kvo) {} }
     onThreads(width) { index in
       for round in 0..<200 {
@@ -226,5 +226,5 @@ struct SeedFTests {
 
 extension SharedLog {
   /// An owner that no test outlives.
-  static let forEver = SharedLog()
+  static let forever = SharedLog()
 }

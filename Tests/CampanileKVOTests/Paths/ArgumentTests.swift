@@ -1,0 +1,136 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Synchronization
+import Testing
+
+/// Key paths with arguments, whose `==` and `hash(into:)` are a program's own code.
+@Suite("Key paths with arguments")
+struct ArgumentTests {
+  /// An argument that does something when it is compared or hashed.
+  struct Cell: Hashable, Sendable {
+    /// What it does, on the thread that set it.
+    @TaskLocal static var hook: (@Sendable () -> Void)?
+
+    let number: Int
+    init(_ number: Int) { self.number = number }
+
+    static func == (one: Self, other: Self) -> Bool {
+      run()
+      return one.number == other.number
+    }
+    func hash(into hasher: inout Hasher) {
+      Self.run()
+      hasher.combine(number)
+    }
+
+    private static func run() {
+      guard let hook else { return }
+      $hook.withValue(nil) { hook() }
+    }
+  }
+
+  final class Sheet: Sendable, Observable {
+    private let registrar = KVORegistrar()
+    private let state = Locked<[Int: Int]>([:])
+
+    subscript(cell: Cell) -> Int {
+      get {
+        registrar.access(self, keyPath: \.[cell])
+        return state.withLock { $0[cell.number] ?? 0 }
+      }
+      set {
+        registrar.withMutation(of: self, keyPath: \.[cell]) {
+          state.withLock { $0[cell.number] = newValue }
+        }
+      }
+    }
+  }
+
+  let sheet = Sheet()
+  let log = SharedLog()
+
+  @Test("Each argument is a property of its own")
+  func apart() {
+    let kvo = KVOController(owner: log)
+    for number in 0..<20 {
+      kvo.observe(sheet, \.[Cell(number)], options: .old) { log, _, change in
+        log.lines.record("\(number): \(change.old ?? -1) -> \(change.new)")
+      }
+    }
+    #expect(kvo.observe(sheet, \.[Cell(7)]) { _, _, _ in } == .alreadyObserved)
+    sheet[Cell(7)] = 1
+    sheet[Cell(19)] = 2
+    sheet[Cell(7)] = 3
+    sheet[Cell(40)] = 4
+    #expect(log.lines.values == ["7: 0 -> 1", "19: 0 -> 2", "7: 1 -> 3"])
+    kvo.unobserve(sheet, \.[Cell(7)])
+    #expect(!kvo.isObserving(sheet, \.[Cell(7)]))
+    #expect(kvo.isObserving(sheet, \.[Cell(8)]))
+    sheet[Cell(7)] = 5
+    #expect(log.lines.count == 3)
+  }
+
+  // Broken by: PropertyTable, ObservationTable or ChangeKeeper, if they compare under their locks.
+  @Test("K7 No lock is held while arguments are compared or hashed")
+  func noLock() async {
+    await #expect(processExitsWith: .success) {
+      let sheet = Sheet()
+      let log = SharedLog()
+      let kvo = KVOController(owner: log)
+      let runs = LiveCount()
+      // Does, inside `==`, all that takes a lock of the object, the controller or the transaction.
+      let hook: @Sendable () -> Void = {
+        runs.value.wrappingAdd(1, ordering: .relaxed)
+        kvo.observe(sheet, \.[Cell(2)], policy: .append) { _, _, _ in }
+        sheet[Cell(2)] += 1
+        sheet[Cell(3)] += 1
+        kvo.unobserve(sheet, \.[Cell(2)])
+      }
+      Cell.$hook.withValue(hook) {
+        for policy in [KVOPolicy.ignore, .replace, .append] {
+          kvo.observe(sheet, \.[Cell(1)], options: .initial, policy: policy) { log, _, change in
+            log.lines.record("\(change.new)")
+          }
+        }
+        sheet[Cell(1)] = 1
+        KVOTransaction.perform {
+          sheet[Cell(1)] = 2
+          sheet[Cell(4)] = 3
+        }
+      }
+      precondition(runs.current > 10)
+      precondition(kvo.isObserving(sheet, \.[Cell(1)]))
+      precondition(log.lines.values.suffix(2) == ["2", "2"])
+      kvo.unobserve(sheet, \.[Cell(1)])
+      precondition(!kvo.isObserving(sheet, \.[Cell(1)]))
+    }
+  }
+
+  @Test("Properties that are asked about on many threads at once are one each", arguments: [2, 8])
+  func manyThreads(width: Int) {
+    for _ in 0..<20 {
+      let sheet = Sheet()
+      let kvo = KVOController(owner: log)
+      let heard = Recorder<Int>()
+      onThreads(width) { _ in
+        for number in 0..<10 {
+          kvo.observe(sheet, \.[Cell(number)], policy: .append) { _, _, _ in heard.record(number) }
+        }
+      }
+      for number in 0..<10 { sheet[Cell(number)] = 1 }
+      #expect(heard.values == (0..<10).flatMap { Array(repeating: $0, count: width) })
+    }
+  }
+
+  @Test("A transaction names equal key paths once")
+  func names() {
+    let names = Recorder<[KVOPath]>()
+    let token = sheet.observe(\.[Cell(1)]) { _, change in names.record(change.changedPaths) }
+    KVOTransaction.perform {
+      for number in [1, 2, 1, 3, 2, 1] { sheet[Cell(number)] += 1 }
+    }
+    #expect(names.values == [[1, 2, 3].map { KVOPath(\Sheet.[Cell($0)]) }])
+    withExtendedLifetime(token) {}
+  }
+}
