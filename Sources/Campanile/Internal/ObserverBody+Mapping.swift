@@ -72,7 +72,13 @@ extension OnlyTurn? {
   fileprivate func use(_ call: () throws -> Void) throws {
     guard let turn = self else { return try call() }
     try turn.take()
-    do { try call() } catch { throw end(after: error) }
+    do {
+      try call()
+    } catch let over as ObservationIsOver {
+      throw over
+    } catch {
+      throw ObservationIsOver(after: error)
+    }
     throw ObservationIsOver()
   }
 
@@ -80,17 +86,16 @@ extension OnlyTurn? {
   fileprivate func use(_ call: () async throws -> Void) async throws {
     guard let turn = self else { return try await call() }
     try turn.take()
-    do { try await call() } catch { throw end(after: error) }
-    throw ObservationIsOver()
-  }
-
-  /// What ends the registration and, if the call failed, has that reported.
-  private func end(after error: any Error) -> any Error {
-    switch error {
-    // The owner had ended, or the observer's task was canceled: no failure of the observer.
-    case is ObservationIsOver: error
-    case is CancellationError where Task.isCancelled: error
-    default: ObservationIsOver(after: error)
+    do {
+      try await call()
+    } catch let over as ObservationIsOver {
+      throw over
+    } catch is CancellationError where Task.isCancelled {
+      // The task is the observer's own: canceled with its registration, it has not failed.
+      throw ObservationIsOver()
+    } catch {
+      throw ObservationIsOver(after: error)
     }
+    throw ObservationIsOver()
   }
 }

@@ -106,7 +106,7 @@
 
     // Broken by: AsyncRunner.start, if it keeps the tasks that have ended.
     @Test(
-      "K16 Live bytes after 1,000 and 10,000 calls of an asynchronous observer differ by less than 128 KiB",
+      "K16 Live bytes after 1,000 and 10,000 calls of an asynchronous observer differ by less than 1 MiB",
       arguments: [false, true])
     func asynchronousCalls(areConcurrent: Bool) async {
       await #expect(processExitsWith: .success) { [areConcurrent = areConcurrent as Bool] in
@@ -119,7 +119,8 @@
         for number in 0..<9_000 { try await center.postAndWait(Tick(number: number)) }
         let growth = MemoryTests.liveBytes - early
         #expect(early > 0)
-        #expect(abs(growth) < 128 * 1_024)
+        // Nine thousand tasks would be several times as much; the threads that run them keep some.
+        #expect(abs(growth) < 1 << 20)
         withExtendedLifetime(token) {}
       }
     }

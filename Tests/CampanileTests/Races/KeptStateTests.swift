@@ -193,25 +193,31 @@ struct KeptStateTests {
     @Test("K16 A post that leaves behind the back of a scan which has seen it looks at what waits")
     func leavesDuringAScan() {
       let held = HeldSource()
-      // Two threads that the source knows; the one whose bit is read first will be inside a post.
-      let bits = (0..<2).map { _ in Slot<UInt64>() }
-      let ready = (0..<2).map { _ in Gate() }
       let isLeaving = Gate()
-      let waits = (0..<2).map { index in
-        onThread {
+      /// A thread that has posted, and posts once more if it is told to.
+      func member() -> (bit: UInt64, ready: Gate, posts: Slot<Bool>, wait: () -> Void) {
+        let (bit, ready, posts) = (Slot<UInt64>(), Gate(), Slot<Bool>())
+        let wait = onThread {
           held.source.send(0)
-          bits[index].set(unsafe ThreadRecord.current.pointee.bit)
-          ready[index].pass()
-          if bits[index].value! == min(bits[0].value!, bits[1].value!) {
+          bit.set(unsafe ThreadRecord.current.pointee.bit)
+          ready.pass()
+          if posts.value == true {
             held.source.send(1)
             isLeaving.pass()
           }
         }
+        ready.waitUntilReached()
+        return (bit.value!, ready, posts, wait)
       }
-      for gate in ready { gate.waitUntilReached() }
-      let first = bits[0].value! < bits[1].value! ? 0 : 1
+      // There are 64 bits: two threads may have the same.
+      var members = [member()]
+      while members.allSatisfy({ $0.bit == members[0].bit }) { members.append(member()) }
+      members.sort { $0.bit < $1.bit }
+      // The one whose bit is read first is inside a post.
+      let first = members.removeFirst()
       let inside = held.gates.hold(at: .observer, gate: Gate())
-      ready[first].open()
+      first.posts.set(true)
+      first.ready.open()
       inside.waitUntilReached()
       // The scan has found the post, and is held where it has found nobody of the other bit.
       let forgetting = held.gates.hold(at: .willForget)
@@ -224,11 +230,13 @@ struct KeptStateTests {
       isLeaving.open()
       forgetting.open()
       canceller()
-      waits[first]()
+      first.wait()
       #expect(held.victimLife.current == 0)
-      // Living until here, so that its bit is its own.
-      ready[1 - first].open()
-      waits[1 - first]()
+      // Living until here, so that their bits are their own.
+      for member in members {
+        member.ready.open()
+        member.wait()
+      }
     }
   #endif
 }

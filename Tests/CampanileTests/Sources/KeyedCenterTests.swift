@@ -71,6 +71,26 @@ struct KeyedCenterTests {
     #expect(failures.count == 4)
   }
 
+  // Broken by: OnlyTurn.use, if the cancellation of the poster's task counts as the observer's.
+  @Test("K4 K13 a wide observer of one call that throws a cancellation has had it, and is reported")
+  func onceInCanceledTask() async {
+    let failures = Recorder<ObserverFailure>()
+    let center = KeyedCenter<Int>(onError: { failures.record($0) })
+    let bodies: [ObserverBody<Int>] = [
+      ObserverBody { _ in try Task.checkCancellation() },
+      ObserverBody(.told { _, _ in try Task.checkCancellation() }),
+    ]
+    let registrations = bodies.map {
+      center.register(.inPlace(line: 1), $0, of: nil, about: .none, once: true)
+    }
+    await Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      center.post(to: "key", about: nil) { 1 }
+    }.value
+    #expect(!registrations.contains { $0.isActive })
+    #expect(failures.values.map { $0.error is CancellationError } == [true, true])
+  }
+
   @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
   func once(width: Int) {
     let player = Player()
