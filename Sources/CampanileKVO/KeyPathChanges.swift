@@ -14,7 +14,7 @@ public import Campanile
 /// with the buffering `.newest(1)` leaves out what its reader was too slow for.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and hears from
-/// there on what comes, as the followers of a ``/Campanile/CurrentValue`` do: one change after the
+/// there on what comes, as the followers of a `CurrentValue` do: one change after the
 /// other. A change that one of them makes is told when all have been told the one before.
 public struct KeyPathChanges<Value: Sendable>: Followable {
   /// What observers are given.

@@ -39,10 +39,11 @@ struct InstructionCase: Sendable {
     [0, 1, 10, 100].map(send) + [0, 1, 10, 100].map(post) + [
       Self(name: "post-owner-10", count: 500, run: postWithOwners),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
+      Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
       Self(name: "observe-cancel-subject", count: 1_000, run: observeAboutSubjectAndCancel),
       Self(name: "observe-cancel-owner", count: 500, run: observeWithOwnerAndCancel),
-      Self(name: "queued", count: 1_000, run: queued),
+      queued(observers: 1), queued(observers: 100),
       Self(name: "set-followed-1", count: 1_000, run: setFollowed),
     ] + KeyValue.instructionCases
 
@@ -87,6 +88,21 @@ struct InstructionCase: Sendable {
     withExtendedLifetime(tokens) {}
   }
 
+  /// Posts about one of so many subjects that most of what a post needs is in no near cache.
+  private static func postAboutOneOfMany(_ count: Int) {
+    let center = MessageCenter()
+    let sink = Sink()
+    let subjects = (0..<50_000).map { _ in Subject() }
+    let tokens = subjects.map { subject in
+      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+    }
+    for value in 0..<count {
+      // A prime beyond their number comes to every subject, in no order that a cache foresees.
+      center.post(SubjectMessage(value), about: subjects[value &* 104_729 % subjects.count])
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
   private static func observeAndCancel(_ count: Int) {
     let center = MessageCenter()
     let sink = Sink()
@@ -121,20 +137,25 @@ struct InstructionCase: Sendable {
     }
   }
 
-  /// A post to an observer that is delivered later, and the delivery.
+  /// A post to observers that are delivered later, in one place, and the delivery.
   ///
   /// The place is one that runs its jobs when it is told to, on the same thread: what a queue's own
   /// threads do meanwhile differs from run to run.
-  private static func queued(_ count: Int) {
-    let center = MessageCenter()
-    let sink = Sink()
-    let target = ManualTarget()
-    let token = center.observe(Message8.self, on: .target(target)) { sink.add($0.value) }
-    for value in 0..<count {
-      center.post(Message8(value))
-      target.runJob()
+  private static func queued(observers: Int) -> Self {
+    let name = observers == 1 ? "queued" : "queued-\(observers)"
+    return Self(name: name, count: 1_000 / max(1, observers / 5)) { count in
+      let center = MessageCenter()
+      let sink = Sink()
+      let target = ManualTarget()
+      let tokens = (0..<observers).map { _ in
+        center.observe(Message8.self, on: .target(target)) { sink.add($0.value) }
+      }
+      for value in 0..<count {
+        center.post(Message8(value))
+        target.runJob()
+      }
+      withExtendedLifetime(tokens) {}
     }
-    withExtendedLifetime(token) {}
   }
 
   private static func setFollowed(_ count: Int) {

@@ -2,6 +2,7 @@ import Campanile
 import CampanileKVO
 import Observation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Key paths with arguments, whose `==` and `hash(into:)` are a program's own code.
@@ -74,37 +75,40 @@ struct ArgumentTests {
   // Broken by: PropertyTable, ObservationTable or ChangeKeeper, if they compare under their locks.
   @Test("K7 No lock is held while arguments are compared or hashed")
   func noLock() async {
-    await #expect(processExitsWith: .success) {
-      let sheet = Sheet()
-      let log = SharedLog()
-      let kvo = KVOController(owner: log)
-      let runs = LiveCount()
-      // Does, inside `==`, all that takes a lock of the object, the controller or the transaction.
-      let hook: @Sendable () -> Void = {
-        runs.value.wrappingAdd(1, ordering: .relaxed)
-        kvo.observe(sheet, \.[Cell(2)], policy: .append) { _, _, _ in }
-        sheet[Cell(2)] += 1
-        sheet[Cell(3)] += 1
-        kvo.unobserve(sheet, \.[Cell(2)])
-      }
-      Cell.$hook.withValue(hook) {
-        for policy in [KVOPolicy.ignore, .replace, .append] {
-          kvo.observe(sheet, \.[Cell(1)], options: .initial, policy: policy) { log, _, change in
-            log.lines.record("\(change.new)")
-          }
-        }
-        sheet[Cell(1)] = 1
-        KVOTransaction.perform {
-          sheet[Cell(1)] = 2
-          sheet[Cell(4)] = 3
-        }
-      }
-      precondition(runs.current > 10)
-      precondition(kvo.isObserving(sheet, \.[Cell(1)]))
-      precondition(log.lines.values.suffix(2) == ["2", "2"])
-      kvo.unobserve(sheet, \.[Cell(1)])
-      precondition(!kvo.isObserving(sheet, \.[Cell(1)]))
+    // On a thread of its own: the hook is bound to no task there.
+    await #expect(processExitsWith: .success) { onThread(Self.compareInHooks)() }
+  }
+
+  private static func compareInHooks() {
+    let sheet = Sheet()
+    let log = SharedLog()
+    let kvo = KVOController(owner: log)
+    let runs = LiveCount()
+    // Does, inside `==`, all that takes a lock of the object, the controller or the transaction.
+    let hook: @Sendable () -> Void = {
+      runs.value.wrappingAdd(1, ordering: .relaxed)
+      kvo.observe(sheet, \.[Cell(2)], policy: .append) { _, _, _ in }
+      sheet[Cell(2)] += 1
+      sheet[Cell(3)] += 1
+      kvo.unobserve(sheet, \.[Cell(2)])
     }
+    Cell.$hook.withValue(hook) {
+      for policy in [KVOPolicy.ignore, .replace, .append] {
+        kvo.observe(sheet, \.[Cell(1)], options: .initial, policy: policy) { log, _, change in
+          log.lines.record("\(change.new)")
+        }
+      }
+      sheet[Cell(1)] = 1
+      KVOTransaction.perform {
+        sheet[Cell(1)] = 2
+        sheet[Cell(4)] = 3
+      }
+    }
+    precondition(runs.current > 10)
+    precondition(kvo.isObserving(sheet, \.[Cell(1)]))
+    precondition(log.lines.values.suffix(2) == ["2", "2"])
+    kvo.unobserve(sheet, \.[Cell(1)])
+    precondition(!kvo.isObserving(sheet, \.[Cell(1)]))
   }
 
   @Test("Properties that are asked about on many threads at once are one each", arguments: [2, 8])

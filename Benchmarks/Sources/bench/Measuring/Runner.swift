@@ -13,7 +13,7 @@ struct Runner {
   let limitNanoseconds: Double
 
   static let full = Runner(
-    batchNanoseconds: 5_000_000, rounds: 21, samplesPerRound: 100, limitNanoseconds: 2_500_000_000)
+    batchNanoseconds: 5_000_000, rounds: 21, samplesPerRound: 100, limitNanoseconds: 1_500_000_000)
   static let quick = Runner(
     batchNanoseconds: 500_000, rounds: 3, samplesPerRound: 60, limitNanoseconds: 400_000_000)
 
