@@ -22,7 +22,7 @@
  * step LATE_IDLE          Delivery/Mailbox.swift:take                           which is decided when it is seen empty
  * step NO_GOING_ON        Delivery/Mailbox.swift:drain                          a job that gives way leaves another
  * step IDLE_GIVING_WAY    Delivery/Mailbox.swift:becomeIdle                     unless nothing waits
- * step NO_DISCARDING      Delivery/DeliveryTarget.swift:deinit                  a job that is never run discards what waits
+ * step NO_DISCARDING      Delivery/DeliveryJob.swift:deinit                     a job that is never run discards what waits
  *
  * run -DPOSTS=2
  * run -DPOSTS=3 -DONE_INLINE
@@ -68,7 +68,7 @@ inline enqueue() {
   fi
 }
 
-/* DeliveryTarget.swift: DeliveryJob.deinit; Mailbox.swift: discardPending */
+/* DeliveryJob.swift: deinit; Mailbox.swift: discardPending */
 inline discardAll() {
 #ifndef NO_DISCARDING
   do
