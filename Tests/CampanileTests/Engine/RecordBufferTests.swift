@@ -151,6 +151,21 @@ struct RecordBufferTests {
     withExtendedLifetime(sources) {}
   }
 
+  // Broken by: RecordBuffer.passEmptyChunks, if it gives the only chunk back, or does not begin at its
+  // front again.
+  @Test("K16 The only memory of a buffer is used again when its last record has been moved out")
+  func onlyChunk() {
+    for number in 0..<100 {
+      let source = append(number) { "\($0)" }
+      var one = RecordBuffer()
+      buffer.withLock { $0.moveFirst(to: &one) }
+      one.deliverAll()
+      #expect(buffer.withLock { $0.chunks.map(\.capacity) } == [2_048])
+      withExtendedLifetime(source) {}
+    }
+    #expect(heard.values == (0..<100).map { "\($0)" })
+  }
+
   // Broken by: RecordBuffer.passEmptyChunks, if it keeps the chunk of a huge value, or its lists.
   @Test("K16 What is moved out last leaves no list and no huge memory behind")
   func movedOutLast() {
