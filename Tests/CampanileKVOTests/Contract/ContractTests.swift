@@ -108,38 +108,52 @@ struct ContractTests {
     #expect(owner.lines.count == 0)
   }
 
+  // Broken by: Observer, if its word is ignored, or a source of changes that tells several at once.
   @Test(
     "K3 Canceling is idempotent, and no call begins afterwards on any thread", arguments: widths)
   func k3Threads(width: Int) {
     let late = Recorder<Int>()
     let counter = counter
+    // All its observers are told one change, and then the next, whatever threads make them.
+    let changes = counter.changes(of: \.count)
     onThreads(width) { index in
       for _ in 0..<100 {
         let ended = Flag()
-        let token = counter.observe(\.count) { _, _ in if ended.isSet { late.record(index) } }
+        let second = Slot<ObservationToken>()
+        let first = changes.observe { _ in
+          guard let second = second.value else { return }
+          second.cancel()
+          ended.set()
+        }
+        let token = changes.observe { _ in if ended.isSet { late.record(index) } }
+        second.set(token)
         counter.increment()
-        // Waits for the calls that others have begun; from here on there are none.
+        // Others may not have told it yet, or not to all.
         token.cancelAndWait()
         ended.set()
         #expect(token.cancel() == .alreadyEnded)
         counter.increment()
+        withExtendedLifetime(first) {}
       }
     }
     #expect(late.count == 0)
   }
 
-  @Test("K3 When cancel has returned, no call begins: not of a change that others are told now")
-  func k3Running() {
+  // Broken by: Observer, if its word is ignored (several of one source); an observation that tells
+  // by another way than its list (one each).
+  @Test(
+    "K3 When cancel has returned, no call begins: not of a change that others are told now",
+    arguments: [false, true])
+  func k3Running(isOneSource: Bool) {
     let gate = Gate()
     let heard = Recorder<String>()
     let counter = counter
-    let tokens = TokenBag()
-    tokens.insert(
-      counter.observe(\.count) { _, _ in
-        heard.record("first")
-        gate.pass()
-      })
-    let second = counter.observe(\.count) { _, _ in heard.record("second") }
+    let (one, other) = (counter.changes(of: \.count), counter.changes(of: \.count))
+    let first = one.observe { _ in
+      heard.record("first")
+      gate.pass()
+    }
+    let second = (isOneSource ? one : other).observe { _ in heard.record("second") }
     let set = onThread { counter.count = 1 }
     gate.waitUntilReached()
     #expect(second.cancel() != .alreadyEnded)
@@ -147,6 +161,7 @@ struct ContractTests {
     set()
     #expect(heard.values == ["first"])
     #expect(second.cancel() == .alreadyEnded)
+    withExtendedLifetime(first) {}
   }
 
   @Test("K4 cancelAndWait returns after the call that is running")

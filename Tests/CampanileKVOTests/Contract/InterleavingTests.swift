@@ -279,6 +279,52 @@ struct InterleavingTests {
 
   // MARK: On other threads
 
+  // Broken by: ChangeKeeper.begin, if it takes in what a link says after its end.
+  @Test("Threads that change what comes and goes silence nobody", arguments: [2, 8])
+  func comesAndGoes(width: Int) {
+    /// Leads to its counter while it is on.
+    final class Switch: Sendable, Observable {
+      private let registrar = KVORegistrar()
+      private let state = Locked(true)
+      let counter = Counter()
+
+      var isOn: Bool {
+        get {
+          registrar.access(self, keyPath: \.isOn)
+          return state.withLock { $0 }
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.isOn) { state.withLock { $0 = newValue } }
+        }
+      }
+      var count: Int { isOn ? counter.count : -1 }
+    }
+    let toggle = Switch()
+    let newest = Locked(0)
+    let token = toggle.observe(\.count) { _, change in newest.withLock { $0 = change.new } }
+    let racing = DispatchGroup()
+    for _ in 0..<width { racing.enter() }
+    let missed = Recorder<Int>()
+    let turn = NSLock()
+    onThreads(width) { index in
+      for number in 0..<1_000 {
+        if index % 2 == 0 { toggle.isOn = number % 2 == 0 } else { toggle.counter.increment() }
+      }
+      racing.leave()
+      racing.wait()
+      // Each by itself: what it tells is told when the setter returns.
+      turn.withLock {
+        toggle.isOn = true
+        toggle.counter.increment()
+        if newest.withLock({ $0 }) != toggle.counter.count { missed.record(index) }
+        toggle.isOn = false
+        if newest.withLock({ $0 }) != -1 { missed.record(index) }
+      }
+    }
+    #expect(missed.count == 0)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A change between the reading and the following of a property is not missed")
   func changeWhileReading() {
     let pair = pair
