@@ -279,7 +279,7 @@ struct InterleavingTests {
 
   // MARK: On other threads
 
-  // Broken by: ChangeKeeper.begin, if it takes in what a link says after its end.
+  // Broken by: PathObservation.forget, if it forgets nothing.
   @Test("Threads that change what comes and goes silence nobody", arguments: [2, 8])
   func comesAndGoes(width: Int) {
     /// Leads to its counter while it is on.
@@ -307,7 +307,7 @@ struct InterleavingTests {
     let missed = Recorder<Int>()
     let turn = NSLock()
     onThreads(width) { index in
-      for number in 0..<1_000 {
+      for number in 0..<5_000 {
         if index % 2 == 0 { toggle.isOn = number % 2 == 0 } else { toggle.counter.increment() }
       }
       racing.leave()
