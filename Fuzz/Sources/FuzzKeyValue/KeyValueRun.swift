@@ -56,6 +56,8 @@ final class KeyValueRun {
   /// How many prior calls are going on.
   private var priorDepth = 0
   private var isInTransaction = false
+  /// How many calls of observers are going on.
+  private var level = 0
   private let cage: Canary.Cage
 
   init(_ choices: Choices, _ cage: Canary.Cage) {
@@ -87,6 +89,11 @@ final class KeyValueRun {
     }
   }
 
+  /// Says what is done, further to the right if an observer does it.
+  private func say(_ sentence: @autoclosure () -> String) {
+    trace(String(repeating: "  ", count: level) + sentence())
+  }
+
   private func step() {
     switch choices.pick(8) {
     case 0, 1: set()
@@ -102,9 +109,18 @@ final class KeyValueRun {
     let number = choices.pick(4)
     change {
       switch choices.pick(3) {
-      case 0: tracks[choices.pick(3)].title = number
-      case 1: tracks[choices.pick(3)].seconds = number
-      default: artists[choices.pick(2)].name = number
+      case 0:
+        let track = choices.pick(3)
+        say("tracks[\(track)].title = \(number)")
+        tracks[track].title = number
+      case 1:
+        let track = choices.pick(3)
+        say("tracks[\(track)].seconds = \(number)")
+        tracks[track].seconds = number
+      default:
+        let artist = choices.pick(2)
+        say("artists[\(artist)].name = \(number)")
+        artists[artist].name = number
       }
     }
   }
@@ -114,9 +130,11 @@ final class KeyValueRun {
     let artist = choices.pick(3)
     change {
       if choices.flip() {
+        say("root.artist = \(artist)")
         root.artist = artist < 2 ? artists[artist] : nil
       } else {
         let track = choices.pick(3)
+        say("artists[\(artist % 2)].track = \(track)")
         artists[artist % 2].track = track == 0 ? nil : tracks[track]
       }
     }
@@ -125,20 +143,27 @@ final class KeyValueRun {
   private func mutate() {
     change {
       if choices.flip() {
-        root.title += choices.pick(3)
+        let step = choices.pick(3)
+        say("root.title += \(step)")
+        root.title += step
       } else {
-        artists[choices.pick(2)].name += 1
+        let artist = choices.pick(2)
+        say("artists[\(artist)].name += 1")
+        artists[artist].name += 1
       }
     }
   }
 
   private func transaction() {
     change {
+      say("transaction {")
       KVOTransaction.perform {
         isInTransaction = true
         for _ in 0..<choices.pick(5) { if choices.flip() { set() } else { replace() } }
         isInTransaction = false
+        say("} tells")
       }
+      say("end of transaction")
     }
   }
 
@@ -162,11 +187,15 @@ final class KeyValueRun {
 
   private func observe() {
     guard followings.count < 64, !isInTransaction else { return }
-    let path = paths[choices.pick(paths.count)]
+    let place = choices.pick(paths.count)
+    let path = paths[place]
     let kinds = choices.pick(16)
     let following = Following(path, kinds & 1 != 0, kinds & 2 != 0, kinds & 12 == 12)
     following.value = root[keyPath: path]
     followings.append(following)
+    say(
+      "observe #\(followings.count - 1) path \(place) kinds \(kinds) value \(following.value as Any)"
+    )
     var options: [KVOOptions<Int?>] = []
     if following.isOld { options.append(.old) }
     if following.isDistinct { options.append(.distinct) }
@@ -193,6 +222,11 @@ final class KeyValueRun {
   private func hear(_ following: Following, _ track: Track, _ change: KVOChange<Int?>) {
     require(!following.hasEnded, "An observer was told a change after its end")
     require(track === root, "An observer was told of another object")
+    say(
+      "#\(followings.firstIndex { $0 === following }!) \(change.phase) \(change.old as Any) -> \(change.new as Any)"
+    )
+    level += 1
+    defer { level -= 1 }
     switch change.phase {
     case .prior:
       priorDepth += 1
@@ -244,7 +278,9 @@ final class KeyValueRun {
 
   private func end() {
     guard !followings.isEmpty else { return }
-    let following = followings[choices.pick(followings.count)]
+    let place = choices.pick(followings.count)
+    let following = followings[place]
+    say("end #\(place)")
     following.hasEnded = true
     if choices.flip() { following.token?.cancel() } else { following.token = nil }
   }

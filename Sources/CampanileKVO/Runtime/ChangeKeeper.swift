@@ -50,32 +50,49 @@ struct ChangeKeeper {
   }
 
   /// A change that has begun and not ended.
-  private struct Pending {
-    let maker: ObservedProperty.Maker
-    /// The property that announced it first, and how often it has.
-    let first: ObjectIdentifier
-    /// How many reports had been given out when it began.
-    let toldBefore: UInt
-    var depth = 1
+  struct Pending {
+    fileprivate let maker: ObservedProperty.Maker
+    /// The link that announced it first, and how often it has.
+    private let first: ObjectIdentifier
+    private var depth = 1
     /// The others that have announced it since.
-    var others: [ObjectIdentifier]?
-    var old: AnyObject?
+    private var others: [ObjectIdentifier]?
+    /// How many reports had been given out when it began.
+    fileprivate let toldBefore: UInt
+    fileprivate var old: AnyObject?
 
-    var isOver: Bool { depth == 0 && others?.isEmpty != false }
-    /// How many announcements have not been taken back.
-    var count: Int { depth + (others?.count ?? 0) }
+    fileprivate init(_ maker: ObservedProperty.Maker, _ link: Link, toldBefore: UInt) {
+      self.maker = maker
+      first = ObjectIdentifier(link)
+      self.toldBefore = toldBefore
+    }
+
+    fileprivate var isOver: Bool { depth == 0 && others?.isEmpty != false }
+
+    /// Takes in that it is announced once more.
+    fileprivate mutating func begin(_ link: Link) {
+      let id = ObjectIdentifier(link)
+      if first == id { depth += 1 } else { others = (others ?? []) + [id] }
+    }
 
     /// Takes one announcement back.
     ///
     /// - Returns: whether there was one.
-    mutating func end(_ property: ObjectIdentifier) -> Bool {
-      if first == property && depth > 0 {
+    fileprivate mutating func end(_ link: Link) -> Bool {
+      let id = ObjectIdentifier(link)
+      if first == id && depth > 0 {
         depth -= 1
         return true
       }
-      guard let place = others?.lastIndex(of: property) else { return false }
+      guard let place = others?.lastIndex(of: id) else { return false }
       others?.remove(at: place)
       return true
+    }
+
+    /// Takes back what links have announced.
+    fileprivate mutating func forget(_ links: Set<ObjectIdentifier>) {
+      if links.contains(first) { depth = 0 }
+      others?.removeAll { links.contains($0) }
     }
   }
 
@@ -101,64 +118,29 @@ struct ChangeKeeper {
 
   // MARK: Changes of the properties
 
-  /// Notes that a change of `property` begins.
+  /// Notes that a change begins.
   ///
   /// - Returns: whether the old value is to be read, if one is wanted: in a transaction the first
   ///   change has done so.
-  mutating func begin(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
-    guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
-      pending.append(Pending(maker: maker, first: property, toldBefore: toldCount))
-      return deferred == nil
+  mutating func begin(_ maker: ObservedProperty.Maker, _ link: Link) -> Bool {
+    if let index = pending.firstIndex(where: { $0.maker == maker }) {
+      if !link.hasEnded { pending[index].begin(link) }
+      return false
     }
-    if pending[index].first == property {
-      pending[index].depth += 1
-    } else {
-      pending[index].others = (pending[index].others ?? []) + [property]
-    }
-    return false
-  }
-
-  /// Whether more than one announcement of `maker` has not been taken back.
-  func isNested(_ maker: ObservedProperty.Maker) -> Bool {
-    pending.contains { $0.maker == maker && $0.count > 1 }
-  }
-
-  /// Whether any announcement of `maker` has not been taken back.
-  func isPending(_ maker: ObservedProperty.Maker) -> Bool {
-    pending.contains { $0.maker == maker }
-  }
-
-  /// Takes back what properties have announced that are not followed any more: the end of their
-  /// change is not heard.
-  ///
-  /// - Returns: whether there was any.
-  mutating func forget(
-    _ maker: ObservedProperty.Maker, unless followed: Set<ObjectIdentifier>
-  ) -> Bool {
-    guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return false }
-    let before = pending[index].count
-    if !followed.contains(pending[index].first) { pending[index].depth = 0 }
-    pending[index].others?.removeAll { !followed.contains($0) }
-    return pending[index].count < before
-  }
-
-  /// Begins a change anew with the announcement that is left, if it is the only one.
-  ///
-  /// - Returns: what `begin` does.
-  mutating func restart(_ maker: ObservedProperty.Maker, _ property: ObjectIdentifier) -> Bool {
-    guard let index = pending.firstIndex(where: { $0.maker == maker }), pending[index].count == 1
-    else { return false }
-    pending[index] = Pending(maker: maker, first: property, toldBefore: toldCount)
+    // Nobody would take back what came after `forget`.
+    if link.hasEnded { return false }
+    pending.append(Pending(maker, link, toldBefore: toldCount))
     return deferred == nil
   }
 
-  /// Ends a change of which no announcement is left.
-  mutating func endForgotten(
-    _ event: ObservedProperty.Event, of property: ObservedProperty
-  ) -> Report? {
-    guard let index = pending.firstIndex(where: { $0.maker == event.maker }), pending[index].isOver
-    else { return nil }
-    return end(at: index, event, of: property)
+  /// Takes back what links that have ended have announced: the ends of those changes are not heard.
+  ///
+  /// - Returns: the changes of which no announcement is left, to be released.
+  mutating func forget(_ links: Set<ObjectIdentifier>) -> [Pending] {
+    for index in pending.indices { pending[index].forget(links) }
+    let forgotten = pending.filter(\.isOver)
+    if !forgotten.isEmpty { pending.removeAll(where: \.isOver) }
+    return forgotten
   }
 
   mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
@@ -166,25 +148,19 @@ struct ChangeKeeper {
     pending[index].old = old
   }
 
-  /// Notes that a change of `property` ends.
+  /// Notes that a change ends.
   ///
   /// - Returns: what is to be told, or `nil` if another property's change goes on around it, or if
   ///   it began before this observation did, and the observer knows no value that would be out of
   ///   date.
-  mutating func end(_ event: ObservedProperty.Event, of property: ObservedProperty) -> Report? {
-    let maker = event.maker
-    guard let index = pending.firstIndex(where: { $0.maker == maker }) else {
+  mutating func end(_ event: ObservedProperty.Event, over link: Link) -> Report? {
+    guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
       // It began before the property was followed, and the value may have been read in between.
-      return hasTold ? Report(edit: event.edit, changed: ChangedPaths(property.path)) : nil
+      if !hasTold || link.hasEnded { return nil }
+      return Report(edit: event.edit, changed: ChangedPaths(link.property.path))
     }
-    guard pending[index].end(ObjectIdentifier(property)), pending[index].isOver else { return nil }
-    return end(at: index, event, of: property)
-  }
-
-  private mutating func end(
-    at index: Int, _ event: ObservedProperty.Event, of property: ObservedProperty
-  ) -> Report {
-    var report = Report(edit: event.edit, changed: ChangedPaths(property.path))
+    guard pending[index].end(link), pending[index].isOver else { return nil }
+    var report = Report(edit: event.edit, changed: ChangedPaths(link.property.path))
     if isDistinct {
       report.setKnown(oldOfChange(around: index), toldBefore: pending[index].toldBefore)
     }
@@ -228,9 +204,9 @@ struct ChangeKeeper {
 
   /// Does what `end` and `beginTelling` do.
   mutating func endAndTell(
-    _ event: ObservedProperty.Event, of property: ObservedProperty, on thread: UInt
+    _ event: ObservedProperty.Event, over link: Link, on thread: UInt
   ) -> Report? {
-    guard let report = end(event, of: property) else { return nil }
+    guard let report = end(event, over: link) else { return nil }
     return beginTelling(report, on: thread)
   }
 

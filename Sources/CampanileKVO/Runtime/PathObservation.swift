@@ -94,7 +94,7 @@ class PathObservation {
       collector.collect { asReader(read) }
       guard let upstream else { return collector.clear() }
       guard let reads = collector.take(unlessFollowedBy: upstream) else { return }
-      upstream.follow(reads, register)
+      forget(upstream.follow(reads, register))
       // Not in a subclass, which can override the property and read others.
       let isDirect =
         reads.count == 1 && reads[0].property.subject.id == rootID
@@ -124,13 +124,23 @@ class PathObservation {
     return readers.withLock { $0.contains(thread) }
   }
 
-  private func register(_ property: ObservedProperty) -> Registration {
-    property.events.addConfined(
+  private func register(_ link: Link) -> Registration {
+    link.property.events.addConfined(
       owner: owner, file: traits.file, line: traits.line,
-      onEnd: { [rootID, subject = property.subject, end] in
+      onEnd: { [rootID, subject = link.property.subject, end] in
         if subject.hasEnded && subject.id == rootID { end() }
       }
-    ) { [self] event in receive(event, from: property) }
+    ) { [self] event in receive(event, over: link) }
+  }
+
+  /// Forgets the changes of properties that have left the key path: a nested change has told what
+  /// there is instead, and their ends are not heard.
+  private func forget(_ links: [Link]) {
+    if links.isEmpty { return }
+    let ids = Set(links.map { ObjectIdentifier($0) })
+    // With their old values, which are released here.
+    let forgotten = keeper.withLock { $0.forget(ids) }
+    withExtendedLifetime((links, forgotten)) {}
   }
 
   /// Whether the key path is that of one property of the root, which cannot come to read others.
@@ -138,57 +148,32 @@ class PathObservation {
 
   // MARK: Changes of the properties
 
-  private func receive(_ event: ObservedProperty.Event, from property: ObservedProperty) {
+  private func receive(_ event: ObservedProperty.Event, over link: Link) {
     if isReading { return }
-    let id = ObjectIdentifier(property)
     switch event.phase {
-    case .willChange:
-      var (isFirst, isNested) = (false, false)
-      keeper.update {
-        isFirst = $0.begin(event.maker, id)
-        isNested = !isFirst && $0.isNested(event.maker)
-      }
-      if isNested {
-        let followed = upstream?.followed ?? []
-        keeper.update {
-          if $0.forget(event.maker, unless: followed) { isFirst = $0.restart(event.maker, id) }
-        }
-      }
-      guard isFirst, traits.needsOld, isAtHome else { return }
-      let report = Report(edit: event.edit, changed: ChangedPaths(property.path))
-      guard let old = readOld(report) else { return }
-      keeper.update { $0.keepOld(old, of: event.maker) }
-    case .didChange:
-      if !Scope.isAnyOpen && isAtHome {
-        // The common case, with the lock taken once.
-        let thread = SourceRegistry.currentThread
-        var isPending = false
-        tell {
-          let report = $0.endAndTell(event, of: property, on: thread)
-          isPending = report == nil && $0.isPending(event.maker)
-          return report
-        }
-        if isPending, let report = endForgotten(event, of: property) { tell(report) }
-      } else if let report = keeper.withLock({ $0.end(event, of: property) })
-        ?? endForgotten(event, of: property)
-      {
-        let transaction = Scope.current.transaction
-        if let transaction, keep(report, for: transaction) { return }
-        tellAtHome(report)
-      }
+    case .willChange: begin(event, over: link)
+    case .didChange: end(event, over: link)
     }
   }
 
-  /// Ends a change that nothing goes on around but changes of properties which are not followed any
-  /// more.
-  private func endForgotten(
-    _ event: ObservedProperty.Event, of property: ObservedProperty
-  ) -> Report? {
-    if !keeper.withLock({ $0.isPending(event.maker) }) { return nil }
-    let followed = upstream?.followed ?? []
-    return keeper.withLock { keeper in
-      if !keeper.forget(event.maker, unless: followed) { return nil }
-      return keeper.endForgotten(event, of: property)
+  private func begin(_ event: ObservedProperty.Event, over link: Link) {
+    var isFirst = false
+    keeper.update { isFirst = $0.begin(event.maker, link) }
+    guard isFirst, traits.needsOld, isAtHome else { return }
+    let report = Report(edit: event.edit, changed: ChangedPaths(link.property.path))
+    guard let old = readOld(report) else { return }
+    keeper.update { $0.keepOld(old, of: event.maker) }
+  }
+
+  private func end(_ event: ObservedProperty.Event, over link: Link) {
+    if !Scope.isAnyOpen && isAtHome {
+      // The common case, with the lock taken once.
+      let thread = SourceRegistry.currentThread
+      tell { $0.endAndTell(event, over: link, on: thread) }
+    } else if let report = keeper.withLock({ $0.end(event, over: link) }) {
+      let transaction = Scope.current.transaction
+      if let transaction, keep(report, for: transaction) { return }
+      tellAtHome(report)
     }
   }
 

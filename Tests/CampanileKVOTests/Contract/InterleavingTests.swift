@@ -197,6 +197,69 @@ struct InterleavingTests {
     #expect(log.lines.count == 4)
   }
 
+  final class Leaf: Observable {
+    @Observed var value = 0
+    @Observed var content: AnyObject?
+  }
+
+  final class Root: Observable {
+    @Observed var leaf: Leaf?
+    @Observed var signal = 0
+  }
+
+  // Broken by: Link, if a property that comes back is the link that it was; PathObservation.forget,
+  // if it forgets nothing.
+  @Test(
+    "An object that left the path while it was changed, and came back, is followed again",
+    arguments: [false, true])
+  func comesBack(isDistinct: Bool) {
+    let (root, leaf) = (Root(), Leaf())
+    root.leaf = leaf
+    var isToBeRemoved = true
+    let remover = root.observe(\.leaf?.value) { root, _ in
+      if isToBeRemoved {
+        isToBeRemoved = false
+        root.leaf = nil
+      }
+    }
+    let restorer = root.observe(\.signal) { root, _ in root.leaf = leaf }
+    let log = Log()
+    log.kvo.observe(root, \.leaf?.value, options: isDistinct ? .distinct : []) { log, _, change in
+      log.lines.append("\(change.new, default: "nil")")
+    }
+    // Its end is not heard: the observer before has taken the object away.
+    leaf.value = 1
+    #expect(log.lines == ["nil"])
+    root.signal += 1
+    leaf.value = 2
+    root.leaf = nil
+    #expect(log.lines == ["nil", "1", "2", "nil"])
+    withExtendedLifetime((remover, restorer)) {}
+  }
+
+  // Broken by: PathObservation.forget, if it forgets nothing.
+  @Test("K16: Of a change whose object left the path in the middle of it nothing is kept")
+  func nothingKeptOfForgotten() {
+    final class Content {}
+    let (root, leaf) = (Root(), Leaf())
+    root.leaf = leaf
+    var content: Content? = Content()
+    weak let old = content
+    leaf.content = content
+    let remover = root.observe(\.leaf?.content) { root, _ in
+      if root.leaf != nil { root.leaf = nil }
+    }
+    let log = Log()
+    log.kvo.observe(root, \.leaf?.content, options: .old) { log, _, change in
+      log.lines.append(change.old == nil ? "unknown" : change.old! == nil ? "nil" : "content")
+    }
+    content = nil
+    leaf.content = nil
+    #expect(log.lines == ["nil"])
+    #expect(old == nil)
+    withExtendedLifetime(remover) {}
+  }
+
   @Test(
     "Threads that read old values at the same time do not silence each other", arguments: [2, 8])
   func readOldOnManyThreads(width: Int) {
@@ -215,6 +278,64 @@ struct InterleavingTests {
   }
 
   // MARK: On other threads
+
+  // Broken by: PathObservation.forget, if it forgets nothing; Link, if a property that comes back is
+  // the link that it was.
+  @Test(
+    "A property that leaves the path while another thread changes it is followed when it comes back",
+    arguments: [false, true])
+  func leavesWhileChanged(comesBackAtOnce: Bool) {
+    /// Leads to its value while it is on.
+    final class Switch: Sendable, Observable {
+      private let registrar = KVORegistrar()
+      private let state = Locked((isOn: true, value: 0))
+
+      var isOn: Bool {
+        get {
+          registrar.access(self, keyPath: \.isOn)
+          return state.withLock { $0.isOn }
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.isOn) {
+            state.withLock { $0.isOn = newValue }
+          }
+        }
+      }
+      var value: Int {
+        registrar.access(self, keyPath: \.value)
+        return state.withLock { $0.value }
+      }
+      var shown: Int { isOn ? value : -1 }
+
+      func setValue(_ value: Int, meanwhile: () -> Void = {}) {
+        registrar.withMutation(of: self, keyPath: \.value) {
+          meanwhile()
+          state.withLock { $0.value = value }
+        }
+      }
+    }
+    let toggle = Switch()
+    let (inside, outside) = (Gate(), Gate())
+    let told = Recorder<Int>()
+    let token = toggle.observe(\.shown) { _, change in told.record(change.new) }
+    let setting = onThread {
+      toggle.setValue(1) { inside.pass() }
+      outside.pass()
+      toggle.setValue(2)
+      toggle.isOn = false
+    }
+    inside.waitUntilReached()
+    toggle.isOn = false
+    if comesBackAtOnce { toggle.isOn = true }
+    inside.open()
+    outside.waitUntilReached()
+    toggle.isOn = true
+    #expect(told.values == (comesBackAtOnce ? [-1, 0, 1, 1] : [-1, 1]))
+    outside.open()
+    setting()
+    #expect(told.values.suffix(3) == [1, 2, -1])
+    withExtendedLifetime(token) {}
+  }
 
   @Test("A change between the reading and the following of a property is not missed")
   func changeWhileReading() {

@@ -103,6 +103,32 @@ struct ComputedTests {
     two.peer = nil
   }
 
+  // Broken by: PathObservation.follow, if it keeps what was followed first.
+  @Test("Two properties that compute from each other, one way or the other, fire once")
+  func circle() {
+    final class Sheet: Observable {
+      @Observed var isByWidth = true
+      @Observed var size = 10
+      @Observed var margin = 0
+      var width: Int { isByWidth ? size : height * 2 + margin }
+      var height: Int { isByWidth ? width / 2 : size }
+    }
+    let sheet = Sheet()
+    follow(sheet, \.width)
+    follow(sheet, \.height)
+    sheet.size = 20
+    #expect(log.lines == ["20", "10"])
+    sheet.margin = 1
+    #expect(log.lines.count == 2)
+    sheet.isByWidth = false
+    #expect(log.lines.suffix(2) == ["41", "20"])
+    sheet.margin = 2
+    #expect(log.lines.suffix(2) == ["20", "42"])
+    sheet.size = 30
+    #expect(log.lines.suffix(2) == ["62", "30"])
+    #expect(log.lines.count == 7)
+  }
+
   @Test("A setter that changes two properties inside one announced change fires once")
   func nestedChanges() {
     final class Point: Observable {

@@ -1,0 +1,56 @@
+import Campanile
+import Observation
+import Testing
+
+@testable import CampanileKVO
+
+@Suite("Links to properties")
+struct LinkTests {
+  /// The link that `upstream` makes to a property, which it does not follow otherwise.
+  private func link(_ property: ObservedProperty, in upstream: Upstream) -> Link {
+    var made: Link?
+    _ = upstream.follow([ReadCollector.Read(property: property, revision: property.revision)]) {
+      made = $0
+      return property.events.addConfined(owner: nil, file: #fileID, line: #line) { _ in }
+    }
+    return made!
+  }
+
+  private func event(_ phase: ObservedProperty.Event.Phase) -> ObservedProperty.Event {
+    ObservedProperty.Event(phase: phase, maker: .current, edit: nil)
+  }
+
+  // Broken by: ChangeKeeper.begin and end, if they take in what a link says after its end.
+  @Test("What a thread still says over a link that has ended is ignored")
+  func lateCalls() {
+    let radio = Radio()
+    let subject = ObservedProperty.Subject(ObjectIdentifier(radio))
+    let property = ObservedProperty(\Radio.volume, of: subject, SourceRegistry())
+    let upstream = Upstream()
+    let old = link(property, in: upstream)
+    let ended = upstream.follow([]) { _ in fatalError("Nothing is to be followed") }
+    #expect(ended.count == 1 && ended.first === old && old.hasEnded)
+    let new = link(property, in: upstream)
+    #expect(new !== old && !new.hasEnded)
+
+    var keeper = ChangeKeeper(isDistinct: false)
+    // The observer knows a value.
+    keeper.reserve(for: SourceRegistry.currentThread, isInitial: true)
+    let waiting = keeper.nextReport()
+    #expect(waiting == nil)
+    _ = keeper.forget([ObjectIdentifier(old)])
+
+    // By a thread that was called before the link ended.
+    var isFirst = keeper.begin(.current, old)
+    #expect(!isFirst && !keeper.isBusy)
+    isFirst = keeper.begin(.current, new)
+    #expect(isFirst)
+    isFirst = keeper.begin(.current, old)
+    #expect(!isFirst)
+    var report = keeper.end(event(.didChange), over: new)
+    #expect(report != nil && !keeper.isBusy)
+    report = keeper.end(event(.didChange), over: old)
+    #expect(report == nil)
+    withExtendedLifetime(radio) {}
+  }
+}
