@@ -120,6 +120,7 @@ struct DeathTests {
     root.next = next
     next.next?.volume = 2
     #expect(log.lines.dropFirst(2) == ["-1 -> 0", "0 -> 2"])
+    withExtendedLifetime(root) {}
   }
 
   @Test("K9 The token of a path that is let go of in its prior call spares the change")
@@ -227,6 +228,7 @@ struct DeathTests {
     weak let weakOwn = own
     let model = own?.model
     model?.number = 42
+    withExtendedLifetime(own) {}
     own = nil
     #expect(weakOwn == nil)
     model?.number = 43

@@ -79,6 +79,7 @@ struct CombinationTests {
     for value in [1, 1, 2] { box.value = value }
     #expect(log.lines == choice.expected)
     #expect(log.kvo.observationCount == (choice.isOnce ? 0 : 1))
+    withExtendedLifetime((root, box)) {}
   }
 
   @Test("Each set of options gives its calls in order on a queue", arguments: 0..<32)
@@ -94,7 +95,7 @@ struct CombinationTests {
     for value in [1, 1, 2] { counter.count = value }
     await withCheckedContinuation { done in queue.async { done.resume() } }
     #expect(owner.lines.values == choice.expected)
-    withExtendedLifetime(kvo) {}
+    withExtendedLifetime((kvo, counter)) {}
   }
 
   @Test("A set to the value of the initial call is none for distinct")
@@ -193,6 +194,7 @@ struct CombinationTests {
     (pair.first, pair.second) = (3, 4)
     #expect(log.lines == ["last changed -1 3", "last changed -1 4"])
     #expect(log.kvo.observationCount == 2)
+    withExtendedLifetime(pair) {}
   }
 
   @Test("A key path that is named twice in one call is observed once")
@@ -233,6 +235,7 @@ struct CombinationTests {
       #expect(heard.count == 1)
       #expect(heard.values.first != -1)
       #expect(kvo.observationCount == 1)
+      withExtendedLifetime(counter) {}
     }
   }
 

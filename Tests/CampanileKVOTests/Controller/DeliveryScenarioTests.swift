@@ -90,6 +90,7 @@ struct DeliveryScenarioTests {
     queue.letGo()
     queue.flush()
     #expect(owner.lines.values == ["second 1", "second 2"])
+    withExtendedLifetime(kvo) {}
   }
 
   @Test("A call on a queue that ends its own observation is the last")
@@ -142,7 +143,7 @@ struct DeliveryScenarioTests {
     queue.letGo()
     queue.flush()
     #expect(heard.values == ["-1 -> 0 gone", "0 -> 5 gone", "5 -> -1 gone"])
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, root)) {}
   }
 
   @Test("The oldest changes are kept where that is asked for, and the others counted")
@@ -159,6 +160,7 @@ struct DeliveryScenarioTests {
     queue.letGo()
     queue.flush()
     #expect(owner.lines.values == ["0 -> 1", "1 -> 2"])
+    withExtendedLifetime(kvo) {}
   }
 
   @Test("A handler runs at a place of the program's own")

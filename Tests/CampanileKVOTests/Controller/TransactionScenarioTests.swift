@@ -75,7 +75,7 @@ struct TransactionScenarioTests {
     }
     #expect(failures.values == ["TestFailure()"])
     #expect(log.lines == ["0 -> 1"])
-    withExtendedLifetime(kvo) {}
+    withExtendedLifetime((kvo, other)) {}
   }
 
   // MARK: Nesting
@@ -114,6 +114,7 @@ struct TransactionScenarioTests {
       #expect(log.lines == ["other prior 0"])
     }
     #expect(log.lines.sorted() == ["0 -> 1", "other changed 2", "other prior 0"])
+    withExtendedLifetime(other) {}
   }
 
   @Test("Ten transactions inside each other are one", arguments: [1, 2, 10])
@@ -165,6 +166,7 @@ struct TransactionScenarioTests {
       radio.volume = 1
     }
     #expect(log.lines == ["other"])
+    withExtendedLifetime(other) {}
   }
 
   @Test("An observer that is paused at the end is not told, and not later either")
@@ -312,7 +314,7 @@ struct TransactionScenarioTests {
       #expect(changes.map(\.indexes) == [nil])
       #expect(changes[0].old == [])
       #expect(changes[0].difference()?.insertions.count == changes[0].new.count)
-      withExtendedLifetime(token) {}
+      withExtendedLifetime((token, radio)) {}
     }
   }
 

@@ -191,6 +191,7 @@ struct CycleTests {
       follow(parent, \.child?.sum)
       parent.value = 1
       parent.child?.value = 2
+      withExtendedLifetime(parent) {}
     }
     #expect(log.lines == ["Optional(1)", "Optional(3)"])
     #expect(live.current == 0)
