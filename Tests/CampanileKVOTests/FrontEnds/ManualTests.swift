@@ -1,6 +1,7 @@
 import Campanile
 import CampanileKVO
 import Observation
+import Synchronization
 import Testing
 
 @Suite("Announcing changes by hand")
@@ -156,5 +157,100 @@ struct ManualTests {
       #expect(log.lines.isEmpty)
     }
     #expect(log.lines == ["0 -> 3"])
+  }
+
+  @Test("The prior call is made at the outermost announcement, with the value as it is")
+  func prior() {
+    log.kvo.unobserveAll()
+    log.kvo.observe(device, \.level, options: [.prior, .old]) { log, device, change in
+      log.lines.append("\(change.phase) \(device.hardware) \(change.old ?? -1) \(change.new)")
+    }
+    device.will()
+    #expect(log.lines == ["prior 0 0 0"])
+    device.hardware = 1
+    device.will()
+    device.hardware = 2
+    device.did()
+    device.did()
+    #expect(log.lines == ["prior 0 0 0", "changed 2 0 2"])
+  }
+
+  @Test("Announcements that observers make inside a call are a change of their own")
+  func insideCall() {
+    log.kvo.observe(device, \.level, policy: .append) { log, device, change in
+      log.lines.append("second \(change.new)")
+      guard change.new == 1 else { return }
+      device.will()
+      device.hardware = 2
+      device.did()
+    }
+    device.will()
+    device.hardware = 1
+    device.did()
+    #expect(log.lines == ["0 -> 1", "second 1", "1 -> 2", "second 2"])
+  }
+
+  @Test("A set inside an announced change of the same property is told with it")
+  func setInside() {
+    final class Knob: Observable {
+      let registrar = KVORegistrar()
+      @Observed var raw = 0
+      var level: Int {
+        get {
+          registrar.access(self, keyPath: \.level)
+          return raw
+        }
+        set { registrar.withMutation(of: self, keyPath: \.level) { raw = newValue } }
+      }
+    }
+    let knob = Knob()
+    var heard: [String] = []
+    let token = knob.observe(\.level, options: .old) { _, change in
+      heard.append("\(change.old ?? -1) -> \(change.new)")
+    }
+    knob.level = 1
+    knob.registrar.willChange(knob, keyPath: \.level)
+    knob.raw = 2
+    knob.registrar.didChange(knob, keyPath: \.level)
+    #expect(heard.first == "0 -> 1")
+    #expect(heard.last?.hasSuffix("-> 2") == true)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(
+    "Announcements of several threads are one change, from the first to the last of them",
+    arguments: [2, 8])
+  func threads(width: Int) {
+    final class Shared: Sendable, Observable {
+      let registrar = KVORegistrar()
+      let hardware = LiveCount()
+      var level: Int {
+        registrar.access(self, keyPath: \.level)
+        return hardware.current
+      }
+      func will() { registrar.willChange(self, keyPath: \.level) }
+      func did() { registrar.didChange(self, keyPath: \.level) }
+    }
+    let shared = Shared()
+    let heard = Recorder<String>()
+    let token = shared.observe(\.level, options: .old) { _, change in
+      heard.record("\(change.old ?? -1) -> \(change.new)")
+    }
+    for round in 0..<50 {
+      shared.will()
+      onThreads(width) { _ in
+        for _ in 0..<10 {
+          shared.will()
+          shared.hardware.value.wrappingAdd(1, ordering: .relaxed)
+          shared.did()
+        }
+      }
+      #expect(heard.count == round)
+      // Begun here, ended there.
+      onThread { shared.did() }()
+      #expect(heard.values.last == "\(round * width * 10) -> \((round + 1) * width * 10)")
+    }
+    #expect(heard.count == 50)
+    withExtendedLifetime(token) {}
   }
 }

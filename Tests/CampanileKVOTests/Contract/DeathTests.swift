@@ -1,0 +1,309 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Testing
+
+/// Changes itself when it dies.
+@Observable final class Closing {
+  @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+  var value = 0
+  deinit { value = 9 }
+}
+
+/// What dies, and who is told last: inside calls, in between their halves, in deinits.
+@Suite("Deaths in the middle")
+struct DeathTests {
+  let log = Log()
+
+  /// Keeps objects that somebody lets go of meanwhile.
+  final class Keeper<Object: AnyObject> {
+    var object: Object?
+    init(_ object: Object) { self.object = object }
+  }
+
+  @Test("K8 The owner that lets go of itself in a prior call hears no change after it")
+  func ownerInPrior() {
+    let keeper = Keeper(Log())
+    weak let weakOwner = keeper.object
+    let radio = Radio()
+    let heard = Recorder<String>()
+    keeper.object?.kvo.observe(radio, \.volume, options: .prior) { _, _, change in
+      heard.record("\(change.phase)")
+      keeper.object = nil
+    }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(heard.values == ["prior"])
+    #expect(weakOwner == nil)
+  }
+
+  @Test("K8 The owner that lets go of itself in the initial call is observing no more")
+  func ownerInInitial() {
+    let keeper = Keeper(Log())
+    weak let weakOwner = keeper.object
+    let radio = Radio()
+    let heard = Recorder<String>()
+    keeper.object?.kvo.observe(radio, \.display, options: .initial) { _, _, change in
+      heard.record("\(change.phase)")
+      keeper.object = nil
+    }
+    #expect(weakOwner == nil)
+    radio.volume = 1
+    #expect(heard.values == ["initial"])
+  }
+
+  @Test("K8 Of two owners the first lets go of the second, which is not called")
+  func otherOwner() {
+    let radio = Radio()
+    let keeper = Keeper(Log())
+    let heard = Recorder<String>()
+    log.kvo.observe(radio, \.display) { log, _, _ in
+      log.lines.append("first")
+      keeper.object = nil
+    }
+    keeper.object?.kvo.observe(radio, \.volume) { _, _, _ in heard.record("second") }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(log.lines == ["first", "first"])
+    #expect(heard.count == 0)
+  }
+
+  @Test("K9 The beginning of a path that is let go of in a prior call hears no change after it")
+  func rootInPrior() {
+    let leaf = Radio()
+    let keeper = Keeper(Radio())
+    weak let weakRoot = keeper.object
+    keeper.object?.next = leaf
+    log.kvo.observe(keeper.object!, \.next?.volume, options: [.prior, .old]) { log, _, change in
+      log.lines.append("\(change.phase)")
+      keeper.object = nil
+    }
+    leaf.volume = 1
+    leaf.volume = 2
+    #expect(log.lines == ["prior"])
+    #expect(weakRoot == nil)
+    #expect(log.kvo.observationCount == 0)
+  }
+
+  @Test("K9 The beginning of a path that is let go of in a call ends for those that come later too")
+  func rootInCall() {
+    let leaf = Radio()
+    let keeper = Keeper(Radio())
+    keeper.object?.next = leaf
+    for name in ["first", "second"] {
+      log.kvo.observe(keeper.object!, \.next?.volume, policy: .append) { log, _, change in
+        log.lines.append(name)
+        keeper.object = nil
+      }
+    }
+    leaf.volume = 1
+    #expect(log.lines == ["first"])
+    #expect(log.kvo.observationCount == 0)
+  }
+
+  @Test("K9 An object on the way that is let go of in a call is followed no more")
+  func middleInCall() {
+    let root = Radio()
+    root.next = Radio()
+    root.next?.next = Radio()
+    weak let middle = root.next
+    weak let leaf = root.next?.next
+    log.kvo.observe(root, \.next?.next?.volume, options: .old) { log, root, change in
+      log.lines.append("\((change.old ?? nil) ?? -1) -> \(change.new ?? -1)")
+      if change.new == 1 { root.next = nil }
+    }
+    leaf?.volume = 1
+    #expect(middle == nil && leaf == nil)
+    #expect(log.lines == ["0 -> 1", "1 -> -1"])
+    let next = Radio()
+    next.next = Radio()
+    root.next = next
+    next.next?.volume = 2
+    #expect(log.lines.dropFirst(2) == ["-1 -> 0", "0 -> 2"])
+    withExtendedLifetime(root) {}
+  }
+
+  @Test("K9 The token of a path that is let go of in its prior call spares the change")
+  func tokenInPrior() {
+    final class Holder { var token: KVOToken? }
+    let holder = Holder()
+    let radio = Radio()
+    var phases: [KVOPhase] = []
+    holder.token = radio.observe(\.display, options: [.prior, .old]) { _, change in
+      phases.append(change.phase)
+      holder.token = nil
+    }
+    radio.volume = 1
+    #expect(phases == [.prior])
+  }
+
+  @Test("The controller that is let go of inside a call ends all of its observations")
+  func controllerInCall() {
+    let radio = Radio()
+    let keeper = Keeper(KVOController(owner: log))
+    weak let weakController = keeper.object
+    keeper.object?.observe(radio, \.volume) { log, _, _ in
+      log.lines.append("first")
+      keeper.object = nil
+    }
+    keeper.object?.observe(radio, \.display) { log, _, _ in log.lines.append("second") }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(log.lines == ["first"])
+    #expect(weakController == nil)
+  }
+
+  // MARK: In deinits
+
+  /// Sets something when it dies.
+  final class Mortal: Observable {
+    @Observed var value = 0
+    let last: (Mortal) -> Void
+    init(_ last: @escaping (Mortal) -> Void) { self.last = last }
+    deinit { last(self) }
+  }
+
+  final class Host: Observable {
+    @Observed var guest: Mortal?
+    @Observed var deaths = 0
+    var text: String { "\(guest?.value ?? -1) \(deaths)" }
+  }
+
+  @Test("An object that changes itself when it is replaced is part of that change")
+  func changeInDeinit() {
+    let host = Host()
+    host.guest = Mortal { $0.value = 99 }
+    log.kvo.observe(host, \.text, options: [.old, .prior]) { log, _, change in
+      log.lines.append("\(change.phase) \(change.old ?? "-") > \(change.new)")
+    }
+    host.guest = nil
+    #expect(log.lines == ["prior 0 0 > 0 0", "changed 0 0 > -1 0"])
+  }
+
+  @Test("What an object changes of another one when it is replaced is told with that change")
+  func otherChangeInDeinit() {
+    let host = Host()
+    host.guest = Mortal { [unowned host] _ in host.deaths += 1 }
+    log.kvo.observe(host, \.text, options: .old) { log, _, change in
+      log.lines.append("\(change.old ?? "-") > \(change.new)")
+    }
+    host.guest = Mortal { _ in }
+    #expect(log.lines == ["0 0 > 0 1"])
+    host.deaths += 1
+    #expect(log.lines.count == 2)
+  }
+
+  @Test("A macro's object that changes itself when it dies is not told of")
+  func macroInDeinit() {
+    var closing: Closing? = Closing()
+    log.kvo.observe(closing!, \.value, options: [.old, .prior]) { log, _, change in
+      log.lines.append("\(change.new)")
+    }
+    let token = closing?.observe(\.value) { [log] _, change in log.lines.append("token") }
+    closing = nil
+    #expect(log.lines.isEmpty)
+    #expect(token?.isActive == false)
+  }
+
+  @Test("An object that observes itself along a path through its own parts is released")
+  func throughOwnParts() {
+    final class Model: Observable {
+      @Observed var number = 0
+    }
+    final class Self_: Observable {
+      let model = Model()
+      let constant = 7
+      let heard: Recorder<Int>
+      lazy var kvo = KVOController(owner: self)
+      init(_ heard: Recorder<Int>) {
+        self.heard = heard
+        kvo.observe(self, \.model.number) { own, _, change in own.heard.record(change.new) }
+        kvo.observe(self, \.constant, options: .initial) { own, _, change in
+          own.heard.record(change.new)
+        }
+      }
+    }
+    let heard = Recorder<Int>()
+    var own: Self_? = Self_(heard)
+    weak let weakOwn = own
+    let model = own?.model
+    model?.number = 42
+    withExtendedLifetime(own) {}
+    own = nil
+    #expect(weakOwn == nil)
+    model?.number = 43
+    #expect(heard.values == [7, 42])
+  }
+
+  // MARK: On many threads
+
+  @Test(
+    "K9 Objects that die on their threads while others change what they share", arguments: [2, 8])
+  func sharedEnd(width: Int) {
+    final class Root: Sendable, Observable {
+      private let registrar = KVORegistrar()
+      private let end: Counter
+      private let isGone: Flag
+      init(_ end: Counter, _ isGone: Flag) {
+        self.end = end
+        self.isGone = isGone
+      }
+      deinit { isGone.set() }
+      var sum: Int { end.count }
+      var both: Int {
+        registrar.access(self, keyPath: \.both)
+        return end.count
+      }
+    }
+    let counter = Counter()
+    let live = LiveCount()
+    let late = Recorder<Int>()
+    onThreads(width) { _ in
+      for _ in 0..<100 {
+        let isGone = Flag()
+        let probe = Tracked(live)
+        var tokens: [ObservationToken] = []
+        do {
+          let root = Root(counter, isGone)
+          for keyPath in [\Root.sum, \.both] as [any KeyPath<Root, Int> & Sendable] {
+            tokens.append(
+              root.observe(keyPath) { root, _ in
+                probe.touch()
+                if isGone.isSet { late.record(1) }
+                withExtendedLifetime(root) {}
+              })
+          }
+          counter.increment()
+          withExtendedLifetime(root) {}
+        }
+        counter.increment()
+        withExtendedLifetime(tokens) {}
+      }
+    }
+    #expect(counter.count == width * 200)
+    #expect(late.count == 0)
+    #expect(live.current == 0)
+  }
+
+  @Test(
+    "K9 K3 Tokens that are let go of on one thread while another one changes", arguments: [2, 8])
+  func tokensElsewhere(width: Int) {
+    let counter = Counter()
+    let live = LiveCount()
+    onThreads(width) { index in
+      for _ in 0..<200 {
+        if index == 0 {
+          counter.increment()
+        } else {
+          let probe = Tracked(live)
+          let token = counter.observe(\.double, options: [.old, .prior, .distinct]) { _, _ in
+            probe.touch()
+          }
+          counter.increment()
+          withExtendedLifetime(token) {}
+        }
+      }
+    }
+    #expect(live.current == 0)
+  }
+}

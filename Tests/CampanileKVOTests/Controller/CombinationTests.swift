@@ -1,0 +1,259 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Observation
+import Testing
+
+/// Options with options, policies with options, observers beside each other.
+@Suite("Combinations")
+struct CombinationTests {
+  let log = Log()
+  let radio = Radio()
+
+  private func note<Object>(_ name: String) -> (Log, Object, KVOChange<Int>) -> Void {
+    { log, _, change in
+      log.lines.append("\(name) \(change.phase) \(change.old ?? -1) \(change.new)")
+    }
+  }
+
+  // MARK: Options
+
+  /// One choice of options, and what they make of changes from 0 to 1, to 1 again, and to 2.
+  struct Choice: CustomTestStringConvertible {
+    let isInitial, isPrior, wantsOld, isDistinct, isOnce: Bool
+
+    init(_ bits: Int) {
+      isInitial = bits & 1 != 0
+      isPrior = bits & 2 != 0
+      wantsOld = bits & 4 != 0
+      isDistinct = bits & 8 != 0
+      isOnce = bits & 16 != 0
+    }
+
+    var options: KVOOptions<Int> {
+      [
+        isInitial ? .initial : [], isPrior ? .prior : [], wantsOld ? .old : [],
+        isDistinct ? .distinct : [], isOnce ? .once : [],
+      ]
+    }
+
+    var expected: [String] {
+      var lines = isInitial ? ["initial - 0"] : []
+      for (old, new) in [(0, 1), (1, 1), (1, 2)] {
+        let before = wantsOld ? "\(old)" : "-"
+        if isPrior { lines.append("prior \(before) \(old)") }
+        if !isDistinct || old != new { lines.append("changed \(before) \(new)") }
+      }
+      return isOnce ? Array(lines.prefix(1)) : lines
+    }
+
+    var testDescription: String { "\(options)" }
+  }
+
+  /// Where the value is: a stored property, one that is made of it, the end of a longer path.
+  enum Place: CaseIterable {
+    case stored, computed, nested
+  }
+
+  final class Box: Observable {
+    @Observed var value = 0
+    @Observed var inner: Box?
+    var same: Int { value }
+  }
+
+  @Test(
+    "Each set of options gives its calls, wherever the value is", arguments: 0..<32,
+    Place.allCases)
+  func options(bits: Int, place: Place) {
+    let choice = Choice(bits)
+    let (root, box) = (Box(), Box())
+    root.inner = box
+    let handler: (Log, Box, KVOChange<Int>) -> Void = { log, _, change in
+      log.lines.append("\(change.phase) \(change.old.map { "\($0)" } ?? "-") \(change.new)")
+    }
+    switch place {
+    case .stored: log.kvo.observe(box, \.value, options: choice.options, handler)
+    case .computed: log.kvo.observe(box, \.same, options: choice.options, handler)
+    case .nested: log.kvo.observe(root, \.inner!.value, options: choice.options, handler)
+    }
+    for value in [1, 1, 2] { box.value = value }
+    #expect(log.lines == choice.expected)
+    #expect(log.kvo.observationCount == (choice.isOnce ? 0 : 1))
+    withExtendedLifetime((root, box)) {}
+  }
+
+  @Test("Each set of options gives its calls in order on a queue", arguments: 0..<32)
+  func optionsOnQueue(bits: Int) async {
+    let choice = Choice(bits)
+    let counter = Counter()
+    let owner = SharedLog()
+    let kvo = KVOController(owner: owner)
+    let queue = DispatchQueue(label: "kvo")
+    kvo.observe(counter, \.count, options: choice.options, on: .queue(queue)) { owner, _, change in
+      owner.lines.record("\(change.phase) \(change.old.map { "\($0)" } ?? "-") \(change.new)")
+    }
+    for value in [1, 1, 2] { counter.count = value }
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(owner.lines.values == choice.expected)
+    withExtendedLifetime((kvo, counter)) {}
+  }
+
+  @Test("A set to the value of the initial call is none for distinct")
+  func distinctAfterInitial() {
+    radio.volume = 3
+    log.kvo.observe(radio, \.volume, options: [.initial, .distinct], note("one"))
+    radio.volume = 3
+    radio.volume = 4
+    #expect(log.lines == ["one initial -1 3", "one changed -1 4"])
+  }
+
+  // MARK: Beside each other
+
+  @Test("What one observer asked for is not told to another that did not")
+  func options() {
+    let other = Log()
+    log.kvo.observe(radio, \.volume, options: [.initial, .old, .prior], note("all"))
+    other.kvo.observe(radio, \.volume, note("none"))
+    radio.volume = 1
+    #expect(
+      log.lines == ["all initial -1 0", "all prior 0 0", "all changed 0 1"])
+    #expect(other.lines == ["none changed -1 1"])
+  }
+
+  @Test("All prior calls come before the change, and all others after it, each in order")
+  func severalPriors() {
+    for name in ["a", "b"] {
+      log.kvo.observe(radio, \.volume, options: .prior, policy: .append) { log, radio, change in
+        log.lines.append("\(name) \(change.phase) \(radio.volume)")
+      }
+    }
+    radio.volume = 1
+    #expect(log.lines == ["a prior 0", "b prior 0", "a changed 1", "b changed 1"])
+  }
+
+  // MARK: Policies
+
+  @Test("Ignore keeps the options of the observation there is")
+  func ignoredOptions() {
+    log.kvo.observe(radio, \.volume, note("first"))
+    let result = log.kvo.observe(
+      radio, \.volume, options: [.initial, .old, .prior], policy: .ignore, note("second"))
+    #expect(result == .alreadyObserved)
+    radio.volume = 1
+    #expect(log.lines == ["first changed -1 1"])
+    #expect(log.kvo.description.contains("[] on"))
+  }
+
+  @Test("Replace takes all observations of the path away, and its own place is the last")
+  func replacedOptions() {
+    log.kvo.observe(radio, \.volume, note("first"))
+    log.kvo.observe(radio, \.volume, policy: .append, note("second"))
+    log.kvo.observe(radio, \.display) { log, _, _ in log.lines.append("display") }
+    let result = log.kvo.observe(
+      radio, \.volume, options: [.initial, .old], policy: .replace, note("third"))
+    #expect(result == .added)
+    radio.volume = 1
+    #expect(log.lines == ["third initial -1 0", "display", "third changed 0 1"])
+    #expect(log.kvo.registrations(of: radio, \.volume).count == 1)
+    #expect(log.kvo.observationCount == 2)
+  }
+
+  @Test("Append makes an observation with options of its own, and each can be ended by itself")
+  func appendedOptions() {
+    log.kvo.observe(radio, \.volume, options: .prior, note("first"))
+    log.kvo.observe(radio, \.volume, options: [.initial, .old], policy: .append, note("second"))
+    radio.volume = 1
+    #expect(
+      log.lines == [
+        "second initial -1 0", "first prior -1 0", "first changed -1 1", "second changed 0 1",
+      ])
+    log.kvo.registrations(of: radio, \.volume)[0].cancel()
+    radio.volume = 2
+    #expect(log.lines.count == 5)
+    #expect(log.lines.last == "second changed 1 2")
+    #expect(log.kvo.observe(radio, \.volume, note("third")) == .alreadyObserved)
+    log.kvo.unobserve(radio, \.volume)
+    #expect(log.kvo.observe(radio, \.volume, note("third")) == .added)
+  }
+
+  @Test("Several key paths are each judged by the policy")
+  func severalPolicies() {
+    final class Pair: Observable {
+      @Observed var first = 0
+      @Observed var second = 0
+    }
+    let pair = Pair()
+    log.kvo.observe(pair, \.first, note("old"))
+    let ignored = log.kvo.observe(pair, [\.first, \.second], note("new"))
+    #expect(ignored == [.alreadyObserved, .added])
+    (pair.first, pair.second) = (1, 2)
+    #expect(log.lines == ["old changed -1 1", "new changed -1 2"])
+    let replaced = log.kvo.observe(pair, [\.first, \.second], policy: .replace, note("last"))
+    #expect(replaced == [.added, .added])
+    log.lines = []
+    (pair.first, pair.second) = (3, 4)
+    #expect(log.lines == ["last changed -1 3", "last changed -1 4"])
+    #expect(log.kvo.observationCount == 2)
+    withExtendedLifetime(pair) {}
+  }
+
+  @Test("A key path that is named twice in one call is observed once")
+  func namedTwice() {
+    #expect(
+      log.kvo.observe(radio, [\.volume, \.volume], note("one")) == [.added, .alreadyObserved])
+    radio.volume = 1
+    #expect(log.lines == ["one changed -1 1"])
+  }
+
+  @Test("Replacing an observation inside its own call ends it, and the new one hears the next")
+  func replacedInside() {
+    let second: (Log, Radio, KVOChange<Int>) -> Void = note("second")
+    log.kvo.observe(radio, \.volume, options: .prior) { log, radio, change in
+      log.lines.append("first \(change.phase)")
+      log.kvo.observe(radio, \.volume, policy: .replace, second)
+    }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(log.lines == ["first prior", "second changed -1 2"])
+  }
+
+  @Test(
+    "Of many threads that replace the same observation one stays, and it alone is told",
+    arguments: [2, 8])
+  func replacedByMany(width: Int) {
+    for _ in 0..<50 {
+      let counter = Counter()
+      let kvo = KVOController(owner: SharedLog.forever)
+      let heard = Recorder<Int>()
+      onThreads(width) { index in
+        let result = kvo.observe(counter, \.count, policy: .replace) { _, _, _ in
+          heard.record(index)
+        }
+        if result != .added { heard.record(-1) }
+      }
+      counter.count = 1
+      #expect(heard.count == 1)
+      #expect(heard.values.first != -1)
+      #expect(kvo.observationCount == 1)
+      withExtendedLifetime(counter) {}
+    }
+  }
+
+  // MARK: No key path
+
+  @Test("No key path at all is a mistake in every form")
+  func noKeyPath() async {
+    await #expect(processExitsWith: .failure) {
+      let log = Log()
+      log.kvo.observe(Radio(), [PartialKeyPath<Radio>]()) { _, _, _ in }
+    }
+    await #expect(processExitsWith: .failure) {
+      let kvo = KVOController(owner: SharedLog.forever)
+      kvo.observe(Counter(), [any KeyPath<Counter, Int> & Sendable]()) { _, _, _ in }
+    }
+    await #expect(processExitsWith: .failure) {
+      let kvo = KVOController(owner: SharedLog.forever)
+      kvo.observe(Counter(), [any KeyPath<Counter, Int> & Sendable](), on: .main) { _, _, _ in }
+    }
+  }
+}

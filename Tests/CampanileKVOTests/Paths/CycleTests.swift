@@ -1,0 +1,330 @@
+import Campanile
+import CampanileKVO
+import Observation
+import Testing
+
+/// Objects and properties that lead back to one another, or to one place in several ways.
+@Suite("Cycles and diamonds")
+struct CycleTests {
+  let log = Log()
+
+  private func follow<Object: AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value> = []
+  ) {
+    log.kvo.observe(object, keyPath, options: options) { log, _, change in
+      let old = change.old.map { "\($0) -> " } ?? ""
+      log.lines.append("\(old)\(change.new)")
+    }
+  }
+
+  /// Two and three computed properties that lead around to each other, for as long as it takes.
+  final class Ring: Observable {
+    @Observed var leaf = 1
+    @Observed var rounds = 2
+    private var left = 0
+
+    private func goOn(_ next: () -> Int) -> Int {
+      if left == 0 { return leaf }
+      left -= 1
+      return leaf + next()
+    }
+    private func begin(_ first: () -> Int) -> Int {
+      left = rounds
+      return first()
+    }
+
+    var a: Int { goOn { b } }
+    var b: Int { goOn { a } }
+    var x: Int { goOn { y } }
+    var y: Int { goOn { z } }
+    var z: Int { goOn { x } }
+    var ofTwo: Int { begin { a } + leaf }
+    var ofThree: Int { begin { x } + leaf }
+  }
+
+  @Test("Two computed properties that call each other are told once for each change")
+  func twoInARing() {
+    let ring = Ring()
+    follow(ring, \.ofTwo, .old)
+    ring.leaf = 2
+    ring.rounds = 0
+    ring.leaf = 3
+    #expect(log.lines == ["4 -> 8", "8 -> 4", "4 -> 6"])
+  }
+
+  @Test("Three computed properties that call each other around are told once for each change")
+  func threeInARing() {
+    let ring = Ring()
+    follow(ring, \.ofThree, .old)
+    ring.rounds = 7
+    ring.leaf = 2
+    #expect(log.lines == ["4 -> 9", "9 -> 18"])
+  }
+
+  /// Each is set with the other one.
+  final class Thermometer: Observable {
+    @Observed var celsius = 0 {
+      didSet { if fahrenheit != celsius * 9 / 5 + 32 { fahrenheit = celsius * 9 / 5 + 32 } }
+    }
+    @Observed var fahrenheit = 32 {
+      didSet { if celsius != (fahrenheit - 32) * 5 / 9 { celsius = (fahrenheit - 32) * 5 / 9 } }
+    }
+    var text: String { "\(celsius) \(fahrenheit)" }
+  }
+
+  @Test("Two properties that set each other are told once each, by whichever one it begins")
+  func settingEachOther() {
+    let thermometer = Thermometer()
+    follow(thermometer, \.celsius)
+    follow(thermometer, \.fahrenheit)
+    thermometer.celsius = 100
+    #expect(log.lines.sorted() == ["100", "212"])
+    log.lines = []
+    thermometer.fahrenheit = 32
+    #expect(log.lines.sorted() == ["0", "32"])
+  }
+
+  @Test("In a transaction what is made of two properties that set each other is told once")
+  func settingEachOtherAtOnce() {
+    let thermometer = Thermometer()
+    follow(thermometer, \.text, .old)
+    KVOTransaction.perform { thermometer.celsius = 100 }
+    KVOTransaction.perform { thermometer.fahrenheit = 32 }
+    #expect(log.lines == ["0 32 -> 100 212", "100 212 -> 0 32"])
+  }
+
+  @Test("Observers that set the property of each other's come to an end")
+  func observersSettingEachOther() {
+    let (one, two) = (Radio(), Radio())
+    log.kvo.observe(one, \.volume, options: .distinct) { log, _, change in
+      log.lines.append("one \(change.new)")
+      two.volume = change.new
+    }
+    log.kvo.observe(two, \.volume, options: .distinct) { log, _, change in
+      log.lines.append("two \(change.new)")
+      one.volume = change.new
+    }
+    one.volume = 3
+    two.volume = 4
+    #expect(log.lines == ["one 3", "two 3", "two 4", "one 4"])
+  }
+
+  @Test("A diamond of four levels fires once, from its tip and from its sides")
+  func deepDiamond() {
+    final class Diamond: Observable {
+      @Observed var tip = 1
+      @Observed var side = 0
+      var left: Int { tip + side }
+      var right: Int { tip * 10 }
+      var lower: Int { left + right + left }
+      var bottom: String { "\(lower) \(left) \(right) \(tip)" }
+    }
+    let diamond = Diamond()
+    follow(diamond, \.bottom, [.old, .prior])
+    diamond.tip = 2
+    diamond.side = 1
+    #expect(
+      log.lines == [
+        "12 1 10 1 -> 12 1 10 1", "12 1 10 1 -> 24 2 20 2",
+        "24 2 20 2 -> 24 2 20 2", "24 2 20 2 -> 26 3 20 2",
+      ])
+  }
+
+  /// Two ways through objects that lead to each other, some of them missing.
+  final class Graph: Observable {
+    @Observed var b: Graph?
+    @Observed var c: Graph?
+    @Observed var mark: String?
+    @Observed var number = 0
+    var reached: String { "\(b?.c?.mark ?? "-") \(c?.b?.number ?? -1)" }
+  }
+
+  @Test("Two ways through objects that lead to each other are followed while parts come and go")
+  func graph() {
+    let (root, b, c, first, second) = (Graph(), Graph(), Graph(), Graph(), Graph())
+    (root.b, root.c, c.b, b.c) = (b, c, b, first)
+    b.number = 1
+    follow(root, \.reached)
+    b.number = 2
+    second.mark = "m"
+    b.c = second
+    b.number = 3
+    first.mark = "unheard"
+    second.mark = nil
+    b.c = nil
+    second.mark = "unheard"
+    b.number = 4
+    // Now the two ways are around each other.
+    b.c = root
+    root.mark = "r"
+    root.b = nil
+    root.c = nil
+    b.number = 5
+    c.b = nil
+    #expect(
+      log.lines == [
+        "- 2", "m 2", "m 3", "- 3", "- 3", "- 4", "- 4", "r 4", "- 4", "- -1",
+      ])
+    (b.c, c.b) = (nil, nil)
+  }
+
+  @Test("An object that leads back to the observed one lets both be released")
+  func backReferences() {
+    let live = LiveCount()
+    final class Child: Observable {
+      weak var parent: Parent?
+      @Observed var value = 0
+      let mark: Tracked
+      init(_ mark: Tracked) { self.mark = mark }
+      var sum: Int { value + (parent?.value ?? 0) }
+    }
+    final class Parent: Observable {
+      @Observed var value = 0
+      @Observed var child: Child?
+      let mark: Tracked
+      init(_ mark: Tracked) { self.mark = mark }
+    }
+    do {
+      let parent = Parent(Tracked(live))
+      parent.child = Child(Tracked(live))
+      parent.child?.parent = parent
+      follow(parent, \.child?.sum)
+      parent.value = 1
+      parent.child?.value = 2
+      withExtendedLifetime(parent) {}
+    }
+    #expect(log.lines == ["Optional(1)", "Optional(3)"])
+    #expect(live.current == 0)
+    #expect(log.kvo.observationCount == 0)
+  }
+
+  // MARK: What getters do
+
+  @Test(
+    "A getter that observes something else disturbs nothing, and what that reads is not followed")
+  func observingGetter() {
+    let (other, third) = (Radio(), Radio())
+    final class Lazy: Observable {
+      @Observed var before = 1
+      @Observed var after = 2
+      var observe: () -> Void = {}
+      var sum: Int {
+        let before = before
+        observe()
+        return before + after
+      }
+    }
+    let lazy = Lazy()
+    var displays: [String] = []
+    var tokens: [KVOToken] = []
+    lazy.observe = {
+      tokens.append(
+        other.observe(\.display, options: .initial) { _, change in
+          _ = third.volume
+          displays.append(change.new)
+        })
+    }
+    follow(lazy, \.sum)
+    lazy.observe = {}
+    #expect(displays == [" 0"])
+    third.volume = 1
+    other.volume = 2
+    #expect(displays == [" 0", " 2"])
+    #expect(log.lines.isEmpty)
+    lazy.after = 3
+    lazy.before = 2
+    #expect(log.lines == ["4", "5"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("A getter that unobserves, also its own path, leaves everything in order")
+  func unobservingGetter() {
+    final class Fickle: Observable {
+      @Observed var value = 0
+      var meanwhile: () -> Void = {}
+      var double: Int {
+        let value = value
+        meanwhile()
+        return value * 2
+      }
+    }
+    let fickle = Fickle()
+    let log = log
+    follow(fickle, \.double, .old)
+    fickle.value = 1
+    fickle.meanwhile = { log.kvo.unobserve(fickle, \.double) }
+    fickle.value = 2
+    fickle.meanwhile = {}
+    fickle.value = 3
+    #expect(log.lines == ["0 -> 2"])
+    follow(fickle, \.double)
+    fickle.value = 4
+    #expect(log.lines.last == "8")
+  }
+
+  // MARK: Fronts and lists
+
+  @Test("A front whose properties forward to another object tells what either of them changes")
+  func front() {
+    final class Front: Observable {
+      let inner = Radio()
+      var volume: Int {
+        get { inner.volume }
+        set { inner.volume = newValue }
+      }
+      var display: String { "<\(inner.display)>" }
+    }
+    let front = Front()
+    follow(front, \.volume, .old)
+    follow(front, \.display)
+    front.volume = 1
+    front.inner.volume = 2
+    front.volume += 1
+    #expect(log.lines == ["0 -> 1", "< 1>", "1 -> 2", "< 2>", "2 -> 3", "< 3>"])
+  }
+
+  @Test("What is collected from the elements of a list follows who comes and forgets who goes")
+  func ofAllElements() {
+    final class List: Observable {
+      @Observed var radios: [Radio] = []
+      var names: [String] { radios.map(\.station) }
+    }
+    func radio(_ station: String) -> Radio {
+      let radio = Radio()
+      radio.station = station
+      return radio
+    }
+    let (a, b, c) = (radio("a"), radio("b"), radio("c"))
+    let list = List()
+    list.radios = [a]
+    log.kvo.observe(list, \.names, options: .old) { log, _, change in
+      #expect(change.kind == .setting && change.indexes == nil)
+      log.lines.append("\(change.old?.joined() ?? "-") -> \(change.new.joined())")
+    }
+    let radios = list.mutableArray(\.radios)
+    radios.insert(b, at: 0)
+    b.station = "B"
+    radios[1] = c
+    a.station = "unheard"
+    c.station = "C"
+    radios.remove(at: 0)
+    b.station = "unheard"
+    #expect(log.lines == ["a -> ba", "ba -> Ba", "Ba -> Bc", "Bc -> BC", "BC -> C"])
+  }
+
+  @Test("The number of elements is a setting without indexes, whatever was done to them")
+  func countOfElements() {
+    let radio = Radio()
+    radio.names = ["x"]
+    log.kvo.observe(radio, [\.presets.count, \.names.count], options: .old) { log, _, change in
+      #expect(change.kind == .setting && change.indexes == nil)
+      log.lines.append("\(change.old ?? -1) -> \(change.new)")
+    }
+    radio.mutableArray(\.presets).append("a")
+    radio.mutableArray(\.presets)[0] = "b"
+    radio.mutableArray(\.presets).removeAll()
+    radio.mutableSet(\.names).insert("y")
+    radio.mutableSet(\.names).removeAll()
+    #expect(log.lines == ["0 -> 1", "1 -> 1", "1 -> 0", "1 -> 2", "2 -> 0"])
+  }
+}
