@@ -10,9 +10,11 @@ public import Observation
 /// tracks.remove(at: 0)         // a removal of what was at 0
 /// ```
 ///
-/// Each call is one change of the property, made in place: nothing is copied unless an observer
-/// wants the old value. A call that changes nothing tells nothing. It keeps the object; make one
-/// when it is needed. Use it in the isolation of the object.
+/// Each call is one change of the property: it reads the array, changes it, and sets it, which copies
+/// the elements once. A call that changes nothing tells nothing. It keeps the object; make one when
+/// it is needed. Use it in the isolation of the object. The property is one of the object itself:
+/// along a path of several steps, and through a property that forwards to another object's, the
+/// changes are told as settings.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>

@@ -5,8 +5,8 @@
 /// player.mutableSet(\.tags).insert("live")  // an insertion
 /// ```
 ///
-/// Each call is one change of the property, made in place. A call that changes nothing tells
-/// nothing. Which members came and went is computed on request: see
+/// Each call is one change of the property: it reads the set, changes it, and sets it, which copies
+/// the members once. A call that changes nothing tells nothing. Which members came and went is computed on request: see
 /// ``KVOChange/insertedMembers()``. It keeps the object; make one when it is needed. Use it in the
 /// isolation of the object.
 public struct KVOSet<Object: AnyObject, Element: Hashable> {
