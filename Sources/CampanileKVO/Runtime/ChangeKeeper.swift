@@ -242,9 +242,7 @@ struct ChangeKeeper {
 
   /// Says what the observer knows when a report is told, if its values are compared.
   private mutating func giveOut(_ report: inout Report) {
-    if let told, report.toldBefore != toldCount {
-      report.setKnown(told, toldBefore: report.toldBefore)
-    }
+    if let told { report.setKnown(told, toldBefore: report.toldBefore) }
     toldCount &+= 1
   }
 

@@ -70,8 +70,8 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     if let areEqual = options.areEqual {
       // Compared with what the observer knows: overlapping changes tell one another's values.
       let known = report.known.flatMap { $0 as? OldValue<Value> } ?? old
-      if let known, areEqual(known.value, new) { return }
       keepTold { OldValue(new) }
+      if let known, areEqual(known.value, new) { return }
     }
     post(.changed, old, new, report)
   }

@@ -205,6 +205,33 @@ struct InterleavingTests {
   final class Root: Observable {
     @Observed var leaf: Leaf?
     @Observed var signal = 0
+    var shown: Int { leaf?.value ?? -1 }
+  }
+
+  // Broken by: KeyPathObservation.deliver, if it keeps only what it tells.
+  @Test("A change to an equal value inside another one does not hide what that one changes")
+  func equalInsideAnother() {
+    let (root, leaf) = (Root(), Leaf())
+    root.leaf = leaf
+    let remover = root.observe(\.leaf?.value) { root, change in
+      if change.new == -1 { root.leaf = nil }
+    }
+    let log = Log()
+    log.kvo.observe(root, \.shown, options: .distinct) { log, _, change in
+      log.lines.append("\(change.new)")
+    }
+    var isToBeSet = true
+    let setter = root.observe(\.leaf?.value, options: .prior) { root, change in
+      guard change.phase == .prior && isToBeSet else { return }
+      isToBeSet = false
+      root.leaf = leaf
+    }
+    leaf.value = -1
+    #expect(log.lines == ["-1"])
+    leaf.value = 2
+    root.leaf = leaf
+    #expect(log.lines == ["-1", "2"])
+    withExtendedLifetime((remover, setter)) {}
   }
 
   // Broken by: Link, if a property that comes back is the link that it was; PathObservation.forget,
