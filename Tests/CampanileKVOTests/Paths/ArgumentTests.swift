@@ -8,10 +8,18 @@ import Testing
 /// Key paths with arguments, whose `==` and `hash(into:)` are a program's own code.
 @Suite("Key paths with arguments")
 struct ArgumentTests {
+  /// What an argument does when it is compared or hashed.
+  ///
+  /// An object: a task-local closure has no usable metadata in optimized builds of Swift 6.3.1.
+  final class Hook: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
   /// An argument that does something when it is compared or hashed.
   struct Cell: Hashable, Sendable {
     /// What it does, on the thread that set it.
-    @TaskLocal static var hook: (@Sendable () -> Void)?
+    @TaskLocal static var hook: Hook?
 
     let number: Int
     init(_ number: Int) { self.number = number }
@@ -27,7 +35,7 @@ struct ArgumentTests {
 
     private static func run() {
       guard let hook else { return }
-      $hook.withValue(nil) { hook() }
+      $hook.withValue(nil) { hook.run() }
     }
   }
 
@@ -85,7 +93,7 @@ struct ArgumentTests {
     let kvo = KVOController(owner: log)
     let runs = LiveCount()
     // Does, inside `==`, all that takes a lock of the object, the controller or the transaction.
-    let hook: @Sendable () -> Void = {
+    let hook = Hook {
       runs.value.wrappingAdd(1, ordering: .relaxed)
       kvo.observe(sheet, \.[Cell(2)], policy: .append) { _, _, _ in }
       sheet[Cell(2)] += 1
