@@ -15,7 +15,9 @@ public struct KVOChange<Value> {
   public let new: Value
   /// The places of an insertion or replacement in `new`, or of a removal in `old`.
   ///
-  /// `nil` unless the value is an array and was changed through a ``KVOArray``.
+  /// `nil` unless the value is an array and was changed through a ``KVOArray``. They are those of the
+  /// edit. If the array has been changed again before this call, by an earlier observer or another
+  /// thread, `new` is the later value, and they may lie outside of it; that change is told too.
   public let indexes: RangeSet<Int>?
   /// The key path that is observed.
   public let path: KVOPath
