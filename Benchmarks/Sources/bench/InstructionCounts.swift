@@ -80,11 +80,17 @@ struct InstructionCase: Sendable {
   private static func postAboutSubject(_ count: Int) {
     let center = MessageCenter()
     let sink = Sink()
-    let subject = Subject()
-    let tokens = (0..<10).map { _ in
-      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+    // Many subjects: how long the table looks for one differs with its address, and so from
+    // machine to machine.
+    let subjects = (0..<1_000).map { _ in Subject() }
+    let tokens = subjects.flatMap { subject in
+      (0..<10).map { _ in
+        center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+      }
     }
-    for value in 0..<count { center.post(SubjectMessage(value), about: subject) }
+    for value in 0..<count {
+      center.post(SubjectMessage(value), about: subjects[value % subjects.count])
+    }
     withExtendedLifetime(tokens) {}
   }
 
@@ -122,8 +128,9 @@ struct InstructionCase: Sendable {
     let tokens = subjects.map { subject in
       center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
     }
-    let subject = Subject()
-    for _ in 0..<count {
+    let others = (0..<1_000).map { _ in Subject() }
+    for value in 0..<count {
+      let subject = others[value % others.count]
       center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }.cancel()
     }
     withExtendedLifetime(tokens) {}
