@@ -50,16 +50,12 @@ extension ObservationRequest {
     subject: AnyObject? = nil,
     in place: (_ garbage: inout Garbage) -> Destination
   ) -> Registration? {
-    if body.plain != nil, isPlain, !(subject is any LifetimeOwner) {
+    let subjectLifetime = subject.flatMap { registry.subjectLifetimes.lifetime(of: $0) }
+    if body.plain != nil, isPlain, subjectLifetime == nil {
       return registry.add(DirectObserver(plainTraits, consume body), to: place)
     }
-    var lifetimes: [Lifetime.Storage] = []
-    if let owner, let mortal = owner as? any LifetimeOwner {
-      lifetimes.append(mortal.lifetime.storage)
-    }
-    if let subject, let mortal = subject as? any LifetimeOwner {
-      lifetimes.append(mortal.lifetime.storage)
-    }
+    let ownerLifetime = owner.flatMap { registry.ownerLifetimes.lifetime(of: $0) }
+    let lifetimes = [ownerLifetime, subjectLifetime].compactMap { $0 }
     var made = makeObserver(body, lifetimes)
     let observer = made.observer
     let mailbox = made.groupTarget?.mailbox

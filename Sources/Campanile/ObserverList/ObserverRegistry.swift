@@ -35,6 +35,8 @@ final class ObserverRegistry: @unchecked Sendable {
   /// Written under the lock.
   let pending = Atomic<UInt32>(0)
   private let state = Locked(State())
+  let ownerLifetimes = LifetimeLookup()
+  let subjectLifetimes = LifetimeLookup()
   private let slot = ThreadSlot.records
   private let onError: (@Sendable (ObserverFailure) -> Void)?
   let onEvent: (@Sendable (SourceEvent) -> Void)?

@@ -82,7 +82,7 @@ package struct SourceList<Value>: Sendable {
   ) -> Registration {
     // SAFETY: only its identity, its type and whether it lives are used across isolations.
     let owner = owner.map { unsafe unsafeBitCast($0, to: (any AnyObject & Sendable).self) }
-    let lifetime = (owner as? any LifetimeOwner)?.lifetime.storage
+    let lifetime = owner.flatMap { registry.ownerLifetimes.lifetime(of: $0) }
     var end: (@Sendable (Registration) -> Void)?
     if lifetime != nil || onEnd != nil {
       end = { registration in

@@ -73,4 +73,35 @@ struct LifetimeTests {
     observe()
     #expect(centers.allSatisfy { $0.observerCount == 0 })
   }
+
+  private final class Passer: Sendable {}
+
+  private class Guest: @unchecked Sendable {}
+  private final class Resident: Guest, LifetimeOwner, @unchecked Sendable {
+    let lifetime = Lifetime()
+  }
+
+  private struct Visit: MessageCenter.Message {
+    typealias Subject = Guest
+  }
+
+  @Test("K8 Owners and subjects of several classes each end as their class says")
+  func severalClasses() {
+    let passer = Passer()
+    let guest = Guest()
+    var tokens: [ObservationToken] = []
+    func observe(_ owner: some AnyObject & Sendable, _ subject: Guest) {
+      tokens.append(center.observe(Visit.self, about: subject) { _ in })
+      center.observe(Tick.self, owner: owner) { _, _ in }
+    }
+    for _ in 0..<3 {
+      let before = center.observerCount
+      observe(passer, guest)
+      #expect(center.observerCount == before + 2)
+      observe(Resident(), Resident())
+      observe(Resident(), Resident())
+      #expect(center.observerCount == before + 2)
+    }
+    withExtendedLifetime((passer, guest, tokens)) {}
+  }
 }
