@@ -37,7 +37,7 @@ struct InstructionCase: Sendable {
 
   static let all: [Self] =
     [0, 1, 10, 100].map(send) + [0, 1, 10, 100].map(post) + [
-      Self(name: "post-owner-10", count: 500, run: postWithOwners),
+      postWithOwners(10), postWithOwners(10_000),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
       Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
@@ -69,12 +69,14 @@ struct InstructionCase: Sendable {
     }
   }
 
-  private static func postWithOwners(_ count: Int) {
-    let center = MessageCenter()
-    let owners = (0..<10).map { _ in Owner(Sink()) }
-    for owner in owners { center.observe(Message8.self, owner: owner) { $0.add($1.value) } }
-    for value in 0..<count { center.post(Message8(value)) }
-    withExtendedLifetime(owners) {}
+  private static func postWithOwners(_ observers: Int) -> Self {
+    Self(name: "post-owner-\(observers)", count: 5_000 / max(1, observers / 5)) { count in
+      let center = MessageCenter()
+      let owners = (0..<observers).map { _ in Owner(Sink()) }
+      for owner in owners { center.observe(Message8.self, owner: owner) { $0.add($1.value) } }
+      for value in 0..<count { center.post(Message8(value)) }
+      withExtendedLifetime(owners) {}
+    }
   }
 
   private static func postAboutSubject(_ count: Int) {
