@@ -141,7 +141,7 @@ extension ObserverRegistry {
     registrations.sort { $0.id < $1.id }
     for registration in registrations { end(registration) }
     // The lists keep the registry, which must not keep them forever.
-    _ = withState { $0.ownersToCheck.removeAll() }
+    _ = withState { $0.ownerSweep.removeAll() }
   }
 
   // MARK: Posts in progress

@@ -49,8 +49,8 @@ final class ObserverRegistry: @unchecked Sendable {
     var waiters: [Waiter] = []
     /// The registrations of each owner.
     var owners: [ObjectIdentifier: OwnedRegistrations] = [:]
-    /// The registrations with owners, in the order in which they are to be looked at.
-    var ownersToCheck = BoundedQueue<Registration>(.unbounded)
+    /// The registrations with owners, which are looked at now and then.
+    var ownerSweep = OwnerSweep()
     var isFinished = false
   }
 
@@ -220,8 +220,8 @@ extension ObserverRegistry {
     return add(observer, to: place) { registration, state in
       state.owners[owner, default: OwnedRegistrations()]
         .insert(registration.id, in: registration.list)
-      for one in living { _ = state.ownersToCheck.append(one) }
-      _ = state.ownersToCheck.append(registration)
+      for one in living { state.ownerSweep.keep(one) }
+      state.ownerSweep.add(registration)
     }
   }
 
@@ -303,24 +303,14 @@ extension ObserverRegistry {
     }
   }
 
-  /// Looks at two of the registrations that have owners, and ends those whose owners have died.
+  /// Looks at the owners of some registrations, if it is time to, and ends those of the dead.
   ///
-  /// Called at each registration with an owner. Since that adds one and looks at two, the dead ones
-  /// are never more than the live ones and those being looked at. Owners are looked at outside the
-  /// lock: looking can release one.
+  /// Called at each registration with an owner. Owners are looked at outside the lock: looking can
+  /// release one.
   ///
   /// - Returns: the registrations that live, to be looked at again.
   private func checkOwners() -> [Registration] {
-    let checked = withState { state in
-      var checked: [LiveRegistration] = []
-      while checked.count < 2, let registration = state.ownersToCheck.popFirst() {
-        // What has ended already is not looked at again.
-        guard let seat = registration.seat else { continue }
-        let observer = unsafe seat.observer.takeUnretainedValue()
-        checked.append(LiveRegistration(registration: registration, observer: observer))
-      }
-      return checked
-    }
+    let checked = withState { $0.ownerSweep.step() }
     var living: [Registration] = []
     for one in checked {
       if one.observer.details?.isOwnerGone == true {

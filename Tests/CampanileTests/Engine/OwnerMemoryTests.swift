@@ -36,8 +36,18 @@ struct OwnerMemoryTests {
     withExtendedLifetime(screens) {}
   }
 
-  // Broken by: ObserverRegistry.checkOwners, if a registration that has ended takes the place of one
-  // that is to be looked at.
+  @Test("K8 An owner that was alive at first is looked at again")
+  func laterDeath() {
+    let center = MessageCenter()
+    let (life, calls) = (LiveCount(), LiveCount())
+    var screens = (0..<1_000).map { _ in Screen() }
+    for screen in screens { Self.observe(center, screen, life, calls) }
+    for _ in 0..<10_000 { Self.observe(center, Screen(), life, calls) }
+    screens = []
+    for _ in 0..<10_000 { Self.observe(center, Screen(), life, calls) }
+    #expect(life.current < 256)
+  }
+
   @Test(
     "K8 K16 Registrations that have ended are not kept for a look at their owners",
     arguments: [0, 100])
@@ -49,7 +59,7 @@ struct OwnerMemoryTests {
     // Their registrations end with them, before anybody looks.
     for _ in 0..<20_000 { Self.observe(center, Deck(), life, calls) }
     #expect(life.current == living)
-    #expect(center.registry.withState { $0.ownersToCheck.count } <= 4 * (living + 8))
+    #expect(center.registry.withState { $0.ownerSweep.count } <= 4 * (living + 8))
     withExtendedLifetime(screens) {}
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Campanile
@@ -209,7 +210,13 @@ struct CurrentValueTests {
       for number in 0..<30 {
         let heard = Recorder<Int>()
         let delivery = number % 2 == 0 ? Delivery.immediate : queue.delivery
-        let token = state.observe(on: delivery, .initial) { heard.record($0.new) }
+        let isTold = DispatchSemaphore(value: 0)
+        let token = state.observe(on: delivery, .initial) {
+          heard.record($0.new)
+          isTold.signal()
+        }
+        // What another thread is about to put on the queue is not flushed yet.
+        isTold.wait()
         queue.flush()
         token.cancel()
         all.record(heard.values)

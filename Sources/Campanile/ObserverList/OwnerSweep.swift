@@ -1,0 +1,49 @@
+/// The registrations with owners of one source, and when their owners are to be looked at.
+///
+/// Registrations with owners pay for the looking, a few steps each. A sweep begins once there are
+/// three times as many as the last one found alive: so what is left of dead owners stays within a
+/// constant factor of what lives, and a source that only grows looks at half an owner for each one
+/// that it adds.
+struct OwnerSweep {
+  private static let stepLength = 4
+  private static let minimum = 16
+
+  private var registrations = BoundedQueue<Registration>(.unbounded)
+  /// How many are still to be looked at.
+  private var rest = 0
+  /// How many the last sweep found alive.
+  private var survivorCount = 0
+
+  var count: Int { registrations.count }
+
+  /// Adds a new registration.
+  mutating func add(_ registration: Registration) { _ = registrations.append(registration) }
+
+  /// Takes back one that `step` handed out, and whose owner lives.
+  mutating func keep(_ registration: Registration) {
+    survivorCount += 1
+    add(registration)
+  }
+
+  /// Takes out a few registrations whose owners are to be looked at, if it is time to.
+  mutating func step() -> [LiveRegistration] {
+    if rest == 0 && count >= max(Self.minimum, 3 * survivorCount) {
+      rest = count
+      survivorCount = 0
+    }
+    var found: [LiveRegistration] = []
+    while rest > 0, found.count < Self.stepLength, let registration = registrations.popFirst() {
+      rest -= 1
+      // What has ended already is not looked at again.
+      guard let seat = registration.seat else { continue }
+      let observer = unsafe seat.observer.takeUnretainedValue()
+      found.append(LiveRegistration(registration: registration, observer: observer))
+    }
+    return found
+  }
+
+  mutating func removeAll() -> [Registration] {
+    rest = 0
+    return registrations.removeAll()
+  }
+}
