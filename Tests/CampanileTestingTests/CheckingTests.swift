@@ -129,6 +129,21 @@ struct IsolatedDefaultTests {
     #expect(failure?.message.contains("threw TestError(), and 1 more failed.") == true)
   }
 
+  @Test("An observer that throws fails an asynchronous test too")
+  func observerThrowsLater() async {
+    let line = #line + 2
+    let failure = await failure {
+      try await MessageCenter.withIsolatedDefault { center in
+        let token = center.observe(Tick.self) { _ in throw TestError() }
+        await Task.yield()
+        center.post(Tick(number: 1))
+        withExtendedLifetime(token) {}
+      }
+    }
+    #expect(failure?.code == .observerThrew)
+    #expect(failure?.line == line && failure?.file == #fileID)
+  }
+
   @Test("Observers that are left are listed")
   func observersLeft() async {
     let center = MessageCenter()
@@ -136,6 +151,7 @@ struct IsolatedDefaultTests {
     let token = center.observe(Tick.self) { _ in }
     let failure = await failure { try center.expectNoObservers() }
     #expect(failure?.code == .alive)
+    #expect(failure?.line == line + 1 && failure?.file == #fileID)
     #expect(failure?.message.contains("CheckingTests.swift:\(line)") == true)
     withExtendedLifetime(token) {}
   }

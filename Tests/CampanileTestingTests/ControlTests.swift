@@ -51,6 +51,20 @@ struct GateTests {
     gate.open()
     try await done.expect(true)
   }
+
+  @Test("Tasks of one actor go on in the order in which they came")
+  @MainActor func order() async throws {
+    let (gate, passed) = (AsyncGate(), Recorder<Int>())
+    for number in 1...9 {
+      Task { @MainActor in
+        await gate.pass()
+        passed.record(number)
+      }
+    }
+    try await gate.reached(by: 9)
+    gate.open()
+    try await passed.expect(Array(1...9))
+  }
 }
 
 @Suite("ManualDelivery")
@@ -163,6 +177,32 @@ struct ManualDeliveryTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("What comes after the end is discarded and counted, and whoever waits for it is told")
+  func afterTheEnd() async throws {
+    let tokens = [
+      ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") },
+      ticks.observe(on: manual.delivery, buffering: .newest(2)) { [heard] in
+        heard.record("\($0)")
+      },
+    ]
+    manual.end()
+    ticks.send(1)
+    #expect(manual.pendingCount == 0 && manual.mailbox.discardedCount == 1)
+    #expect(tokens[1].registration.droppedCount == 1)
+    #expect(!manual.runNext())
+    try await ticks.sendAndWait(2)
+    #expect(manual.mailbox.discardedCount == 2 && heard.values == [])
+  }
+
+  @Test("A task that is made on the place is not on it, even on the same thread")
+  @MainActor func tasks() async {
+    let (inside, task) = manual.run {
+      (manual.isCurrent, Task { @MainActor in manual.isCurrent })
+    }
+    let later = await task.value
+    #expect(inside && !later)
+  }
+
   @Test("Values of every kind are moved whole, and released once")
   func values() {
     let (leaks, tracks) = (LeakTracker(), Broadcaster<[any Sendable]>())
@@ -231,6 +271,20 @@ struct VirtualClockTests {
     try await clock.sleep(until: .init(offset: .seconds(3)), tolerance: nil)
   }
 
+  @Test("Who is due earlier is woken earlier, whoever began to sleep first")
+  @MainActor func order() async throws {
+    let woken = Recorder<Int>()
+    for seconds in [3, 1, 4, 2] {
+      Task { @MainActor [clock] in
+        try await clock.sleep(for: .seconds(seconds))
+        woken.record(seconds)
+      }
+    }
+    await clock.waitForSleepers(4)
+    clock.advance(by: .seconds(4))
+    try await woken.expect(1, 2, 3, 4)
+  }
+
   @Test("A task that sleeps again and again is advanced in steps")
   func repeats() async throws {
     let ticks = Recorder<Int>()
@@ -256,11 +310,14 @@ struct VirtualClockTests {
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(clock.sleeperCount == 0)
     clock.advance(by: .seconds(1))
-    let late = Task { [clock] in
-      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-      try await clock.sleep(for: .zero)
+    for seconds in 0...1 {
+      let late = Task { [clock] in
+        unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+        try await clock.sleep(for: .seconds(seconds))
+      }
+      await #expect(throws: CancellationError.self) { try await late.value }
+      #expect(clock.sleeperCount == 0)
     }
-    await #expect(throws: CancellationError.self) { try await late.value }
   }
 
   @Test("Cancelling and advancing at once loses no sleeper", arguments: [2, 8])

@@ -55,6 +55,37 @@ struct RecorderTests {
     #expect(changes.values.map(\.isInitial) == [true, false])
   }
 
+  @Test("K12 K15 A recorder observes with the buffer and at the place that it is given")
+  func forms() {
+    let manual = ManualDelivery()
+    let line = #line + 1
+    let source = Recorder(observing: ticks, on: manual.delivery, buffering: .oldest(1))
+    let messages = Recorder(
+      observing: Tick.self, in: center, on: manual.delivery, buffering: .newest(1))
+    for number in 1...3 {
+      ticks.send(number)
+      center.post(Tick(number: number))
+    }
+    #expect(manual.runAll() == 2)
+    #expect(source.values == [1] && messages.values == [Tick(number: 3)])
+    #expect(ticks.registrations.map(\.line) == [line] && ticks.registrations[0].file == #fileID)
+    #expect(center.registrations.map(\.line) == [line + 1])
+    #expect(center.registrations[0].file == #fileID)
+  }
+
+  @Test("A recorder that is released reads no further")
+  func releasedReader() async throws {
+    let (numbers, feed) = AsyncStream.makeStream(of: Int.self)
+    let ended = Recorder<Bool>()
+    feed.onTermination = { _ in ended.record(true) }
+    var reader: Recorder<Int>? = Recorder(reading: numbers)
+    feed.yield(1)
+    try await reader?.expect(1)
+    reader = nil
+    try await ended.expect(true)
+    withExtendedLifetime(feed) {}
+  }
+
   @Test("Records what delegates of a multicast are called with")
   func delegates() {
     final class Delegate: Sendable {
@@ -155,6 +186,20 @@ struct RecorderTests {
     await clock.waitForSleepers()
     ticks.send(9)
     #expect(await loud?.message == "Expected nothing more, and 1 value came: [9].")
+
+    // What has come before ends it at once: the clock stands still.
+    ticks.send(10)
+    let early = await failure { try await recorder.expectNothing(for: .seconds(3_600)) }
+    #expect(early?.message == "Expected nothing more, and 1 value came: [10].")
+  }
+
+  @Test("A limit of its own comes before the recorder's")
+  func ownLimit() async {
+    let recorder = Recorder<Int>(timeout: .seconds(60), clock: clock)
+    async let waiting = failure { try await recorder.next(within: .seconds(5)) }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(5))
+    #expect(await waiting?.message == "Expected 1 value within 5.0 seconds, and none came.")
   }
 
   @Test("A cancelled task waits for nothing")
@@ -169,6 +214,11 @@ struct RecorderTests {
       try await recorder.expectNothing(for: .seconds(1))
     }
     await #expect(throws: CancellationError.self) { try await late.value }
+    let reader = Recorder(reading: ticks.values(), clock: clock)
+    let end = Task { try await reader.expectEnd() }
+    await clock.waitForSleepers()
+    end.cancel()
+    await #expect(throws: CancellationError.self) { try await end.value }
   }
 
   @Test("Reads a sequence to its end, or to its error")
@@ -228,6 +278,15 @@ struct RecorderTests {
     #expect(onManual.entries[0].place.isOn(manual.delivery))
     #expect(immediate.entries[0].place.isOn(.queue(other)))
     #expect(!immediate.entries[0].place.isOn(.immediate))
+  }
+
+  @Test("Knows the main queue, also where it was not told of it")
+  @MainActor func unknownPlace() async {
+    let recorder = Recorder<Int>()
+    recorder.record(1)
+    #expect(recorder.entries[0].place.isOn(.mainQueue))
+    await Task.detached { recorder.record(2) }.value
+    #expect(!recorder.entries[1].place.isOn(.mainQueue))
   }
 
   private actor Listener {
