@@ -1,0 +1,202 @@
+import Testing
+
+@testable import Campanile
+
+/// Each form of observing hands on, in its own lines, what it is given.
+@Suite("Every form honors the subject, the buffer, the delivery and the options that it is given")
+struct FormParameterTests {
+  private actor Ear {
+    let heard = Recorder<Int>()
+    func run<Result: Sendable>(_ body: @Sendable (isolated Ear) -> Result) -> Result {
+      body(self)
+    }
+  }
+
+  private let center = MessageCenter()
+  private let ticks = Broadcaster<Int>()
+  private let player = Player()
+  private let screen = Screen()
+  private let heard = Recorder<Int>()
+
+  /// Posts two values for every observer, and two that observers about the player do not hear.
+  private func postTwo() {
+    center.post(LevelChanged(level: 8), about: Player())
+    center.post(LevelChanged(level: 9))
+    for number in 1...2 {
+      center.post(LevelChanged(level: number), about: player)
+      ticks.send(number)
+    }
+  }
+
+  /// The registrations' buffers have had room for one of two values.
+  private func expectOneWaits(_ registrations: [Registration], on delivery: String) {
+    #expect(registrations.map(\.droppedCount) == registrations.map { _ in 1 })
+    let names = (center.registrations + ticks.registrations).map(\.delivery)
+    #expect(names == registrations.map { _ in delivery })
+  }
+
+  private func expectOneWasHeard(_ registrations: [Registration], _ heard: Recorder<Int>) {
+    #expect(heard.values == registrations.map { _ in 1 })
+    #expect(registrations.allSatisfy { !$0.isActive })
+  }
+
+  @Test("K11 K12 Observers at a place")
+  func atPlace() {
+    let manual = ManualTarget()
+    let place = manual.delivery.ordered
+    let tokens = [
+      center.observe(
+        LevelChanged.self, about: player, on: place, buffering: .oldest(1), .once
+      ) { [heard] in heard.record($0.level) },
+      center.observe(
+        LevelChanged.self, about: player, on: place, buffering: .oldest(1), .once
+      ) { [heard] message, _ in heard.record(message.level) },
+      ticks.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) },
+    ]
+    let owned = [
+      center.observe(
+        LevelChanged.self, about: player, owner: screen, on: place, buffering: .oldest(1), .once
+      ) { [heard] in heard.record($1.level) },
+      center.observe(
+        LevelChanged.self, about: player, owner: screen, on: place, buffering: .oldest(1), .once
+      ) { [heard] _, message, _ in heard.record(message.level) },
+      ticks.observe(owner: screen, on: place, buffering: .oldest(1), .once) { [heard] in
+        heard.record($1)
+      },
+    ]
+    let registrations = tokens.map(\.registration) + owned
+    postTwo()
+    expectOneWaits(registrations, on: "ManualDelivery.ordered")
+    manual.runAll()
+    expectOneWasHeard(registrations, heard)
+  }
+
+  @Test("K11 K12 Observers on the main actor")
+  @MainActor func onMain() async throws {
+    let tokens = [
+      center.observe(
+        LevelChanged.self, about: player, on: .main.ordered, buffering: .oldest(1), .once
+      ) { [heard] in heard.record($0.level) },
+      center.observe(
+        LevelChanged.self, about: player, on: .main.ordered, buffering: .oldest(1), .once
+      ) { [heard] message, _ in heard.record(message.level) },
+      ticks.observe(on: .main.ordered, buffering: .oldest(1), .once) { [heard] in
+        heard.record($0)
+      },
+    ]
+    let owned = [
+      center.observe(
+        LevelChanged.self, about: player, owner: screen, on: .main.ordered,
+        buffering: .oldest(1), .once
+      ) { [heard] in heard.record($1.level) },
+      center.observe(
+        LevelChanged.self, about: player, owner: screen, on: .main.ordered,
+        buffering: .oldest(1), .once
+      ) { [heard] _, message, _ in heard.record(message.level) },
+      ticks.observe(owner: screen, on: .main.ordered, buffering: .oldest(1), .once) { [heard] in
+        heard.record($1)
+      },
+    ]
+    let registrations = tokens.map(\.registration) + owned
+    postTwo()
+    // Nothing is delivered before this function gives way.
+    expectOneWaits(registrations, on: ".main.ordered")
+    _ = await heard.values(count: registrations.count)
+    expectOneWasHeard(registrations, heard)
+  }
+
+  @Test("K12 Observers on an actor")
+  func onActor() async {
+    let ear = Ear()
+    let registrations = await ear.run { ear in
+      let registrations = [
+        center.observe(
+          LevelChanged.self, about: player, on: ear, buffering: .oldest(1), .once
+        ) { $0.heard.record($1.level) },
+        center.observe(
+          LevelChanged.self, about: player, on: ear, buffering: .oldest(1), .once
+        ) { ear, message, _ in ear.heard.record(message.level) },
+        ticks.observe(on: ear, buffering: .oldest(1), .once) { $0.heard.record($1) },
+      ]
+      postTwo()
+      // The actor is busy until this closure ends.
+      expectOneWaits(registrations, on: "actor Ear")
+      return registrations
+    }
+    _ = await ear.heard.values(count: registrations.count)
+    await ear.run { _ in }
+    expectOneWasHeard(registrations, ear.heard)
+  }
+
+  @Test("K12 Asynchronous observers, one call at a time")
+  func oneAtATime() async throws {
+    let gate = AsyncGate()
+    let tokens = [
+      center.observeAsync(LevelChanged.self, about: player, buffering: .oldest(1)) { [heard] in
+        await gate.pass()
+        heard.record($0.level)
+      },
+      ticks.observeAsync(buffering: .oldest(1)) { [heard] in
+        await gate.pass()
+        heard.record($0)
+      },
+    ]
+    let owned = [
+      center.observeAsync(
+        LevelChanged.self, about: player, owner: screen, buffering: .oldest(1)
+      ) { [heard] in
+        await gate.pass()
+        heard.record($1.level)
+      },
+      ticks.observeAsync(owner: screen, buffering: .oldest(1)) { [heard] in
+        await gate.pass()
+        heard.record($1)
+      },
+    ]
+    center.post(LevelChanged(level: 0), about: player)
+    ticks.send(0)
+    // The first value is being heard, and no more of them waits.
+    try await gate.reached(by: 4)
+    postTwo()
+    expectOneWaits(tokens.map(\.registration) + owned, on: "asynchronously, one at a time")
+    gate.open()
+    #expect(await heard.values(count: 8).sorted() == [0, 0, 0, 0, 1, 1, 1, 1])
+  }
+
+  @Test("Asynchronous observers of one call, concurrently")
+  func concurrently() async {
+    let tokens = [
+      center.observeAsync(LevelChanged.self, about: player, execution: .concurrent, .once) {
+        [heard] in heard.record($0.level)
+      },
+      ticks.observeAsync(execution: .concurrent, .once) { [heard] in heard.record($0) },
+    ]
+    let owned = [
+      center.observeAsync(
+        LevelChanged.self, about: player, owner: screen, execution: .concurrent, .once
+      ) { [heard] in heard.record($1.level) },
+      ticks.observeAsync(owner: screen, execution: .concurrent, .once) { [heard] in
+        heard.record($1)
+      },
+    ]
+    let names = (center.registrations + ticks.registrations).map(\.delivery)
+    #expect(names == (0..<4).map { _ in "asynchronously, concurrently" })
+    postTwo()
+    _ = await heard.values(count: 4)
+    expectOneWasHeard(tokens.map(\.registration) + owned, heard)
+  }
+
+  @Test("K12 Sequences")
+  func sequences() async {
+    let levels = center.messages(of: LevelChanged.self, about: player, buffering: .newest(1))
+    let (numbers, first) = (ticks.values(buffering: .newest(1)), ticks.values(.once))
+    postTwo()
+    #expect(levels.droppedCount == 1 && numbers.droppedCount == 1)
+    ticks.finish()
+    var level = levels.makeAsyncIterator()
+    #expect(await level.next()?.level == 2)
+    for await number in numbers { heard.record(number) }
+    for await number in first { heard.record(number) }
+    #expect(heard.values == [2, 1])
+  }
+}
