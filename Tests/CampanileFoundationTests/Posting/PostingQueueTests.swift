@@ -112,13 +112,32 @@ struct PostingQueueTests {
   @Test("I notifications about values do not take each other's place")
   func values() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
-    for object in ["A", "B", nil] {
+    for object in [nil, "A", "B", nil] {
       queue.enqueue(
         Notification(name: .init("Rung"), object: object, userInfo: ["number": 1]),
         to: notifications, .asap)
     }
+    // The last takes the place of the first, which is about nothing either.
     #expect(queue.count == 3)
-    #expect(turn().count == 3)
+    queue.enqueue(
+      Notification(name: .init("Rung"), object: 1, userInfo: ["number": 1]), to: notifications,
+      .asap)
+    #expect(queue.count == 4)
+    #expect(turn().count == 4)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("I what is posted now takes back what waits")
+  func nowTakesBack() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    queue.enqueue(Rung(number: 1), to: center, .asap)
+    queue.enqueue(Rung(number: 2), to: notifications, .whenIdle)
+    queue.enqueue(Notification(name: .tick, userInfo: ["number": 3]), to: notifications, .asap)
+    queue.enqueue(Rung(number: 4), to: center, .now)
+    queue.enqueue(Rung(number: 5), to: notifications, .now)
+    queue.enqueue(Notification(name: .tick, userInfo: ["number": 6]), to: notifications, .now)
+    #expect(queue.count == 0 && turn() == [])
+    #expect(heard.values == ["4", "Rung 5", "Tick 6"])
     withExtendedLifetime(tokens) {}
   }
 
@@ -134,6 +153,9 @@ struct PostingQueueTests {
     queue.dequeue(Rung.self, about: bell, from: center)
     queue.dequeue(.tock, object: bell, from: notifications)
     #expect(queue.count == 2)
+    queue.enqueue(
+      Notification(name: .tick, object: bell), to: notifications, .asap, coalescing: .none)
+    // Without an object, whatever they are about.
     queue.dequeue(.tick, from: notifications)
     queue.dequeue(Rung.self, from: MessageCenter())
     #expect(turn() == ["1"])

@@ -61,6 +61,14 @@ struct BridgeTests {
     #expect(post() == ["message 1", "message 2", "notification 2"])
     bridge.carry(Rung.self, .bothWays)
     #expect(post().count == 4)
+    bridge.carry(Rung.self, .toNotifications)
+    #expect(post() == ["message 1", "notification 1", "notification 2"])
+    #expect(notifications.registrations.count == 1)
+    bridge.carry(Rung.self, .bothWays)
+    bridge.carry(Rung.self, .toMessages)
+    #expect(post() == ["message 1", "message 2", "notification 2"])
+    #expect(messages.observerCount == 1)
+    bridge.carry(Rung.self, .bothWays)
     bridge.stopCarrying(Rung.self)
     #expect(post() == own)
     #expect(messages.observerCount == 1 && notifications.registrations.count == 1)
@@ -242,6 +250,21 @@ struct BridgeTests {
     notifications.post(Rung(number: 1))
     withExtendedLifetime((bridge, token)) {}
     #expect(heard.values == ["Rung", "message 1"])
+  }
+
+  @Test("H3 without a handler what cannot be decoded goes to standard error")
+  func standardError() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let notifications = NotificationCenter()
+      let bridge = NotificationBridge(between: MessageCenter(), and: notifications)
+      bridge.carry(Rung.self)
+      notifications.post(name: Rung.notificationName, object: nil)
+      withExtendedLifetime(bridge) {}
+      exit(0)
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("The notification Rung is no Rung"))
+    #expect(text.contains("BridgeTests.swift"))
   }
 
   @Test("Messages on queues are carried with the post, in order")

@@ -74,6 +74,34 @@ struct ForwardingTests {
     }
   }
 
+  @Test("Nothing comes back along a ring of centers")
+  func ring() {
+    let others = (
+      CampanileNotificationCenter.NotificationCenter(), Foundation.NotificationCenter()
+    )
+    let tokens = [
+      ours.forwardNotifications(of: .tick, to: theirs),
+      others.0.forwardNotifications(of: .tick, from: theirs),
+      others.0.forwardNotifications(of: .tick, to: others.1),
+      ours.forwardNotifications(of: .tick, from: others.1),
+    ]
+    listen(.tick)
+    others.0.add(.tick) { [heard] in heard.record("other ours \($0.number)") }
+    others.1.add(.tick) { [heard] in heard.record("other theirs \($0.number)") }
+    for (number, center) in ([ours, theirs, others.0, others.1] as [any CenterInterface])
+      .enumerated()
+    {
+      let before = heard.count
+      post(center, number)
+      #expect(
+        heard.values.dropFirst(before).sorted() == [
+          "other ours \(number)", "other theirs \(number)", "ours Tick \(number)",
+          "theirs Tick \(number)",
+        ])
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("A bridge and forwarding together carry once")
   func withBridge() {
     let (messages, bridged) = (MessageCenter(), Recorder<Int>())

@@ -125,6 +125,20 @@ struct QueuedCallTests {
     }
   }
 
+  @Test("K11 An operation that posts to its own queue adds none to it")
+  func inline() {
+    let queue = makeQueue()
+    _ = center.addObserver(forName: .tick, object: nil, queue: queue) { [heard] _ in
+      heard.record(queue.operationCount)
+    }
+    queue.addOperation { [center, heard] in
+      center.post(name: .tick, object: nil)
+      heard.record(queue.operationCount)
+    }
+    queue.waitUntilAllOperationsAreFinished()
+    #expect(heard.values == [1, 1])
+  }
+
   @Test("A7 posts to a queue from its own operations, from another queue and from a thread")
   func fromEverywhere() {
     let (one, two) = (makeQueue(), makeQueue())

@@ -127,6 +127,24 @@ extension QueuedScenario {
       // Foundation's sources are in the default and the common modes alone.
       face.turn(mode)
     },
+    QueuedScenario("now is posted in its modes alone", ["2"]) { face in
+      face.listen()
+      let queue = Kept<QueueFace>(face.makeQueue())
+      RunLoop.current.perform(inModes: [.default]) {
+        queue.withValue {
+          $0?.enqueue(1, .now, modes: [RunLoop.Mode("Other")])
+          $0?.enqueue(2, .now, modes: [RunLoop.Mode("Other"), .default])
+        }
+      }
+      face.turn()
+      queue.set(nil)
+    },
+    QueuedScenario("for no mode at all nothing is posted", []) { face in
+      face.listen()
+      face.enqueue(1, .asap, modes: [])
+      face.enqueue(2, .whenIdle, modes: [])
+      face.turn()
+    },
     QueuedScenario("two queues of one thread are apart", ["1", "2"]) { face in
       face.listen()
       let other = face.makeQueue()
