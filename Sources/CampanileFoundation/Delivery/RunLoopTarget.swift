@@ -41,8 +41,6 @@ final class RunLoopTarget: DeliveryTarget {
 
   var isCurrent: Bool { state.withLock { $0.hasEnded ? nil : $0.mark }?.isCurrent == true }
 
-  var hasEnded: Bool { state.withLock { $0.hasEnded } }
-
   /// How often the run loop has been woken for this target.
   var wakeUpCount: Int { state.withLock { $0.wakeUpCount } }
 
@@ -130,10 +128,8 @@ extension RunLoopTarget {
     let isCurrent = runLoop === RunLoop.current
     let (target, dead) = table.withLock { table -> (RunLoopTarget, [AnyObject]) in
       let key = Key(runLoop: ObjectIdentifier(runLoop), modes: Set(modes))
-      // The address may have been another run loop's.
-      if let known = table.runLoops[key], !known.target.hasEnded, known.runLoop === runLoop {
-        return (known.target, [])
-      }
+      // The address may have been another run loop's. One whose thread has ended is known to have.
+      if let known = table.runLoops[key], known.runLoop === runLoop { return (known.target, []) }
       let dead = purge(&table)
       let new = RunLoopTarget(modes: modes)
       // Foundation's lock is taken inside ours, and runs nobody's code.
@@ -166,7 +162,9 @@ extension RunLoopTarget {
     return known.target
   }
 
-  /// Takes out the dead, once in a while.
+  /// Takes out the run loops and threads that have gone, once in a while.
+  ///
+  /// Who still has one whose thread has ended may name it again: it stays known for what it is.
   ///
   /// - Returns: the dead, and what was looked at, which may be held here last: the caller releases
   ///   them outside the lock.
@@ -177,13 +175,13 @@ extension RunLoopTarget {
       seen.append(known.value.target)
       guard let runLoop = known.value.runLoop else { return false }
       seen.append(runLoop)
-      return !known.value.target.hasEnded
+      return true
     }
     table.threads = table.threads.filter { known in
       seen.append(known.value.target)
       guard let thread = known.value.thread else { return false }
       seen.append(thread)
-      return !known.value.target.hasEnded
+      return true
     }
     table.purgeThreshold = max(64, (table.runLoops.count + table.threads.count) * 2)
     return seen

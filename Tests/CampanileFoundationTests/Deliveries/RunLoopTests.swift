@@ -125,6 +125,33 @@ struct RunLoopTests {
     #expect(heard.values.isEmpty)
   }
 
+  @Test("B3 a run loop whose thread has ended is known to have, also when it is named again")
+  func namedAgain() {
+    let (worker, slot) = (Worker(), Slot<Locked<RunLoop?>.Shared>())
+    worker.run { slot.set(.init(RunLoop.current)) }
+    worker.stop()
+    worker.waitForEnd()
+    let delivery = slot.value!.value.withLock { Delivery.runLoop($0!) }
+    let token = center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) }
+    center.post(Rung(number: 1))
+    #expect(delivery.discardedDeliveryCount == 1)
+    withExtendedLifetime(token) {}
+    #expect(heard.values.isEmpty)
+  }
+
+  @Test("K16 the places of threads that have ended are forgotten")
+  func forgotten() {
+    final class Reference: Sendable {
+      weak let target: RunLoopTarget?
+      init(_ target: RunLoopTarget) { self.target = target }
+    }
+    let references = Recorder<Reference>()
+    for _ in 0..<500 {
+      onThreads(1) { _ in references.record(Reference(.of(.current, modes: [.default]))) }
+    }
+    #expect(references.values.count { $0.target != nil } < 250)
+  }
+
   @Test("B3 a new thread is not taken for one that has ended")
   func notTheSame() {
     for _ in 0..<20 {
