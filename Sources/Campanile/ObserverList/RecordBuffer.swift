@@ -68,6 +68,7 @@
     let valueOffset = Self.round(start + MemoryLayout<Record>.size, to: alignment) - start
     let size = Self.round(
       valueOffset + MemoryLayout<Value>.size, to: MemoryLayout<Record>.alignment)
+    assert(start + size <= chunks[last].capacity, "A record and its value end within their chunk")
     // SAFETY: `start` is a multiple of the record's alignment, since every size is; the value's
     // place is rounded up to its own; both end within the chunk.
     let place = unsafe chunks[last].base + start

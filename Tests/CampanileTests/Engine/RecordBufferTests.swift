@@ -91,6 +91,7 @@ struct RecordBufferTests {
     for round in 1...3 {
       let kept: [Any] = [append(huge) { "\($0.first.first.first.first.first.first.first[0])" }]
       empty { $0.deliverAll() }
+      #expect(buffer.withLock { $0.chunks.isEmpty })
       let after: [Any] = [append(round) { "\($0)" }]
       empty { $0.deliverAll() }
       #expect(heard.values.suffix(2) == ["7", "\(round)"])
@@ -105,6 +106,43 @@ struct RecordBufferTests {
     empty { $0.deliverAll() }
     #expect(heard.values == (0..<2_000).map { "\($0)" })
     withExtendedLifetime(sources) {}
+  }
+
+  /// A value that ends between two multiples of its alignment.
+  private struct Uneven: Sendable {
+    let wide: SIMD8<UInt64>
+    let last: UInt8
+  }
+
+  // Broken by: RecordBuffer.append, if it makes no room for what lies between values.
+  @Test("K6 A value has room in its chunk wherever that is filled to")
+  func filled() {
+    let (small, texts, uneven) = (
+      Broadcaster<UInt8>(), Broadcaster<String>(), Broadcaster<Uneven>()
+    )
+    let tokens = [
+      small.observe { [heard] in heard.record("\($0)") },
+      texts.observe { [heard] in heard.record($0) },
+      uneven.observe { [heard] in heard.record("\($0.wide[7]) \($0.last)") },
+    ]
+    let letters = (
+      Self.letter(to: small.list, Post()), Self.letter(to: texts.list, Post()),
+      Self.letter(to: uneven.list, Post())
+    )
+    var expected: [String] = []
+    // The two kinds fill 56 and 64 bytes each: together they end at every place of the first chunk.
+    for fewer in 0..<8 {
+      for more in 0..<32 {
+        var batch = RecordBuffer()
+        for _ in 0..<fewer { batch.append(letters.0, UInt8(1)) }
+        for _ in 0..<more { batch.append(letters.1, "text") }
+        batch.append(letters.2, Uneven(wide: .init(repeating: 7), last: 8))
+        batch.deliverAll()
+        expected += (0..<fewer).map { _ in "1" } + (0..<more).map { _ in "text" } + ["7 8"]
+      }
+    }
+    #expect(heard.values == expected)
+    withExtendedLifetime(tokens) {}
   }
 
   // Broken by: RecordBuffer.moveFirst, if it does not go on to the next chunk, or does not count down;
@@ -188,6 +226,30 @@ struct RecordBufferTests {
     empty { $0.deliverAll() }
     #expect(heard.values == ["1"])
     withExtendedLifetime(after) {}
+  }
+
+  // Broken by: RecordBuffer.passEmptyChunks, if it releases the lists of a chunk that it gives back.
+  @Test("K7 What an emptied chunk kept is handed out, and not released under the lock")
+  func handedOut() {
+    weak var list: ObserverList?
+    do {
+      let (source, token) = append(0) { "\($0)" }
+      list = source.list
+      token.cancel()
+    }
+    let others = (1...200).map { number in append(number) { "\($0)" } }
+    var isReleasedInside = false
+    for _ in 0...200 {
+      var one = RecordBuffer()
+      buffer.withLock {
+        let isThere = list != nil
+        $0.moveFirst(to: &one)
+        if isThere && list == nil { isReleasedInside = true }
+      }
+      one.deliverAll()
+    }
+    #expect(!isReleasedInside && list == nil)
+    withExtendedLifetime(others) {}
   }
 
   // Broken by: RecordBuffer.discardAll, if it does not release the value or does not tell the letter.
