@@ -131,6 +131,23 @@ struct FormParameterTests {
     expectOneWasHeard(registrations, ear.heard)
   }
 
+  @Test("A sequence of one value ends with it, whatever it is of")
+  func sequences() async {
+    let named = center.notifications(of: Rung.notificationName).values(.once)
+    let all = center.notifications(of: nil).values(.once)
+    let about = center.notifications(of: nil, object: bell).values(.once)
+    let typed = center.notifications(of: Rung.self, object: bell).values(.once)
+    let described = center.notifications(of: descriptor).values(.once)
+    for number in 1...2 { center.post(Rung(number: number), object: bell) }
+    for await posted in named { heard.record(posted.number) }
+    for await posted in all { heard.record(posted.number) }
+    for await posted in about { heard.record(posted.number) }
+    for await rung in typed { heard.record(rung.number) }
+    for await number in described { heard.record(number) }
+    #expect(heard.values == [1, 1, 1, 1, 1])
+    #expect(center.registrations.isEmpty)
+  }
+
   @Test("H3 What cannot be read is told to each form's own handler, with its own place")
   @MainActor func handlers() async {
     let fail = { @Sendable [failures] (failure: NotificationDecodingFailure) in

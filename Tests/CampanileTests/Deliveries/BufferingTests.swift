@@ -28,6 +28,45 @@ struct BufferingTests {
     #expect(token.registration.droppedCount == 7)
   }
 
+  // Broken by: PrivateMailbox.drainNext, if it does not tell who waits.
+  @Test("K10 who waits is told when a bounded observer has been called by itself")
+  func waitedFor() async throws {
+    let manual = ManualTarget()
+    let sent = Recorder<Int>()
+    let tokens = [
+      center.observe(Tick.self, on: manual.delivery, buffering: .newest(2)) { [heard] in
+        heard.record($0.number)
+      },
+      // Called once what the other is sent waits for it.
+      center.observe(Tick.self) { sent.record($0.number) },
+    ]
+    async let first: Void = center.postAndWait(Tick(number: 1))
+    _ = await sent.values(count: 1)
+    center.post(Tick(number: 2))
+    manual.runNext()
+    try await first
+    #expect(heard.values == [1])
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: PrivateMailbox.close, if it goes on knowing its target.
+  @Test("K16 a target goes although something waits on it for an observer that has ended")
+  func targetGoes() {
+    weak var lost: ManualTarget?
+    func observe() {
+      let manual = ManualTarget()
+      lost = manual
+      let tokens = [
+        center.observe(Tick.self, on: manual.delivery) { _ in },
+        center.observe(Tick.self, on: manual.delivery, buffering: .newest(2)) { _ in },
+      ]
+      center.post(Tick(number: 1))
+      for token in tokens { token.cancel() }
+    }
+    observe()
+    #expect(lost == nil)
+  }
+
   @Test("K12 oldest keeps the oldest, in order, and counts what it dropped")
   func oldest() {
     let token = center.observe(Tick.self, on: queue.delivery, buffering: .oldest(3)) {

@@ -8,6 +8,19 @@ struct DeliveryTargetTests {
   private let heard = Recorder<Int>()
   private let target = ManualTarget()
 
+  // Broken by: ActorTarget.of, if it knows an actor by its address alone.
+  @Test("K9 an actor is not taken for one that died at its address and still has a registration")
+  func successor() async throws {
+    let (center, heard) = (MessageCenter(), Recorder<Int>())
+    for number in 0..<200 {
+      let statistics = Statistics()
+      center.observe(Tick.self, on: statistics) { _, tick in heard.record(tick.number) }
+      center.post(Tick(number: number))
+      try await heard.expect(number)
+      withExtendedLifetime(statistics) {}
+    }
+  }
+
   @Test("A target runs its jobs when it likes, and is woken once for a burst")
   func burst() {
     let tokens = (0..<3).map { _ in

@@ -16,6 +16,19 @@ struct LifetimeTests {
     #expect(heard.values == [0, 1, 2])
   }
 
+  @Test("What is added after the end runs at once, and what ended then has ended")
+  func late() {
+    let storage = Lifetime.Storage()
+    storage.end()
+    storage.add { [heard] in heard.record(1) }
+    #expect(heard.values == [1])
+    let token = center.observe(Tick.self) { _ in }
+    storage.add(token.registration)
+    #expect(!token.isActive)
+    storage.end()
+    #expect(heard.values == [1])
+  }
+
   @Test("Stored in an object it ends after the deinit's own body")
   func afterDeinit() {
     final class Ending: LifetimeOwner {

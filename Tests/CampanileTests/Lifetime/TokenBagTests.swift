@@ -91,6 +91,19 @@ struct TokenBagTests {
     #expect(heard.values == [2])
   }
 
+  @Test("What is paused stays in its bag, however many others come and go")
+  func pausedStays() {
+    let screen = Screen()
+    let paused = center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
+    bag.insert(paused)
+    paused.pause()
+    for _ in 0..<100 { observe(into: bag) }
+    #expect(bag.count == 101)
+    bag.cancel()
+    #expect(!paused.isActive)
+    withExtendedLifetime(screen) {}
+  }
+
   @Test("A registration that is put in twice is in once")
   func twice() {
     let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }

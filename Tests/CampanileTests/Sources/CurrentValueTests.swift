@@ -9,6 +9,18 @@ struct CurrentValueTests {
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
+  // Broken by: CurrentValue.update, if it keeps the old value for nobody.
+  @Test("An update without followers has the value for itself, and copies nothing")
+  func updatedInPlace() {
+    final class Box: Sendable {}
+    let state = CurrentValue(Box())
+    #expect(state.update { isKnownUniquelyReferenced(&$0) })
+    let token = state.observe { _ in }
+    #expect(!state.update { isKnownUniquelyReferenced(&$0) })
+    token.cancel()
+    #expect(state.update { isKnownUniquelyReferenced(&$0) })
+  }
+
   @Test("K14 a follower is told the old and the new value")
   func oldAndNew() {
     let changes = Recorder<ValueChange<Int>>()

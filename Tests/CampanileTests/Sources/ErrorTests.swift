@@ -44,6 +44,18 @@ struct ErrorTests {
         == "The observer of Tick registered at Some/File.swift:42 threw TestFailure()")
   }
 
+  @Test("K13 a cancellation that is not the observer's own is an error like any other")
+  func foreignCancellation() async throws {
+    let tokens = [
+      center.observe(Tick.self) { _ in throw CancellationError() },
+      center.observeAsync(Tick.self) { _ in throw CancellationError() },
+      center.observeAsync(Tick.self, execution: .concurrent) { _ in throw CancellationError() },
+    ]
+    try await center.postAndWait(Tick(number: 1))
+    #expect(failures.values.count { $0.error is CancellationError } == 3)
+    #expect(tokens.allSatisfy { $0.isActive })
+  }
+
   @Test("K13 the file and the line are the caller's, in every form")
   func places() async throws {
     let screen = Screen()

@@ -8,6 +8,40 @@ struct FollowerTests {
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
+  // Broken by: Follower.isWanted, if it does not claim the one call before it is made.
+  @Test(
+    "K14 a concurrent follower of one call is called once, however many changes come before it ends"
+  )
+  func onceConcurrently() async throws {
+    let gate = AsyncGate()
+    let token = state.observeAsync(execution: .concurrent, .once) { [heard] in
+      await gate.pass()
+      heard.record($0.new)
+    }
+    for number in 2...9 { state.value = number }
+    try await gate.reached()
+    gate.open()
+    await token.cancelAndFinish()
+    #expect(heard.count == 1)
+  }
+
+  // Broken by: Follower.call, if it takes its task's cancellation for a failure.
+  @Test("K13 an asynchronous follower that is canceled in its call has not failed")
+  func canceledCall() async throws {
+    let (gate, failures) = (AsyncGate(), Recorder<ObserverFailure>())
+    let value = CurrentValue(0, onError: { failures.record($0) })
+    let token = value.observeAsync(.distinct) { _ in
+      await gate.pass()
+      try Task.checkCancellation()
+    }
+    value.value = 1
+    try await gate.reached()
+    token.cancel()
+    gate.open()
+    await token.cancelAndFinish()
+    #expect(failures.count == 0)
+  }
+
   @Test("K14 a follower that was paused when its initial call was due hears later changes")
   func paused() {
     queue.hold()

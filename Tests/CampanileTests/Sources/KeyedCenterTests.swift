@@ -48,6 +48,31 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 20, 40])
   }
 
+  // Broken by: KeyedCenter.makeTopic, if it forgets a key of which only subjects are observed.
+  @Test("K1 a key that is observed about subjects alone is not forgotten")
+  func subjectsAlone() {
+    let player = Player()
+    let token = observe("key", about: player) { [heard] in heard.record($0) }
+    for number in 0..<200 { observe("\(number)") { _ in }.cancel() }
+    center.post(to: "key", about: player) { 1 }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+  }
+
+  @Test("K15 observers are listed with their key and their subject, also those of any key")
+  func listed() {
+    let player = Player()
+    let tokens = [
+      observe("key") { _ in }, observe(nil) { _ in },
+      observe("key", about: player) { _ in }, observe(nil, about: player) { _ in },
+    ]
+    let id = ObjectIdentifier(player)
+    #expect(center.registrations.map(\.name) == ["key", nil, "key", nil])
+    #expect(center.registrations.map(\.subject) == [nil, nil, id, id])
+    #expect(center.registrations[3].description.contains("about one subject"))
+    withExtendedLifetime(tokens) {}
+  }
+
   // Broken by: ObserverRegistry.handle, if it reports nothing of an observer that is over.
   @Test("K13 a wide observer of one call that throws has had it, and is reported, in every form")
   func onceThrowing() async throws {

@@ -55,6 +55,15 @@ struct RemovalTests {
     #expect(token.isActive)
   }
 
+  @Test("By owner, type and subject: another type about that subject stays")
+  func otherType() {
+    struct TuneChanged: MessageCenter.Message { typealias Subject = Player }
+    let tuned = center.observe(TuneChanged.self, about: player, owner: screen) { _, _ in }
+    let level = center.observe(LevelChanged.self, about: player, owner: screen) { _, _ in }
+    center.removeObservers(ownedBy: screen, of: LevelChanged.self, about: player)
+    #expect(tuned.isActive && !level.isActive)
+  }
+
   @Test("By owner: everything of that owner and nothing else")
   func byOwner() {
     center.removeObservers(ownedBy: screen)
