@@ -1,66 +1,128 @@
 import Campanile
 
-/// What a mutation proxy is about to do to a collection.
+/// What a mutation proxy does to a collection: which elements come, go or change on the way from one
+/// value to another.
 ///
 /// The setter of the collection's property announces a change like any other; this tells which.
 final class CollectionEdit: Sendable {
-  let kind: KVOKind
-  let indexes: RangeSet<Int>?
+  /// What is done to the elements, and to which.
+  struct Deed {
+    let kind: KVOKind
+    var indexes: RangeSet<Int>?
+  }
+
+  let deed: Deed
   /// The type of the collection.
   let valueType: any Any.Type
-  private let subject: ObjectIdentifier
+  private let object: ObjectIdentifier
+  /// The properties that were read for the collection before.
+  private let reads: [ReadCollector.Read]
+  /// The collection before and after, in the hands of the isolation that makes the edit.
+  private let values = Locked<(before: Any, after: Any)?>(nil)
+
   /// Protected by the lock.
   private struct State {
-    /// The property that is changed, known from the first one of the object that announces a
-    /// change.
-    var property: ObjectIdentifier?
+    /// The first property of the collection's type that announces a change, of the object itself and
+    /// of others: where a proxy's key path leads further, or to a property that forwards.
+    var own: ObjectIdentifier?
+    var other: ObjectIdentifier?
     /// Whether the edit goes on: a task that was made in it may run on the same thread later.
     var isOpen = true
   }
 
   private let state = Locked(State())
 
-  /// Reads the collection; called in the isolation of its object.
-  private let read = Locked<(() -> Any)?>(nil)
-
-  init(
-    _ kind: KVOKind, at indexes: RangeSet<Int>?, in valueType: any Any.Type, of subject: AnyObject,
-    read: @escaping () -> Any
+  private init<Value>(
+    _ deed: Deed, from before: Value, _ reads: [ReadCollector.Read], to after: Value,
+    of object: AnyObject
   ) {
-    self.read.withLock { $0 = read }
-    self.kind = kind
-    self.indexes = indexes
-    self.valueType = valueType
-    self.subject = ObjectIdentifier(subject)
+    self.deed = deed
+    self.reads = reads
+    self.object = ObjectIdentifier(object)
+    valueType = Value.self
+    values.withLock { $0 = (before, after) }
   }
 
-  /// Makes the edit: runs `body` as what changes the collection.
-  func perform<Result>(_ body: () -> Result) -> Result {
-    defer { state.withLock { $0.isOpen = false } }
-    return Scope.with({ $0.edit = self }, body)
+  /// Reads a collection, and sets it as it is after `body`, which says what it has done, or that it
+  /// has done nothing.
+  static func perform<Object: AnyObject, Value>(
+    of object: Object, _ keyPath: ReferenceWritableKeyPath<Object, Value>,
+    _ body: (inout Value) throws -> Deed?
+  ) rethrows {
+    let collector = ReadCollector(isOfKnown: true)
+    var before: Value?
+    collector.collect { before = object[keyPath: keyPath] }
+    // `collect` runs its closure.
+    var after = before!
+    guard let deed = try body(&after) else { return }
+    let edit = CollectionEdit(deed, from: before!, collector.take(), to: after, of: object)
+    defer { edit.state.withLock { $0.isOpen = false } }
+    Scope.with({ $0.edit = edit }) { object[keyPath: keyPath] = after }
   }
 
-  /// This edit, if it is one of `property`.
-  func claim(by property: ObservedProperty) -> CollectionEdit? {
-    guard property.subject.id == subject else { return nil }
+  /// This edit as the change of a property with that number, if it may be one.
+  func claim(by property: ObservedProperty, as number: UInt) -> AnnouncedEdit? {
+    guard property.path.identity.valueType == valueType else { return nil }
     let id = ObjectIdentifier(property)
-    let isOurs = state.withLock { state in
-      if state.property == nil { state.property = id }
-      return state.isOpen && state.property == id
+    let isOwn = property.subject.id == object
+    let isFirst = state.withLock { state in
+      let first = (isOwn ? state.own : state.other) ?? id
+      if isOwn { state.own = first } else { state.other = first }
+      return state.isOpen && first == id
     }
-    return isOurs ? self : nil
+    guard isFirst else { return nil }
+    let isAlone = reads.contains { $0.property === property && $0.revision == number &- 1 }
+    return AnnouncedEdit(self, of: property, isOwn: isOwn, number, isAlone: isAlone)
   }
 
-  /// Whether `value`, which was read along another key path, is that of the collection itself.
+  /// Whether it begins with `value`, which was read along some key path.
   ///
-  /// What is computed from the collection has other places. Only values that can be compared are
-  /// found to be the same; two copies of one array are, without looking at the elements.
-  func isAbout(_ value: Any) -> Bool {
-    guard type(of: value) == valueType, let value = value as? any Equatable,
-      let read = read.withLock({ $0 })
-    else { return false }
-    return value.isEqual(to: read())
+  /// Only values that can be compared are found to be the same; two copies of one array are, without
+  /// looking at the elements.
+  func begins(with value: Any) -> Bool { isEqual(value, values.withLock { $0?.before }) }
+
+  /// Whether it ends with `value`.
+  func ends(with value: Any) -> Bool { isEqual(value, values.withLock { $0?.after }) }
+
+  private func isEqual(_ value: Any, _ other: Any?) -> Bool {
+    guard type(of: value) == valueType, let value = value as? any Equatable, let other else {
+      return false
+    }
+    return value.isEqual(to: other)
   }
+}
+
+/// An edit as the change of one property.
+final class AnnouncedEdit: Sendable {
+  let edit: CollectionEdit
+  private let property: ObservedProperty
+  /// Whether the property is the collection itself, so that nothing need be compared.
+  private let isOwn: Bool
+  private let number: UInt
+  /// Whether all changes that began before had ended when the collection was read.
+  private let isAlone: Bool
+
+  fileprivate init(
+    _ edit: CollectionEdit, of property: ObservedProperty, isOwn: Bool, _ number: UInt,
+    isAlone: Bool
+  ) {
+    self.edit = edit
+    self.property = property
+    self.isOwn = isOwn
+    self.number = number
+    self.isAlone = isAlone
+  }
+
+  /// Whether the values of a key path are those of the property itself.
+  func isOf(_ valueType: any Any.Type, isDirect: Bool) -> Bool {
+    isOwn && isDirect && edit.valueType == valueType
+  }
+
+  /// Whether what has been read of the property since the edit began is the collection before it or
+  /// after it: no other change came between, or has begun.
+  ///
+  /// Changes are counted when they begin, so that none can be seen that is not.
+  var isWhole: Bool { isAlone && property.begun == number }
 }
 
 extension Equatable {

@@ -27,36 +27,51 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// The elements now.
   public var elements: [Element] { object[keyPath: keyPath] }
 
-  private func edit<Result>(
-    _ kind: KVOKind, at indexes: RangeSet<Int>, _ body: (inout [Element]) -> Result
-  ) -> Result {
-    let edit = CollectionEdit(kind, at: indexes, in: [Element].self, of: object) {
-      [object, keyPath] in object[keyPath: keyPath]
+  /// Changes the elements; `body` says what it has done to them, if anything.
+  private func edit(
+    _ body: (inout [Element]) throws -> (kind: KVOKind, indexes: RangeSet<Int>)?
+  ) rethrows {
+    try CollectionEdit.perform(of: object, keyPath) { elements in
+      try body(&elements).map { CollectionEdit.Deed(kind: $0.kind, indexes: $0.indexes) }
     }
-    return edit.perform { body(&object[keyPath: keyPath]) }
   }
 
   // MARK: Inserting
 
   /// Inserts an element at the end.
-  public func append(_ element: Element) { insert(element, at: count) }
+  public func append(_ element: Element) {
+    edit { elements in
+      elements.append(element)
+      return (.insertion, RangeSet(elements.count - 1..<elements.count))
+    }
+  }
 
   /// Inserts elements at the end.
-  public func append(contentsOf elements: some Collection<Element>) {
-    insert(contentsOf: elements, at: count)
+  public func append(contentsOf new: some Collection<Element>) {
+    if new.isEmpty { return }
+    edit { elements in Self.insert(new, at: elements.count, into: &elements) }
   }
 
   /// Inserts an element before the one at `index`.
   public func insert(_ element: Element, at index: Int) {
-    edit(.insertion, at: RangeSet(index..<index + 1)) { $0.insert(element, at: index) }
+    edit { elements in
+      elements.insert(element, at: index)
+      return (.insertion, RangeSet(index..<index + 1))
+    }
   }
 
   /// Inserts elements before the one at `index`.
-  public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
-    if elements.isEmpty { return }
-    edit(.insertion, at: RangeSet(index..<index + elements.count)) {
-      $0.insert(contentsOf: elements, at: index)
-    }
+  public func insert(contentsOf new: some Collection<Element>, at index: Int) {
+    if new.isEmpty { return }
+    edit { elements in Self.insert(new, at: index, into: &elements) }
+  }
+
+  private static func insert(
+    _ new: some Collection<Element>, at index: Int, into elements: inout [Element]
+  ) -> (KVOKind, RangeSet<Int>) {
+    let count = elements.count
+    elements.insert(contentsOf: new, at: index)
+    return (.insertion, RangeSet(index..<index + elements.count - count))
   }
 
   // MARK: Removing
@@ -64,24 +79,41 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// Removes the element at `index`.
   @discardableResult
   public func remove(at index: Int) -> Element {
-    edit(.removal, at: RangeSet(index..<index + 1)) { $0.remove(at: index) }
+    var removed: Element?
+    edit { elements in
+      removed = elements.remove(at: index)
+      return (.removal, RangeSet(index..<index + 1))
+    }
+    // `edit` runs its closure.
+    return removed!
   }
 
   /// Removes the elements in a range.
   public func removeSubrange(_ range: Range<Int>) {
     if range.isEmpty { return }
-    edit(.removal, at: RangeSet(range)) { $0.removeSubrange(range) }
+    edit { elements in
+      elements.removeSubrange(range)
+      return (.removal, RangeSet(range))
+    }
   }
 
   /// Removes the elements for which `shouldBeRemoved` holds, as one change.
   public func removeAll(where shouldBeRemoved: (Element) throws -> Bool) rethrows {
-    let removed = try elements.indices(where: shouldBeRemoved)
-    if removed.isEmpty { return }
-    edit(.removal, at: removed) { $0.removeSubranges(removed) }
+    try edit { elements in
+      let removed = try elements.indices(where: shouldBeRemoved)
+      elements.removeSubranges(removed)
+      return removed.isEmpty ? nil : (.removal, removed)
+    }
   }
 
   /// Removes all elements.
-  public func removeAll() { removeSubrange(0..<count) }
+  public func removeAll() {
+    edit { elements in
+      let all = elements.indices
+      elements = []
+      return all.isEmpty ? nil : (.removal, RangeSet(all))
+    }
+  }
 
   // MARK: Replacing
 
@@ -89,24 +121,28 @@ public struct KVOArray<Object: AnyObject, Element> {
   ///
   /// As many elements as there are on both sides are replaced; the rest is an insertion or a
   /// removal, and a change of its own.
-  public func replaceSubrange(_ range: Range<Int>, with elements: some Collection<Element>) {
-    let common = Swift.min(range.count, elements.count)
+  public func replaceSubrange(_ range: Range<Int>, with new: some Collection<Element>) {
+    let common = Swift.min(range.count, new.count)
     let middle = range.lowerBound + common
     if common > 0 {
-      edit(.replacement, at: RangeSet(range.lowerBound..<middle)) {
-        $0.replaceSubrange(range.lowerBound..<middle, with: elements.prefix(common))
+      edit { elements in
+        elements.replaceSubrange(range.lowerBound..<middle, with: new.prefix(common))
+        return (.replacement, RangeSet(range.lowerBound..<middle))
       }
     }
     removeSubrange(middle..<range.upperBound)
-    insert(contentsOf: elements.dropFirst(common), at: middle)
+    insert(contentsOf: new.dropFirst(common), at: middle)
   }
 
   /// Exchanges two elements, as one change.
   public func swapAt(_ first: Int, _ second: Int) {
     if first == second { return }
-    var indexes = RangeSet(first..<first + 1)
-    indexes.insert(contentsOf: second..<second + 1)
-    edit(.replacement, at: indexes) { $0.swapAt(first, second) }
+    edit { elements in
+      elements.swapAt(first, second)
+      var indexes = RangeSet(first..<first + 1)
+      indexes.insert(contentsOf: second..<second + 1)
+      return (.replacement, indexes)
+    }
   }
 }
 
@@ -120,7 +156,10 @@ extension KVOArray: RandomAccessCollection, MutableCollection {
   public subscript(index: Int) -> Element {
     get { elements[index] }
     nonmutating set {
-      edit(.replacement, at: RangeSet(index..<index + 1)) { $0[index] = newValue }
+      edit { elements in
+        elements[index] = newValue
+        return (.replacement, RangeSet(index..<index + 1))
+      }
     }
   }
 }

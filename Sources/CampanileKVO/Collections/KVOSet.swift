@@ -27,11 +27,11 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
   /// Whether `member` is one.
   public func contains(_ member: Element) -> Bool { members.contains(member) }
 
-  private func edit(_ kind: KVOKind, _ body: (inout Set<Element>) -> Void) {
-    let edit = CollectionEdit(kind, at: nil, in: Set<Element>.self, of: object) {
-      [object, keyPath] in object[keyPath: keyPath]
+  /// Changes the members; `body` says what it has done to them, if anything.
+  private func edit(_ body: (inout Set<Element>) -> KVOKind?) {
+    CollectionEdit.perform(of: object, keyPath) { members in
+      body(&members).map { CollectionEdit.Deed(kind: $0) }
     }
-    edit.perform { body(&object[keyPath: keyPath]) }
   }
 
   /// Inserts a member.
@@ -39,9 +39,12 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
   /// - Returns: Whether it is new.
   @discardableResult
   public func insert(_ member: Element) -> Bool {
-    if contains(member) { return false }
-    edit(.insertion) { $0.insert(member) }
-    return true
+    var isNew = false
+    edit { members in
+      isNew = members.insert(member).inserted
+      return isNew ? .insertion : nil
+    }
+    return isNew
   }
 
   /// Removes a member.
@@ -49,35 +52,54 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
   /// - Returns: Whether it was one.
   @discardableResult
   public func remove(_ member: Element) -> Bool {
-    if !contains(member) { return false }
-    edit(.removal) { $0.remove(member) }
-    return true
+    var wasMember = false
+    edit { members in
+      wasMember = members.remove(member) != nil
+      return wasMember ? .removal : nil
+    }
+    return wasMember
   }
 
   /// Inserts members, as one change.
   public func formUnion(_ other: some Sequence<Element>) {
-    let new = Set(other).subtracting(members)
-    if !new.isEmpty { edit(.insertion) { $0.formUnion(new) } }
+    edit { members in
+      let count = members.count
+      members.formUnion(other)
+      return members.count > count ? .insertion : nil
+    }
   }
 
   /// Removes members, as one change.
   public func subtract(_ other: some Sequence<Element>) {
-    let removed = members.intersection(Set(other))
-    if !removed.isEmpty { edit(.removal) { $0.subtract(removed) } }
+    remove { $0.subtract(other) }
   }
 
   /// Removes the members that are not in `other`, as one change.
   public func formIntersection(_ other: some Sequence<Element>) {
-    subtract(members.subtracting(Set(other)))
+    remove { $0.formIntersection(other) }
   }
 
   /// Removes all members, as one change.
-  public func removeAll() { subtract(members) }
+  public func removeAll() {
+    remove { $0 = [] }
+  }
+
+  private func remove(_ body: (inout Set<Element>) -> Void) {
+    edit { members in
+      let count = members.count
+      body(&members)
+      return members.count < count ? .removal : nil
+    }
+  }
 
   /// Replaces all members by others, as one change.
   public func replaceAll(with other: some Sequence<Element>) {
     let new = Set(other)
-    if new != members { edit(.replacement) { $0 = new } }
+    edit { members in
+      if new == members { return nil }
+      members = new
+      return .replacement
+    }
   }
 }
 

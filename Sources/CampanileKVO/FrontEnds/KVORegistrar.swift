@@ -62,7 +62,11 @@ public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline
   func collect(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
     guard let collector = Scope.current.collector else { return }
-    collector.add(properties(of: subject).property(keyPath))
+    if !collector.isOfKnown {
+      collector.add(properties(of: subject).property(keyPath))
+    } else if let known = table.load()?.known(keyPath) {
+      collector.add(known)
+    }
   }
 
   private func properties(of subject: AnyObject) -> PropertyTable {

@@ -136,7 +136,11 @@ final class ObservedCell: Sendable {
   ) {
     if uses.areTracked(with: standard) { standard.access(object, keyPath: keyPath) }
     guard Scope.isAnyOpen, let collector = Scope.current.collector else { return }
-    collector.add(observed(keyPath, of: object))
+    if !collector.isOfKnown {
+      collector.add(observed(keyPath, of: object))
+    } else if let known = property.load() {
+      collector.add(known)
+    }
   }
 
   private func observed(_ keyPath: AnyKeyPath, of object: AnyObject) -> ObservedProperty {

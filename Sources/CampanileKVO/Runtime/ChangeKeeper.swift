@@ -16,36 +16,63 @@ struct ChangeKeeper {
 
     /// What few reports have, in a place of its own: reports are copied often, and short.
     private final class Rare {
-      let edit: CollectionEdit?
+      let edit: AnnouncedEdit?
       let toldBefore: UInt
       let known: AnyObject?
+      /// What this takes the place of, which goes with the report: here it is under a lock.
+      private let replaced: Rare?
+      private let dropped: Report?
 
-      init(_ edit: CollectionEdit?, _ toldBefore: UInt, _ known: AnyObject?) {
+      init(
+        _ edit: AnnouncedEdit?, _ toldBefore: UInt, _ known: AnyObject?, insteadOf replaced: Rare?,
+        dropping dropped: Report? = nil
+      ) {
         self.edit = edit
         self.toldBefore = toldBefore
         self.known = known
+        self.replaced = replaced
+        self.dropped = dropped
       }
     }
 
-    init(edit: CollectionEdit?, changed: ChangedPaths) {
-      if let edit { rare = Rare(edit, 0, nil) }
+    init(edit: AnnouncedEdit? = nil, changed: ChangedPaths) {
+      if let edit { rare = Rare(edit, 0, nil, insteadOf: nil) }
       self.changed = changed
     }
 
-    var edit: CollectionEdit? { rare?.edit }
-    /// How many reports had been given out when the change began.
-    var toldBefore: UInt { rare?.toldBefore ?? 0 }
+    /// The edit of a collection that it is told as, if nothing comes between.
+    var edit: AnnouncedEdit? { rare?.edit }
     /// The box of the value that the observer knows, if that is another one than `old`.
     var known: AnyObject? { rare?.known }
 
-    mutating func setKnown(_ known: AnyObject?, toldBefore: UInt) {
-      rare = Rare(edit, toldBefore, known)
+    fileprivate mutating func setEdit(_ edit: AnnouncedEdit, toldBefore: UInt) {
+      rare = Rare(edit, toldBefore, known, insteadOf: rare)
+    }
+
+    mutating func setKnown(_ known: AnyObject?) {
+      rare = Rare(edit, rare?.toldBefore ?? 0, known, insteadOf: rare)
+    }
+
+    /// Makes it a report of a setting.
+    mutating func dropEdit() {
+      if edit != nil { rare = Rare(nil, 0, known, insteadOf: rare) }
+    }
+
+    /// Makes it a report of a setting if others have been told since the change began.
+    fileprivate mutating func dropEdit(unlessTold count: UInt) {
+      if let rare, rare.toldBefore != count { dropEdit() }
     }
 
     mutating func add(_ later: Report) {
       if old == nil { old = later.old }
-      if edit != nil { rare = Rare(nil, toldBefore, known) }
+      dropEdit()
       changed.add(later.changed)
+    }
+
+    /// Lets go of a report when it goes itself.
+    fileprivate mutating func keep(_ other: Report) {
+      if other.old == nil && other.rare == nil { return }
+      rare = Rare(edit, rare?.toldBefore ?? 0, known, insteadOf: rare, dropping: other)
     }
   }
 
@@ -60,6 +87,7 @@ struct ChangeKeeper {
     /// How many reports had been given out when it began.
     fileprivate let toldBefore: UInt
     fileprivate var old: AnyObject?
+    fileprivate var edit: AnnouncedEdit?
 
     fileprivate init(_ maker: ObservedProperty.Maker, _ link: Link, toldBefore: UInt) {
       self.maker = maker
@@ -102,6 +130,10 @@ struct ChangeKeeper {
   /// Whether the observer has been told a value, which it must not be left with if that is out of
   /// date.
   private var hasTold = false
+  /// Whether a change has ended of which the observer is told nothing.
+  private var hasMissed = false
+  /// How many reports have been made that are neither kept back nor being told.
+  private var onTheWay = 0
   /// What a transaction has kept back.
   private var deferred: Report?
   /// The thread that reads and tells, or 0, and how often it is inside.
@@ -118,19 +150,35 @@ struct ChangeKeeper {
 
   // MARK: Changes of the properties
 
-  /// Notes that a change begins.
-  ///
-  /// - Returns: whether the old value is to be read, if one is wanted: in a transaction the first
-  ///   change has done so.
-  mutating func begin(_ maker: ObservedProperty.Maker, _ link: Link) -> Bool {
-    if let index = pending.firstIndex(where: { $0.maker == maker }) {
+  /// What is to be done when a change begins.
+  enum Beginning {
+    /// Nothing: in a transaction the first change has done it, and so has the change around another.
+    case known
+    /// The old value is to be read, if one is wanted.
+    case new
+    /// The same, and the observer knows the old value.
+    case newToAll
+  }
+
+  /// Notes that a change begins, on a thread that is asked for if the change is an edit.
+  mutating func begin(
+    _ event: ObservedProperty.Event, _ link: Link, on thread: @autoclosure () -> UInt
+  ) -> Beginning {
+    if let index = pending.firstIndex(where: { $0.maker == event.maker }) {
       if !link.hasEnded { pending[index].begin(link) }
-      return false
+      return .known
     }
     // Nobody would take back what came after `forget`.
-    if link.hasEnded { return false }
-    pending.append(Pending(maker, link, toldBefore: toldCount))
-    return deferred == nil
+    if link.hasEnded { return .known }
+    pending.append(Pending(event.maker, link, toldBefore: toldCount))
+    if deferred != nil { return .known }
+    return event.edit != nil && isSettled(for: thread()) ? .newToAll : .new
+  }
+
+  /// Whether the observer has been told of all changes but the one that `thread` has begun.
+  private func isSettled(for thread: UInt) -> Bool {
+    pending.count == 1 && waiting.isEmpty && onTheWay == 0 && deferred == nil && !hasMissed
+      && (teller == 0 || teller == thread)
   }
 
   /// Takes back what links that have ended have announced: the ends of those changes are not heard.
@@ -143,9 +191,18 @@ struct ChangeKeeper {
     return forgotten
   }
 
-  mutating func keepOld(_ old: AnyObject, of maker: ObservedProperty.Maker) {
+  /// Keeps what was found when a change began.
+  ///
+  /// - Parameters:
+  ///   - old: The box of the old value, if one is wanted.
+  ///   - edit: What the change is, if no other one has begun meanwhile.
+  mutating func keep(
+    _ old: AnyObject?, _ edit: AnnouncedEdit?, of maker: ObservedProperty.Maker,
+    on thread: @autoclosure () -> UInt
+  ) {
     guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return }
     pending[index].old = old
+    if edit != nil && isSettled(for: thread()) { pending[index].edit = edit }
   }
 
   /// Notes that a change ends.
@@ -154,19 +211,26 @@ struct ChangeKeeper {
   ///   it began before this observation did, and the observer knows no value that would be out of
   ///   date.
   mutating func end(_ event: ObservedProperty.Event, over link: Link) -> Report? {
+    let report = report(of: event, over: link)
+    if report != nil { onTheWay += 1 }
+    return report
+  }
+
+  private mutating func report(of event: ObservedProperty.Event, over link: Link) -> Report? {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
       // It began before the property was followed, and the value may have been read in between.
-      if !hasTold || link.hasEnded { return nil }
-      return Report(edit: event.edit, changed: ChangedPaths(link.property.path))
+      if link.hasEnded { return nil }
+      if hasTold { return Report(changed: ChangedPaths(link.property.path)) }
+      hasMissed = true
+      return nil
     }
     guard pending[index].end(link), pending[index].isOver else { return nil }
-    var report = Report(edit: event.edit, changed: ChangedPaths(link.property.path))
-    if isDistinct {
-      report.setKnown(oldOfChange(around: index), toldBefore: pending[index].toldBefore)
-    }
+    var report = Report(changed: ChangedPaths(link.property.path))
+    if isDistinct, let known = oldOfChange(around: index) { report.setKnown(known) }
     // Nearly always there is one.
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
     report.old = ended.old
+    if let edit = ended.edit { report.setEdit(edit, toldBefore: ended.toldBefore) }
     return report
   }
 
@@ -177,10 +241,11 @@ struct ChangeKeeper {
 
   // MARK: Transactions
 
-  /// Keeps a report for a transaction.
+  /// Keeps a report for a transaction; what it has no place for goes with the caller's.
   ///
   /// - Returns: whether it is the first one.
   mutating func keepBack(_ report: Report) -> Bool {
+    onTheWay -= 1
     if deferred != nil {
       deferred?.add(report)
       return false
@@ -189,7 +254,11 @@ struct ChangeKeeper {
     return true
   }
 
-  mutating func takeDeferred() -> Report? { deferred.take() }
+  /// What has been kept back, to be told.
+  mutating func takeDeferred() -> Report? {
+    if deferred != nil { onTheWay += 1 }
+    return deferred.take()
+  }
 
   // MARK: Telling
 
@@ -206,15 +275,22 @@ struct ChangeKeeper {
   mutating func endAndTell(
     _ event: ObservedProperty.Event, over link: Link, on thread: UInt
   ) -> Report? {
-    guard let report = end(event, over: link) else { return nil }
-    return beginTelling(report, on: thread)
+    guard let report = report(of: event, over: link) else { return nil }
+    return tell(report, on: thread)
   }
 
   /// Returns what `thread` is to tell, or leaves it to the one that tells.
   mutating func beginTelling(_ report: consuming Report, on thread: UInt) -> Report? {
+    onTheWay -= 1
+    return tell(report, on: thread)
+  }
+
+  private mutating func tell(_ report: consuming Report, on thread: UInt) -> Report? {
     if deferred != nil, var deferred = deferred.take() {
       // Kept back by a transaction that is telling others now: told with this one.
       deferred.add(report)
+      // What it has no place for is not to be released here.
+      deferred.keep(report)
       report = deferred
     }
     hasTold = true
@@ -224,7 +300,7 @@ struct ChangeKeeper {
     }
     teller = thread
     depth += 1
-    if isDistinct { giveOut(&report) }
+    giveOut(&report)
     return report
   }
 
@@ -232,7 +308,7 @@ struct ChangeKeeper {
   mutating func nextReport() -> Report? {
     if depth == 1 && !waiting.isEmpty {
       var report = waiting.removeFirst()
-      if isDistinct { giveOut(&report) }
+      giveOut(&report)
       return report
     }
     depth -= 1
@@ -240,10 +316,13 @@ struct ChangeKeeper {
     return nil
   }
 
-  /// Says what the observer knows when a report is told, if its values are compared.
+  /// Says what the observer knows when a report is told: of values that are compared, and whether it
+  /// is what it was when an edit began.
   private mutating func giveOut(_ report: inout Report) {
-    if let told { report.setKnown(told, toldBefore: report.toldBefore) }
+    report.dropEdit(unlessTold: toldCount)
+    if isDistinct, let told { report.setKnown(told) }
     toldCount &+= 1
+    hasMissed = false
   }
 
   /// Whether other changes than the one that is being told have begun.

@@ -53,11 +53,16 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
 
   // MARK: Telling
 
-  override func readOld(_ report: Report) -> AnyObject? {
+  override func readOld(_ report: inout Report) -> AnyObject? {
     guard let root else { return nil }
+    if !traits.needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) {
+      return nil
+    }
     let value = isDirect ? readValue(root) : readOnly(root)
+    if let edit = report.edit, !isPlaced(edit, { $0.begins(with: value) }) { report.dropEdit() }
+    if !traits.needsOld { return nil }
     let old = OldValue(value)
-    if options.isPrior { post(.prior, old, value, report) }
+    if options.isPrior { post(.prior, old, value, report, report.edit?.edit) }
     return old
   }
 
@@ -73,15 +78,27 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
       keepTold { OldValue(new) }
       if let known, areEqual(known.value, new) { return }
     }
-    post(.changed, old, new, report)
+    var edit: CollectionEdit?
+    if let announced = report.edit, isPlaced(announced, { $0.ends(with: new) }) {
+      edit = announced.edit
+    }
+    post(.changed, old, new, report, edit)
   }
 
-  private func post(_ phase: KVOPhase, _ old: OldValue<Value>?, _ new: Value, _ report: Report) {
-    let edit = report.edit.flatMap {
-      (isDirect ? $0.valueType == Value.self : $0.isAbout(new)) ? $0 : nil
-    }
+  /// Whether an edit's places are those of a value that has been read.
+  ///
+  /// - Parameter isItsOwn: Compares the value with the edit's, if it was read along a key path that
+  ///   may lead anywhere.
+  private func isPlaced(_ edit: AnnouncedEdit, _ isItsOwn: (CollectionEdit) -> Bool) -> Bool {
+    edit.isOf(Value.self, isDirect: isDirect) ? edit.isWhole : isItsOwn(edit.edit)
+  }
+
+  private func post(
+    _ phase: KVOPhase, _ old: OldValue<Value>?, _ new: Value, _ report: Report,
+    _ edit: CollectionEdit?
+  ) {
     let change = KVOChange(
-      phase: phase, kind: edit?.kind ?? .setting, new: new, indexes: edit?.indexes,
+      phase: phase, kind: edit?.deed.kind ?? .setting, new: new, indexes: edit?.deed.indexes,
       path: traits.path, changed: report.changed, oldValue: options.wantsOld ? old : nil)
     if Scope.isAnyOpen {
       Scope.withObservers { changes.post(change) }

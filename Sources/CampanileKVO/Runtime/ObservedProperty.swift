@@ -44,16 +44,19 @@ final class ObservedProperty: Sendable {
     let phase: Phase
     /// Whose change it is.
     let maker: Maker
-    /// What is being done to a collection, if that is the change.
-    let edit: CollectionEdit?
+    /// What is about to be done to a collection, if that is the change.
+    let edit: AnnouncedEdit?
   }
 
   let subject: Subject
   let path: KVOPath
   let events: SourceList<Event>
-  private let changes = Atomic<UInt>(0)
-  /// How many announcements by hand are open.
-  private let depth = Locked(0)
+  private let beginnings = Atomic<UInt>(0)
+  private let ends = Atomic<UInt>(0)
+  /// Announcements by hand, and what is part of them.
+  private let byHand = Locked(ByHand())
+  /// Whether any of these is open, so that other changes take no lock to see that none is.
+  private let isAnnounced = Atomic<Bool>(false)
 
   init(_ keyPath: AnyKeyPath, of subject: Subject, _ registry: SourceRegistry) {
     self.subject = subject
@@ -61,55 +64,131 @@ final class ObservedProperty: Sendable {
     events = registry.makeList(of: Event.self)
   }
 
-  /// Counts the changes.
-  var revision: UInt { changes.load(ordering: .sequentiallyConsistent) }
+  /// Counts the changes that have begun, before they can be seen.
+  var begun: UInt { beginnings.load(ordering: .sequentiallyConsistent) }
+  /// Counts the changes that have ended.
+  var revision: UInt { ends.load(ordering: .sequentiallyConsistent) }
 
   // MARK: Changes
 
-  func willChange() { willChange(.current) }
-  func didChange() { didChange(.current) }
-
-  private func willChange(_ maker: Maker) {
-    if events.isEmpty { return }
-    post(.willChange, maker)
+  /// Begins a change that the calling code makes.
+  func willChange() {
+    if isAnnounced.load(ordering: .acquiring), join(.current) { return }
+    begin(by: .current)
   }
 
-  private func didChange(_ maker: Maker) {
-    changes.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    if events.isEmpty { return }
-    post(.didChange, maker)
+  /// Ends a change that the calling code has made.
+  func didChange() {
+    if isAnnounced.load(ordering: .acquiring), let isLast = leave(.current) {
+      if isLast { end(by: .hand) }
+    } else {
+      end(by: .current)
+    }
   }
 
-  private func post(_ phase: Event.Phase, _ maker: Maker) {
-    let edit = Scope.isAnyOpen ? Scope.current.edit?.claim(by: self) : nil
-    Scope.withObservers { events.post(Event(phase: phase, maker: maker, edit: edit)) }
+  private func begin(by maker: @autoclosure () -> Maker) {
+    let number = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+    if events.isEmpty { return }
+    let edit = Scope.isAnyOpen ? Scope.current.edit?.claim(by: self, as: number) : nil
+    post(Event(phase: .willChange, maker: maker(), edit: edit))
+  }
+
+  private func end(by maker: @autoclosure () -> Maker) {
+    let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+    // One that began when nobody had asked about the property yet.
+    if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+    if events.isEmpty { return }
+    post(Event(phase: .didChange, maker: maker(), edit: nil))
+  }
+
+  private func post(_ event: Event) {
+    Scope.withObservers { events.post(event) }
+  }
+
+  // MARK: Announcements by hand
+
+  /// The changes of one property from when the first is announced by hand until the last has ended.
+  ///
+  /// They are one change, whoever makes them.
+  private struct ByHand {
+    /// How many there are.
+    private var depth = 0
+    /// Who makes those that are not announced by hand.
+    private var makers: [Maker] = []
+
+    var isOpen: Bool { depth > 0 }
+
+    /// Begins one that is announced by hand.
+    ///
+    /// - Returns: whether it is the first one.
+    mutating func begin() -> Bool {
+      depth += 1
+      return depth == 1
+    }
+
+    /// Takes in a change that is not announced by hand, if one is that goes on.
+    mutating func begin(by maker: Maker) -> Bool {
+      if depth == 0 { return false }
+      depth += 1
+      makers.append(maker)
+      return true
+    }
+
+    /// Ends one that was announced by hand.
+    ///
+    /// - Returns: whether that was the last one; `nil` if there is none.
+    mutating func end() -> Bool? {
+      if depth == makers.count { return nil }
+      depth -= 1
+      return depth == 0
+    }
+
+    /// Ends one that is not announced by hand.
+    ///
+    /// - Returns: whether that was the last one; `nil` if it was not taken in.
+    mutating func end(by maker: Maker) -> Bool? {
+      guard let place = makers.lastIndex(of: maker) else { return nil }
+      makers.remove(at: place)
+      depth -= 1
+      return depth == 0
+    }
   }
 
   /// Begins a change that is announced by hand.
   ///
   /// - Returns: whether it is the outermost one.
   func beginByHand() -> Bool {
-    let isOutermost = depth.withLock { depth in
-      depth += 1
-      return depth == 1
+    let isOutermost = byHand.withLock { byHand in
+      isAnnounced.store(true, ordering: .releasing)
+      return byHand.begin()
     }
-    if isOutermost { willChange(.hand) }
+    if isOutermost { begin(by: .hand) }
     return isOutermost
   }
 
   /// Ends a change of `object` that is announced by hand.
   ///
-  /// - Returns: whether it was the outermost one.
+  /// - Returns: whether it was the last one of those that it is made of.
   func endByHand(noting object: AnyObject) -> Bool {
-    let isOutermost = depth.withLock { depth in
-      if depth == 0 { return false }
-      depth -= 1
-      return depth == 0
+    guard update({ $0.end() }) == true else { return false }
+    if Scope.isAnyOpen { Scope.note(path, of: object) }
+    end(by: .hand)
+    return true
+  }
+
+  /// Makes a change part of the one that is announced by hand, if there is one.
+  private func join(_ maker: Maker) -> Bool { byHand.withLock { $0.begin(by: maker) } }
+
+  /// Ends a change that is part of the one that is announced by hand.
+  ///
+  /// - Returns: whether it was the last one; `nil` if it is not part of that.
+  private func leave(_ maker: Maker) -> Bool? { update { $0.end(by: maker) } }
+
+  private func update(_ end: (inout ByHand) -> Bool?) -> Bool? {
+    byHand.withLock { byHand in
+      let isLast = end(&byHand)
+      isAnnounced.store(byHand.isOpen, ordering: .releasing)
+      return isLast
     }
-    if isOutermost {
-      if Scope.isAnyOpen { Scope.note(path, of: object) }
-      didChange(.hand)
-    }
-    return isOutermost
   }
 }

@@ -63,7 +63,9 @@ class PathObservation {
   // MARK: What depends on the types
 
   /// The box of the value now, which is told as the prior one if that was asked for.
-  func readOld(_ report: Report) -> AnyObject? { nil }
+  ///
+  /// It drops the edit of a report that does not begin with that value.
+  func readOld(_ report: inout Report) -> AnyObject? { nil }
   /// Reads the new value, and tells the change.
   func deliver(_ report: Report) {}
   /// Ends the observation of an object that has died.
@@ -157,12 +159,15 @@ class PathObservation {
   }
 
   private func begin(_ event: ObservedProperty.Event, over link: Link) {
-    var isFirst = false
-    keeper.update { isFirst = $0.begin(event.maker, link) }
-    guard isFirst, traits.needsOld, isAtHome else { return }
-    let report = Report(edit: event.edit, changed: ChangedPaths(link.property.path))
-    guard let old = readOld(report) else { return }
-    keeper.update { $0.keepOld(old, of: event.maker) }
+    var beginning = ChangeKeeper.Beginning.known
+    keeper.update { beginning = $0.begin(event, link, on: SourceRegistry.currentThread) }
+    guard beginning == .new ? traits.needsOld : beginning == .newToAll, isAtHome else { return }
+    let edit = beginning == .newToAll ? event.edit : nil
+    var report = Report(edit: edit, changed: ChangedPaths(link.property.path))
+    let old = readOld(&report)
+    keeper.update {
+      $0.keep(old, report.edit, of: event.maker, on: SourceRegistry.currentThread)
+    }
   }
 
   private func end(_ event: ObservedProperty.Event, over link: Link) {
@@ -171,9 +176,11 @@ class PathObservation {
       let thread = SourceRegistry.currentThread
       tell { $0.endAndTell(event, over: link, on: thread) }
     } else if let report = keeper.withLock({ $0.end(event, over: link) }) {
-      let transaction = Scope.current.transaction
-      if let transaction, keep(report, for: transaction) { return }
-      tellAtHome(report)
+      if let transaction = Scope.current.transaction {
+        keep(report, for: transaction)
+      } else {
+        tellAtHome(report)
+      }
     }
   }
 
@@ -185,15 +192,15 @@ class PathObservation {
   }
 
   /// Keeps a report until the transaction ends.
-  private func keep(_ report: Report, for transaction: Transaction) -> Bool {
-    if !keeper.withLock({ $0.keepBack(report) }) { return true }
-    let isKept = transaction.add { [self] in
+  private func keep(_ report: Report, for transaction: Transaction) {
+    if !keeper.withLock({ $0.keepBack(report) }) { return }
+    let tell = { [self] in
       guard var report = keeper.withLock({ $0.takeDeferred() }) else { return }
       report.changed.add(before: transaction.changedPaths(of: rootID))
       tellAtHome(report)
     }
-    if !isKept { _ = keeper.withLock { $0.takeDeferred() } }
-    return isKept
+    // A task that has taken it over may outlive it.
+    if !transaction.add(tell) { tell() }
   }
 
   /// Tells a change, or leaves it to the thread that tells.

@@ -33,7 +33,11 @@ final class ReadCollector: Sendable {
     }
   }
 
+  /// Whether properties are left out that nobody has asked about: nobody need do so for this.
+  let isOfKnown: Bool
   private let state = Locked(State())
+
+  init(isOfKnown: Bool = false) { self.isOfKnown = isOfKnown }
 
   func add(_ property: ObservedProperty) {
     let revision = property.revision
@@ -47,6 +51,14 @@ final class ReadCollector: Sendable {
     state.update { $0.isOpen = true }
     Scope.with({ $0.collector = self }, body)
     state.update { $0.isOpen = false }
+  }
+
+  /// Returns what was read, and forgets it.
+  func take() -> [Read] {
+    state.withLock { state in
+      defer { state.reads = [] }
+      return state.reads
+    }
   }
 
   /// Forgets what was read if `upstream` keeps the same; else returns it, to be followed.
@@ -67,10 +79,6 @@ final class ReadCollector: Sendable {
 
   /// Forgets what was read.
   func clear() {
-    let reads = state.withLock { state in
-      defer { state.reads = [] }
-      return state.reads
-    }
-    withExtendedLifetime(reads) {}
+    withExtendedLifetime(take()) {}
   }
 }

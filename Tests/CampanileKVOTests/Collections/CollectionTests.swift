@@ -195,7 +195,7 @@ struct CollectionTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("A change of another object that the setter makes first is no part of the edit")
+  @Test("An object that the setter changes first, and that has the same array, is told the edit")
   func otherObject() {
     final class Twin: Observable {
       private let registrar = KVORegistrar()
@@ -216,9 +216,29 @@ struct CollectionTests {
     var kinds: [KVOKind] = []
     let token = twin.observe(\.presets) { _, change in kinds.append(change.kind) }
     twin.mutableArray(\.presets).append("d")
-    #expect(log.lines == ["setting - abcd"])
-    #expect(kinds.last == .insertion)
+    #expect(log.lines == ["insertion [Range(3..<4)] abcd"])
+    // Then the twin's own change, of an array that is the same before and after.
+    #expect(kinds == [.insertion, .setting])
     withExtendedLifetime(token) {}
+  }
+
+  @Test("An object that the setter changes too, and that has another array, is told a setting")
+  func otherArray() {
+    final class Front: Observable {
+      @Observed var presets = ["b"] {
+        didSet { backup.presets = presets }
+      }
+      let backup = Radio()
+    }
+    let front = Front()
+    var kinds: [String] = []
+    let tokens = [
+      front.observe(\.presets) { _, change in kinds.append("front \(change.kind)") },
+      front.backup.observe(\.presets) { _, change in kinds.append("backup \(change.kind)") },
+    ]
+    front.mutableArray(\.presets).append("c")
+    #expect(Set(kinds) == ["front insertion", "backup setting"])
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("A change of another property that the setter makes is no part of the edit")

@@ -41,12 +41,13 @@ struct LinkTests {
     _ = keeper.forget([ObjectIdentifier(old)])
 
     // By a thread that was called before the link ended.
-    var isFirst = keeper.begin(.current, old)
-    #expect(!isFirst && !keeper.isBusy)
-    isFirst = keeper.begin(.current, new)
-    #expect(isFirst)
-    isFirst = keeper.begin(.current, old)
-    #expect(!isFirst)
+    let thread = SourceRegistry.currentThread
+    var beginning = keeper.begin(event(.willChange), old, on: thread)
+    #expect(beginning == .known && !keeper.isBusy)
+    beginning = keeper.begin(event(.willChange), new, on: thread)
+    #expect(beginning == .new)
+    beginning = keeper.begin(event(.willChange), old, on: thread)
+    #expect(beginning == .known)
     var report = keeper.end(event(.didChange), over: new)
     #expect(report != nil && !keeper.isBusy)
     report = keeper.end(event(.didChange), over: old)

@@ -1,0 +1,163 @@
+import Campanile
+import Observation
+import Testing
+
+@testable import CampanileKVO
+
+/// What an observation knows of its observer while changes are on their way between two locks.
+@Suite("The bookkeeping of edits")
+struct EditBookkeepingTests {
+  let radio = Radio()
+  let property: ObservedProperty
+  let link: Link
+
+  init() {
+    let collector = ReadCollector()
+    collector.collect { [radio] in _ = radio.presets }
+    property = collector.take()[0].property
+    link = Link(property)
+  }
+
+  /// The beginning of an edit, as it is announced.
+  private func beginningOfEdit() -> ObservedProperty.Event {
+    var events: [ObservedProperty.Event] = []
+    let registration = property.events.addConfined(owner: nil, file: #fileID, line: #line) {
+      events.append($0)
+    }
+    radio.mutableArray(\.presets).append("a")
+    registration.cancel()
+    return events[0]
+  }
+
+  private func event(
+    _ phase: ObservedProperty.Event.Phase, by maker: ObservedProperty.Maker = .hand
+  ) -> ObservedProperty.Event {
+    ObservedProperty.Event(phase: phase, maker: maker, edit: nil)
+  }
+
+  private func keeper() -> ChangeKeeper {
+    var keeper = ChangeKeeper(isDistinct: false)
+    keeper.reserve(for: 1, isInitial: true)
+    let waiting = keeper.nextReport()
+    #expect(waiting == nil)
+    return keeper
+  }
+
+  // Broken by: ChangeKeeper.end, if it does not count what is on its way.
+  @Test("A change that has ended and is not told yet is one that the observer does not know")
+  func onTheWay() throws {
+    let edit = beginningOfEdit()
+    #expect(edit.edit != nil)
+    var keeper = keeper()
+    _ = keeper.begin(event(.willChange), link, on: 1)
+    let ended = keeper.end(event(.didChange), over: link)
+    let report = try #require(ended)
+    var beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .new)
+    _ = keeper.forget([ObjectIdentifier(link)])
+
+    let told = keeper.beginTelling(report, on: 1)
+    #expect(told != nil)
+    beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .new)
+    _ = keeper.forget([ObjectIdentifier(link)])
+    // Inside the call, it is known.
+    beginning = keeper.begin(edit, link, on: 1)
+    #expect(beginning == .newToAll)
+    _ = keeper.forget([ObjectIdentifier(link)])
+
+    let next = keeper.nextReport()
+    #expect(next == nil)
+    beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .newToAll)
+  }
+
+  // Broken by: ChangeKeeper.takeDeferred, if it does not count what is on its way.
+  @Test("What a transaction has kept back is not known until it is told")
+  func keptBack() throws {
+    let edit = beginningOfEdit()
+    var keeper = keeper()
+    _ = keeper.begin(event(.willChange), link, on: 1)
+    let ended = keeper.end(event(.didChange), over: link)
+    let isFirst = keeper.keepBack(try #require(ended))
+    #expect(isFirst)
+    var beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .known)
+    _ = keeper.forget([ObjectIdentifier(link)])
+
+    let taken = keeper.takeDeferred()
+    let report = try #require(taken)
+    beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .new)
+    _ = keeper.forget([ObjectIdentifier(link)])
+    _ = keeper.beginTelling(report, on: 1)
+    _ = keeper.nextReport()
+    beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .newToAll)
+  }
+
+  // Broken by: ChangeKeeper.keep, if it does not look again.
+  @Test("A change that begins while the old value is read makes an edit a setting")
+  func readingOld() throws {
+    let edit = beginningOfEdit()
+    var keeper = keeper()
+    let beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .newToAll)
+    _ = keeper.begin(event(.willChange), link, on: 1)
+    keeper.keep(nil, edit.edit, of: edit.maker, on: 2)
+    let ended = keeper.end(event(.didChange, by: edit.maker), over: link)
+    let report = try #require(ended)
+    #expect(report.edit == nil)
+  }
+
+  // Broken by: ChangeKeeper.giveOut, if it does not count what is told.
+  @Test("A change that is told between an edit's beginning and its end makes it a setting")
+  func toldBetween() throws {
+    let edit = beginningOfEdit()
+    for isOvertaken in [false, true] {
+      var keeper = keeper()
+      _ = keeper.begin(edit, link, on: 2)
+      keeper.keep(nil, edit.edit, of: edit.maker, on: 2)
+      if isOvertaken {
+        _ = keeper.begin(event(.willChange), link, on: 1)
+        let told = keeper.endAndTell(event(.didChange), over: link, on: 1)
+        #expect(told != nil)
+        _ = keeper.nextReport()
+      }
+      let told = keeper.endAndTell(event(.didChange, by: edit.maker), over: link, on: 2)
+      let report = try #require(told)
+      #expect((report.edit == nil) == isOvertaken)
+    }
+  }
+
+  // Broken by: ChangeKeeper.Report.add, if it lets go of what it does not need.
+  @Test("K7 No value is released while reports are put together")
+  func droppedValues() throws {
+    final class Value {
+      let onEnd: () -> Void
+      init(_ onEnd: @escaping () -> Void) { self.onEnd = onEnd }
+      deinit { onEnd() }
+    }
+    var released = 0
+    var reports: [ChangeKeeper.Report] = []
+    do {
+      var keeper = ChangeKeeper(isDistinct: true)
+      keeper.reserve(for: 1, isInitial: true)
+      _ = keeper.nextReport()
+      // Two changes that overlap, of which a transaction keeps back the first.
+      _ = keeper.begin(event(.willChange), link, on: 1)
+      keeper.keep(Value { released += 1 }, nil, of: .hand, on: 1)
+      _ = keeper.begin(event(.willChange, by: .current), link, on: 1)
+      keeper.keep(Value { released += 1 }, nil, of: .current, on: 1)
+      let first = keeper.end(event(.didChange), over: link)
+      _ = keeper.keepBack(try #require(first))
+      keeper.told = Value { released += 1 }
+      let second = keeper.endAndTell(event(.didChange, by: .current), over: link, on: 1)
+      reports.append(try #require(second))
+      #expect(released == 0)
+    }
+    #expect(released == 0 && reports.count == 1)
+    reports = []
+    #expect(released == 3)
+  }
+}
