@@ -4,7 +4,7 @@
 public struct KVOChange<Value> {
   /// Which call this is.
   public let phase: KVOPhase
-  /// What was done to the value.
+  /// What was done to the value: since the call before, as ``indexes`` says.
   public let kind: KVOKind
   /// The value before the change.
   ///
@@ -15,9 +15,14 @@ public struct KVOChange<Value> {
   public let new: Value
   /// The places of an insertion or replacement in `new`, or of a removal in `old`.
   ///
-  /// `nil` unless the value is an array and was changed through a ``KVOArray``. They are those of the
-  /// edit. If the array has been changed again before this call, by an earlier observer or another
-  /// thread, `new` is the later value, and they may lie outside of it; that change is told too.
+  /// `nil` unless the value is an array and was changed through a ``KVOArray``. They can be applied to
+  /// the value of the call before: who does so, and takes `new` of every setting, has the array in the
+  /// end. So an edit that another change has overtaken, by an earlier observer or another thread, is
+  /// told as a setting; so are several edits of one transaction. In the prior call they are those of
+  /// the change that is about to be made.
+  ///
+  /// Who has been paused, or was too slow for a bounded buffer, has missed changes, and begins anew
+  /// with `new`.
   public let indexes: RangeSet<Int>?
   /// The key path that is observed.
   public let path: KVOPath
@@ -95,7 +100,7 @@ public enum KVOPhase: Sendable, Hashable {
 
 /// What was done to a value.
 public enum KVOKind: Sendable, Hashable {
-  /// It was set, changed in place, or announced by hand.
+  /// It was set, changed in place, announced by hand, or edited while other changes were made.
   case setting
   /// Elements were inserted through a ``KVOArray`` or ``KVOSet``.
   case insertion

@@ -9,19 +9,29 @@ import Observation
   var title = 0
   var seconds = 0
   var artist: Artist?
+  var notes: [Int] = []
   var sum: Int { title + seconds + (artist?.name ?? 0) }
   var sumAgain: Int { sum + title }
+  /// Now the one array, now the other.
+  var picked: [Int] { artist?.track?.notes ?? notes }
+  /// Leads to it, and forwards edits to it.
+  var forwarded: [Int] {
+    get { artist?.marks ?? [] }
+    set { artist?.marks = newValue }
+  }
 }
 
 final class Artist: Observable {
   @Observed var name = 0
   @Observed var track: Track?
+  @Observed var marks: [Int] = []
   var twice: Int { name * 2 }
 }
 
-/// One input: sets, replaced objects, transactions and observations of eight key paths, from
-/// outside and from inside the observers, also before the changes that they are told, beside the
-/// values that the observers were told last.
+/// One input: sets, replaced objects, transactions, edits of arrays, and observations of eight key
+/// paths of numbers and three of arrays, from outside and from inside the observers, also before the
+/// changes that they are told, beside the values that the observers were told last, and the arrays
+/// that were rebuilt from the edits.
 final class KeyValueRun {
   /// What an observer was told, and what it is to be told.
   final class Following {
@@ -52,6 +62,7 @@ final class KeyValueRun {
   private var tracks: [Track] = []
   private var artists: [Artist] = []
   private var followings: [Following] = []
+  private var copies: [Copy] = []
   private var depth = 0
   /// How many prior calls are going on.
   private var priorDepth = 0
@@ -77,6 +88,7 @@ final class KeyValueRun {
     for artist in artists { artist.track = nil }
     check()
     for following in followings { following.token = nil }
+    for copy in copies { copy.token = nil }
   }
 
   /// Between operations every observer has been told the value that there is.
@@ -87,6 +99,10 @@ final class KeyValueRun {
         following.value == value,
         "\(following.path) is \(value as Any), and its observer knows \(following.value as Any)")
     }
+    for copy in copies where !copy.hasEnded {
+      let elements = root[keyPath: copy.path]
+      require(copy.elements == elements, "\(elements) was rebuilt as \(copy.elements)")
+    }
   }
 
   /// Says what is done, further to the right if an observer does it.
@@ -95,12 +111,14 @@ final class KeyValueRun {
   }
 
   private func step() {
-    switch choices.pick(8) {
+    switch choices.pick(12) {
     case 0, 1: set()
     case 2: replace()
     case 3, 4: observe()
     case 5: end()
     case 6: transaction()
+    case 7, 8, 9: edit()
+    case 10: copy()
     default: mutate()
     }
   }
@@ -159,7 +177,13 @@ final class KeyValueRun {
       say("transaction {")
       KVOTransaction.perform {
         isInTransaction = true
-        for _ in 0..<choices.pick(5) { if choices.flip() { set() } else { replace() } }
+        for _ in 0..<choices.pick(5) {
+          switch choices.pick(4) {
+          case 0: set()
+          case 1: replace()
+          default: edit()
+          }
+        }
         isInTransaction = false
         say("} tells")
       }
@@ -258,7 +282,7 @@ final class KeyValueRun {
     // Told while a transaction is open, a prior call would make its changes part of that.
     guard depth < 3, !isInTransaction, choices.pick(4) == 1 else { return }
     depth += 1
-    switch choices.pick(6) {
+    switch choices.pick(9) {
     case 0: end()
     // Who begins to observe in the middle of a change hears of the next one: there is no model of
     // it.
@@ -269,6 +293,10 @@ final class KeyValueRun {
     case 3:
       hasNested = true
       transaction()
+    case 4, 5:
+      hasNested = true
+      edit()
+    case 6: if priorDepth == 0 { copy() }
     default:
       hasNested = true
       set()
@@ -277,12 +305,119 @@ final class KeyValueRun {
   }
 
   private func end() {
+    if choices.flip(), !copies.isEmpty {
+      let copy = copies[choices.pick(copies.count)]
+      copy.hasEnded = true
+      copy.token = nil
+      return
+    }
     guard !followings.isEmpty else { return }
     let place = choices.pick(followings.count)
     let following = followings[place]
     say("end #\(place)")
     following.hasEnded = true
     if choices.flip() { following.token?.cancel() } else { following.token = nil }
+  }
+}
+
+// MARK: Arrays
+
+extension KeyValueRun {
+  /// An array that an observer rebuilds: from the edits, by their indexes, and from the values of the
+  /// settings.
+  final class Copy {
+    let path: KeyPath<Track, [Int]>
+    var elements: [Int]
+    var hasEnded = false
+    var token: KVOToken?
+
+    init(_ path: KeyPath<Track, [Int]>, _ elements: [Int]) {
+      self.path = path
+      self.elements = elements
+    }
+
+    func apply(_ change: KVOChange<[Int]>) {
+      let new = change.new
+      guard change.phase == .changed, let indexes = change.indexes, change.kind != .setting else {
+        if change.phase != .prior { elements = new }
+        return
+      }
+      let places = indexes.ranges.flatMap { $0 }
+      let limit = change.kind == .removal ? elements.count : new.count
+      require(places.allSatisfy { $0 < limit }, "\(places) is outside of \(limit) elements")
+      if let old = change.old { require(old == elements, "\(elements) was \(old)") }
+      switch change.kind {
+      case .insertion: for place in places { elements.insert(new[place], at: place) }
+      case .removal: for place in places.reversed() { elements.remove(at: place) }
+      default: for place in places { elements[place] = new[place] }
+      }
+      require(elements == new, "\(change.kind) \(places) made \(elements), not \(new)")
+    }
+  }
+
+  /// Begins to rebuild an array.
+  private func copy() {
+    guard copies.count < 32, !isInTransaction else { return }
+    let paths: [KeyPath<Track, [Int]>] = [\.notes, \.picked, \.forwarded]
+    let place = choices.pick(paths.count)
+    let copy = Copy(paths[place], root[keyPath: paths[place]])
+    copies.append(copy)
+    var options: KVOOptions<[Int]> = []
+    switch choices.pick(5) {
+    case 0: options = .old
+    case 1: options = [.prior, .old]
+    case 2: options = .distinct
+    case 3: options = .initial
+    default: break
+    }
+    say("copy #\(copies.count - 1) path \(place) \(options) of \(copy.elements)")
+    let canary = Canary(cage)
+    copy.token = root.observe(copy.path, options: options) {
+      [unowned self, unowned copy] track, change in
+      canary.check()
+      require(!copy.hasEnded, "An observer was told a change after its end")
+      say("copy \(change.phase) \(change.kind) \(change.indexes as Any) \(change.new)")
+      copy.apply(change)
+      level += 1
+      if change.phase == .prior { priorDepth += 1 }
+      nest()
+      if change.phase == .prior { priorDepth -= 1 }
+      level -= 1
+    }
+  }
+
+  /// Edits an array, through a proxy or without one.
+  private func edit() {
+    let number = choices.pick(8)
+    let array =
+      switch choices.pick(4) {
+      case 0: root.mutableArray(\.notes)
+      case 1: tracks[choices.pick(3)].mutableArray(\.notes)
+      case 2 where root.artist?.track != nil: root.mutableArray(\.artist!.track!.notes)
+      default: root.mutableArray(\.forwarded)
+      }
+    change {
+      if choices.pick(8) == 0 {
+        say("root.notes = [\(number)]")
+        root.notes = [number]
+      } else {
+        say("edit \(number) of \(array.elements)")
+        edit(array, number)
+      }
+    }
+  }
+
+  private func edit(_ array: KVOArray<Track, Int>, _ number: Int) {
+    let count = array.count
+    switch choices.pick(8) {
+    case 0, 1: array.append(number)
+    case 2: array.insert(contentsOf: [number, number], at: 0)
+    case 3: array.insert(number, at: choices.pick(count + 1))
+    case 4: if count > 0 { array.remove(at: choices.pick(count)) }
+    case 5: if count > 0 { array[choices.pick(count)] = number }
+    case 6: if count > 1 { array.swapAt(0, count - 1) }
+    default: array.removeAll { $0 < number }
+    }
   }
 }
 

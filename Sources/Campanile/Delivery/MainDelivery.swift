@@ -10,7 +10,7 @@
 /// ``ordered`` always queues. For an observer without isolation, or a delivery to store and inject,
 /// see ``Delivery/mainQueue``.
 public struct MainDelivery: Sendable {
-  let delivery: Delivery
+  package let delivery: Delivery
 
   /// On the main actor.
   public static let main = MainDelivery(delivery: .mainQueue)

@@ -10,11 +10,14 @@ public import Observation
 /// tracks.remove(at: 0)         // a removal of what was at 0
 /// ```
 ///
-/// Each call is one change of the property: it reads the array, changes it, and sets it, which copies
-/// the elements once. A call that changes nothing tells nothing. It keeps the object; make one when
-/// it is needed. Use it in the isolation of the object. The property is one of the object itself:
-/// along a path of several steps, and through a property that forwards to another object's, the
-/// changes are told as settings.
+/// Each call is one change of the property: it reads the array once, changes it, and sets it, which
+/// copies the elements once. A call that changes nothing tells nothing. It keeps the object; make one
+/// when it is needed. Use it in the isolation of the object; a call is not atomic: of threads that
+/// edit one array at once, the last to set it prevails.
+///
+/// The key path may lead through other objects, and to a property that forwards to another object's.
+/// There, and for observers along other key paths, the arrays before and after are compared with those
+/// of the edit: elements that are not Equatable are told as settings.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>

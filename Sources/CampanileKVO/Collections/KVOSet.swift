@@ -5,10 +5,11 @@
 /// player.mutableSet(\.tags).insert("live")  // an insertion
 /// ```
 ///
-/// Each call is one change of the property: it reads the set, changes it, and sets it, which copies
-/// the members once. A call that changes nothing tells nothing. Which members came and went is computed on request: see
-/// ``KVOChange/insertedMembers()``. It keeps the object; make one when it is needed. Use it in the
-/// isolation of the object.
+/// Each call is one change of the property: it reads the set once, changes it, and sets it, which
+/// copies the members once. A call that changes nothing tells nothing. Which members came and went is
+/// computed on request: see ``KVOChange/insertedMembers()``. It keeps the object; make one when it is
+/// needed. Use it in the isolation of the object. Where edits are told as settings is what
+/// ``KVOChange/indexes`` says of arrays.
 public struct KVOSet<Object: AnyObject, Element: Hashable> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, Set<Element>>

@@ -26,6 +26,14 @@ struct KVORequest<Object: AnyObject, Value> {
     self.init(object, keyPath, { $0[keyPath: keyPath] }, options, policy, isOnMain, file, line)
   }
 
+  /// One of several key paths of several types.
+  init<Member: Sendable>(
+    _ object: Object, erasing keyPath: KeyPath<Object, Member>, _ options: KVOOptions<any Sendable>,
+    _ policy: KVOPolicy, isOnMain: Bool, _ file: StaticString, _ line: UInt
+  ) where Value == any Sendable {
+    self.init(object, keyPath, { $0[keyPath: keyPath] }, options, policy, isOnMain, file, line)
+  }
+
   private init(
     _ object: Object, _ keyPath: AnyKeyPath, _ read: @escaping (Object) -> Value,
     _ options: KVOOptions<Value>, _ policy: KVOPolicy, _ isOnMain: Bool, _ file: StaticString,
@@ -114,14 +122,17 @@ extension KVOController {
   }
 
   /// Registers an observer that stays in the isolation of the change.
+  ///
+  /// - Parameter delivery: Another place to call it, which then is the isolation that it belongs to.
   func addConfined<Object: AnyObject, Value>(
-    _ request: KVORequest<Object, Value>,
+    _ request: KVORequest<Object, Value>, on delivery: Delivery = .immediate,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     guard let owner else { return .refused }
-    return add(request, delivery: ".immediate") { changes, object, upstream in
+    return add(request, delivery: delivery.description) { changes, object, upstream in
       changes.addConfined(
-        owner: owner, isOnce: request.options.isOnce, file: request.file, line: request.line
+        owner: owner, isOnce: request.options.isOnce, on: delivery, file: request.file,
+        line: request.line
       ) { [weak owner] change in
         guard let owner, let object = object.object else { throw SourceRegistry.endOfObservation }
         try handler(owner, object, change)

@@ -65,35 +65,50 @@ extension KVOController where Owner: Sendable {
       buffering
     ) { try method($0)($1, $2) }
   }
-}
 
-/// An owner with one method for all changes of whatever it observes.
-///
-/// ```swift
-/// extension Screen: KVOChangeHandler {
-///   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { … }
-/// }
-///
-/// kvo.observe(player, \.title)
-/// kvo.observe(mixer, \.level)
-/// ```
-public protocol KVOChangeHandler: AnyObject {
-  /// Called for each change of a key path that was observed without a handler of its own.
-  func handleChange(of object: AnyObject, _ change: KVOChange<Any>) throws
-}
-
-extension KVOController where Owner: KVOChangeHandler {
-  /// Observes a key path where it is changed, with the owner's one method for all changes.
-  ///
-  /// An owner on the main actor conforms to ``KVOChangeHandler`` there.
+  /// Observes a key path that any thread may change, with a method of the owner on the main actor.
   @discardableResult
-  public func observe<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
-    policy: KVOPolicy = .ignore, isolation: isolated (any Actor)? = #isolation,
-    file: StaticString = #fileID, line: UInt = #line
+  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+    _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
+    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore, on delivery: MainDelivery,
+    buffering: Buffering = .unbounded, file: StaticString = #fileID, line: UInt = #line,
+    calling method:
+      @escaping @Sendable (Owner) -> @MainActor @Sendable (Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    addConfined(
-      KVORequest(object, keyPath, options, policy, isOnMain: isolation.isMain, file, line)
-    ) { owner, object, change in try owner.handleChange(of: object, change.map { $0 }) }
+    add(
+      KVORequest(object, keyPath, options, policy, isOnMain: false, file, line), on: delivery,
+      buffering
+    ) { try method($0)($1, $2) }
+  }
+
+  /// Observes a main-actor key path, with a method of the owner that runs elsewhere.
+  @MainActor @discardableResult
+  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
+    policy: KVOPolicy = .ignore, on delivery: Delivery, buffering: Buffering = .unbounded,
+    file: StaticString = #fileID, line: UInt = #line,
+    calling method:
+      @escaping @Sendable (Owner) -> @Sendable (Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    add(
+      KVORequest(object, keyPath, options, policy, isOnMain: true, file, line), on: delivery,
+      buffering
+    ) { try method($0)($1, $2) }
+  }
+
+  /// Observes a main-actor key path, with a method of the owner on the main actor: inline if nothing
+  /// waits there.
+  @MainActor @discardableResult
+  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
+    policy: KVOPolicy = .ignore, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    file: StaticString = #fileID, line: UInt = #line,
+    calling method:
+      @escaping @Sendable (Owner) -> @MainActor @Sendable (Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    add(
+      KVORequest(object, keyPath, options, policy, isOnMain: true, file, line), on: delivery,
+      buffering
+    ) { try method($0)($1, $2) }
   }
 }

@@ -131,7 +131,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// Announces that a property which is not stored is about to change.
   ///
   /// Announcements of one property nest: of several that are open, the outermost counts. They may
-  /// be made and taken back on different threads.
+  /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
+  /// on whatever thread, are part of that change: it is told once, when all of them have ended.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
@@ -142,7 +143,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Announces that a property which is not stored has changed.
   ///
-  /// Without a ``willChange(_:keyPath:)`` to take back it does nothing.
+  /// Without a ``willChange(_:keyPath:)`` to take back it does nothing. The change is told here, or
+  /// where the last change that is part of it ends.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

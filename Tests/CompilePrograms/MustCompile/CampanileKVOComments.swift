@@ -2,6 +2,7 @@
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import CampanileKVO
+import Dispatch
 import Observation
 import Synchronization
 
@@ -12,6 +13,7 @@ final class Track: Observable {
 final class Player: Observable {
   @Observed var title = ""
   @Observed var level = 0.5
+  @Observed var balance = 0.5
   @Observed var currentTrack: Track?
   @Observed var tracks: [Track] = []
   @Observed var tags: Set<String> = []
@@ -19,6 +21,7 @@ final class Player: Observable {
 
 final class Mixer: Observable {
   @Observed var level = 0.5
+  @Observed var isMuted = false
 }
 
 final class Counter: Sendable, Observable {
@@ -29,6 +32,7 @@ final class Counter: Sendable, Observable {
     registrar.access(self, keyPath: \.count)
     return state.withLock { $0 }
   }
+  var name: String { "\(count)" }
 }
 
 enum WithTheMacro {
@@ -85,13 +89,31 @@ final class Screen {
 
   func followAll(_ player: Player, _ mixer: Mixer) {
     kvo.observe(player, \.title)
-    kvo.observe(mixer, \.level)
+    kvo.observe(mixer, [\.level, \.isMuted])
   }
 }
 
 extension Screen: KVOChangeHandler {
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) {
     if change.path == \Player.title { title = "\(change.new)" }
+  }
+}
+
+final class Panel {
+  lazy var kvo = KVOController(owner: self)
+
+  func levelChanged(_ player: Player, _ change: KVOChange<Double>) {}
+
+  func follow(_ player: Player) {
+    kvo.observe(player, [\.level, \.balance], calling: Panel.levelChanged)
+  }
+}
+
+final class Store: Sendable {
+  func follow(_ counter: Counter, _ kvo: KVOController<Store>, _ queue: DispatchQueue) {
+    kvo.observe(counter, \.count, \.name, on: .queue(queue)) { store, counter, change in
+      print(change.new)
+    }
   }
 }
 

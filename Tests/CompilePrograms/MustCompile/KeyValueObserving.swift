@@ -32,6 +32,7 @@ final class Counter: Sendable, Observable {
       registrar.withMutation(of: self, keyPath: \.count) { state.withLock { $0 = newValue } }
     }
   }
+  var name: String { "counter at \(count)" }
 }
 
 @MainActor final class MainPlayer: Observable {
@@ -71,6 +72,7 @@ func follow(_ player: Player, _ panel: Panel) {
     print(change.path == \Player.level ? "level" : "track", change.new)
   }
   panel.kvo.observe(player, \.volume)
+  panel.kvo.observe(player, [\.current, \.tracks])
 }
 
 final class Meter {
@@ -97,6 +99,9 @@ final class Store: Sendable, KVOControllerOwner {
 func follow(_ counter: Counter, _ store: Store, _ queue: DispatchQueue) {
   store.kvoController.observe(counter, \.count, on: .queue(queue)) { store, counter, change in
     store.save(change.new)
+  }
+  store.kvoController.observe(counter, \.count, \.name, on: .queue(queue)) { _, _, change in
+    print(change.path == \Counter.name ? "name" : "count", change.new)
   }
 }
 
