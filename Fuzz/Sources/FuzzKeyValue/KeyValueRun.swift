@@ -378,6 +378,8 @@ extension KeyValueRun {
       require(!copy.hasEnded, "An observer was told a change after its end")
       say("copy \(change.phase) \(change.kind) \(change.indexes as Any) \(change.new)")
       copy.apply(change)
+      // Its token is not there yet, to end it.
+      if change.phase == .initial { return }
       level += 1
       if change.phase == .prior { priorDepth += 1 }
       nest()
