@@ -227,6 +227,44 @@ struct OvertakenEditTests {
     withExtendedLifetime((token, late)) {}
   }
 
+  // Broken by: ObservedProperty.end, if it counts an end that has no beginning.
+  @Test(
+    "Edits are placed again after an observer has begun in the middle of the first change of all")
+  func firstObserverInsideChange() {
+    final class List: Observable {
+      private let registrar = KVORegistrar()
+      private var storage = [1]
+      var replica = Replica<Int>()
+      var token: KVOToken?
+      var items: [Int] {
+        get {
+          registrar.access(self, keyPath: \.items)
+          return storage
+        }
+        set { registrar.withMutation(of: self, keyPath: \.items) { storage = newValue } }
+      }
+      func begin() {
+        // The object must have been asked about, for its changes to be noted.
+        _ = observe(\.other) { _, _ in }
+        registrar.withMutation(of: self, keyPath: \.items) {
+          token = observe(\.items) { list, change in list.replica.apply(change) }
+          storage = [1, 2]
+        }
+      }
+      var other: Int {
+        registrar.access(self, keyPath: \.other)
+        return 0
+      }
+    }
+    let list = List()
+    list.begin()
+    list.mutableArray(\.items).append(3)
+    #expect(list.replica.editCount == 0 && list.replica.elements == [1, 2, 3])
+    list.mutableArray(\.items).append(4)
+    #expect(list.replica.editCount == 1 && list.replica.elements == [1, 2, 3, 4])
+    #expect(list.replica.faults.isEmpty)
+  }
+
   @Test("An observer that comes after an edit, inside its call, is told the next one as an edit")
   func observerInCall() {
     let log = Log()
