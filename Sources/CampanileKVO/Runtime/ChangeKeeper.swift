@@ -325,8 +325,10 @@ struct ChangeKeeper {
     hasMissed = false
   }
 
-  /// Whether other changes than the one that is being told have begun.
-  var isOverlapped: Bool { !pending.isEmpty || !waiting.isEmpty || depth > 1 }
+  /// Whether other changes than the one that is being told have begun, and not been told.
+  var isOverlapped: Bool {
+    !pending.isEmpty || !waiting.isEmpty || depth > 1 || onTheWay > 0 || deferred != nil
+  }
 
   /// Whether any change has begun and not been told.
   var isBusy: Bool { isOverlapped || teller != 0 }

@@ -112,10 +112,10 @@ struct EditsOnThreadsTests {
     }
     list.mutableArray(\.items).append(-1)
     queue.sync {}
-    for replica in replicas {
-      #expect(replica.faults.isEmpty)
-      #expect(replica.elements == list.items)
-      #expect(replica.editCount > 0)
+    for (index, replica) in replicas.enumerated() {
+      #expect(replica.faults.isEmpty, "of observer \(index)")
+      #expect(replica.elements == list.items, "of observer \(index)")
+      #expect(replica.editCount > 0, "of observer \(index)")
     }
     withExtendedLifetime(tokens) {}
   }

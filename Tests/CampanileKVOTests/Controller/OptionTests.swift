@@ -131,6 +131,39 @@ struct OptionTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ChangeKeeper.isBusy, if it does not look at what a transaction has kept back.
+  @Test("K14 Distinct tells a change back that a transaction keeps while another one is being told")
+  func distinctAcrossTransaction() {
+    let slow = InitialTests.Slow()
+    let heard = Recorder<Int>()
+    let (begun, kept, telling) = (Gate(), Gate(), Gate())
+    let token = slow.observe(\.value, options: .distinct) { _, change in
+      heard.record(change.new)
+      if change.new == 5 { telling.pass() }
+    }
+    slow.hook.set {
+      slow.hook.set(nil)
+      begun.pass()
+    }
+    let first = onThread {
+      KVOTransaction.perform {
+        slow.value = 0
+        kept.pass()
+      }
+    }
+    begun.waitUntilReached()
+    let second = onThread { slow.value = 5 }
+    telling.waitUntilReached()
+    begun.open()
+    kept.waitUntilReached()
+    telling.open()
+    second()
+    kept.open()
+    first()
+    #expect(heard.values == [5, 0])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("Distinct leaves out what an observer before it has made of a change, and told already")
   func distinctAfterCorrection() {
     let token = radio.observe(\.volume) { radio, change in if change.new > 10 { radio.volume = 10 }

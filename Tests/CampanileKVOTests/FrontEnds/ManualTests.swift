@@ -288,7 +288,7 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("A set of a wrapped property that is announced by hand is told with it")
+  @Test("A set of another property inside an announcement is told by itself")
   func otherProperties() {
     let knob = Knob()
     let tokens = [follow(knob, \.level), follow(knob, \.raw)]

@@ -48,8 +48,10 @@ struct LinkTests {
     #expect(beginning == .new)
     beginning = keeper.begin(event(.willChange), old, on: thread)
     #expect(beginning == .known)
-    var report = keeper.end(event(.didChange), over: new)
-    #expect(report != nil && !keeper.isBusy)
+    var report = keeper.endAndTell(event(.didChange), over: new, on: thread)
+    #expect(report != nil)
+    report = keeper.nextReport()
+    #expect(report == nil && !keeper.isBusy)
     report = keeper.end(event(.didChange), over: old)
     #expect(report == nil)
     withExtendedLifetime(radio) {}
