@@ -130,8 +130,8 @@ struct ChangeKeeper {
   /// Whether the observer has been told a value, which it must not be left with if that is out of
   /// date.
   private var hasTold = false
-  /// Whether a change has ended of which the observer is told nothing.
-  private var hasMissed = false
+  /// Whether there may be changes whose beginning was not heard, and which the observer does not know.
+  var isBehind = false
   /// How many reports have been made that are neither kept back nor being told.
   private var onTheWay = 0
   /// What a transaction has kept back.
@@ -177,7 +177,7 @@ struct ChangeKeeper {
 
   /// Whether the observer has been told of all changes but the one that `thread` has begun.
   private func isSettled(for thread: UInt) -> Bool {
-    pending.count == 1 && waiting.isEmpty && onTheWay == 0 && deferred == nil && !hasMissed
+    pending.count == 1 && waiting.isEmpty && onTheWay == 0 && deferred == nil && !isBehind
       && (teller == 0 || teller == thread)
   }
 
@@ -221,7 +221,7 @@ struct ChangeKeeper {
       // It began before the property was followed, and the value may have been read in between.
       if link.hasEnded { return nil }
       if hasTold { return Report(changed: ChangedPaths(link.property.path)) }
-      hasMissed = true
+      isBehind = true
       return nil
     }
     guard pending[index].end(link), pending[index].isOver else { return nil }
@@ -322,7 +322,6 @@ struct ChangeKeeper {
     report.dropEdit(unlessTold: toldCount)
     if isDistinct, let told { report.setKnown(told) }
     toldCount &+= 1
-    hasMissed = false
   }
 
   /// Whether other changes than the one that is being told have begun, and not been told.

@@ -69,6 +69,13 @@ final class ObservedProperty: Sendable {
   /// Counts the changes that have ended.
   var revision: UInt { ends.load(ordering: .sequentiallyConsistent) }
 
+  /// Whether all changes that have begun have ended.
+  var isQuiet: Bool {
+    // Asked in this order, none can begin in between that is not seen.
+    let revision = revision
+    return begun == revision
+  }
+
   // MARK: Changes
 
   /// Begins a change that the calling code makes.

@@ -86,8 +86,7 @@ class PathObservation {
 
   /// Tells what came meanwhile.
   func open() {
-    while let report = keeper.withLock({ $0.nextReport() }) { deliver(report) }
-    if traits.isDistinct { forgetTold() }
+    tell { $0.nextReport() }
   }
 
   /// Runs `read`, and follows the properties that it reads.
@@ -102,6 +101,10 @@ class PathObservation {
         reads.count == 1 && reads[0].property.subject.id == rootID
         && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
       direct.store(isDirect, ordering: .releasing)
+      // Of changes that go on, only the end will be heard.
+      if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
+        keeper.update { $0.isBehind = true }
+      }
       // What changed between the reading and the following is read again.
       if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
     }
@@ -212,12 +215,25 @@ class PathObservation {
   /// Tells what `begin` returns, and what comes meanwhile.
   private func tell(_ begin: (inout ChangeKeeper) -> Report?) {
     var next: Report?
-    keeper.update { next = begin(&$0) }
+    var isBehind = false
+    keeper.update {
+      next = begin(&$0)
+      isBehind = $0.isBehind
+    }
     while let report = next {
+      if isBehind { catchUp() }
       deliver(report)
-      keeper.update { next = $0.nextReport() }
+      keeper.update {
+        next = $0.nextReport()
+        isBehind = $0.isBehind
+      }
     }
     if traits.isDistinct { forgetTold() }
+  }
+
+  /// Takes in that the observer knows all that it had not heard, if what is read next has it.
+  private func catchUp() {
+    if upstream?.isQuiet == true { keeper.update { $0.isBehind = false } }
   }
 
   /// Keeps what is about to be told for the changes that have begun: what the observer knows then

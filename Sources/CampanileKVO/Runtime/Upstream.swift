@@ -50,6 +50,11 @@ final class Upstream: Sendable {
     return isSame
   }
 
+  /// Whether all changes that have begun have ended.
+  var isQuiet: Bool {
+    links.withLock { $0 }.allSatisfy { $0.link.property.isQuiet }
+  }
+
   /// Follows these properties and no others; those that are new are registered by `register`.
   ///
   /// - Returns: the links that have ended.

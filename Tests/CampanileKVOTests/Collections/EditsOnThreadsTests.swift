@@ -119,4 +119,36 @@ struct EditsOnThreadsTests {
     }
     withExtendedLifetime(tokens) {}
   }
+
+  // Broken by: ChangeKeeper.isSettled, if it does not look who tells.
+  @Test(
+    "K14 Who begins to rebuild an array while others edit it has it in the end", arguments: [2, 8])
+  func joining(width: Int) {
+    let list = List()
+    let joined = Locked<[(SharedReplica, ObservationToken)]>([])
+    onThreads(width) { thread in
+      let items = list.mutableArray(\.items)
+      for round in 0..<60 {
+        switch (round &* 7 &+ thread) % 6 {
+        case 0:
+          let replica = SharedReplica()
+          let token =
+            thread % 2 == 0
+            ? list.observe(\.items, options: .initial) { _, change in replica.apply(change) }
+            : list.observe(\.all, options: .initial) { _, change in replica.apply(change) }
+          joined.withLock { $0.append((replica, token)) }
+        case 1: items.removeAll { $0 % 2 == round % 2 }
+        case 2: list.items = [thread]
+        default: items.append(round)
+        }
+      }
+    }
+    list.mutableArray(\.items).append(-1)
+    let replicas = joined.withLock { $0.map(\.0) }
+    #expect(replicas.count >= width)
+    for replica in replicas {
+      #expect(replica.faults.isEmpty && replica.elements == list.items)
+    }
+    joined.withLock { $0 = [] }
+  }
 }
