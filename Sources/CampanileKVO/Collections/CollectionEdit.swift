@@ -84,6 +84,15 @@ final class CollectionEdit: Sendable {
   /// Whether it ends with `value`.
   func ends(with value: Any) -> Bool { isEqual(value, values.withLock { $0?.after }) }
 
+  /// Whether it may end with `value`: setters can do more than to set.
+  ///
+  /// Values that cannot be compared may if they have as many elements.
+  func mayEnd(with value: Any) -> Bool {
+    if value is any Equatable { return ends(with: value) }
+    let after = values.withLock { $0?.after }
+    return (value as? any Collection)?.count == (after as? any Collection)?.count
+  }
+
   private func isEqual(_ value: Any, _ other: Any?) -> Bool {
     guard type(of: value) == valueType, let value = value as? any Equatable, let other else {
       return false

@@ -79,7 +79,9 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
       if let known, areEqual(known.value, new) { return }
     }
     var edit: CollectionEdit?
-    if let announced = report.edit, isPlaced(announced, { $0.ends(with: new) }) {
+    if let announced = report.edit, isPlaced(announced, { $0.ends(with: new) }),
+      announced.edit.mayEnd(with: new)
+    {
       edit = announced.edit
     }
     post(.changed, old, new, report, edit)

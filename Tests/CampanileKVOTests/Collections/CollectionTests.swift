@@ -366,4 +366,43 @@ struct CollectionTests {
     #expect(kinds == [.insertion])
     withExtendedLifetime(token) {}
   }
+
+  // Broken by: CollectionEdit.mayEnd, if it always may.
+  @Test("A setter that does more than to set tells a setting")
+  func clamping() {
+    let names = Shortlist([1, 2, 3]) { $0 }
+    // These cannot be compared.
+    let counts = Shortlist([1, 2, 3]) { number in { number } }
+    let heard = Recorder<String>()
+    func note<Value: Collection>(_ change: KVOChange<Value>) {
+      heard.record("\(change.kind) \(change.indexes?.ranges.count ?? 0) of \(change.new.count)")
+    }
+    let tokens = [
+      names.observe(\.items) { _, change in note(change) },
+      counts.observe(\.items) { _, change in note(change) },
+    ]
+    names.mutableArray(\.items).append(4)
+    counts.mutableArray(\.items).append { 4 }
+    names.mutableArray(\.items).remove(at: 0)
+    counts.mutableArray(\.items).remove(at: 0)
+    let expected = ["setting 0 of 3", "removal 1 of 2"].flatMap { [$0, $0] }
+    #expect(heard.values == expected)
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// Keeps three items at most.
+  private final class Shortlist<Item>: Observable {
+    let registrar = KVORegistrar()
+    private var stored: [Item]
+    init(_ numbers: [Int], _ make: (Int) -> Item) { stored = numbers.map(make) }
+    var items: [Item] {
+      get {
+        registrar.access(self, keyPath: \.items)
+        return stored
+      }
+      set {
+        registrar.withMutation(of: self, keyPath: \.items) { stored = Array(newValue.prefix(3)) }
+      }
+    }
+  }
 }
