@@ -27,12 +27,15 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
       }
     }
 
+    /// What has gathered, first in first out.
+    mutating func take() -> Element? { queue.popFirst() }
+
     enum NextAction {
       case resume(Element?)
       case wait
     }
     mutating func next(_ continuation: CheckedContinuation<Element?, Never>) -> NextAction {
-      if let element = queue.popFirst() { return .resume(element) }
+      if let element = take() { return .resume(element) }
       switch state {
       case .filling:
         state = .waiting(continuation)
@@ -73,7 +76,13 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
 
   /// The next element, or `nil` at the end, at once in a canceled task.
   func next() async -> Element? {
-    await withTaskCancellationHandler {
+    if Task.isCancelled {
+      finish(isCancelled: true)
+      return nil
+    }
+    // What is there is read without a continuation, which would be an allocation.
+    if let element = state.withLock({ $0.take() }) { return element }
+    return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         switch state.withLock({ $0.next(continuation) }) {
         case .resume(let element): continuation.resume(returning: element)
