@@ -15,11 +15,11 @@ public struct KVOChange<Value> {
   public let new: Value
   /// The places of an insertion or replacement in `new`, or of a removal in `old`.
   ///
-  /// `nil` unless the value is an array and was changed through a ``KVOArray``. They can be applied to
-  /// the value of the call before: who does so, and takes `new` of every setting, has the array in the
-  /// end. So an edit that another change has overtaken, by an earlier observer or another thread, is
-  /// told as a setting; so are several edits of one transaction. In the prior call they are those of
-  /// the change that is about to be made.
+  /// `nil` unless the value is an array, or an optional one by optional chaining, and was changed
+  /// through a ``KVOArray``. They can be applied to the value of the call before: who does so, and takes
+  /// `new` of every setting, has the array in the end. So an edit that another change has overtaken, by
+  /// an earlier observer or another thread, is told as a setting; so are several edits of one
+  /// transaction. In the prior call they are those of the change that is about to be made.
   ///
   /// Who has been paused, or was too slow for a bounded buffer, has missed changes, and begins anew
   /// with `new`.

@@ -14,6 +14,8 @@ final class CollectionEdit: Sendable {
   let deed: Deed
   /// The type of the collection.
   let valueType: any Any.Type
+  /// That of values along key paths with optional chaining.
+  private let optionalType: any Any.Type
   private let object: ObjectIdentifier
   /// The properties that were read for the collection before.
   private let reads: [ReadCollector.Read]
@@ -40,6 +42,7 @@ final class CollectionEdit: Sendable {
     self.reads = reads
     self.object = ObjectIdentifier(object)
     valueType = Value.self
+    optionalType = Value?.self
     values.withLock { $0 = (before, after) }
   }
 
@@ -94,9 +97,9 @@ final class CollectionEdit: Sendable {
   }
 
   private func isEqual(_ value: Any, _ other: Any?) -> Bool {
-    guard type(of: value) == valueType, let value = value as? any Equatable, let other else {
-      return false
-    }
+    let type = type(of: value)
+    guard type == valueType || type == optionalType, let value = value as? any Equatable, let other
+    else { return false }
     return value.isEqual(to: other)
   }
 }
