@@ -17,7 +17,8 @@ public import Observation
 ///
 /// The key path may lead through other objects, and to a property that forwards to another object's.
 /// There, and for observers along other key paths, the arrays before and after are compared with those
-/// of the edit: elements that are not Equatable are told as settings.
+/// of the edit: elements that are not Equatable are told as settings. So are the edits of an array in a
+/// struct: the property that changes is the struct.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>
@@ -123,18 +124,28 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// Replaces the elements in a range.
   ///
   /// As many elements as there are on both sides are replaced; the rest is an insertion or a
-  /// removal, and a change of its own.
+  /// removal, and a change of its own. If an observer of the first change leaves fewer elements, the
+  /// rest is done to those that there are.
   public func replaceSubrange(_ range: Range<Int>, with new: some Collection<Element>) {
+    // It may look at this very array, which is another one after the first change.
+    let new = Array(new)
     let common = Swift.min(range.count, new.count)
     let middle = range.lowerBound + common
     if common > 0 {
       edit { elements in
-        elements.replaceSubrange(range.lowerBound..<middle, with: new.prefix(common))
+        precondition(range.upperBound <= elements.count, "The range ends behind the array")
+        elements.replaceSubrange(range.lowerBound..<middle, with: new[..<common])
         return (.replacement, RangeSet(range.lowerBound..<middle))
       }
     }
-    removeSubrange(middle..<range.upperBound)
-    insert(contentsOf: new.dropFirst(common), at: middle)
+    replaceRest(middle..<range.upperBound, with: new[common...], isAlone: common == 0)
+  }
+
+  private func replaceRest(_ range: Range<Int>, with new: ArraySlice<Element>, isAlone: Bool) {
+    let end = isAlone ? range.upperBound : Swift.min(range.upperBound, endIndex)
+    let start = Swift.min(range.lowerBound, end)
+    removeSubrange(start..<end)
+    insert(contentsOf: new, at: start)
   }
 
   /// Exchanges two elements, as one change.

@@ -49,6 +49,13 @@ struct CollectionScenarioTests {
     #expect(replica.editCount > 4)
   }
 
+  @Test("An array is given its own elements, in another order, through its proxy")
+  func ownElements() {
+    radio.presets = ["a", "b", "c"]
+    presets.replaceSubrange(0..<1, with: presets.reversed())
+    #expect(radio.presets == ["c", "b", "a", "b", "c"])
+  }
+
   @Test("An array is inserted into itself through its proxy")
   func intoItself() {
     follow()
@@ -119,6 +126,32 @@ struct CollectionScenarioTests {
     #expect(replica.faults.isEmpty)
     #expect(Set(radio.presets) == ["a", "c", "d", "x", "y", "z"])
     withExtendedLifetime(token) {}
+  }
+
+  // Broken by: KVOArray.replaceSubrange, if it takes the rest to be where it was.
+  @Test("A replacement by more or by fewer goes on where an observer has left too few elements")
+  func fewerInBetween() {
+    let token = radio.observe(\.presets) { radio, change in
+      if change.kind == .replacement { radio.presets = ["z"] }
+    }
+    presets.replaceSubrange(2..<3, with: ["x", "y"])
+    #expect(radio.presets == ["z", "y"])
+    radio.presets = ["a", "b", "c", "d"]
+    presets.replaceSubrange(0..<4, with: ["x", "y"])
+    #expect(radio.presets == ["z"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A range that ends behind the array is a mistake, before anything is replaced")
+  func rangeBehindTheEnd() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let radio = Radio()
+      radio.presets = ["a"]
+      radio.mutableArray(\.presets).replaceSubrange(0..<2, with: ["x"])
+    }
+    expect(result, says: "The range ends behind the array")
   }
 
   // Broken by: CollectionEdit.isEqual, if it knows the collection's own type alone.
