@@ -2,6 +2,9 @@ internal import Campanile
 
 /// A class whose instances have a controller of their own, made when it is first asked for.
 ///
+/// In a hierarchy there is one for each class that asks, so that none ends what another observes: the
+/// methods of a superclass and those of its subclass have two.
+///
 /// ```swift
 /// @MainActor final class Screen: KVOControllerOwner {
 ///   nonisolated let kvoControllers = KVOControllers()

@@ -1,0 +1,314 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Observation
+import Testing
+
+/// A controller as programs use it, from one end of a life to the other.
+@Suite("KVOController: scenarios")
+struct ControllerScenarioTests {
+  let log = Log()
+  let radio = Radio()
+
+  @Test("The number of observations after each way to end some")
+  func counts() {
+    let other = Radio()
+    let kvo = log.kvo
+    kvo.observe(radio, [\.volume]) { _, _, _ in }
+    for _ in 0..<3 { kvo.observe(radio, \.station, policy: .append) { _, _, _ in } }
+    kvo.observe(other, \.station) { _, _, _ in }
+    kvo.observe(other, \.next?.volume) { _, _, _ in }
+    #expect(kvo.observationCount == 6)
+    #expect(kvo.registrations(of: radio, \.station).count == 3)
+    kvo.unobserve(radio, \.display)
+    kvo.unobserve(radio, \.next?.volume)
+    #expect(kvo.observationCount == 6)
+    kvo.unobserve(radio, \.station)
+    #expect(kvo.observationCount == 3)
+    kvo.unobserve(other)
+    #expect(kvo.observationCount == 1)
+    #expect(kvo.isObserving(radio, \.volume))
+    kvo.unobserveAll()
+    #expect(kvo.observationCount == 0)
+    #expect(!kvo.isObserving(radio, \.volume))
+  }
+
+  @Test("The description follows what is observed, with every delivery and option")
+  func description() {
+    let owner = SharedLog()
+    let kvo = KVOController(owner: owner)
+    let counter = Counter()
+    let queue = DispatchQueue(label: "kvo")
+    kvo.observe(counter, \.count, options: [.prior, .distinct]) { _, _, _ in }
+    kvo.observe(counter, \.double, options: .once, on: .queue(queue)) { _, _, _ in }
+    kvo.observe(counter, \.count.bitWidth, on: .main) { _, _, _ in }
+    let lines = kvo.description.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(lines[0] == "KVOController of SharedLog")
+    #expect(lines[1].contains("[prior, distinct]"))
+    #expect(lines[2].contains("[once]"))
+    #expect(lines[2].contains("queue"))
+    #expect(lines[3].contains("main"))
+    kvo.unobserve(counter, \.double)
+    let remaining = kvo.description.split(separator: "\n")
+    #expect(remaining == [lines[0], lines[1], lines[3]])
+    kvo.unobserveAll()
+    #expect(kvo.description == "KVOController of SharedLog")
+  }
+
+  @Test("A handler that throws in its initial and prior calls hears the change")
+  func throwing() {
+    let failures = Recorder<String>()
+    let owner = Log()
+    let kvo = KVOController(owner: owner, onError: { failures.record("\($0.error)") })
+    kvo.observe(radio, \.volume, options: [.initial, .prior]) { log, _, change in
+      log.lines.append("\(change.phase)")
+      throw TestFailure()
+    }
+    radio.volume = 1
+    #expect(owner.lines == ["initial", "prior", "changed"])
+    #expect(failures.count == 3)
+  }
+
+  @Test("A registration that is paused in the prior call misses the change, and hears the next")
+  func pausedInPrior() {
+    let kvo = log.kvo
+    kvo.observe(radio, \.volume, options: [.prior, .old]) { log, radio, change in
+      log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
+      if change.phase == .prior, change.new == 0 {
+        log.kvo.registrations(of: radio, \.volume)[0].pause()
+      }
+    }
+    radio.volume = 1
+    kvo.registrations(of: radio, \.volume)[0].resume()
+    radio.volume = 2
+    #expect(log.lines == ["prior 0 0", "prior 1 1", "changed 1 2"])
+  }
+
+  @Test("The owner's death leaves its objects to others, in the order there was")
+  func ownerDies() {
+    var first: Log? = Log()
+    first?.kvo.observe(radio, \.volume) { _, _, _ in Issue.record("told a dead owner") }
+    var heard: [String] = []
+    let token = radio.observe(\.volume) { _, change in heard.append("token \(change.new)") }
+    log.kvo.observe(radio, \.volume) { _, _, change in heard.append("log \(change.new)") }
+    weak let weakFirst = first
+    first = nil
+    #expect(weakFirst == nil)
+    radio.volume = 1
+    #expect(heard == ["token 1", "log 1"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("An observer that moves itself to another path inside its call hears that one from then on")
+  func movesItself() {
+    log.kvo.observe(radio, \.volume) { log, radio, change in
+      log.lines.append("volume \(change.new)")
+      log.kvo.unobserve(radio)
+      log.kvo.observe(radio, \.station, options: .initial) { log, radio, change in
+        log.lines.append("\(change.phase) \(change.new)")
+      }
+      radio.station = "inside"
+    }
+    radio.volume = 1
+    radio.volume = 2
+    radio.station = "after"
+    #expect(log.lines == ["volume 1", "initial ", "changed inside", "changed after"])
+  }
+
+  @Test("Two observers that end each other: the first to be called is the one that stays")
+  func endEachOther() {
+    final class Tokens { var first: KVOToken?; var second: KVOToken? }
+    let tokens = Tokens()
+    var heard: [String] = []
+    tokens.first = radio.observe(\.volume) { _, _ in
+      heard.append("first")
+      tokens.second?.cancel()
+    }
+    tokens.second = radio.observe(\.volume) { _, _ in
+      heard.append("second")
+      tokens.first = nil
+    }
+    radio.volume = 1
+    radio.volume = 2
+    #expect(heard == ["first", "first"])
+    tokens.first = nil
+  }
+
+  @Test("A token that was dropped observes nothing")
+  func dropped() {
+    var calls = 0
+    _ = radio.observe(\.volume) { _, _ in calls += 1 }
+    radio.volume = 1
+    #expect(calls == 0)
+  }
+
+  class Panel: KVOControllerOwner {
+    let kvoControllers = KVOControllers()
+    let heard = Recorder<Int>()
+    func follow(_ radio: Radio) {
+      kvoController.observe(radio, \.volume) { panel, _, change in panel.heard.record(change.new) }
+    }
+    func leave(_ radio: Radio) { kvoController.unobserve(radio) }
+  }
+
+  final class SidePanel: Panel {
+    func followFromBelow(_ radio: Radio) {
+      kvoController.observe(radio, \.volume) { panel, _, change in panel.heard.record(-change.new) }
+    }
+    func leaveFromBelow(_ radio: Radio) { kvoController.unobserve(radio) }
+  }
+
+  @Test("The classes of a hierarchy have a controller each, and none ends what another observes")
+  func ofHierarchy() {
+    var panel: SidePanel? = SidePanel()
+    let heard = panel!.heard
+    panel?.follow(radio)
+    panel?.followFromBelow(radio)
+    radio.volume = 1
+    panel?.leaveFromBelow(radio)
+    radio.volume = 2
+    panel?.leave(radio)
+    radio.volume = 3
+    #expect(heard.values == [1, -1, 2])
+    panel?.follow(radio)
+    panel?.followFromBelow(radio)
+    panel = nil
+    radio.volume = 4
+    #expect(heard.count == 3)
+  }
+
+  @Test("Announcements around an error, nested in each other, tell one change")
+  func announcedError() {
+    final class File: Observable {
+      private let registrar = KVORegistrar()
+      var size = 0
+      var length: Int {
+        registrar.access(self, keyPath: \.length)
+        return size
+      }
+      func write(_ count: Int, failing: Bool) throws {
+        registrar.willChange(self, keyPath: \.length)
+        defer { registrar.didChange(self, keyPath: \.length) }
+        size += count
+        if failing { throw TestFailure() }
+      }
+      func writeAll(_ counts: [Int]) throws {
+        registrar.willChange(self, keyPath: \.length)
+        defer { registrar.didChange(self, keyPath: \.length) }
+        for (index, count) in counts.enumerated() { try write(count, failing: index == 1) }
+      }
+    }
+    let file = File()
+    log.kvo.observe(file, \.length, options: [.old, .prior]) { log, _, change in
+      log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
+    }
+    #expect(throws: TestFailure.self) { try file.writeAll([1, 2, 4]) }
+    #expect(log.lines == ["prior 0 0", "changed 0 3"])
+    try? file.write(1, failing: true)
+    #expect(log.lines.suffix(2) == ["prior 3 3", "changed 3 4"])
+  }
+
+  @Test("An object that dies between its announcements ends its observations")
+  func deathBetweenAnnouncements() {
+    final class Feed: Observable {
+      let registrar = KVORegistrar()
+      var value: Int {
+        registrar.access(self, keyPath: \.value)
+        return 1
+      }
+      func begin() { registrar.willChange(self, keyPath: \.value) }
+    }
+    var feed: Feed? = Feed()
+    weak let weakFeed = feed
+    log.kvo.observe(feed!, \.value, options: .prior) { log, _, change in
+      log.lines.append("\(change.phase)")
+    }
+    let registration = log.kvo.registrations(of: feed!, \.value)[0]
+    feed?.begin()
+    feed = nil
+    #expect(weakFeed == nil)
+    #expect(!registration.isActive)
+    #expect(log.lines == ["prior"])
+  }
+
+  @Test(
+    "A retaining controller lets go of an object with the last observation of it, however it ends")
+  func retainedUntilTheLast() {
+    let kvo = KVOController(owner: log, retainsObserved: true)
+    let other = KVOController(owner: log, retainsObserved: true)
+    func make(_ observe: (Radio) -> Void) -> () -> Radio? {
+      let radio = Radio()
+      observe(radio)
+      weak let weakRadio = radio
+      return { weakRadio }
+    }
+    let once = make { kvo.observe($0, \.volume, options: .once) { _, _, _ in } }
+    #expect(once() != nil)
+    once()?.volume = 1
+    #expect(once() == nil)
+    let twice = make { radio in
+      kvo.observe(radio, \.volume) { _, _, _ in }
+      kvo.observe(radio, \.volume, policy: .append) { _, _, _ in }
+      kvo.observe(radio, \.volume, policy: .replace) { _, _, _ in }
+      kvo.observe(radio, \.station) { _, _, _ in }
+      other.observe(radio, \.station) { _, _, _ in }
+    }
+    if let radio = twice() { kvo.unobserve(radio, \.volume) }
+    if let radio = twice() { kvo.unobserve(radio) }
+    #expect(twice() != nil)
+    other.unobserveAll()
+    #expect(twice() == nil)
+  }
+
+  @Test("A controller that is first asked for in its owner's deinit observes nothing")
+  func ownerInDeinit() {
+    final class Late {
+      let radio: Radio
+      let results: Recorder<KVOResult>
+      lazy var kvo = KVOController(owner: self)
+      init(_ radio: Radio, _ results: Recorder<KVOResult>) {
+        self.radio = radio
+        self.results = results
+      }
+      deinit {
+        kvo.unobserveAll()
+        results.record(kvo.observe(radio, \.volume, options: .initial) { _, _, _ in })
+        #expect(kvo.observationCount == 0)
+      }
+    }
+    let results = Recorder<KVOResult>()
+    _ = Late(radio, results)
+    radio.volume = 1
+    #expect(results.values == [.refused])
+  }
+
+  @Test("The path of a change is told apart by a switch")
+  func switching() {
+    log.kvo.observe(radio, [\.volume, \.station, \.display]) { log, _, change in
+      switch change.path {
+      case \Radio.volume: log.lines.append("volume")
+      case \Radio.station: log.lines.append("station")
+      default: log.lines.append("\(change.new)")
+      }
+    }
+    radio.volume = 1
+    radio.station = "One"
+    #expect(log.lines == ["volume", " 1", "station", "One 1"])
+  }
+
+  @Test("Each of ten thousand objects is told to its owner once, and ended at once")
+  func manyObjects() {
+    let radios = (0..<10_000).map { _ in Radio() }
+    var sum = 0
+    for radio in radios { log.kvo.observe(radio, \.volume) { _, _, change in sum += change.new } }
+    for radio in radios { radio.volume = 1 }
+    #expect(sum == 10_000)
+    #expect(log.kvo.observationCount == 10_000)
+    log.kvo.unobserve(radios[5_000])
+    #expect(log.kvo.observationCount == 9_999)
+    log.kvo.unobserveAll()
+    for radio in radios { radio.volume = 2 }
+    #expect(sum == 10_000)
+  }
+}
