@@ -1,5 +1,5 @@
 import Campanile
-import CampanileKVO
+@testable import CampanileKVO
 import Observation
 import Testing
 
@@ -253,6 +253,63 @@ struct CollectionScenarioTests {
     }
     #expect(heard == ["insertion [Range(2..<4)]", "setting []"])
     withExtendedLifetime(token) {}
+  }
+
+  /// Rebuilds along `\.next?.presets` while edits, sets, replaced objects and observers that meddle
+  /// come in an order that `seed` gives.
+  private func rebuildThroughOptional(seed: Int) -> Replica<String> {
+    var state = UInt64(seed + 1)
+    func pick(_ count: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % count
+    }
+    let outer = Radio()
+    outer.next = radio
+    func change() {
+      let list = (outer.next ?? radio).mutableArray(\.presets)
+      switch pick(6) {
+      case 0: list.insert("\(pick(9))", at: pick(list.count + 1))
+      case 1: if !list.isEmpty { list.remove(at: pick(list.count)) }
+      case 2: list.removeAll { _ in pick(3) == 0 }
+      case 3: if !list.isEmpty { list[pick(list.count)] = "\(pick(9))" }
+      case 4: (outer.next ?? radio).presets = ["x", "y", "z"]
+      default: outer.next = [nil, radio, Radio()][pick(3)]
+      }
+    }
+    var depth = 0
+    let meddle: (Radio, KVOChange<[String]>) -> Void = { _, _ in
+      if depth < 2, pick(4) == 0 {
+        depth += 1
+        change()
+        depth -= 1
+      }
+    }
+    let meddler = radio.observe(\.presets, options: .prior, meddle)
+    var replica = Replica(radio.presets)
+    let token = outer.observe(\.next?.presets, options: seed % 2 == 0 ? [] : .old) { _, change in
+      replica.apply(change.map { $0 ?? [] })
+    }
+    for _ in 0..<40 {
+      if pick(5) == 0 {
+        KVOTransaction.perform { for _ in 0..<pick(3) { change() } }
+      } else {
+        change()
+      }
+      if replica.elements != outer.next?.presets ?? [] { replica.note("\(replica.elements)") }
+    }
+    withExtendedLifetime((meddler, token)) {}
+    return replica
+  }
+
+  @Test("Who rebuilds an array along a path with optional chaining has it at every moment")
+  func rebuiltThroughOptional() {
+    var edits = 0
+    for seed in 0..<200 {
+      let replica = rebuildThroughOptional(seed: seed)
+      #expect(replica.faults.isEmpty, "with \(seed)")
+      edits += replica.editCount
+    }
+    #expect(edits > 1000)
   }
 
   @Test("An array in a struct is edited through its proxy, and told as settings of the struct")

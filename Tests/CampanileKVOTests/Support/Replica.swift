@@ -24,6 +24,9 @@ struct Replica<Element: Equatable> {
     elements = change.new
   }
 
+  /// Adds something that went wrong.
+  mutating func note(_ fault: String) { faults.append(fault) }
+
   private mutating func edit(_ indexes: RangeSet<Int>, as change: KVOChange<[Element]>) {
     switch change.kind {
     case .insertion:
