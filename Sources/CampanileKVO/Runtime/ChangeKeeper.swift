@@ -19,43 +19,61 @@ struct ChangeKeeper {
       let edit: AnnouncedEdit?
       let toldBefore: UInt
       let known: AnyObject?
+      let isUnread: Bool
       /// What this takes the place of, which goes with the report: here it is under a lock.
       private let replaced: Rare?
       private let dropped: Report?
 
       init(
-        _ edit: AnnouncedEdit?, _ toldBefore: UInt, _ known: AnyObject?, insteadOf replaced: Rare?,
-        dropping dropped: Report? = nil
+        _ edit: AnnouncedEdit? = nil, toldBefore: UInt = 0, known: AnyObject?, isUnread: Bool,
+        insteadOf replaced: Rare?, dropping dropped: Report? = nil
       ) {
         self.edit = edit
         self.toldBefore = toldBefore
         self.known = known
+        self.isUnread = isUnread
         self.replaced = replaced
         self.dropped = dropped
       }
     }
 
     init(edit: AnnouncedEdit? = nil, changed: ChangedPaths) {
-      if let edit { rare = Rare(edit, 0, nil, insteadOf: nil) }
+      if let edit { rare = Rare(edit, known: nil, isUnread: false, insteadOf: nil) }
       self.changed = changed
     }
 
     /// The edit of a collection that it is told as, if nothing comes between.
     var edit: AnnouncedEdit? { rare?.edit }
-    /// The box of the value that the observer knows, if that is another one than `old`.
-    var known: AnyObject? { rare?.known }
+    /// The box of the value that the observer knows.
+    ///
+    /// `nil` if nobody can say, so that there is nothing to compare with.
+    var known: AnyObject? { rare?.known ?? (isUnread ? nil : old) }
+    /// Whether it has a change in it before which the value could not be read.
+    fileprivate var isUnread: Bool { rare?.isUnread ?? false }
 
     fileprivate mutating func setEdit(_ edit: AnnouncedEdit, toldBefore: UInt) {
-      rare = Rare(edit, toldBefore, known, insteadOf: rare)
+      rare = Rare(
+        edit, toldBefore: toldBefore, known: rare?.known, isUnread: isUnread, insteadOf: rare)
     }
 
-    mutating func setKnown(_ known: AnyObject?) {
-      rare = Rare(edit, rare?.toldBefore ?? 0, known, insteadOf: rare)
+    fileprivate mutating func setKnown(_ known: AnyObject) {
+      // Nearly always it is that.
+      if known === old && !isUnread { return }
+      rare = Rare(
+        edit, toldBefore: rare?.toldBefore ?? 0, known: known, isUnread: isUnread,
+        insteadOf: rare)
+    }
+
+    fileprivate mutating func setUnread() {
+      if isUnread { return }
+      rare = Rare(
+        edit, toldBefore: rare?.toldBefore ?? 0, known: rare?.known, isUnread: true, insteadOf: rare
+      )
     }
 
     /// Makes it a report of a setting.
     mutating func dropEdit() {
-      if edit != nil { rare = Rare(nil, 0, known, insteadOf: rare) }
+      if edit != nil { rare = Rare(known: rare?.known, isUnread: isUnread, insteadOf: rare) }
     }
 
     /// Makes it a report of a setting if others have been told since the change began.
@@ -66,13 +84,16 @@ struct ChangeKeeper {
     mutating func add(_ later: Report) {
       if old == nil { old = later.old }
       dropEdit()
+      if later.isUnread { setUnread() }
       changed.add(later.changed)
     }
 
     /// Lets go of a report when it goes itself.
     fileprivate mutating func keep(_ other: Report) {
       if other.old == nil && other.rare == nil { return }
-      rare = Rare(edit, rare?.toldBefore ?? 0, known, insteadOf: rare, dropping: other)
+      rare = Rare(
+        edit, toldBefore: rare?.toldBefore ?? 0, known: rare?.known, isUnread: isUnread,
+        insteadOf: rare, dropping: other)
     }
   }
 
@@ -88,11 +109,16 @@ struct ChangeKeeper {
     fileprivate let toldBefore: UInt
     fileprivate var old: AnyObject?
     fileprivate var edit: AnnouncedEdit?
+    /// Whether the old value is wanted, and has not been read.
+    fileprivate var isUnread: Bool
 
-    fileprivate init(_ maker: ObservedProperty.Maker, _ link: Link, toldBefore: UInt) {
+    fileprivate init(
+      _ maker: ObservedProperty.Maker, _ link: Link, toldBefore: UInt, isUnread: Bool
+    ) {
       self.maker = maker
       first = ObjectIdentifier(link)
       self.toldBefore = toldBefore
+      self.isUnread = isUnread
     }
 
     fileprivate var isOver: Bool { depth == 0 && others?.isEmpty != false }
@@ -143,8 +169,16 @@ struct ChangeKeeper {
   private var waiting: [Report] = []
   /// How many reports have been given out to be told.
   private var toldCount: UInt = 0
-  /// The box of the value that was told last, for changes that had begun by then.
-  var told: AnyObject?
+  /// The box of the value that the observer knows while changes go on, of values that are compared.
+  ///
+  /// Before any of them is told it is the old value of the first one that has read it: the others may
+  /// have found what that one sets.
+  private var known: AnyObject?
+  /// Whether that value has been told.
+  ///
+  /// Else it is not the observer's if there are changes, not told yet, before which it could not be
+  /// read.
+  private var isKnownTold = false
 
   init(isDistinct: Bool) { self.isDistinct = isDistinct }
 
@@ -170,8 +204,10 @@ struct ChangeKeeper {
     }
     // Nobody would take back what came after `forget`.
     if link.hasEnded { return .known }
-    pending.append(Pending(event.maker, link, toldBefore: toldCount))
-    if deferred != nil { return .known }
+    let isKept = deferred != nil
+    pending.append(
+      Pending(event.maker, link, toldBefore: toldCount, isUnread: isDistinct && !isKept))
+    if isKept { return .known }
     return event.edit != nil && isSettled(for: thread()) ? .newToAll : .new
   }
 
@@ -202,6 +238,11 @@ struct ChangeKeeper {
   ) {
     guard let index = pending.firstIndex(where: { $0.maker == maker }) else { return }
     pending[index].old = old
+    pending[index].isUnread = false
+    if isDistinct && known == nil {
+      known = old
+      isKnownTold = false
+    }
     if edit != nil && isSettled(for: thread()) { pending[index].edit = edit }
   }
 
@@ -220,23 +261,22 @@ struct ChangeKeeper {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
       // It began before the property was followed, and the value may have been read in between.
       if link.hasEnded { return nil }
-      if hasTold { return Report(changed: ChangedPaths(link.property.path)) }
-      isBehind = true
-      return nil
+      guard hasTold else {
+        isBehind = true
+        return nil
+      }
+      var report = Report(changed: ChangedPaths(link.property.path))
+      if isDistinct { report.setUnread() }
+      return report
     }
     guard pending[index].end(link), pending[index].isOver else { return nil }
     var report = Report(changed: ChangedPaths(link.property.path))
-    if isDistinct, let known = oldOfChange(around: index) { report.setKnown(known) }
     // Nearly always there is one.
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
     report.old = ended.old
+    if ended.isUnread { report.setUnread() }
     if let edit = ended.edit { report.setEdit(edit, toldBefore: ended.toldBefore) }
     return report
-  }
-
-  /// The box of the value before the changes that go on around one, if nothing has been told since.
-  private func oldOfChange(around index: Int) -> AnyObject? {
-    pending[..<index].first { $0.toldBefore == pending[index].toldBefore }?.old
   }
 
   // MARK: Transactions
@@ -320,12 +360,28 @@ struct ChangeKeeper {
   /// is what it was when an edit began.
   private mutating func giveOut(_ report: inout Report) {
     report.dropEdit(unlessTold: toldCount)
-    if isDistinct, let told { report.setKnown(told) }
+    if let known, isKnownTold || !report.isUnread { report.setKnown(known) }
     toldCount &+= 1
   }
 
+  /// Keeps what is about to be told for the changes that go on: what the observer knows then is no
+  /// more what they found.
+  ///
+  /// - Parameter told: The box of the value, if it has been made; after it, what was known before, to
+  ///   be released.
+  /// - Returns: whether it is kept, or not needed; else it is to be made.
+  mutating func keepTold(_ told: inout AnyObject?) -> Bool {
+    if told == nil && isOverlapped { return false }
+    swap(&known, &told)
+    isKnownTold = true
+    return true
+  }
+
+  /// Lets go of what the observer knows, once no change can ask for it; it is to be released.
+  mutating func forgetKnown() -> AnyObject? { isBusy ? nil : known.take() }
+
   /// Whether other changes than the one that is being told have begun, and not been told.
-  var isOverlapped: Bool {
+  private var isOverlapped: Bool {
     !pending.isEmpty || !waiting.isEmpty || depth > 1 || onTheWay > 0 || deferred != nil
   }
 

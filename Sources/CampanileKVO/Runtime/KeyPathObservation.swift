@@ -74,9 +74,8 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     if let box = report.old { old = box as? OldValue<Value> }
     if let areEqual = options.areEqual {
       // Compared with what the observer knows: overlapping changes tell one another's values.
-      let known = report.known.flatMap { $0 as? OldValue<Value> } ?? old
+      if let known = report.known as? OldValue<Value>, areEqual(known.value, new) { return }
       keepTold { OldValue(new) }
-      if let known, areEqual(known.value, new) { return }
     }
     var edit: CollectionEdit?
     if let announced = report.edit, isPlaced(announced, { $0.ends(with: new) }),

@@ -228,7 +228,7 @@ class PathObservation {
         isBehind = $0.isBehind
       }
     }
-    if traits.isDistinct { forgetTold() }
+    if traits.isDistinct { forgetKnown() }
   }
 
   /// Takes in that the observer knows all that it had not heard, if what is read next has it.
@@ -236,16 +236,16 @@ class PathObservation {
     if upstream?.isQuiet == true { keeper.update { $0.isBehind = false } }
   }
 
-  /// Keeps what is about to be told for the changes that have begun: what the observer knows then
-  /// is no more what they found.
+  /// Keeps what is about to be told for the changes that go on.
   func keepTold(_ box: () -> AnyObject) {
-    var told = keeper.withLock { $0.isOverlapped } ? box() : nil
-    keeper.update { swap(&$0.told, &told) }
+    var told: AnyObject?
+    while !keeper.withLock({ $0.keepTold(&told) }) { told = box() }
   }
 
-  /// Lets go of what was told, once no change can ask for it.
-  private func forgetTold() {
-    var told: AnyObject?
-    keeper.update { if !$0.isBusy { swap(&$0.told, &told) } }
+  /// Lets go of what the observer knows, once no change can ask for it.
+  private func forgetKnown() {
+    var known: AnyObject?
+    keeper.update { known = $0.forgetKnown() }
+    withExtendedLifetime(known) {}
   }
 }

@@ -151,7 +151,9 @@ struct EditBookkeepingTests {
       keeper.keep(Value { released += 1 }, nil, of: .current, on: 1)
       let first = keeper.end(event(.didChange), over: link)
       _ = keeper.keepBack(try #require(first))
-      keeper.told = Value { released += 1 }
+      var told: AnyObject? = Value { released += 1 }
+      let isKept = keeper.keepTold(&told)
+      #expect(isKept)
       let second = keeper.endAndTell(event(.didChange, by: .current), over: link, on: 1)
       reports.append(try #require(second))
       #expect(released == 0)

@@ -1,0 +1,141 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Observation
+import TestSupport
+import Testing
+
+/// Whoever wants distinct values is left with the one that there is, and told none twice, also if
+/// changes overlap that set equal ones.
+@Suite struct DistinctOnThreadsTests {
+  /// Runs hooks before its value is read, and after it has been set.
+  final class Switch: Sendable, Observable {
+    private let registrar = KVORegistrar()
+    private let state = Locked(0)
+    let willRead = Slot<@Sendable () -> Void>()
+    let hasSet = Slot<@Sendable () -> Void>()
+
+    var value: Int {
+      get {
+        registrar.access(self, keyPath: \.value)
+        willRead.value?()
+        return state.withLock { $0 }
+      }
+      set {
+        registrar.withMutation(of: self, keyPath: \.value) {
+          state.withLock { $0 = newValue }
+          hasSet.value?()
+        }
+      }
+    }
+  }
+
+  let device = Switch()
+  let heard = Recorder<Int>()
+
+  private func follow(_ options: KVOOptions<Int> = .distinct) -> ObservationToken {
+    device.observe(\.value, options: options) { [heard] in heard.record($1.new) }
+  }
+
+  /// Sets a value on another thread, which stays in the setter until the gate is opened.
+  private func set(_ value: Int, stayingAt gate: Gate) -> @Sendable () -> Void {
+    device.hasSet.set { [device] in
+      device.hasSet.set(nil)
+      gate.pass()
+    }
+    let end = onThread { [device] in device.value = value }
+    gate.waitUntilReached()
+    return end
+  }
+
+  // Broken by: ChangeKeeper.keep, if what the observer knows is not kept by who reads first.
+  @Test("K14 Distinct tells a value that two threads set at once")
+  func sameOnTwoThreads() {
+    let token = follow()
+    let hasSet = Gate()
+    let end = Slot<@Sendable () -> Void>()
+    device.willRead.set { [device] in
+      device.willRead.set(nil)
+      // The change of this thread has begun, and finds what the other one sets.
+      end.set(set(5, stayingAt: hasSet))
+    }
+    device.value = 5
+    hasSet.open()
+    end.value?()
+    #expect(heard.values == [5])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 Distinct tells an observer's own set to what another thread has set meanwhile")
+  func sameInObserver() {
+    let token = device.observe(\.value, options: .distinct) { [device, heard] _, change in
+      heard.record(change.new)
+      guard change.new == 1 else { return }
+      onThread { device.value = 5 }()
+      device.value = 5
+    }
+    device.value = 1
+    #expect(heard.values == [1, 5])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 Distinct tells a change that began before the observation, and was set again since")
+  func sameAsUnheard() {
+    let hasSet = Gate()
+    // The property is known, so that its changes are counted.
+    let first = device.observe(\.value) { _, _ in }
+    let end = set(5, stayingAt: hasSet)
+    device.willRead.set { [device] in device.willRead.set(nil) }
+    let token = follow([.initial, .distinct])
+    device.value = 5
+    device.value = 6
+    hasSet.open()
+    end()
+    #expect(heard.values.first == 5)
+    #expect(heard.values.last == 6)
+    withExtendedLifetime((first, token)) {}
+  }
+
+  @MainActor @Observable final class Stage {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    let device: Switch
+    init(_ device: Switch) { self.device = device }
+    /// Read on the main actor alone.
+    var value: Int { device.value }
+  }
+
+  // Broken by: ChangeKeeper.giveOut, if an unread change is compared with what was only believed.
+  @Test("K14 Distinct tells a stray change to a value that the main actor has set again meanwhile")
+  @MainActor func sameAsStray() async {
+    let stage = Stage(device)
+    let token = stage.observe(\.value, options: .distinct) { [heard] in heard.record($1.new) }
+    onThread { [device] in device.value = 5 }()
+    device.value = 5
+    await drainMain()
+    #expect(heard.values == [5])
+    // Two of them are told once: the second one finds what was told for the first.
+    onThread { [device] in device.value = 6 }()
+    onThread { [device] in device.value = 7 }()
+    await drainMain()
+    #expect(heard.values == [5, 7])
+    device.value = 7
+    #expect(heard.values == [5, 7])
+    withExtendedLifetime(token) {}
+  }
+
+  @MainActor private func drainMain() async {
+    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+  }
+
+  // Broken by: any way in which a set to an equal value hides one that has not been told.
+  @Test("K14 Distinct observers end with the last value, however threads set", arguments: [2, 8])
+  func race(width: Int) {
+    let token = follow()
+    for round in 1...300 {
+      onThreads(width) { [device] _ in device.value = round }
+      #expect(heard.values.last == round)
+    }
+    #expect(heard.values == Array(1...300))
+    withExtendedLifetime(token) {}
+  }
+}
