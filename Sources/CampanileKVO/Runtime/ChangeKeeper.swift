@@ -150,6 +150,25 @@ struct ChangeKeeper {
     }
   }
 
+  /// Reports in the order in which they are told, at the same cost however many there are.
+  private struct Queue {
+    private var arrived: [Report] = []
+    /// Those that arrived earlier, the first one last.
+    private var next: [Report] = []
+
+    var isEmpty: Bool { arrived.isEmpty && next.isEmpty }
+
+    mutating func append(_ report: consuming Report) { arrived.append(report) }
+
+    mutating func popFirst() -> Report? {
+      if next.isEmpty {
+        next = arrived.reversed()
+        arrived = []
+      }
+      return next.popLast()
+    }
+  }
+
   /// Whether the values that are told are compared.
   private let isDistinct: Bool
   private var pending: [Pending] = []
@@ -166,7 +185,7 @@ struct ChangeKeeper {
   private var teller: UInt = 0
   private var depth = 0
   /// What other threads have left for it.
-  private var waiting: [Report] = []
+  private var waiting = Queue()
   /// How many reports have been given out to be told.
   private var toldCount: UInt = 0
   /// The box of the value that the observer knows while changes go on, of values that are compared.
@@ -346,8 +365,7 @@ struct ChangeKeeper {
 
   /// What the thread that tells is to tell next, if it is not inside its own telling.
   mutating func nextReport() -> Report? {
-    if depth == 1 && !waiting.isEmpty {
-      var report = waiting.removeFirst()
+    if depth == 1, !waiting.isEmpty, var report = waiting.popFirst() {
       giveOut(&report)
       return report
     }
