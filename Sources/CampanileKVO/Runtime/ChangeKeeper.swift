@@ -213,9 +213,15 @@ struct ChangeKeeper {
     case newToAll
   }
 
-  /// Notes that a change begins, on a thread that is asked for if the change is an edit.
+  /// Notes that a change begins.
+  ///
+  /// - Parameters:
+  ///   - thread: The calling thread, which is asked for if the change is an edit.
+  ///   - isInTransaction: Whether it is made in a transaction, which is asked for if a transaction
+  ///     keeps something back.
   mutating func begin(
-    _ event: ObservedProperty.Event, _ link: Link, on thread: @autoclosure () -> UInt
+    _ event: ObservedProperty.Event, _ link: Link, on thread: @autoclosure () -> UInt,
+    isInTransaction: @autoclosure () -> Bool = true
   ) -> Beginning {
     if let index = pending.firstIndex(where: { $0.maker == event.maker }) {
       if !link.hasEnded { pending[index].begin(link) }
@@ -223,7 +229,8 @@ struct ChangeKeeper {
     }
     // Nobody would take back what came after `forget`.
     if link.hasEnded { return .known }
-    let isKept = deferred != nil
+    // Others may end after the transaction, and are changes of their own then.
+    let isKept = deferred != nil && isInTransaction()
     pending.append(
       Pending(event.maker, link, toldBefore: toldCount, isUnread: isDistinct && !isKept))
     if isKept { return .known }

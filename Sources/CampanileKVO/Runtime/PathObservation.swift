@@ -163,7 +163,11 @@ class PathObservation {
 
   private func begin(_ event: ObservedProperty.Event, over link: Link) {
     var beginning = ChangeKeeper.Beginning.known
-    keeper.update { beginning = $0.begin(event, link, on: SourceRegistry.currentThread) }
+    keeper.update {
+      beginning = $0.begin(
+        event, link, on: SourceRegistry.currentThread,
+        isInTransaction: Scope.current.transaction != nil)
+    }
     guard beginning == .new ? traits.needsOld : beginning == .newToAll, isAtHome else { return }
     let edit = beginning == .newToAll ? event.edit : nil
     var report = Report(edit: edit, changed: ChangedPaths(link.property.path))

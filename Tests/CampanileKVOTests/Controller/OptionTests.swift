@@ -164,6 +164,37 @@ struct OptionTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ChangeKeeper.begin, if other threads' changes count as those of the transaction.
+  @Test(
+    "A change around the end of another thread's transaction has its own old value and prior call")
+  func oldAroundTransaction() {
+    let slow = InitialTests.Slow()
+    let heard = Recorder<String>()
+    let (kept, ended) = (Gate(), Gate())
+    let token = slow.observe(\.value, options: [.old, .prior]) { _, change in
+      heard.record("\(change.phase) \(change.old ?? -1) -> \(change.new)")
+    }
+    let transaction = onThread {
+      KVOTransaction.perform {
+        slow.value = 1
+        kept.pass()
+      }
+      ended.pass()
+    }
+    kept.waitUntilReached()
+    slow.hook.set {
+      slow.hook.set(nil)
+      kept.open()
+      ended.waitUntilReached()
+    }
+    slow.value = 2
+    ended.open()
+    transaction()
+    #expect(
+      heard.values == ["prior 0 -> 0", "prior 1 -> 1", "changed 0 -> 1", "changed 1 -> 2"])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("Distinct leaves out what an observer before it has made of a change, and told already")
   func distinctAfterCorrection() {
     let token = radio.observe(\.volume) { radio, change in if change.new > 10 { radio.volume = 10 }
