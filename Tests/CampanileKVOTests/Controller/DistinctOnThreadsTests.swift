@@ -120,6 +120,11 @@ import Testing
     #expect(heard.values == [5, 7])
     device.value = 7
     #expect(heard.values == [5, 7])
+    // What was told before is not what is found now.
+    onThread { [device] in device.value = 8 }()
+    device.value = 8
+    await drainMain()
+    #expect(heard.values == [5, 7, 8])
     withExtendedLifetime(token) {}
   }
 
