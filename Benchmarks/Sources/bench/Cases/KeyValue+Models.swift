@@ -8,6 +8,7 @@ extension KeyValue {
     var value = 0
     var other = 0
     var values = [0, 1, 2, 3]
+    var child: Standard?
     var sum: Int { value + other }
   }
 

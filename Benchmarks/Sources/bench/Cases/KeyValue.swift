@@ -113,16 +113,22 @@ enum KeyValue {
   }
 
   /// The standard way to hear of one change: to track, and to track again.
-  private static func tracking(_ read: @escaping (Standard) -> Int) -> Contender {
+  private static func tracking(
+    _ count: Int = 1, _ read: @escaping (Standard) -> Int,
+    set: @escaping (Standard, Int) -> Void = { $0.value = $1 }
+  ) -> Contender {
     Contender("@Observable, tracked") {
       let object = Standard()
+      object.child = Standard()
       return .loop { iterations in
         for value in 0..<iterations {
-          withObservationTracking {
-            blackHole(read(object))
-          } onChange: {
+          for _ in 0..<count {
+            withObservationTracking {
+              blackHole(read(object))
+            } onChange: {
+            }
           }
-          object.value = value
+          set(object, value)
         }
       }
     }
@@ -145,7 +151,7 @@ enum KeyValue {
     }
     return Case(
       name: "set a property with \(count, "observer")",
-      contenders: [ours] + (count == 1 ? [tracking { $0.value }] : []))
+      contenders: [ours, tracking(count) { $0.value }])
   }
 
   private static var computed: Case {
@@ -177,7 +183,16 @@ enum KeyValue {
         withExtendedLifetime((controller, owner, object)) {}
       }
     }
-    return Case(name: "set a property observed by a nested path", contenders: [ours])
+    return Case(
+      name: "set a property observed by a nested path",
+      contenders: [
+        ours,
+        tracking {
+          $0.child?.value ?? 0
+        } set: {
+          $0.child?.value = $1
+        },
+      ])
   }
 
   private static var observing: Case {
