@@ -132,8 +132,10 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ///
   /// Announcements of one property nest: of several that are open, the outermost counts. They may
   /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
-  /// on whatever thread, are part of that change: it is told once, when all of them have ended. One that is announced inside a
-  /// set of the same property is a change of its own.
+  /// on whatever thread, are part of that change: it is told once, when all of them have ended. So
+  /// an announcement that is never taken back with ``didChange(_:keyPath:)`` keeps every later
+  /// change of the property from being told. One that is announced inside a set of the same property
+  /// is a change of its own.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

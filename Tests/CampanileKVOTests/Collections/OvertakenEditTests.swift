@@ -265,6 +265,49 @@ struct OvertakenEditTests {
     #expect(list.replica.faults.isEmpty)
   }
 
+  /// An array that is changed in several steps.
+  final class Steps: Observable {
+    private let registrar = KVORegistrar()
+    var storage = [1]
+    var items: [Int] {
+      get {
+        registrar.access(self, keyPath: \.items)
+        return storage
+      }
+      set { registrar.withMutation(of: self, keyPath: \.items) { storage = newValue } }
+    }
+    var all: [Int] { items }
+
+    func change(_ steps: () -> Void) {
+      registrar.withMutation(of: self, keyPath: \.items, steps)
+    }
+  }
+
+  // Broken by: PathObservation.follow, if it does not note what goes on; PathObservation.catchUp, if
+  // it does not look whether it still does.
+  @Test(
+    "Edits inside a change that had begun before the observation are settings", arguments: [1, 2])
+  func editsInsideUnheardChange(count: Int) {
+    let steps = Steps()
+    // The property is known, so that its changes are counted.
+    let first = steps.observe(\.items) { _, _ in }
+    var replica = Replica([1])
+    var token: KVOToken?
+    steps.change {
+      token = steps.observe(\.all) { _, change in replica.apply(change) }
+      for number in 1...count {
+        // Nothing is told of this until the change ends.
+        steps.storage.insert(0, at: 0)
+        steps.mutableArray(\.items).append(number + 1)
+        #expect(replica.editCount == 0 && replica.elements == steps.storage)
+      }
+    }
+    #expect(replica.faults.isEmpty)
+    steps.mutableArray(\.items).append(9)
+    #expect(replica.editCount == 1 && replica.elements == steps.storage && replica.faults.isEmpty)
+    withExtendedLifetime((first, token)) {}
+  }
+
   @Test("An observer that comes after an edit, inside its call, is told the next one as an edit")
   func observerInCall() {
     let log = Log()

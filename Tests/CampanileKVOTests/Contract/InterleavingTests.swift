@@ -304,6 +304,26 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ChangeKeeper.Report.add, if it takes no old value of what it adds.
+  @Test("A transaction's change has an old value if the beginning of its first one was not heard")
+  func oldOfUnheard() {
+    let (pair, owner) = (pair, owner)
+    pair.registrar.willChange(pair, keyPath: \.first)
+    let token = pair.observe(\.sum, options: [.initial, .old]) { _, change in
+      owner.lines.record("\(change.old ?? -1) -> \(change.new)")
+    }
+    KVOTransaction.perform {
+      // The old value is read here, and the other change ends before this one.
+      pair.registrar.withMutation(of: pair, keyPath: \.second) {
+        pair.first = 1
+        pair.registrar.didChange(pair, keyPath: \.first)
+        pair.second = 2
+      }
+    }
+    #expect(owner.lines.values == ["-1 -> 0", "0 -> 3"])
+    withExtendedLifetime(token) {}
+  }
+
   // MARK: On other threads
 
   // Broken by: PathObservation.forget, if it forgets nothing; Link, if a property that comes back is
@@ -510,6 +530,26 @@ struct InterleavingTests {
     resident.executor.end()
   }
 
+  // Broken by: CollectionEdit.claim, if it does not look whether the edit goes on.
+  @Test("What a setter leaves to a task is no part of the edit, also later on the same thread")
+  func setInTaskAfterEdit() async {
+    let list = PostponingList()
+    list.replace(with: [1])
+    let kinds = Recorder<KVOKind>()
+    let token = list.observe(\.items) { _, change in kinds.record(change.kind) }
+    let resident = Resident()
+    let made = Slot<Task<Void, Never>>()
+    list.onSet.set { made.set(Task { await resident.run { list.replace(with: [7, 8]) } }) }
+    await besideATransaction {
+      await resident.run { list.mutableArray(\.items).append(.init(number: 2)) }
+      await made.value?.value
+    }
+    #expect(list.items.map(\.number) == [7, 8])
+    #expect(kinds.values == [.setting])
+    withExtendedLifetime(token) {}
+    resident.executor.end()
+  }
+
   @Test("A task made in a getter is no part of its evaluation, also later on the same thread")
   func taskAfterEvaluation() async {
     let token = followed(\.sum)
@@ -530,6 +570,32 @@ struct InterleavingTests {
     #expect(owner.lines.count == 2)
     withExtendedLifetime(token) {}
     resident.executor.end()
+  }
+
+  /// An array of what cannot be compared, whose setter sets nothing itself.
+  final class PostponingList: Sendable, Observable {
+    struct Item: Sendable {
+      let number: Int
+    }
+
+    private let registrar = KVORegistrar()
+    private let state = Locked<[Item]>([])
+    /// What the setter does instead.
+    let onSet = Slot<@Sendable () -> Void>()
+
+    var items: [Item] {
+      get {
+        registrar.access(self, keyPath: \.items)
+        return state.withLock { $0 }
+      }
+      set { onSet.value?() }
+    }
+
+    func replace(with numbers: [Int]) {
+      registrar.withMutation(of: self, keyPath: \.items) {
+        state.withLock { $0 = numbers.map { Item(number: $0) } }
+      }
+    }
   }
 
   /// An array behind a lock, whose setter does something else besides.

@@ -334,6 +334,28 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ObservedProperty.ByHand.begin, if it takes in one maker's changes alone.
+  @Test("Sets of two threads that overlap are both part of what is announced by hand meanwhile")
+  func overlappingSets() {
+    let counter = Announced()
+    let heard = Recorder<String>()
+    let token = counter.observe(\.count, options: .old) { _, change in
+      heard.record("\(change.old ?? -1) -> \(change.new)")
+    }
+    let gate = Gate()
+    counter.will()
+    let setting = onThread { counter.increment { gate.pass() } }
+    gate.waitUntilReached()
+    counter.increment()
+    #expect(heard.values.isEmpty)
+    gate.open()
+    setting()
+    #expect(heard.values.isEmpty)
+    counter.did()
+    #expect(heard.values == ["0 -> 2"])
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: ObservedProperty.update, if it does not say when nothing is announced any more.
   @Test("Sets that overlap announcements are all told in the end", arguments: [2, 8])
   func overlappingOnThreads(width: Int) {
@@ -363,8 +385,11 @@ struct ManualTests {
       registrar.access(self, keyPath: \.count)
       return state.withLock { $0 }
     }
-    func increment() {
-      registrar.withMutation(of: self, keyPath: \.count) { state.withLock { $0 += 1 } }
+    func increment(after body: () -> Void = {}) {
+      registrar.withMutation(of: self, keyPath: \.count) {
+        body()
+        state.withLock { $0 += 1 }
+      }
     }
     func will() { registrar.willChange(self, keyPath: \.count) }
     func did() { registrar.didChange(self, keyPath: \.count) }
