@@ -114,6 +114,7 @@ extension ObserverRegistry {
   }
 
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
+    state.ownerSweep.noteEnd()
     guard let index = state.owners.index(forKey: owner) else { return }
     state.owners.values[index].remove(id)
     if state.owners.values[index].isEmpty { state.owners.remove(at: index) }

@@ -1,11 +1,13 @@
 /// The registrations with owners of one source, and when their owners are to be looked at.
 ///
 /// Registrations with owners pay for the looking, a few steps each. A sweep begins once there are
-/// three times as many as the last one found alive: so what is left of dead owners stays within a
-/// constant factor of what lives, and a source that only grows looks at half an owner for each one
-/// that it adds.
+/// three times as many as the last one found alive, or as have not ended: so what is left of dead
+/// owners stays within a constant factor of what lives, and a source that only grows looks at half an
+/// owner for each one that it adds.
 struct OwnerSweep {
+  /// How many owners one step looks at, and how many registrations it goes through.
   private static let stepLength = 4
+  private static let reach = 16
   private static let minimum = 16
 
   private var registrations = BoundedQueue<Registration>(.unbounded)
@@ -13,26 +15,35 @@ struct OwnerSweep {
   private var rest = 0
   /// How many the last sweep found alive.
   private var survivorCount = 0
+  /// How many have not ended.
+  private var liveCount = 0
 
   var count: Int { registrations.count }
 
   /// Adds a new registration.
-  mutating func add(_ registration: Registration) { _ = registrations.append(registration) }
+  mutating func add(_ registration: Registration) {
+    liveCount += 1
+    _ = registrations.append(registration)
+  }
+
+  /// Takes in that one has ended; it stays until a step comes to it.
+  mutating func noteEnd() { liveCount -= 1 }
 
   /// Takes back one that `step` handed out, and whose owner lives.
   mutating func keep(_ registration: Registration) {
     survivorCount += 1
-    add(registration)
+    _ = registrations.append(registration)
   }
 
   /// Takes out a few registrations whose owners are to be looked at, if it is time to.
   mutating func step() -> [LiveRegistration] {
-    if rest == 0 && count >= max(Self.minimum, 3 * survivorCount) {
+    if rest == 0 && count >= max(Self.minimum, 3 * min(survivorCount, liveCount)) {
       rest = count
       survivorCount = 0
     }
     var found: [LiveRegistration] = []
-    while rest > 0, found.count < Self.stepLength, let registration = registrations.popFirst() {
+    for _ in 0..<min(rest, Self.reach) where found.count < Self.stepLength {
+      guard let registration = registrations.popFirst() else { break }
       rest -= 1
       // What has ended already is not looked at again.
       guard let seat = registration.seat else { continue }
