@@ -192,6 +192,7 @@ struct ManualDeliveryTests {
     #expect(!manual.runNext())
     try await ticks.sendAndWait(2)
     #expect(manual.mailbox.discardedCount == 2 && heard.values == [])
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("A task that is made on the place is not on it, even on the same thread")

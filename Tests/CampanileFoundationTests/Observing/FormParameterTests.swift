@@ -55,6 +55,7 @@ struct FormParameterTests {
         descriptor, object: bell, on: place, buffering: .oldest(1), .once
       ) { [heard] in heard.record($0) },
     ]
+    defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.observe(
         name, object: bell, owner: tower, on: place, buffering: .oldest(1), .once
@@ -87,6 +88,7 @@ struct FormParameterTests {
         descriptor, object: bell, on: .main.ordered, buffering: .oldest(1), .once
       ) { [heard] in heard.record($0) },
     ]
+    defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.observe(
         name, object: bell, owner: tower, on: .main.ordered, buffering: .oldest(1), .once

@@ -53,6 +53,7 @@ struct FormParameterTests {
       ) { [heard] message, _ in heard.record(message.level) },
       ticks.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) },
     ]
+    defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.observe(
         LevelChanged.self, about: player, owner: screen, on: place, buffering: .oldest(1), .once
@@ -84,6 +85,7 @@ struct FormParameterTests {
         heard.record($0)
       },
     ]
+    defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.observe(
         LevelChanged.self, about: player, owner: screen, on: .main.ordered,
@@ -141,6 +143,7 @@ struct FormParameterTests {
         heard.record($0)
       },
     ]
+    defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.observeAsync(
         LevelChanged.self, about: player, owner: screen, buffering: .oldest(1)
@@ -171,6 +174,7 @@ struct FormParameterTests {
       },
       ticks.observeAsync(execution: .concurrent, .once) { [heard] in heard.record($0) },
     ]
+    defer { withExtendedLifetime(tokens) {} }
     let owned = [
       center.observeAsync(
         LevelChanged.self, about: player, owner: screen, execution: .concurrent, .once
