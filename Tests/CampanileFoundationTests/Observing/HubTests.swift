@@ -141,7 +141,8 @@ struct HubTests {
         let token = center.observe(descriptor) { #expect($0 < 500) }
         if number % 100 == 0 { center.post(.tick, number) }
         token.cancel()
-        #expect(hub.codecCount(of: .tick) <= 8 * width + 8)
+        // Of 500 that each thread makes; how many live when the table is purged is up to the threads.
+        #expect(hub.codecCount(of: .tick) <= 32 * width)
       }
     }
     center.post(.tick, 1)
