@@ -9,21 +9,22 @@ struct HubTests {
   private let heard = Recorder<Int>()
 
   @Test("K16 a center that dies ends its observations and releases what they captured")
-  func centerDies() {
-    let live = LiveCount()
+  func centerDies() async {
+    let released = Recorder<Int>()
     func observe() -> [ObservationToken] {
       let center = NotificationCenter()
-      let tracked = Tracked(live)
+      let cargo = (0..<3).map { number in OnRelease { released.record(number) } }
       let tokens = [
-        center.observe(.tick) { [tracked] _ in tracked.touch() },
-        center.observe(nil) { [tracked] _ in tracked.touch() },
-        center.observe(Rung.self) { [tracked] _ in tracked.touch() },
+        center.observe(.tick) { [cargo = cargo[0]] _ in cargo.touch() },
+        center.observe(nil) { [cargo = cargo[1]] _ in cargo.touch() },
+        center.observe(Rung.self) { [cargo = cargo[2]] _ in cargo.touch() },
       ]
       center.post(.tick, 1)
       return tokens
     }
     let tokens = observe()
-    #expect(live.current == 0)
+    // Who makes a hub for another center may be looking at this one's, and hold it for a moment.
+    _ = await released.values(count: 3)
     #expect(tokens.allSatisfy { !$0.isActive })
   }
 
@@ -58,12 +59,14 @@ struct HubTests {
   }
 
   @Test("K16 the block in the center goes with the post after the last observer")
-  func feedGoes() {
+  func feedGoes() async throws {
     let center = NotificationCenter()
     #expect(NotificationHub.existing(center) == nil)
     let token = center.observe(.tick) { [heard] in heard.record($0.number) }
     let other = center.observe(.tock) { _ in }
+    let leaks = LeakTracker()
     weak let hub = NotificationHub.existing(center)
+    if let hub { leaks.track(hub) }
     #expect(hub?.feedCount == 2)
     center.post(.tick, 1)
     token.cancel()
@@ -73,6 +76,8 @@ struct HubTests {
     other.cancel()
     center.post(.tock, 2)
     // The tokens' registrations name lists, which do not keep the hub.
+    // Who makes a hub for another center may be looking at this one, and hold it for a moment.
+    try await leaks.expectGone(within: .seconds(60))
     #expect(hub == nil)
     #expect(NotificationHub.existing(center) == nil)
     let again = center.observe(.tick) { [heard] in heard.record($0.number) }
@@ -141,8 +146,10 @@ struct HubTests {
         let token = center.observe(descriptor) { #expect($0 < 500) }
         if number % 100 == 0 { center.post(.tick, number) }
         token.cancel()
-        // Of 500 that each thread makes; how many live when the table is purged is up to the threads.
-        #expect(hub.codecCount(of: .tick) <= 32 * width)
+        // A thread that is held up in a post holds what others observed with until it goes on: of the
+        // codecs that lived at a time, and may live on, a purge leaves room for as many again.
+        let count = hub.codecCount(of: .tick)
+        #expect(count <= max(8, 2 * (live.peak + width)))
       }
     }
     center.post(.tick, 1)
@@ -176,6 +183,7 @@ struct HubTests {
       listed[1].description.hasPrefix("Tock, about one subject, owner Screen, on .immediate ("))
     #expect(listed[2].description.hasPrefix("PostedNotification, about one subject, "))
     #expect(listed.allSatisfy { $0.description.contains("HubTests.swift:") })
+    withExtendedLifetime(screen) {}
   }
 
   // Broken by: NotificationHub.of, if it does not look whose hub it has found.
