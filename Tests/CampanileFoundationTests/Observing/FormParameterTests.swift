@@ -171,6 +171,6 @@ struct FormParameterTests {
     center.post(name: Rung.notificationName, object: bell)
     let lines = await failures.values(count: 10)
     #expect(lines.sorted() == Array(line..<line + 4) + Array(line + 5..<line + 11))
-    withExtendedLifetime(tokens) {}
+    withExtendedLifetime((tokens, ear)) {}
   }
 }
