@@ -198,15 +198,16 @@ struct OperationQueueTests {
   func table(width: Int) {
     onThreads(width) { [center] _ in
       // All kept: a queue that has gone would leave its address, and so its place, to the next.
-      let queues = (0..<200).map { _ in OperationQueue() }
+      let queues = (0..<1_600 / width).map { _ in OperationQueue() }
       for queue in queues {
         let token = center.observe(Rung.self, on: .operationQueue(queue)) { _ in }
         withExtendedLifetime(token) {}
       }
       withExtendedLifetime(queues) {}
     }
-    // Other tests use queues meanwhile, though not as many.
-    #expect(OperationQueueTarget.table.withLock { $0.count } < 200)
+    // Other tests use queues meanwhile, and a thread that purges holds what it has seen alive for a
+    // moment, though not as many.
+    #expect(OperationQueueTarget.table.withLock { $0.count } < 800)
   }
 }
 
