@@ -50,6 +50,7 @@ extension Scenario {
       center.post(.tock, bell)
       center.post(.tock, Bell())
       center.post(.tock)
+      withExtendedLifetime(bell) {}
     },
     Scenario("neither name nor object is everything", ["Tick", "Tock", "Tick"]) { make, log in
       let center = make()

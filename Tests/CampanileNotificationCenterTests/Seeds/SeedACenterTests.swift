@@ -1,6 +1,7 @@
 import Campanile
 import CampanileFoundation
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CampanileNotificationCenter
@@ -66,12 +67,12 @@ struct SeedACenterTests {
     @Test("A7 Foundation: two queues that post to each other wait for ever")
     func a7Foundation() async {
       await #expect(processExitsWith: .exitCode(3)) {
-        let (center, waits) = (Theirs(), Recorder<Int>())
+        let (center, waits) = (Theirs(), LiveCount())
         // The thread waits for the first queue, whose operation waits for the second one, whose
         // operation waits until the first one has none. Who comes last knows that no one can go on.
         let wait: @Sendable () -> Void = {
-          waits.record(1)
-          if waits.count == 3 { exit(3) }
+          let count = waits.value.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+          if count == 3 { exit(3) }
         }
         let (one, two) = (WatchedQueue(wait), WatchedQueue(wait))
         center.add(.tick, queue: one) { _ in center.post(.tock) }
@@ -201,13 +202,15 @@ struct SeedACenterTests {
     @Test("A9 Foundation: a buffer without room stops the program")
     func a9Foundation() async {
       await #expect(processExitsWith: .failure) {
-        let center = Theirs()
-        _ = onThread {
-          // It stops with the first message that finds somebody reading.
-          for number in 0..<1_000_000 { center.post(Chimed(number: number)) }
-          exit(0)
+        let (center, executor) = (Theirs(), ManualExecutor())
+        let task = Task(executorPreference: executor) {
+          for await _ in center.messages(for: Chimed.self, bufferSize: 0) {}
         }
-        for await _ in center.messages(for: Chimed.self, bufferSize: 0) {}
+        // It stops with the first message that finds somebody reading.
+        executor.runUntilIdle()
+        center.post(Chimed(number: 0))
+        executor.runUntilIdle()
+        withExtendedLifetime(task) { exit(0) }
       }
     }
 
@@ -252,6 +255,8 @@ struct SeedACenterTests {
     var (iterator, count) = (all.makeAsyncIterator(), 0)
     while count < 101, await iterator.next() != nil { count += 1 }
     #expect(count == 101)
+    // The sequences end with their center.
+    withExtendedLifetime(center) {}
   }
 
   // Broken by: KeyedCenter.post, if it makes the value before it has looked for observers.
