@@ -80,10 +80,10 @@ extension Source {
 struct Implementation: Sendable {
   let name: String
   let abilities: Set<Ability>
-  /// How long a scenario may take before it is said to hang.
+  /// How long a post may take, where some implementations hang, before this one is said to.
   ///
-  /// An implementation that hangs makes whoever runs the suite wait for so long. One that does not is
-  /// never waited for: it is given the time that it may need on a slow machine.
+  /// An implementation that hangs there makes whoever runs the suite wait for so long. One that does
+  /// not is never waited for: it is given the time that it may need on a slow machine.
   let patience: Duration
   let make: @Sendable () -> any Source
 

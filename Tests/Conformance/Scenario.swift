@@ -49,16 +49,17 @@ struct Stage: Sendable {
 
   /// Runs `body` on a thread of its own.
   ///
+  /// - Parameter limit: What it may take where it is not expected to hang, however slow the machine.
   /// - Returns: Waits until it has ended, and says whether it did so in time.
   func begin(
-    times patience: Int = 1, _ body: @escaping @Sendable () -> Void
+    within limit: Duration = .seconds(60), _ body: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Bool {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       body()
       done.signal()
     }
-    let seconds = Int(implementation.patience.components.seconds) * patience
+    let seconds = Int(limit.components.seconds)
     return { done.wait(timeout: .now() + .seconds(seconds)) == .success }
   }
 
@@ -74,7 +75,7 @@ extension Scenario {
     let stage = Stage(implementation: implementation)
     let result = Outcome()
     // A scenario notices by itself what hangs, and says so better.
-    let ends = stage.begin(times: 5) {
+    let ends = stage.begin(within: .seconds(300)) {
       do {
         try check(stage)
         result.set(.kept)

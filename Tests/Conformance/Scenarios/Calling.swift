@@ -78,7 +78,10 @@ extension Scenario {
       let (source, heard, isFree) = (stage.makeSource(), Recorder<Int>(), Kept<Bool>())
       let live = source.observe { heard.record($0) }
       // From another thread, since a lock that is taken twice by one thread ends the process.
-      let post: @Sendable () -> Void = { isFree.set(stage.begin { source.post(7) }()) }
+      let patience = stage.implementation.patience
+      let post: @Sendable () -> Void = {
+        isFree.set(stage.begin(within: patience) { source.post(7) }())
+      }
       let handle = source.observe { [last = LastWord(post)] _ in last.touch() }
       handle.cancel()
       try stage.expect(
