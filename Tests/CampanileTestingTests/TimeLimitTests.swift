@@ -13,4 +13,17 @@ struct TimeLimitTests {
     try await passed.expect(true)
     await wait.value
   }
+
+  // Broken by: TimeLimit.makeSleep, if it fixes the deadline before the sleep begins.
+  @Test("By the system's clocks a limit counts from when the wait begins, however late that is")
+  func beganLate() async {
+    let (clock, duration) = (ContinuousClock(), Duration.milliseconds(50))
+    let limit = TimeLimit(duration, by: clock)
+    let made = clock.now
+    // What keeps the threads of tasks busy meanwhile.
+    while clock.now < made.advanced(by: duration) {}
+    let began = clock.now
+    #expect(await limit.pass())
+    #expect(clock.now >= began.advanced(by: duration))
+  }
 }
