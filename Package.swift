@@ -46,7 +46,7 @@ let package = Package(
       dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
     ),
     .testTarget(
-      name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile"]
+      name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]
     ),
     .testTarget(
       name: "CampanileTestingXCTests", dependencies: ["CampanileTesting", "Campanile"]
