@@ -136,13 +136,17 @@ struct HubTests {
     let (center, live) = (NotificationCenter(), LiveCount())
     let lasting = center.observe(.tick) { [heard] in heard.record($0.number) }
     let hub = NotificationHub.existing(center)!
+    // Keeps the address of what has gone: the next codec would have its place in the table.
+    struct Shell { unowned let codec: NotificationCodec }
     onThreads(width) { _ in
+      var shells: [Shell] = []
       for number in 0..<500 {
         let tracked = Tracked(live)
         let descriptor = NotificationDescriptor<Int>(.tick) { [tracked] notification in
           tracked.touch()
           return try notification.value(forKey: "number")
         }
+        shells.append(Shell(codec: descriptor.codec))
         let token = center.observe(descriptor) { #expect($0 < 500) }
         if number % 100 == 0 { center.post(.tick, number) }
         token.cancel()
@@ -151,6 +155,7 @@ struct HubTests {
         let count = hub.codecCount(of: .tick)
         #expect(count <= max(8, 2 * (live.peak + width)))
       }
+      withExtendedLifetime(shells) {}
     }
     center.post(.tick, 1)
     #expect(live.current == 0)
