@@ -67,12 +67,15 @@ struct OwnerTests {
     try await center.postAndWait(Tick(number: 1))
     try await center.postAndWait(LevelChanged(level: 1))
     try await ticks.sendAndWait(1)
+    // Called after the others that the change comes to on the main queue. Nothing else says that they
+    // had their turn: what is under way there for another test may have it put off.
+    let last = state.observe(on: .main) { [heard] in heard.record($0.new) }
     state.value = 2
-    // What the state sent to the main queue comes before this.
-    await MainActor.run {}
+    #expect(await heard.values(count: 1) == [2])
     for (index, registration) in registrations.enumerated() {
       #expect(!registration.isActive, "number \(index)")
     }
+    withExtendedLifetime(last) {}
   }
 
   @Test("K8 the asynchronous followers of a broadcaster and a current value hold theirs weakly")
@@ -237,12 +240,19 @@ struct OwnerTests {
 
   @Test("K8 an actor that dies with a delivery on its way ends its registration")
   func actorWithPending() async throws {
+    actor Short {
+      let end: OnRelease
+      init(_ end: OnRelease) { self.end = end }
+    }
+    let ended = Inbox<Int>()
     func observe() -> Task<Void, any Error> {
-      let statistics = Statistics()
-      center.observe(Tick.self, on: statistics) { $0.append($1.number) }
+      let short = Short(OnRelease { ended.record(1) })
+      center.observe(Tick.self, on: short) { _, _ in }
       return Task { [center] in try await center.postAndWait(Tick(number: 1)) }
     }
     try await observe().value
+    // The delivery may have come first, and its task keeps the actor a moment longer then.
+    _ = await ended.values(count: 1)
     #expect(center.observerCount == 0)
   }
 
