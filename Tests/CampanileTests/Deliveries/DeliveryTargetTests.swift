@@ -18,7 +18,7 @@ struct DeliveryTargetTests {
       let (statistics, heard) = (Statistics(), Recorder<Int>())
       center.observe(Tick.self, on: statistics) { _, tick in heard.record(tick.number) }
       center.post(Tick(number: number))
-      try await heard.expect(number)
+      try await heard.expect(number, within: patience)
       withExtendedLifetime(statistics) {}
     }
   }

@@ -134,7 +134,7 @@ struct FaultTests {
     let gate = Gate()
     let token = center.observe(Tick.self, on: queue.delivery) { _ in gate.pass() }
     let waiting = Task { [center] in try await center.postAndWait(Tick(number: 0)) }
-    try await gate.reached()
+    try await gate.reached(within: patience)
     waiting.cancel()
     // It throws while the observer is still in its call.
     await #expect(throws: CancellationError.self) { try await waiting.value }

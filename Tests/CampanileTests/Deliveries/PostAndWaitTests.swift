@@ -116,7 +116,7 @@ struct PostAndWaitTests {
       heard.record(1)
     }
     if kind == .unbounded || kind == .bounded {
-      try await gate.reached()
+      try await gate.reached(within: patience)
     } else {
       await asyncGate.waitUntilReached()
     }
@@ -299,7 +299,7 @@ struct PostAndWaitTests {
       gate.open()
     }
     center.post(Tick(number: 1))
-    try await ended.expect(1, 2)
+    try await ended.expect(1, 2, within: patience)
     withExtendedLifetime(token) {}
   }
 

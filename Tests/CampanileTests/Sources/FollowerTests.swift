@@ -19,7 +19,7 @@ struct FollowerTests {
       heard.record($0.new)
     }
     for number in 2...9 { state.value = number }
-    try await gate.reached()
+    try await gate.reached(within: patience)
     gate.open()
     await token.cancelAndFinish()
     #expect(heard.count == 1)
@@ -35,7 +35,7 @@ struct FollowerTests {
       try Task.checkCancellation()
     }
     value.value = 1
-    try await gate.reached()
+    try await gate.reached(within: patience)
     token.cancel()
     gate.open()
     await token.cancelAndFinish()

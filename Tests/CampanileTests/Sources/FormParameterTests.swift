@@ -159,7 +159,7 @@ struct FormParameterTests {
     center.post(LevelChanged(level: 0), about: player)
     ticks.send(0)
     // The first value is being heard, and no more of them waits.
-    try await gate.reached(by: 4)
+    try await gate.reached(by: 4, within: patience)
     postTwo()
     expectOneWaits(tokens.map(\.registration) + owned, on: "asynchronously, one at a time")
     gate.open()

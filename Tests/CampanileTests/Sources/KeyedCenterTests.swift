@@ -89,7 +89,7 @@ struct KeyedCenterTests {
       center.register(.inPlace(line: line), body, of: nil, about: .none, once: true)
     }
     for number in 1...2 { center.post(to: "key", about: nil) { number } }
-    let told = try await failures.next(4)
+    let told = try await failures.next(4, within: patience)
     #expect(told.map(\.line).sorted() == [1, 2, 3, 4])
     #expect(told.allSatisfy { $0.error is TestFailure })
     for registration in registrations { await registration.cancelAndFinish() }
