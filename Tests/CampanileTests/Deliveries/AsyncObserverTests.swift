@@ -184,7 +184,7 @@ struct AsyncObserverTests {
     let token = center.observeAsync(Tick.self) { [center] _ in center.post(Tock()) }
     center.post(Tick(number: 1))
     #expect(await waits.values(count: 1) == [.finished])
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, statistics)) {}
   }
 
   @Test("Being cancelled is no failure of the observer")

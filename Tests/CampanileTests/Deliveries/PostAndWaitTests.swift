@@ -167,6 +167,7 @@ struct PostAndWaitTests {
     async.pause()
     try await center.postAndWait(Tick(number: 1))
     #expect(heard.values.isEmpty)
+    withExtendedLifetime((token, async)) {}
   }
 
   @Test("K10 a delivery that was dropped for want of room has ended")

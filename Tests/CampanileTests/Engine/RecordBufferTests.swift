@@ -299,6 +299,7 @@ struct RecordBufferTests {
       let letter = Self.letter(to: source.list, Post(tracker: tracker))
       target.mailbox.append(letter, Tracked(life), for: target)
       #expect(life.current == 1)
+      withExtendedLifetime(target) {}
     }
     #expect(life.current == 0)
     tracker.end()

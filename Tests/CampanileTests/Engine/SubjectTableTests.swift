@@ -132,6 +132,7 @@ struct SubjectIndexMemoryTests {
         #expect(registry.add(observer) { _ in .subject(player, topic) } != nil)
       }
       #expect(life.current == 3)
+      withExtendedLifetime((registry, topic, players)) {}
     }
     #expect(life.current == 0)
   }
@@ -282,6 +283,7 @@ struct SingleObserverTests {
     #expect(second.isActive)
     post()
     #expect(heard.values.suffix(2) == ["second", "second"])
+    withExtendedLifetime(second) {}
   }
 
   @Test("K3 Alone it is paused, resumed and ended")
@@ -315,6 +317,7 @@ struct SingleObserverTests {
     #expect(handle != second.registration)
     post()
     #expect(heard.values == ["second"])
+    withExtendedLifetime(second) {}
   }
 
   @Test("K1 A handle of the list and a handle of before are one registration")

@@ -78,7 +78,7 @@ struct ErrorTests {
     center.observe(LevelChanged.self, on: statistics) { _, _ in throw TestFailure() }
     center.observe(LevelChanged.self, on: statistics) { _, _, _ in throw TestFailure() }
     try await center.postAndWait(LevelChanged(level: 1), about: player)
-    withExtendedLifetime((tokens, screen)) {}
+    withExtendedLifetime((tokens, screen, statistics)) {}
     let lines = Array(Int(first)..<Int(first) + 7) + Array(Int(first) + 8..<Int(first) + 14)
     #expect(failures.values.map(\.line).sorted() == lines)
     #expect(failures.values.allSatisfy { $0.file == #fileID })
