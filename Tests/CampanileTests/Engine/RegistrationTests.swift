@@ -41,6 +41,7 @@ struct RegistrationTests {
         #expect(heard.current == 1)
         if index.isMultiple(of: 3) { tokens.removeFirst() }
       }
+      withExtendedLifetime(tokens) {}
     }
     #expect(source.observerCount == 0)
   }
