@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 
@@ -87,12 +86,13 @@ struct EditsOnThreadsTests {
   func replicas(width: Int) {
     let list = List()
     let replicas = (0..<5).map { _ in SharedReplica() }
-    let queue = DispatchQueue(label: "replica")
+    // It may be told more than one job delivers.
+    let queue = TestQueue()
     let tokens = [
       list.observe(\.items, options: .initial) { _, change in replicas[0].apply(change) },
       list.observe(\.items, options: [.old, .prior]) { _, change in replicas[1].apply(change) },
       list.observe(\.items, options: .distinct) { _, change in replicas[2].apply(change) },
-      list.observe(\.items, on: .queue(queue)) { _, change in replicas[3].apply(change) },
+      list.observe(\.items, on: queue.delivery) { _, change in replicas[3].apply(change) },
       list.observe(\.all) { _, change in replicas[4].apply(change) },
     ]
     onThreads(width) { thread in
@@ -111,7 +111,7 @@ struct EditsOnThreadsTests {
       }
     }
     list.mutableArray(\.items).append(-1)
-    queue.sync {}
+    queue.flush()
     for (index, replica) in replicas.enumerated() {
       #expect(replica.faults.isEmpty, "of observer \(index)")
       #expect(replica.elements == list.items, "of observer \(index)")

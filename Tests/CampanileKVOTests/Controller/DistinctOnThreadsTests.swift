@@ -125,7 +125,7 @@ import Testing
     device.value = 8
     await drainMain()
     #expect(heard.values == [5, 7, 8])
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, stage)) {}
   }
 
   @MainActor private func drainMain() async {

@@ -122,7 +122,7 @@ struct FormsTests {
     #expect(store.lines.values.prefix(first.count).sorted() == first.sorted())
     #expect(store.lines.count == 2 * first.count)
     #expect(store.lines.values.last(where: { $0.hasPrefix("count") }) == "count 4")
-    withExtendedLifetime(kvo) {}
+    withExtendedLifetime((kvo, counter)) {}
   }
 
   @Test("The method for all changes runs on the thread that changes, where the owner is Sendable")
@@ -230,7 +230,7 @@ struct FormsTests {
     #expect(lines.filter { $0 == "Night" }.count == 4)
     #expect(lines.filter { $0 == "Stage - Night" }.count == 2)
     #expect(lines.suffix(2) == ["Stage - 3", "3"])
-    withExtendedLifetime(kvo) {}
+    withExtendedLifetime((kvo, stage)) {}
   }
 
   @Test("K8 The method for all changes on the main actor ends with its owner")

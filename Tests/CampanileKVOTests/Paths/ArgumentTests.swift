@@ -132,6 +132,7 @@ struct ArgumentTests {
       }
       for number in 0..<10 { sheet[Cell(number)] = 1 }
       #expect(heard.values == (0..<10).flatMap { Array(repeating: $0, count: width) })
+      withExtendedLifetime(kvo) {}
     }
   }
 

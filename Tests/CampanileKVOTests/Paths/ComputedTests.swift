@@ -80,6 +80,7 @@ struct ComputedTests {
     for radio in radios { radio.volume = 1 }
     #expect(log.lines.count == 100)
     #expect(log.lines.last == "100")
+    withExtendedLifetime(sum) {}
   }
 
   @Test("Two objects that compute from each other fire once for each change")

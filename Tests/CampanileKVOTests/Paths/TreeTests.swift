@@ -445,6 +445,7 @@ struct TreeTests {
     #expect(token.isActive)
     link.leaf = 5
     #expect(sums == [2, 5])
+    withExtendedLifetime(token) {}
   }
 
   @Test("In a transaction the names of what changed on the way are told too")

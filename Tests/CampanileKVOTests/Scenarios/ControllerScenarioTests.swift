@@ -54,6 +54,7 @@ struct ControllerScenarioTests {
     #expect(remaining == [lines[0], lines[1], lines[3]])
     kvo.unobserveAll()
     #expect(kvo.description == "KVOController of SharedLog")
+    withExtendedLifetime((owner, counter)) {}
   }
 
   @Test("A handler that throws in its initial and prior calls hears the change")
@@ -68,6 +69,7 @@ struct ControllerScenarioTests {
     radio.volume = 1
     #expect(owner.lines == ["initial", "prior", "changed"])
     #expect(failures.count == 3)
+    withExtendedLifetime(kvo) {}
   }
 
   @Test("A registration that is paused in the prior call misses the change, and hears the next")

@@ -146,20 +146,22 @@ struct IsolationScenarioTests {
     let counter = Counter()
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
-    let queue = DispatchQueue(label: "kvo")
+    // There may be more than one job delivers.
+    let queue = TestQueue()
     let heard = Recorder<Int>()
-    kvo.observe(counter, \.count, on: .queue(queue)) { _, _, change in heard.record(change.new) }
-    kvo.observe(counter, \.double, on: .queue(queue)) { _, _, change in heard.record(-change.new) }
+    kvo.observe(counter, \.count, on: queue.delivery) { _, _, change in heard.record(change.new) }
+    kvo.observe(counter, \.double, on: queue.delivery) { _, _, change in heard.record(-change.new) }
     onThreads(width) { _ in for _ in 0..<100 { counter.increment() } }
-    queue.sync {}
+    queue.flush()
     let counts = heard.values.filter { $0 > 0 }
     #expect(counts == counts.sorted())
     #expect(counts.last == width * 100)
     #expect(heard.values.last(where: { $0 < 0 }) == -width * 200)
     kvo.unobserveAll()
     counter.increment()
-    queue.sync {}
+    queue.flush()
     #expect(heard.values.filter { $0 > 0 } == counts)
+    withExtendedLifetime(owner) {}
   }
 
   @Test(

@@ -110,6 +110,7 @@ struct SeedFTests {
       counter.count = 1
       #expect(added.count == 1)
       #expect(heard.values == added.values)
+      withExtendedLifetime(kvo) {}
     }
   }
 
