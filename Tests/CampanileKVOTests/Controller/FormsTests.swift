@@ -205,6 +205,7 @@ struct FormsTests {
     await drain(.main)
     #expect(screen.lines.suffix(3).sorted() == ["3", "Stage 3", "any 3"])
     #expect(screen.lines.count == 12)
+    withExtendedLifetime(stage) {}
   }
 
   @Test("Main-actor key paths are told on a queue")
