@@ -161,7 +161,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   private func call(_ change: Change, _ observer: (Change) throws -> Void) throws {
-    guard try isWanted(change) else { return }
+    guard isWanted(change) else { return }
     do {
       try observer(change)
     } catch {
@@ -173,7 +173,7 @@ final class Follower<Value: Sendable>: Sendable {
   private func call(
     _ change: Change, _ observer: @Sendable (Change) async throws -> Void
   ) async throws {
-    guard try isWanted(change) else { return }
+    guard isWanted(change) else { return }
     do {
       try await observer(change)
     } catch is CancellationError where Task.isCancelled {
@@ -185,15 +185,12 @@ final class Follower<Value: Sendable>: Sendable {
     try endIfOnce()
   }
 
-  /// - Throws: `ObservationIsOver` when the one call has been made.
-  private func isWanted(_ change: Change) throws -> Bool {
+  private func isWanted(_ change: Change) -> Bool {
     if let areEqual = options.areEqual, let old = change.old, areEqual(old, change.new) {
       return false
     }
-    if options.isOnce, hasCalled.exchange(true, ordering: .sequentiallyConsistent) {
-      throw ObservationIsOver()
-    }
-    return true
+    // Whoever makes the one call ends the registration when it has returned.
+    return !options.isOnce || !hasCalled.exchange(true, ordering: .sequentiallyConsistent)
   }
 
   private func endIfOnce() throws {

@@ -88,12 +88,13 @@ extension ObservationRequest {
   private func makeObserver<Value: Sendable>(
     _ body: ObserverBody<Value>, _ lifetimes: [Lifetime.Storage]
   ) -> Made {
+    // Before the other kinds, whose type the runtime has to look up.
+    if buffering == .unbounded, let body = body.plain {
+      return Made(observer: .direct(traits(lifetimes), body), groupTarget: delivery.target)
+    }
     switch body.kind {
     case .plain(let body):
-      if buffering != .unbounded {
-        return makeBounded(lifetimes, isTold: false) { value, _ in try body(value) }
-      }
-      return Made(observer: DirectObserver(traits(lifetimes), body), groupTarget: delivery.target)
+      return makeBounded(lifetimes, isTold: false) { value, _ in try body(value) }
     case .told(let body):
       if buffering != .unbounded {
         return makeBounded(lifetimes, isTold: true) { try body($0, $1.subject) }
@@ -153,10 +154,12 @@ extension ObservationRequest {
     of body: @escaping @Sendable (Value) async throws -> Void, _ counters: DeliveryCounters
   ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
-    let location = location
+    let (location, isOnce) = (location, isOnce)
     return { value, registration in
       counters.beginCall()
       return {
+        // The end of the registration cancels this task, so that it has to wait for the call.
+        defer { if isOnce { registration.cancel() } }
         await AsyncCall.$running.withValue([counters]) {
           do {
             try await body(value)
@@ -179,10 +182,11 @@ extension ObservationRequest {
       runner.start { await mailbox.drain(runner.takePrepared) }
     }
     let name = "asynchronously, one at a time"
-    let traits = traits(lifetimes, name, counters: counters) { _ in
+    var traits = traits(lifetimes, name, counters: counters) { _ in
       mailbox.close()
       runner.end()
     }
+    traits.isLasting = true
     return IndirectObserver<Value>(
       traits,
       arrival: { value, _, registration in runner.prepare(prepare(value, registration)) }
@@ -200,7 +204,8 @@ extension ObservationRequest {
       "A concurrent observer was given a buffer; it starts each call at once")
     let runner = AsyncRunner()
     let name = "asynchronously, concurrently"
-    let traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
+    var traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
+    traits.isLasting = true
     return IndirectObserver<Value>(traits) { value, post, registration in
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
       let tracker = AsyncCall.isCurrent(counters) ? nil : post.tracker

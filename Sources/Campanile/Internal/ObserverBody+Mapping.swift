@@ -45,7 +45,7 @@ extension ObserverBody {
         { source in
           do {
             guard let value = try transform(source) else { return }
-            try turn?.take()
+            if let turn, !turn.take() { return }
             take(value)
             if turn != nil { onEnd() }
           } catch {
@@ -58,12 +58,13 @@ extension ObserverBody {
 }
 
 /// The one call of an observer that wants no more; of many threads, one gets it.
+///
+/// That one ends the registration when it has returned. The others leave that to it: to end the
+/// registration earlier would cancel the task that makes the call.
 private final class OnlyTurn: Sendable {
   private let isTaken = Atomic<Bool>(false)
 
-  func take() throws {
-    if isTaken.exchange(true, ordering: .acquiringAndReleasing) { throw ObservationIsOver() }
-  }
+  func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
 }
 
 extension OnlyTurn? {
@@ -71,7 +72,7 @@ extension OnlyTurn? {
   @inline(__always)
   fileprivate func use(_ call: () throws -> Void) throws {
     guard let turn = self else { return try call() }
-    try turn.take()
+    guard turn.take() else { return }
     do {
       try call()
     } catch let over as ObservationIsOver {
@@ -85,7 +86,7 @@ extension OnlyTurn? {
   @inline(__always)
   fileprivate func use(_ call: () async throws -> Void) async throws {
     guard let turn = self else { return try await call() }
-    try turn.take()
+    guard turn.take() else { return }
     do {
       try await call()
     } catch let over as ObservationIsOver {

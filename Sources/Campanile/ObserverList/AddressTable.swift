@@ -2,9 +2,9 @@ import Synchronization
 
 /// What the memory of a table begins with; the places follow.
 ///
-/// Whoever reads a table without a lock points to this and not to the `AddressTable`: a look-up
-/// comes to the places with one load less.
-@safe struct AddressTableHead: ~Copyable {
+/// Whoever reads a table points to this and not to the `AddressTable`: a look-up comes to the places
+/// with one load less.
+@safe private struct AddressTableHead: ~Copyable {
   fileprivate let mask: Int
   fileprivate let table: Unmanaged<AnyObject>
 
@@ -16,7 +16,7 @@ import Synchronization
 }
 
 /// One place of a table: a key and its object, or 0 twice.
-struct AddressTablePlace: ~Copyable {
+private struct AddressTablePlace: ~Copyable {
   fileprivate let key = Atomic<UInt>(0)
   fileprivate let object = Atomic<UInt>(0)
 }
@@ -45,28 +45,85 @@ extension UnsafeMutablePointer<AddressTableHead> {
     // SAFETY: as above.
     return unsafe UnsafeRawPointer(bitPattern: places[index].object.load(ordering: .acquiring))
   }
-
-  /// The object that owns the memory, a table of `Object`.
-  func table<Object>(of type: Object.Type) -> AddressTable<Object> {
-    // SAFETY: the head was made by such a table.
-    unsafe unsafeDowncast(pointee.table.takeUnretainedValue(), to: AddressTable<Object>.self)
-  }
 }
 
-/// Objects by address: an open-addressing table that is read without a lock.
+/// Objects by address, read without a lock; they stay as long as the map does.
 ///
-/// Written under one lock. Objects stay; a table that is too full is replaced by its owner, and the
-/// owner sees to it that nobody reads a table which has been released.
+/// A map that is too full goes on with a larger table. Those before it stay too: who reads may have
+/// found one of them. Their sizes add up to less than the newest one's.
+@safe struct AddressMap<Object: AnyObject>: ~Copyable, @unchecked Sendable {
+  /// The address of the head of the newest table, which keeps those before it.
+  private let newest: Atomic<UInt>
+
+  init(capacity: Int) {
+    let first = AddressTable<Object>(capacity: capacity)
+    newest = Atomic(UInt(bitPattern: unsafe first.head))
+    _ = unsafe Unmanaged.passRetained(first)
+  }
+
+  deinit { unsafe Unmanaged.passUnretained(table).release() }
+
+  @inline(__always)
+  private var head: UnsafeMutablePointer<AddressTableHead> {
+    // SAFETY: there is a table from the beginning, and every table lives as long as this.
+    unsafe UnsafeMutablePointer(bitPattern: newest.load(ordering: .acquiring)).unsafelyUnwrapped
+  }
+
+  private var table: AddressTable<Object> {
+    // SAFETY: the head was made by a table of these objects.
+    unsafe unsafeDowncast(head.pointee.table.takeUnretainedValue(), to: AddressTable<Object>.self)
+  }
+
+  /// The object of `key`.
+  @inline(__always)
+  func object(for key: UInt) -> Unmanaged<Object>? {
+    guard let address = unsafe head.object(for: key) else { return nil }
+    return unsafe Unmanaged.fromOpaque(address)
+  }
+
+  /// Puts in an object of a key that has none and is not 0.
+  ///
+  /// Under one lock.
+  func insert(_ key: UInt, _ object: Object) {
+    let old = table
+    if old.insert(key, object) { return }
+    let new = AddressTable(replacing: old)
+    let isInserted = new.insert(key, object)
+    assert(isInserted)
+    _ = unsafe Unmanaged.passRetained(new)
+    newest.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
+    // The new table keeps it, so that this release cannot be the last.
+    unsafe Unmanaged.passUnretained(old).release()
+  }
+
+  /// Every object.
+  ///
+  /// Under the same lock.
+  var objects: [Object] { table.objects }
+}
+
+/// The memory of a map: an open-addressing table.
 ///
 /// Invariant: at least one place is unused, so that every search ends. The table owns its objects.
-@safe final class AddressTable<Object: AnyObject>: @unchecked Sendable {
+@safe private final class AddressTable<Object: AnyObject>: @unchecked Sendable {
   let head: UnsafeMutablePointer<AddressTableHead>
   private let places: UnsafeMutablePointer<AddressTablePlace>
   private let mask: Int
-  /// Protected by the registry's lock.
+  /// Protected by the lock of those who write.
   private var usedCount = 0
-  /// The table that this one replaces, if that is to live as long.
+  /// The table that this one replaced.
   private let previous: AddressTable?
+
+  /// A table for as many objects again as are in the one before it.
+  convenience init(replacing previous: AddressTable) {
+    self.init(capacity: (previous.usedCount + 1) * 4, previous: previous)
+    for index in 0...previous.mask {
+      // SAFETY: `index` is within the table, whose objects live as long as it does.
+      let key = unsafe previous.places[index].key.load(ordering: .relaxed)
+      guard key != 0, let object = unsafe previous.head.object(for: key) else { continue }
+      _ = unsafe insert(key, Unmanaged<Object>.fromOpaque(object).takeUnretainedValue())
+    }
+  }
 
   init(capacity: Int, previous: AddressTable? = nil) {
     self.previous = previous
@@ -94,11 +151,6 @@ extension UnsafeMutablePointer<AddressTableHead> {
     // SAFETY: `index` is masked to the size of the table.
     while unsafe places[index].key.load(ordering: .relaxed) != 0 { index = (index + 1) & mask }
     return index
-  }
-
-  /// The object of `key`.
-  func object(for key: UInt) -> Unmanaged<Object>? {
-    unsafe head.object(for: key).map { unsafe Unmanaged.fromOpaque($0) }
   }
 
   /// Puts in an object of a key that has none, unless the table is too full.

@@ -14,20 +14,24 @@ class AnyObserver: @unchecked Sendable {
   private static let orderedBit: UInt32 = 16
   private static let toldBit: UInt32 = 32
   private static let watchedBit: UInt32 = 64
-  private static let pauseUnit: UInt32 = 128
+  private static let lastingBit: UInt32 = 128
+  private static let pauseUnit: UInt32 = 256
 
-  // In this order the fields leave no gaps: there may be a million observers.
+  // Eight bytes in all: there may be a million observers.
   let location: SourceLocation
   private let state: Atomic<UInt32>
-  let details: ObserverDetails?
+
+  /// What the registration needs beyond its closure.
+  ///
+  /// Only observers that may have some have room for it.
+  var details: ObserverDetails? { nil }
 
   fileprivate init(isDirect: Bool, hasArrival: Bool, traits: ObserverTraits) {
     location = traits.location
     state = Atomic(
       (traits.isOnce ? Self.onceBit : 0) | (isDirect ? 0 : Self.indirectBit)
         | (hasArrival ? Self.arrivalBit : 0) | (traits.isOrdered ? Self.orderedBit : 0)
-        | (traits.isTold ? Self.toldBit : 0))
-    details = traits.details
+        | (traits.isTold ? Self.toldBit : 0) | (traits.isLasting ? Self.lastingBit : 0))
   }
 
   private final func has(_ bit: UInt32) -> Bool { state.load(ordering: .relaxed) & bit != 0 }
@@ -83,7 +87,7 @@ class AnyObserver: @unchecked Sendable {
       if word & Self.onceBit == 0 || !isLast { return .call }
       let (won, seen) = state.compareExchange(
         expected: word, desired: word | Self.endedBit, ordering: .sequentiallyConsistent)
-      if won { return .callAndEnd }
+      if won { return word & Self.lastingBit == 0 ? .callAndEnd : .call }
       word = seen
     }
   }
@@ -95,7 +99,7 @@ class AnyObserver: @unchecked Sendable {
 
   final func pause() {
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    precondition(word >= Self.pauseUnit, "A registration was paused thirty million times")
+    precondition(word >= Self.pauseUnit, "A registration was paused fifteen million times")
   }
 
   /// Takes one pause back; the caller has made sure that there is one.
@@ -108,19 +112,46 @@ class AnyObserver: @unchecked Sendable {
 }
 
 /// An observer that wants the value and nothing else.
-final class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
+class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
   // `let`, so that a call needs no retain of the closure's context.
-  fileprivate let body: (Value) throws -> Void
+  fileprivate final let body: (Value) throws -> Void
 
-  init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
+  @inline(__always)
+  fileprivate init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
     self.body = body
     super.init(isDirect: true, hasArrival: false, traits: traits)
   }
 
-  /// - Parameter body: One that wants the value and nothing else.
+  /// - Parameters:
+  ///   - traits: How it is kept, without details.
+  ///   - body: One that wants the value and nothing else.
+  @inline(__always)
   init(_ traits: ObserverTraits, _ body: consuming ObserverBody<Value>) where Value: Sendable {
+    assert(traits.details == nil)
     self.body = body.plain!
     super.init(isDirect: true, hasArrival: false, traits: traits)
+  }
+}
+
+/// A direct observer of which more is known.
+private final class DetailedObserver<Value>: DirectObserver<Value>, @unchecked Sendable {
+  private let ownDetails: ObserverDetails
+
+  override var details: ObserverDetails? { ownDetails }
+
+  @inline(__always)
+  override fileprivate init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
+    ownDetails = traits.details!
+    super.init(traits, body)
+  }
+}
+
+extension AnyObserver {
+  /// An observer that wants the value and nothing else, with room for details if it has any.
+  static func direct<Value>(
+    _ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void
+  ) -> AnyObserver {
+    traits.details == nil ? DirectObserver(traits, body) : DetailedObserver(traits, body)
   }
 }
 
@@ -130,6 +161,9 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   fileprivate let body: (Value, Post, Registration) throws -> Void
   /// What runs at the other place, once the value has arrived there.
   fileprivate let arrival: ((Value, Post, Registration) throws -> Void)?
+  private let ownDetails: ObserverDetails?
+
+  override var details: ObserverDetails? { ownDetails }
 
   init(
     _ traits: ObserverTraits,
@@ -138,6 +172,7 @@ final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   ) {
     self.body = body
     self.arrival = arrival
+    ownDetails = traits.details
     super.init(isDirect: false, hasArrival: arrival != nil, traits: traits)
   }
 }

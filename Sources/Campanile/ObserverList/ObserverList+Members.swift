@@ -13,7 +13,7 @@ extension ObserverList {
     let traits = ObserverTraits(
       location: location,
       details: ObserverDetails(owner: object, delivery: "the caller's isolation"))
-    let observer = DirectObserver<(Delegate) -> Void>(traits) { [weak object] call in
+    let observer = AnyObserver.direct(traits) { [weak object] (call: (Delegate) -> Void) in
       guard let object else { throw ObservationIsOver() }
       // The object is the member that was handed in as a `Delegate`.
       call(object as! Delegate)

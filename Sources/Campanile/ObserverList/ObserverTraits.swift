@@ -37,5 +37,7 @@ struct ObserverTraits {
   var isOnce = false
   var isOrdered = false
   var isTold = false
+  /// Whether the call goes on in a task, and ends a registration of one call itself.
+  var isLasting = false
   var details: ObserverDetails?
 }

@@ -96,7 +96,7 @@ package struct SourceList<Value>: Sendable {
     if owner != nil || end != nil || target.target != nil {
       traits.details = ObserverDetails(owner: owner, delivery: target.description, onEnd: end)
     }
-    let observer = DirectObserver<Value>(traits, body)
+    let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox
     let place = { (garbage: inout Garbage) -> Destination in
       guard let target = target.target, let mailbox else { return .list(list) }

@@ -26,25 +26,10 @@ final class TopicList: ObserverList, @unchecked Sendable {
 
 /// The lists of a center by message type.
 ///
-/// Lists and tables live as long as the center: a post may look here before it announces itself.
-/// Types are known by the address of their metadata.
-@safe struct TopicTable: ~Copyable, Sendable {
-  /// The address of the head of the newest table, which keeps those before it.
-  private let newest: Atomic<UInt>
-
-  init() {
-    let first = AddressTable<TopicList>(capacity: 8)
-    newest = Atomic(UInt(bitPattern: unsafe first.head))
-    _ = unsafe Unmanaged.passRetained(first)
-  }
-
-  deinit { unsafe Unmanaged.passUnretained(head.table(of: TopicList.self)).release() }
-
-  @inline(__always)
-  private var head: UnsafeMutablePointer<AddressTableHead> {
-    // SAFETY: there is a table from the beginning, and every table lives as long as this.
-    unsafe UnsafeMutablePointer(bitPattern: newest.load(ordering: .acquiring)).unsafelyUnwrapped
-  }
+/// Lists live as long as the center: a post may look here before it announces itself. Types are
+/// known by the address of their metadata.
+struct TopicTable: ~Copyable, Sendable {
+  private let map = AddressMap<TopicList>(capacity: 8)
 
   @inline(__always)
   private static func key(_ type: any Any.Type) -> UInt {
@@ -54,8 +39,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
   /// The list of a type, if anybody ever observed it here.
   @inline(__always)
   fileprivate func list(of type: any Any.Type) -> Unmanaged<TopicList>? {
-    guard let address = unsafe head.object(for: Self.key(type)) else { return nil }
-    return unsafe Unmanaged.fromOpaque(address)
+    unsafe map.object(for: Self.key(type))
   }
 
   /// Where those who observe a type register, whatever a message is about; made if there is none.
@@ -82,25 +66,14 @@ final class TopicList: ObserverList, @unchecked Sendable {
   func makeList(of type: any Any.Type, _ registry: ObserverRegistry) -> TopicList {
     if let list = unsafe list(of: type)?.takeUnretainedValue() { return list }
     let list = TopicList(registry: registry, valueType: type)
-    let table = unsafe head.table(of: TopicList.self)
-    if !table.insert(Self.key(type), list) {
-      let lists = table.objects
-      let new = AddressTable<TopicList>(capacity: (lists.count + 1) * 4, previous: table)
-      for list in lists + [list] { _ = new.insert(Self.key(list.topic.value), list) }
-      _ = unsafe Unmanaged.passRetained(new)
-      newest.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
-      // The new table keeps it, so that this release cannot be the last.
-      unsafe Unmanaged.passUnretained(table).release()
-    }
+    map.insert(Self.key(type), list)
     return list
   }
 
   /// Every list.
   ///
   /// Under the registry's lock.
-  var lists: [ObserverList] {
-    unsafe head.table(of: TopicList.self).objects
-  }
+  var lists: [ObserverList] { map.objects }
 }
 
 /// How a message finds its observers.

@@ -249,6 +249,78 @@ struct AsyncObserverTests {
     #expect(heard.count == 1)
   }
 
+  // Broken by: AnyObserver.claim, if the registry ends the registration as soon as the call has begun.
+  @Test(
+    "The task of the only call is not canceled by the end that it brings",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func onceIsNotCanceled(execution: AsyncExecution) async throws {
+    let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
+    let canceled = Inbox<Bool>()
+    let tokens = [
+      center.observeAsync(Tick.self, execution: execution, .once) { _ in
+        await Task.yield()
+        canceled.record(Task.isCancelled)
+      },
+      ticks.observeAsync(execution: execution, .once) { _ in
+        await Task.yield()
+        canceled.record(Task.isCancelled)
+      },
+      state.observeAsync(execution: execution, .once) { _ in
+        await Task.yield()
+        canceled.record(Task.isCancelled)
+      },
+    ]
+    for number in 2..<5 {
+      center.post(Tick(number: number))
+      ticks.send(number)
+      state.value = number
+    }
+    #expect(await canceled.values(count: 3) == [false, false, false])
+    for token in tokens {
+      #expect(await token.cancelAndFinish() == .finished)
+      #expect(!token.isActive)
+    }
+    #expect(center.observerCount == 0)
+    #expect(ticks.observerCount == 0)
+    #expect(state.observerCount == 0)
+    #expect(canceled.count == 3)
+  }
+
+  @Test(
+    "Canceling while the only call runs cancels its task",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func cancelsOnce(execution: AsyncExecution) async {
+    let gate = AsyncGate()
+    let states = Inbox<Bool>()
+    let token = center.observeAsync(Tick.self, execution: execution, .once) { _ in
+      await gate.pass()
+      states.record(Task.isCancelled)
+    }
+    center.post(Tick(number: 1))
+    await gate.waitUntilReached()
+    #expect(!token.isActive)
+    #expect(token.cancel() == .endedWhileMaybeRunning)
+    gate.open()
+    #expect(await states.values(count: 1) == [true])
+  }
+
+  // Broken by: ObservationRequest.preparation, if it does not end a registration of one call.
+  @Test(
+    "K10 What the only call kept is released when the call has returned",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func onceIsReleased(execution: AsyncExecution) async throws {
+    let released = Inbox<Int>()
+    let token = center.observeAsync(Tick.self, execution: execution, .once) {
+      [held = OnRelease { released.record(1) }] _ in
+      await Task.yield()
+      withExtendedLifetime(held) {}
+    }
+    center.post(Tick(number: 1))
+    #expect(await released.values(count: 1) == [1])
+    #expect(center.observerCount == 0)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("An asynchronous observer of a broadcaster and of a current value")
   func otherSources() async throws {
     let ticks = Broadcaster<Int>()

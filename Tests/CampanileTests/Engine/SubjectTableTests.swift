@@ -90,7 +90,7 @@ struct SubjectTableTests {
     let players = (0..<200).map { _ in Player() }
     func observe(_ player: Player) -> Registration {
       let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
-      let observer = DirectObserver<LevelChanged>(traits) { _ in }
+      let observer = AnyObserver.direct(traits) { (_: LevelChanged) in }
       return registry.add(observer) { _ in .subject(player, topic) }!
     }
     func count(_ player: Player) -> Int {
@@ -128,7 +128,7 @@ struct SubjectIndexMemoryTests {
       for player in players + [players[0]] {
         let tracked = Tracked(life)
         let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
-        let observer = DirectObserver<LevelChanged>(traits) { _ in tracked.touch() }
+        let observer = AnyObserver.direct(traits) { (_: LevelChanged) in tracked.touch() }
         #expect(registry.add(observer) { _ in .subject(player, topic) } != nil)
       }
       #expect(life.current == 3)
@@ -147,7 +147,7 @@ struct SubjectIndexMemoryTests {
     var capacity = 0
     for player in players {
       let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
-      let observer = DirectObserver<LevelChanged>(traits) { _ in }
+      let observer = AnyObserver.direct(traits) { (_: LevelChanged) in }
       live.append(registry.add(observer) { _ in .subject(player, topic) }!)
       if live.count > 20 { live.removeFirst().cancel() }
       capacity = max(capacity, topic.subjects.capacity)
@@ -215,7 +215,7 @@ struct SubjectIndexMemoryTests {
 
   private func makeObserver() -> AnyObserver {
     let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
-    return DirectObserver<LevelChanged>(traits) { _ in }
+    return AnyObserver.direct(traits) { (_: LevelChanged) in }
   }
 }
 

@@ -116,6 +116,28 @@ struct KeyedCenterTests {
     #expect(failures.values.map { $0.error is CancellationError } == [true, true])
   }
 
+  // Broken by: OnlyTurn, if whoever comes second ends the registration, and with it the task of the
+  // first.
+  @Test(
+    "the task of the only call is not canceled by a value that comes meanwhile",
+    arguments: [AsyncExecution.oneAtATime, .concurrent], ["key", nil])
+  func onceIsNotCanceled(execution: AsyncExecution, key: String?) async throws {
+    let gate = AsyncGate()
+    let canceled = Recorder<Bool>()
+    let body = ObserverBody<Int>(execution) { _ in
+      await gate.pass()
+      canceled.record(Task.isCancelled)
+    }
+    let registration = center.register(.inPlace(), body, of: key, about: .none, once: true)
+    for number in 1...50 { center.post(to: "key", about: nil) { number } }
+    await gate.waitUntilReached()
+    gate.open()
+    #expect(try await canceled.next(1, within: patience) == [false])
+    #expect(await registration.cancelAndFinish() == .finished)
+    #expect(canceled.count == 1)
+    #expect(center.registrations.isEmpty)
+  }
+
   @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
   func once(width: Int) {
     let player = Player()
