@@ -62,7 +62,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// room, or discarded with its target. Inside an asynchronous observer it does not wait for that
   /// observer.
   ///
-  /// - Throws: `CancellationError` if the task is canceled meanwhile; the deliveries go on.
+  /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
   public func sendAndWait(_ value: Value) async throws {
     let tracker = DeliveryTracker()
     registry.post(value, Post(tracker: tracker), to: list)

@@ -76,7 +76,7 @@ public final class MessageCenter: Sendable {
   /// room, or discarded with its owner or target. Inside an asynchronous observer it does not wait
   /// for that observer.
   ///
-  /// - Throws: `CancellationError` if the task is canceled meanwhile; the deliveries go on.
+  /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }

@@ -264,6 +264,19 @@ struct PostAndWaitTests {
     #expect(heard.values == [1])
   }
 
+  // Broken by: DeliveryTracker.wait, if it asks whether the task is canceled, not whether all is over.
+  @Test("K10 in a cancelled task it does not throw once everything was delivered")
+  func cancelledAfterAll() async throws {
+    let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
+    let task = Task { [center] in
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      try await center.postAndWait(Tick(number: 1))
+    }
+    try await task.value
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [1])
+  }
+
   @Test("K10 inside an asynchronous observer it does not wait for that observer")
   func ownMailbox() async throws {
     let done = Inbox<Int>()
