@@ -177,7 +177,8 @@ final class Follower<Value: Sendable>: Sendable {
     do {
       try await observer(change)
     } catch is CancellationError where Task.isCancelled {
-      // The registration ended and its task was canceled.
+      // The task is the observer's own: canceled with its registration, it has not failed.
+      try endIfOnce()
       throw CancellationError()
     } catch {
       try report(error)

@@ -14,7 +14,7 @@ public struct FollowingOptions<Value: Sendable>: Sendable, ExpressibleByArrayLit
   /// is on the target already and nothing waits there, that is before `observe` returns.
   public static var initial: Self { Self(isInitial: true, isOnce: false) }
 
-  /// Ends the observation with its first call.
+  /// Ends the observation with its first call, when that has returned.
   public static var once: Self { Self(isInitial: false, isOnce: true) }
 
   private init(isInitial: Bool, isOnce: Bool) {

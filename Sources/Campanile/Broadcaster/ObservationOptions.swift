@@ -7,6 +7,8 @@ public struct ObservationOptions: OptionSet, Sendable {
 
   /// Ends the observation with its first delivery.
   ///
-  /// Of many threads that post, one delivers.
+  /// Of many threads that post, one delivers. No second call begins meanwhile, and what the observer
+  /// captured is released when the call has returned. This end does not cancel the task of an
+  /// asynchronous observer; canceling the observation while the call runs does.
   public static let once = ObservationOptions(rawValue: 1)
 }

@@ -158,9 +158,10 @@ extension ObservationRequest {
     return { value, registration in
       counters.beginCall()
       return {
-        // The end of the registration cancels this task, so that it has to wait for the call.
-        defer { if isOnce { registration.cancel() } }
         await AsyncCall.$running.withValue([counters]) {
+          // The end of the registration cancels this task, so that it has to wait for the call.
+          // What it calls and releases is still inside the observer, and must not wait for it.
+          defer { if isOnce { registration.cancel() } }
           do {
             try await body(value)
           } catch is CancellationError where Task.isCancelled {
@@ -189,7 +190,11 @@ extension ObservationRequest {
     traits.isLasting = true
     return IndirectObserver<Value>(
       traits,
-      arrival: { value, _, registration in runner.prepare(prepare(value, registration)) }
+      arrival: { [isOnce] value, _, registration in
+        // Nobody will hear what waits behind the only call.
+        if isOnce { mailbox.close() }
+        runner.prepare(prepare(value, registration))
+      }
     ) { value, post, registration in
       mailbox.append(value, post.kept(isTold: false), for: registration)
     }

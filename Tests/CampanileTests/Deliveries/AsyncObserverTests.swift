@@ -306,7 +306,7 @@ struct AsyncObserverTests {
 
   // Broken by: ObservationRequest.preparation, if it does not end a registration of one call.
   @Test(
-    "K10 What the only call kept is released when the call has returned",
+    "K16 What the only call kept is released when the call has returned",
     arguments: [AsyncExecution.oneAtATime, .concurrent])
   func onceIsReleased(execution: AsyncExecution) async throws {
     let released = Inbox<Int>()
@@ -318,6 +318,48 @@ struct AsyncObserverTests {
     center.post(Tick(number: 1))
     #expect(await released.values(count: 1) == [1])
     #expect(center.observerCount == 0)
+    withExtendedLifetime(token) {}
+  }
+
+  #if DEBUG
+    // Broken by: ObservationRequest.makeSerial, if it keeps what waits until the call has returned.
+    @Test("K16 What waits behind the only call is given up when that call begins")
+    func onceKeepsNothingWaiting() async throws {
+      let (gates, call, life) = (CheckpointGates(), AsyncGate(), LiveCount())
+      let source = Broadcaster<Tracked>(registry: gates.makeRegistry())
+      let token = source.observeAsync(.once) { _ in await call.pass() }
+      // Who sends checks the registration first, and is let through; its task is held there.
+      let passage = Gate()
+      passage.open()
+      gates.hold(at: .engine(.willCheck), gate: passage)
+      let arrival = gates.hold(at: .willCheck)
+      source.send(Tracked(LiveCount()))
+      arrival.waitUntilReached()
+      for _ in 0..<3 { source.send(Tracked(life)) }
+      #expect(life.current == 3)
+      arrival.open()
+      try await call.reached(within: patience)
+      #expect(life.current == 0)
+      call.open()
+      withExtendedLifetime(token) {}
+    }
+  #endif
+
+  // Broken by: ObservationRequest.preparation, if it ends the registration outside the call.
+  @Test(
+    "K4 Whoever hears of the end of the only call is inside it, and is not made to wait for it",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func onceEndsInside(execution: AsyncExecution) async {
+    let waits = Inbox<Registration.Wait>()
+    let ending = Locked<ObservationToken?>(nil)
+    let center = MessageCenter(onEvent: { event in
+      guard event.kind == .ended, let token = ending.withLock({ $0.take() }) else { return }
+      waits.record(token.cancelAndWait())
+    })
+    let token = center.observeAsync(Tick.self, execution: execution, .once) { _ in }
+    ending.withLock { $0 = token }
+    center.post(Tick(number: 1))
+    #expect(await waits.values(count: 1) == [.insideObserver])
     withExtendedLifetime(token) {}
   }
 

@@ -25,6 +25,41 @@ struct FollowerTests {
     #expect(heard.count == 1)
   }
 
+  // Broken by: Follower.call, if a change that comes too late ends the registration.
+  @Test("K14 a change that comes while the only call runs leaves the end to that call")
+  func lateForOnce() async throws {
+    let gate = AsyncGate()
+    let location = SourceLocation(file: #fileID, line: #line)
+    let follower = Follower<Int>(.once, isImmediate: false, location, ObserverRegistry()) { nil }
+    let body = follower.wrap(ObserverBody(.concurrent) { _ in await gate.pass() })
+    guard case .async(_, let call) = body.kind else {
+      Issue.record("the follower is no longer asynchronous")
+      return
+    }
+    let only = Task { try await call(ValueChange(old: 1, new: 2, revision: 1)) }
+    try await gate.reached(within: patience)
+    try await call(ValueChange(old: 2, new: 3, revision: 2))
+    gate.open()
+    await #expect(throws: ObservationIsOver.self) { try await only.value }
+  }
+
+  // Broken by: Follower.call, if a cancellation leaves a registration of one call without its end.
+  @Test(
+    "K16 an asynchronous follower of one call whose task cancels itself has had its call",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func onceCancelsItself(execution: AsyncExecution) async throws {
+    let released = Recorder<Int>()
+    let token = state.observeAsync(execution: execution, .once) {
+      [held = OnRelease { released.record(1) }] _ in
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      try withExtendedLifetime(held) { try Task.checkCancellation() }
+    }
+    state.value = 2
+    #expect(try await released.next(1, within: patience) == [1])
+    #expect(state.observerCount == 0)
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: Follower.call, if it takes its task's cancellation for a failure.
   @Test("K13 an asynchronous follower that is canceled in its call has not failed")
   func canceledCall() async throws {

@@ -116,10 +116,8 @@ struct KeyedCenterTests {
     #expect(failures.values.map { $0.error is CancellationError } == [true, true])
   }
 
-  // Broken by: OnlyTurn, if whoever comes second ends the registration, and with it the task of the
-  // first.
   @Test(
-    "the task of the only call is not canceled by a value that comes meanwhile",
+    "The task of the only call is not canceled by a value that comes meanwhile",
     arguments: [AsyncExecution.oneAtATime, .concurrent], ["key", nil])
   func onceIsNotCanceled(execution: AsyncExecution, key: String?) async throws {
     let gate = AsyncGate()
@@ -136,6 +134,23 @@ struct KeyedCenterTests {
     #expect(await registration.cancelAndFinish() == .finished)
     #expect(canceled.count == 1)
     #expect(center.registrations.isEmpty)
+  }
+
+  // Broken by: OnlyTurn, if whoever comes second ends the registration, and with it the task of the
+  // first.
+  @Test("A value that comes while the only call runs leaves the end to that call")
+  func lateForOnce() async throws {
+    let gate = AsyncGate()
+    let body = ObserverBody<Int>(.concurrent) { _ in await gate.pass() }
+    guard case .async(_, let call) = body.mapped(once: true, { (value: Int) in value }).kind else {
+      Issue.record("the observer is no longer asynchronous")
+      return
+    }
+    let only = Task { try await call(1) }
+    try await gate.reached(within: patience)
+    try await call(2)
+    gate.open()
+    await #expect(throws: ObservationIsOver.self) { try await only.value }
   }
 
   @Test("K1 a wide observer of one call is used up by what it is about", arguments: [1, 2, 8])
