@@ -28,7 +28,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
     unsafe UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: AddressTablePlace.self)
   }
 
-  /// The address of the object of `key`.
+  /// The address of the object of `key`, which is not 0.
   ///
   /// A place gets its object before its key: who finds the key finds the object.
   @inline(__always)
@@ -51,7 +51,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
 ///
 /// A map that is too full goes on with a larger table. Those before it stay too: who reads may have
 /// found one of them. Their sizes add up to less than the newest one's.
-@safe struct AddressMap<Object: AnyObject>: ~Copyable, @unchecked Sendable {
+@safe struct AddressMap<Object: AnyObject & Sendable>: ~Copyable, @unchecked Sendable {
   /// The address of the head of the newest table, which keeps those before it.
   private let newest: Atomic<UInt>
 
@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
     unsafe unsafeDowncast(head.pointee.table.takeUnretainedValue(), to: AddressTable<Object>.self)
   }
 
-  /// The object of `key`.
+  /// The object of `key`, which is not 0.
   @inline(__always)
   func object(for key: UInt) -> Unmanaged<Object>? {
     guard let address = unsafe head.object(for: key) else { return nil }
@@ -105,7 +105,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
 /// The memory of a map: an open-addressing table.
 ///
 /// Invariant: at least one place is unused, so that every search ends. The table owns its objects.
-@safe private final class AddressTable<Object: AnyObject>: @unchecked Sendable {
+@safe private final class AddressTable<Object: AnyObject & Sendable>: @unchecked Sendable {
   let head: UnsafeMutablePointer<AddressTableHead>
   private let places: UnsafeMutablePointer<AddressTablePlace>
   private let mask: Int
@@ -114,7 +114,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
   /// The table that this one replaced.
   private let previous: AddressTable?
 
-  /// A table for as many objects again as are in the one before it.
+  /// A table with the objects of the one before it, and room for twice as many more.
   convenience init(replacing previous: AddressTable) {
     self.init(capacity: (previous.usedCount + 1) * 4, previous: previous)
     for index in 0...previous.mask {

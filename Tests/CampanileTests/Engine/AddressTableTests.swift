@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Campanile
@@ -5,6 +6,8 @@ import Testing
 /// A map that several threads look into.
 private final class Shared: Sendable {
   let map = AddressMap<Tracked>(capacity: 8)
+  /// How many objects have been put in.
+  let count = Atomic<UInt>(0)
 }
 
 @Suite("Objects by address")
@@ -48,22 +51,23 @@ struct AddressTableTests {
     arguments: widths)
   func readers(width: Int) {
     let (wrong, missing, isDone) = (LiveCount(), LiveCount(), LiveCount())
-    let shared = Locked((map: Shared(), count: UInt(0)))
+    let newest = Locked(Shared())
     let object = Tracked(LiveCount())
     let writer = onThread {
       for _ in 0..<400 {
         let new = Shared()
-        shared.withLock { $0 = (new, 0) }
+        newest.withLock { $0 = new }
         for key in UInt(1)...200 {
           new.map.insert(key * 32, object)
-          shared.withLock { $0.count = key }
+          new.count.store(key, ordering: .releasing)
         }
       }
       isDone.increment()
     }
     onThreads(width) { _ in
       while isDone.current == 0 {
-        let (shared, count) = shared.withLock { $0 }
+        let shared = newest.withLock { $0 }
+        let count = shared.count.load(ordering: .acquiring)
         for key in UInt(0)..<256 {
           if unsafe shared.map.object(for: key * 32 + 16) != nil { wrong.increment() }
           if key > 0, key <= count, unsafe shared.map.object(for: key * 32) == nil {
