@@ -9,7 +9,7 @@ extension ObservationRequest {
   }
 
   /// What the request says about where it was made, for failures that are reported early.
-  package var place: (file: String, line: Int) { (location.fileName, Int(location.line)) }
+  package var place: (file: String, line: Int) { (location.fileName, location.line) }
 }
 
 extension ObserverBody {

@@ -13,7 +13,7 @@ public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
     self.error = error
     self.valueType = valueType
     file = location.fileName
-    line = Int(location.line)
+    line = location.line
   }
 
   /// One line that names the observer, what it was given and what it threw.

@@ -44,7 +44,7 @@ extension ObserverRegistry {
         valueType: registration.list.topic.value, subject: registration.subject,
         ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
         isPaused: observer.isPaused, file: observer.location.fileName,
-        line: Int(observer.location.line), registration: registration)
+        line: observer.location.line, registration: registration)
     }
   }
 }

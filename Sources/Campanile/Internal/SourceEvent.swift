@@ -29,7 +29,7 @@ public struct SourceEvent: Sendable {
   /// The file in which the observer was registered, as `#fileID` names it.
   public var file: String? { location?.fileName }
   /// The line at which the observer was registered.
-  public var line: Int? { location.map { Int($0.line) } }
+  public var line: Int? { location?.line }
 
   init(_ kind: Kind, _ valueType: any Any.Type, _ location: SourceLocation?) {
     self.kind = kind

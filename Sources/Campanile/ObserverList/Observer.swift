@@ -99,7 +99,7 @@ class AnyObserver: @unchecked Sendable {
 
   final func pause() {
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
-    precondition(word >= Self.pauseUnit, "A registration was paused fifteen million times")
+    precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
 
   /// Takes one pause back; the caller has made sure that there is one.

@@ -11,7 +11,7 @@ struct SourceLocation: Sendable {
   }
 
   var fileName: String { CallSites.all[number].fileName }
-  var line: UInt { CallSites.all[number].line }
+  var line: Int { Int(clamping: CallSites.all[number].line) }
 }
 
 /// A place in a program, which stays known for as long as the process runs.
@@ -36,6 +36,9 @@ struct SourceLocation: Sendable {
 }
 
 /// The places where registrations were made.
+///
+/// As many as a program has lines that observe, however often they do; whoever hands on lines that
+/// it computes makes one for each.
 struct CallSites: ~Copyable, Sendable {
   static let all = CallSites()
 

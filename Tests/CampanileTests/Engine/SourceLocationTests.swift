@@ -35,6 +35,14 @@ struct SourceLocationTests {
     unsafe second.deallocate()
   }
 
+  // Broken by: SourceLocation.line, if a line that no `Int` holds traps.
+  @Test("A line that a caller made up is a line", arguments: [0, 7, UInt(Int.max), .max])
+  func lines(line: UInt) {
+    let location = SourceLocation(file: "A/File.swift", line: line)
+    #expect(location.fileName == "A/File.swift")
+    #expect(location.line == Int(clamping: line))
+  }
+
   // Broken by: CallSites.find, if it takes every place that has the key for the one it looks for.
   @Test("Two places that have the same key are two")
   func sameKey() {
