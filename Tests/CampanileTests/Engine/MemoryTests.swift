@@ -104,6 +104,24 @@
       }
     }
 
+    // Broken by: AnyObserver, if every observer has room for details, or for a file and a line.
+    @Test("An observer, its token and its place in the list take 120 bytes of the allocator's")
+    func size() async {
+      await #expect(processExitsWith: .success) {
+        let source = Broadcaster<Int>()
+        var tokens: [ObservationToken] = []
+        let count = 10_000
+        tokens.reserveCapacity(count)
+        tokens.append(source.observe { _ in })
+        let early = MemoryTests.liveBytes
+        for _ in 1..<count { tokens.append(source.observe { _ in }) }
+        let growth = MemoryTests.liveBytes - early
+        #expect(early > 0)
+        #expect(growth <= count * 120)
+        withExtendedLifetime(tokens) {}
+      }
+    }
+
     // Broken by: AsyncRunner.start, if it keeps the tasks that have ended.
     @Test(
       "K16 Live bytes after 1,000 and 10,000 calls of an asynchronous observer differ by less than 1 MiB",
