@@ -47,7 +47,7 @@ public final class Lifetime: Sendable {
       }
       if isLate {
         registration.cancel()
-      } else if !registration.isActive {
+      } else if !registration.isKept {
         // It ended before it stood here, and has not taken itself out.
         remove(registration)
       }

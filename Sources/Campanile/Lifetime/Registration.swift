@@ -144,6 +144,14 @@ public struct Registration: Sendable, Hashable {
     list.registry.withObserver(of: self) { !$0.isEnded } ?? false
   }
 
+  /// Whether the source still has the observer.
+  ///
+  /// Also while the only call runs in a task, when the registration is not active any more: to end
+  /// it then is to cancel the task.
+  var isKept: Bool {
+    list.registry.withObserver(of: self) { _ in true } ?? false
+  }
+
   /// How many values the registration's buffer had no room for.
   ///
   /// Stays readable after the end. Always 0 without a bounded buffer.

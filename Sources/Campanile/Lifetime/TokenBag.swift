@@ -58,12 +58,14 @@ public final class TokenBag: Sendable {
   }
 
   /// Forgets the registrations that have ended by themselves, once in a while.
+  ///
+  /// Not those whose only call runs in a task: to release their token would cancel the task.
   private func purge() {
     let forgotten = state.withLock { state -> ([ObservationToken], Set<Registration>) in
       guard state.registrations.count >= state.purgeThreshold else { return ([], []) }
       // Released outside the lock: a handle may be the last to keep its source's closures.
       let before = state.registrations
-      state.registrations = state.registrations.filter(\.isActive)
+      state.registrations = state.registrations.filter(\.isKept)
       let ended = state.tokens.filter { !state.registrations.contains($0.registration) }
       state.tokens = state.tokens.filter { state.registrations.contains($0.registration) }
       state.purgeThreshold = max(32, state.registrations.count * 2)

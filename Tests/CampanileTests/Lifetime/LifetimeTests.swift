@@ -98,6 +98,30 @@ struct LifetimeTests {
     typealias Subject = Guest
   }
 
+  // Broken by: Lifetime.Storage.add, if it takes an observer whose only call runs for one that has gone.
+  @Test("K9 The end of a subject cancels the only call, also one that began at the registration")
+  func onlyCall() async {
+    let (gate, states) = (AsyncGate(), Inbox<Bool>())
+    let (slot, subject) = (Slot<MessageCenter>(), Slot<Resident>())
+    subject.set(Resident())
+    let center = MessageCenter(onEvent: { event in
+      if event.kind == .registered { slot.value?.post(Visit(), about: subject.value!) }
+    })
+    slot.set(center)
+    let token = center.observeAsync(
+      Visit.self, about: subject.value!, execution: .concurrent, .once
+    ) { _ in
+      await gate.pass()
+      states.record(Task.isCancelled)
+    }
+    await gate.waitUntilReached()
+    subject.set(nil)
+    gate.open()
+    #expect(await states.values(count: 1) == [true])
+    slot.set(nil)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K8 Owners and subjects of several classes each end as their class says")
   func severalClasses() {
     let passer = Passer()

@@ -130,6 +130,33 @@ struct TokenBagTests {
     #expect(live.current == 0)
   }
 
+  // Broken by: TokenBag.purge, if it forgets a registration whose only call runs.
+  @Test(
+    "However many others come and go, a bag keeps the observer whose only call runs in a task",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func onlyCall(execution: AsyncExecution) async {
+    let (gate, states) = (AsyncGate(), Inbox<Bool>())
+    func call(in bag: TokenBag) {
+      center.observeAsync(Tick.self, execution: execution, .once) { _ in
+        await gate.pass()
+        states.record(Task.isCancelled)
+      }.store(in: bag)
+      center.post(Tick(number: 1))
+    }
+    let other = TokenBag()
+    call(in: bag)
+    call(in: other)
+    await gate.waitUntilReached(by: 2)
+    for _ in 0..<100 {
+      for bag in [bag, other] { observe(into: bag) }
+    }
+    // The one is kept to its end, the other still ends with its bag.
+    #expect(bag.count == 100)
+    other.cancel()
+    gate.open()
+    #expect(await states.values(count: 2).sorted { !$0 && $1 } == [false, true])
+  }
+
   // Broken by: TokenBag.purge, if it keeps the tokens, or is never due; TokenBag.cancel, if it does.
   @Test("K16 A bag keeps few tokens that have ended, and none once it was cancelled")
   func tokens() throws {
