@@ -240,6 +240,7 @@ public final class CurrentValue<Value: Sendable>: FollowableValue {
     follower.bind(to: registration)
     if options.isInitial, let registration {
       registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)
+      follower.noteRequest()
     }
     return registration
   }

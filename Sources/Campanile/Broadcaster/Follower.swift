@@ -62,6 +62,15 @@ final class Follower<Value: Sendable>: Sendable {
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
+    /// Takes in that the request was skipped, if it has not come: then it is not sure to come.
+    ///
+    /// - Returns: what waited for it; the initial call will tell something newer.
+    mutating func stopWaiting() -> [Change] {
+      guard case .reserved(let changes) = state else { return [] }
+      state = .due
+      return changes
+    }
+
     /// - Returns: what came meanwhile, or `nil` when there is no more.
     mutating func takeHeld() -> [Change]? {
       guard case .calling(let changes) = state, !changes.isEmpty else {
@@ -97,6 +106,15 @@ final class Follower<Value: Sendable>: Sendable {
   /// Says whom the changes are for.
   func bind(to registration: Registration?) {
     self.registration.withLock { $0 = registration }
+  }
+
+  /// Says that the request for the initial call of an immediate follower has been made.
+  ///
+  /// Somebody may have paused the follower before that.
+  func noteRequest() {
+    let skipped = state.withLock { $0.stopWaiting() }
+    // Released outside the lock.
+    withExtendedLifetime(skipped) {}
   }
 
   /// Whether a change that waited may still be told.

@@ -24,6 +24,32 @@ struct InitialCallTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: CurrentValue._register, if an initial call that was skipped is waited for.
+  @Test("K14 An immediate follower that was paused before its initial call has it later")
+  func pausedBefore() {
+    let slot = Slot<CurrentValue<Int>>()
+    let state = CurrentValue(
+      1,
+      onEvent: { event in
+        guard event.kind == .registered else { return }
+        for one in slot.value!.registrations { one.registration.pause() }
+      })
+    slot.set(state)
+    let initial = Recorder<Bool>()
+    let token = state.observe(.initial) { [heard] in
+      heard.record($0.new)
+      initial.record($0.isInitial)
+    }
+    state.value = 2
+    #expect(heard.values == [])
+    token.resume()
+    state.value = 3
+    state.value = 4
+    #expect(heard.values == [3, 4])
+    #expect(initial.values == [true, false])
+    slot.set(nil)
+  }
+
   // Broken by: Letter.deliver, if it forgets the oldest registration that it is for.
   @Test("K14 The initial call of one follower reaches no other on its target")
   func otherFollower() {
