@@ -133,11 +133,7 @@ final class Follower<Value: Sendable>: Sendable {
     case .async(let execution, let observer):
       return ObserverBody(.async(execution) { try await self.receive($0, observer) })
     case .reader(let take, let onEnd):
-      let once: @Sendable (Change) -> Void = { change in
-        // A reader that wanted one value ends with it.
-        do { try self.receive(change, take) } catch { onEnd() }
-      }
-      return ObserverBody(.reader(once, onEnd: onEnd))
+      return ObserverBody(.reader({ try self.receive($0, take) }, onEnd: onEnd))
     }
   }
 

@@ -107,7 +107,7 @@ extension ObservationRequest {
       return Made(observer: makeAsynchronous(lifetimes, execution, body), groupTarget: nil)
     case .reader(let take, let onEnd):
       let traits = traits(lifetimes, "a sequence", onEnd: { _ in onEnd() }, onRefused: onEnd)
-      let observer = IndirectObserver<Value>(traits) { value, _, _ in take(value) }
+      let observer = IndirectObserver<Value>(traits) { value, _, _ in try take(value) }
       return Made(observer: observer, groupTarget: nil)
     }
   }

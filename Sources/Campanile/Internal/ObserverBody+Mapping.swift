@@ -43,14 +43,9 @@ extension ObserverBody {
     case .reader(let take, let onEnd):
       mapped = .reader(
         { source in
-          do {
-            guard let value = try transform(source) else { return }
-            if let turn, !turn.take() { return }
-            take(value)
-            if turn != nil { onEnd() }
-          } catch {
-            // A sequence has nowhere to throw to: what cannot be read is left out of it.
-          }
+          // A sequence has nowhere to throw to: what cannot be read is left out of it.
+          guard let value = try? transform(source) else { return }
+          try turn.use { try take(value) }
         }, onEnd: onEnd)
     }
     return ObserverBody<Source>(mapped)

@@ -7,8 +7,9 @@ public struct ObserverBody<Value: Sendable>: Sendable {
     /// Called with the subject of the message too.
     case told(@Sendable (Value, AnyObject?) throws -> Void)
     case async(AsyncExecution, @Sendable (Value) async throws -> Void)
-    /// Takes the value in where it is posted and hears of the end; for sequences.
-    case reader(@Sendable (Value) -> Void, onEnd: @Sendable () -> Void)
+    /// Takes the value in where it is posted and hears of the end; for sequences, which throw
+    /// nothing but the wish to end.
+    case reader(@Sendable (Value) throws -> Void, onEnd: @Sendable () -> Void)
   }
 
   /// What is called with the value, if that is all.

@@ -152,7 +152,8 @@ extension ObserverBody {
           withExtendedLifetime(kept) {}
         })
     case .reader(let take, let onEnd):
-      Self(.reader({ value in withExtendedLifetime(kept) { take(value) } }, onEnd: onEnd))
+      Self(
+        .reader({ value in try withExtendedLifetime(kept) { try take(value) } }, onEnd: onEnd))
     }
   }
 }

@@ -82,6 +82,24 @@ struct TypedNotificationTests {
     #expect(failures.values.isEmpty)
   }
 
+  // Broken by: ObserverBody.mapped, if a reader that wanted one value does not end its registration.
+  @Test("A sequence of one value observes no more once it has that value")
+  func sequenceOfOne() async {
+    let values = [
+      center.notifications(of: Rung.self).values(.once),
+      center.notifications(of: Rung.self, object: nil as Bell??).values(.once),
+    ]
+    postNonsense()
+    #expect(center.registrations.count == 2)
+    for number in 1..<3 { center.post(Rung(number: number)) }
+    #expect(center.registrations.isEmpty)
+    var read: [Int] = []
+    for sequence in values {
+      for await rung in sequence { read.append(rung.number) }
+    }
+    #expect(read == [1, 1])
+  }
+
   // Broken by: NotificationCodec.id, if a type's codecs are told apart.
   @Test("H4 a type is decoded once for each post, however many observe it, in whatever way")
   func typeDecodedOnce() {

@@ -263,6 +263,35 @@ struct SequenceTests {
     #expect(change?.new == 2)
   }
 
+  // Broken by: Follower.wrap, if a reader that wanted one value does not end its registration.
+  @Test("A sequence of one value observes no more once it has that value")
+  func once() async {
+    let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
+    let keyed = KeyedCenter<Int>()
+    let first = ticks.values(.once)
+    let both = [state.values(.once), state.values([.once, .initial])]
+    let buffer = SequenceBuffer<Int>(.unbounded, DeliveryCounters())
+    let wide = keyed.register(
+      .inPlace(), ObserverBody(.reader({ buffer.append($0) }, onEnd: { buffer.finish() })), of: nil,
+      about: .none, once: true)
+    #expect(state.observerCount == 1)
+    for number in 2..<4 {
+      ticks.send(number)
+      state.value = number
+      keyed.post(to: "key", about: nil) { number }
+    }
+    #expect(ticks.observerCount == 0)
+    #expect(state.observerCount == 0)
+    #expect(!wide.isActive)
+    var read: [Int] = []
+    for await value in first { read.append(value) }
+    for values in both {
+      for await change in values { read.append(change.new) }
+    }
+    while let value = await buffer.next() { read.append(value) }
+    #expect(read == [2, 2, 1, 2])
+  }
+
   @Test("The values of a current value can be distinct, one, and end with finish()")
   func currentValueOptions() async {
     let state = CurrentValue(1)
