@@ -92,19 +92,24 @@ extension ObservationRequest {
     if buffering == .unbounded, let body = body.plain {
       return Made(observer: .direct(traits(lifetimes), body), groupTarget: delivery.target)
     }
+    let isWanted = body.isWanted
     switch body.kind {
     case .plain(let body):
-      return makeBounded(lifetimes, isTold: false) { value, _ in try body(value) }
+      if buffering == .unbounded {
+        return Made(observer: .direct(traits(lifetimes), body), groupTarget: delivery.target)
+      }
+      return makeBounded(lifetimes, isTold: false, isWanted) { value, _ in try body(value) }
     case .told(let body):
       if buffering != .unbounded {
-        return makeBounded(lifetimes, isTold: true) { try body($0, $1.subject) }
+        return makeBounded(lifetimes, isTold: true, isWanted) { try body($0, $1.subject) }
       }
       let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _ in
         try body(value, post.subject)
       }
       return Made(observer: observer, groupTarget: delivery.target)
     case .async(let execution, let body):
-      return Made(observer: makeAsynchronous(lifetimes, execution, body), groupTarget: nil)
+      let observer = makeAsynchronous(lifetimes, execution, isWanted, body)
+      return Made(observer: observer, groupTarget: nil)
     case .reader(let take, let onEnd):
       let traits = traits(lifetimes, "a sequence", onEnd: { _ in onEnd() }, onRefused: onEnd)
       let observer = IndirectObserver<Value>(traits) { value, _, _ in try take(value) }
@@ -112,9 +117,12 @@ extension ObservationRequest {
     }
   }
 
+  /// Says which values are for an observer, if not all are.
+  private typealias Filter<Value> = (@Sendable (Value) -> Bool)?
+
   /// An observer with a mailbox of its own, for its bounded buffer.
   private func makeBounded<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], isTold: Bool,
+    _ lifetimes: [Lifetime.Storage], isTold: Bool, _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value, Post) throws -> Void
   ) -> Made {
     guard let target = delivery.target else {
@@ -129,20 +137,21 @@ extension ObservationRequest {
     let observer = IndirectObserver<Value>(
       traits, arrival: { value, post, _ in try body(value, post) }
     ) { value, post, registration in
+      guard isWanted?(value) ?? true else { return }
       mailbox.append(value, post.kept(isTold: isTold), for: registration)
     }
     return Made(observer: observer, groupTarget: nil)
   }
 
   private func makeAsynchronous<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution,
+    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution, _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value) async throws -> Void
   ) -> AnyObserver {
     let counters = DeliveryCounters()
     let prepare = preparation(of: body, counters)
     switch execution {
-    case .oneAtATime: return makeSerial(lifetimes, counters, prepare)
-    case .concurrent: return makeConcurrent(lifetimes, counters, prepare)
+    case .oneAtATime: return makeSerial(lifetimes, counters, isWanted, prepare)
+    case .concurrent: return makeConcurrent(lifetimes, counters, isWanted, prepare)
     }
   }
 
@@ -175,7 +184,7 @@ extension ObservationRequest {
   }
 
   private func makeSerial<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters,
+    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters, _ isWanted: Filter<Value>,
     _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
     let runner = AsyncRunner()
@@ -196,22 +205,25 @@ extension ObservationRequest {
         runner.prepare(prepare(value, registration))
       }
     ) { value, post, registration in
+      guard isWanted?(value) ?? true else { return }
       mailbox.append(value, post.kept(isTold: false), for: registration)
     }
   }
 
   private func makeConcurrent<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters,
+    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters, _ isWanted: Filter<Value>,
     _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
     precondition(
       buffering == .unbounded,
       "A concurrent observer was given a buffer; it starts each call at once")
+    assert(isWanted == nil || !isOnce, "What is not wanted would use up the only call")
     let runner = AsyncRunner()
     let name = "asynchronously, concurrently"
     var traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
     traits.isLasting = true
     return IndirectObserver<Value>(traits) { value, post, registration in
+      guard isWanted?(value) ?? true else { return }
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
       let tracker = AsyncCall.isCurrent(counters) ? nil : post.tracker
       tracker?.begin()

@@ -16,9 +16,10 @@ extension ObserverBody {
   /// The same observer for a source of other values, of which it hears those that `transform` lets
   /// through.
   ///
-  /// `transform` runs where the observer does; for a sequence, and to fill a bounded buffer, where
-  /// the value is posted. What it throws goes the way of what observers throw. An observer that
-  /// wants to be called once is used up by a value that got through, and by no other.
+  /// `transform` runs where the observer does; for a sequence, where the value is posted. What it
+  /// throws goes the way of what observers throw. An observer that wants to be called once is used
+  /// up by a value that got through, and by no other. Where the observer has a buffer of its own,
+  /// what `transform` does not let through takes room there: see ``taking(_:)``.
   package func mapped<Source: Sendable>(
     once isOnce: Bool, _ transform: @escaping @Sendable (Source) throws -> Value?
   ) -> ObserverBody<Source> {

@@ -19,7 +19,11 @@ public struct ObserverBody<Value: Sendable>: Sendable {
 
   private final class Special: Sendable {
     let kind: Kind
-    init(_ kind: Kind) { self.kind = kind }
+    let isWanted: (@Sendable (Value) -> Bool)?
+    init(_ kind: Kind, where isWanted: (@Sendable (Value) -> Bool)? = nil) {
+      self.kind = kind
+      self.isWanted = isWanted
+    }
   }
 
   init(_ kind: Kind) {
@@ -38,9 +42,26 @@ public struct ObserverBody<Value: Sendable>: Sendable {
     special = nil
   }
 
+  private init(_ special: Special) {
+    plain = nil
+    self.special = special
+  }
+
   var kind: Kind {
     // One of the two is there.
     if let plain { .plain(plain) } else { special!.kind }
+  }
+
+  /// Which values are for the observer, asked where they are posted; all if it does not say.
+  ///
+  /// Asked for an observer with a place of its own, which has to find room there for each value.
+  var isWanted: (@Sendable (Value) -> Bool)? { special?.isWanted }
+
+  /// The same observer, with no room in its buffer for values that are not for it.
+  ///
+  /// Without a buffer of its own it may be called with the others all the same.
+  func taking(_ isWanted: @escaping @Sendable (Value) -> Bool) -> Self {
+    Self(Special(kind, where: isWanted))
   }
 
   /// An observer that is handed its owner, if that still lives.

@@ -130,11 +130,12 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     about subject: AnyObject?, once: Bool
   ) -> Registration {
     let wanted = subject.map { SubjectIdentity($0) }
-    let mapped = body.mapped(once: once) { (posted: MessageCenter.PostedMessage) in
+    var mapped = body.mapped(once: once) { (posted: MessageCenter.PostedMessage) in
       if let wanted, posted.subject != wanted.id { return nil }
       // The wide list is given nothing else.
       return (posted.message as! Posted).value
     }
+    if let wanted { mapped = mapped.taking { $0.subject == wanted.id } }
     let registration = request.register(mapped, with: registry, subject: subject) { _ in
       .list(wide)
     }

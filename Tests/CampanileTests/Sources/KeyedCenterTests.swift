@@ -34,6 +34,37 @@ struct KeyedCenterTests {
     #expect(heard.values == Array(0..<40))
   }
 
+  // Broken by: KeyedCenter.registerWide, if what is about others takes room in a buffer.
+  @Test("K12 what is about others takes no room in the buffer of an observer of any key")
+  func roomForOthers() async {
+    let (player, target) = (Player(), ManualTarget())
+    let (gate, inbox) = (AsyncGate(), Inbox<Int>())
+    let location = SourceLocation(file: #fileID, line: #line)
+    let bounded = ObservationToken(
+      center.register(
+        ObservationRequest(on: .target(target), .newest(1), location),
+        ObserverBody { [heard] in heard.record($0) }, of: nil, about: player, once: false))
+    let async = ObservationToken(
+      center.register(
+        ObservationRequest(.oldest(1), location),
+        ObserverBody(.oneAtATime) {
+          inbox.record($0)
+          await gate.pass()
+        }, of: nil, about: player, once: false))
+    center.post(to: "key", about: player) { 1 }
+    await gate.waitUntilReached()
+    for number in 2..<5 { center.post(to: "key", about: Player()) { number } }
+    center.post(to: "key", about: nil) { 5 }
+    target.runJobs()
+    #expect(heard.values == [1])
+    center.post(to: "other", about: player) { 6 }
+    gate.open()
+    target.runJobs()
+    #expect(heard.values == [1, 6])
+    #expect(await inbox.values(count: 2) == [1, 6])
+    #expect(bounded.registration.droppedCount == 0 && async.registration.droppedCount == 0)
+  }
+
   @Test("K5 a narrow post leaves the wide observers out, and a wide one the narrow ones")
   func parts() {
     let tokens = [
