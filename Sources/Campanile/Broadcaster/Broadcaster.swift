@@ -60,7 +60,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
   ///
   /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of
   /// room, or discarded with its target. Inside an asynchronous observer it does not wait for that
-  /// observer.
+  /// observer, nor for one that waits for the call in the same way.
   ///
   /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
   public func sendAndWait(_ value: Value) async throws {

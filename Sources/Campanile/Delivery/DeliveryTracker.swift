@@ -11,6 +11,8 @@ final class DeliveryTracker: Sendable {
   }
 
   private let state = Locked(State())
+  /// The calls of asynchronous observers that the wait is part of.
+  let waiters = AsyncCall.running
 
   func begin() {
     state.withLock { $0.count += 1 }

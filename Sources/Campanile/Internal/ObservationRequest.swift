@@ -157,17 +157,18 @@ extension ObservationRequest {
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
   private typealias Preparation<Value> =
-    @Sendable (Value, Registration) -> @Sendable () async -> Void
+    @Sendable (Value, Post, Registration) -> @Sendable () async -> Void
 
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value) async throws -> Void, _ counters: DeliveryCounters
   ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
     let (location, isOnce) = (location, isOnce)
-    return { value, registration in
+    return { value, post, registration in
       counters.beginCall()
+      let waiters = post.tracker?.waiters ?? []
       return {
-        await AsyncCall.$running.withValue([counters]) {
+        await AsyncCall.run(of: counters, for: waiters) {
           // The end of the registration cancels this task, so that it has to wait for the call.
           // What it calls and releases is still inside the observer, and must not wait for it.
           defer { if isOnce { registration.cancel() } }
@@ -199,10 +200,10 @@ extension ObservationRequest {
     traits.isLasting = true
     return IndirectObserver<Value>(
       traits,
-      arrival: { [isOnce] value, _, registration in
+      arrival: { [isOnce] value, post, registration in
         // Nobody will hear what waits behind the only call.
         if isOnce { mailbox.close() }
-        runner.prepare(prepare(value, registration))
+        runner.prepare(prepare(value, post, registration))
       }
     ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
@@ -224,10 +225,12 @@ extension ObservationRequest {
     traits.isLasting = true
     return IndirectObserver<Value>(traits) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
+      var post = post.kept(isTold: false)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
-      let tracker = AsyncCall.isCurrent(counters) ? nil : post.tracker
+      if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
+      let tracker = post.tracker
       tracker?.begin()
-      let call = prepare(value, registration)
+      let call = prepare(value, post, registration)
       runner.start {
         await call()
         counters.endCall()

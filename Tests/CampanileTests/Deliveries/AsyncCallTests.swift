@@ -1,0 +1,70 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("What is part of an asynchronous call")
+struct AsyncCallTests {
+  private let center = MessageCenter()
+  private let heard = Inbox<Int>()
+
+  // Broken by: AsyncCall.isInside, if a call counts that has ended.
+  @Test(
+    "K4 A task that outlives the call it was made in is not inside the observer",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func outlives(execution: AsyncExecution) async throws {
+    let (gate, waits) = (AsyncGate(), Inbox<Registration.Wait>())
+    let other = center.observe(Tock.self) { _ in }
+    let token = center.observeAsync(Tick.self, execution: execution) { _ in
+      Task {
+        await gate.pass()
+        waits.record(await other.cancelAndFinish())
+      }
+    }
+    try await center.postAndWait(Tick(number: 1))
+    gate.open()
+    #expect(await waits.values(count: 1) == [.finished])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: AsyncCall.isCurrent, if a call counts that has ended.
+  @Test(
+    "K10 A task that outlives the call it was made in waits for that observer too",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func waitsForObserver(execution: AsyncExecution) async throws {
+    let (gate, found) = (AsyncGate(), Inbox<[Int]>())
+    let token = center.observeAsync(Tick.self, execution: execution) { [center, heard] tick in
+      if tick.number == 1 {
+        Task {
+          await gate.pass()
+          try await center.postAndWait(Tick(number: 2))
+          found.record(heard.values)
+        }
+      } else {
+        for _ in 0..<1_000 { await Task.yield() }
+      }
+      heard.record(tick.number)
+    }
+    try await center.postAndWait(Tick(number: 1))
+    gate.open()
+    #expect(await found.values(count: 1) == [[1, 2]])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: ObservationRequest.preparation, if it forgets who waits for the call.
+  @Test(
+    "K10 Asynchronous observers that post to each other and wait do not wait forever",
+    arguments: [AsyncExecution.oneAtATime, .concurrent], [1, 2, 8])
+  func mutualWaits(execution: AsyncExecution, width: Int) async throws {
+    let (rings, done) = ((0..<width).map { _ in Broadcaster<Int>() }, Inbox<Int>())
+    // Each passes the value on, and the last one back to the first, which waits all the while.
+    let tokens = rings.indices.map { index in
+      rings[index].observeAsync(execution: execution) { number in
+        if number < width { try await rings[(index + 1) % width].sendAndWait(number + 1) }
+        done.record(number)
+      }
+    }
+    rings[0].send(0)
+    #expect(try await done.next(width + 1, within: patience).sorted() == Array(0...width))
+    withExtendedLifetime(tokens) {}
+  }
+}
