@@ -120,7 +120,9 @@ public struct Registration: Sendable, Hashable {
 
   /// Skips deliveries until ``resume()`` has been called as often.
   ///
-  /// A delivery whose turn comes while the registration is paused is skipped, not kept.
+  /// A delivery whose turn comes while the registration is paused is skipped, not kept. What would
+  /// wait in a buffer of the observer's own is skipped too if it is posted meanwhile: for a
+  /// sequence, an asynchronous observer, and one with a bounded buffer.
   public func pause() {
     list.registry.withObserver(of: self) { $0.pause() }
   }
