@@ -15,7 +15,8 @@ public enum KVOTransaction {
   /// observer that asked for `.prior` is called before its first change.
   ///
   /// A transaction is about all objects that this thread changes meanwhile, and about no other
-  /// thread's changes. `withObservationTracking` is not part of it.
+  /// thread's changes: those are told meanwhile, and transactions of other threads when they end,
+  /// with the value as it is by then. `withObservationTracking` is not part of it.
   ///
   /// - Returns: What `body` returns.
   public static func perform<Result, Failure: Error>(

@@ -179,8 +179,15 @@ struct ChangeKeeper {
   var isBehind = false
   /// How many reports have been made that are neither kept back nor being told.
   private var onTheWay = 0
-  /// What a transaction has kept back.
-  private var deferred: Report?
+  /// What a transaction has kept back, and its thread, which is to tell it.
+  private struct Deferred {
+    let transaction: ObjectIdentifier
+    let thread: UInt
+    var report: Report
+  }
+
+  /// What transactions have kept back, oldest first: seldom are there two.
+  private var deferred: [Deferred] = []
   /// The thread that reads and tells, or 0, and how often it is inside.
   private var teller: UInt = 0
   private var depth = 0
@@ -217,11 +224,10 @@ struct ChangeKeeper {
   ///
   /// - Parameters:
   ///   - thread: The calling thread, which is asked for if the change is an edit.
-  ///   - isInTransaction: Whether it is made in a transaction, which is asked for if a transaction
-  ///     keeps something back.
+  ///   - transaction: That which it is made in, which is asked for if one keeps something back.
   mutating func begin(
     _ event: ObservedProperty.Event, _ link: Link, on thread: @autoclosure () -> UInt,
-    isInTransaction: @autoclosure () -> Bool = true
+    in transaction: @autoclosure () -> ObjectIdentifier? = nil
   ) -> Beginning {
     if let index = pending.firstIndex(where: { $0.maker == event.maker }) {
       if !link.hasEnded { pending[index].begin(link) }
@@ -230,16 +236,19 @@ struct ChangeKeeper {
     // Nobody would take back what came after `forget`.
     if link.hasEnded { return .known }
     // Others may end after the transaction, and are changes of their own then.
-    let isKept = deferred != nil && isInTransaction()
-    pending.append(
-      Pending(event.maker, link, toldBefore: toldCount, isUnread: isDistinct && !isKept))
-    if isKept { return .known }
+    let kept = deferred.isEmpty ? nil : transaction().flatMap(place).map { deferred[$0].report }
+    var begun = Pending(
+      event.maker, link, toldBefore: toldCount, isUnread: isDistinct && kept?.isUnread != false)
+    // Announced by hand, it may end on another thread, and be told there by itself.
+    begun.old = kept?.old
+    pending.append(begun)
+    if kept != nil { return .known }
     return event.edit != nil && isSettled(for: thread()) ? .newToAll : .new
   }
 
   /// Whether the observer has been told of all changes but the one that `thread` has begun.
   private func isSettled(for thread: UInt) -> Bool {
-    pending.count == 1 && waiting.isEmpty && onTheWay == 0 && deferred == nil && !isBehind
+    pending.count == 1 && waiting.isEmpty && onTheWay == 0 && deferred.isEmpty && !isBehind
       && (teller == 0 || teller == thread)
   }
 
@@ -309,21 +318,29 @@ struct ChangeKeeper {
 
   /// Keeps a report for a transaction; what it has no place for goes with the caller's.
   ///
+  /// - Parameter thread: The calling thread, which is that of the transaction.
   /// - Returns: whether it is the first one.
-  mutating func keepBack(_ report: Report) -> Bool {
+  mutating func keepBack(
+    _ report: Report, for transaction: ObjectIdentifier, on thread: UInt
+  ) -> Bool {
     onTheWay -= 1
-    if deferred != nil {
-      deferred?.add(report)
+    if let place = place(of: transaction) {
+      deferred[place].report.add(report)
       return false
     }
-    deferred = report
+    deferred.append(Deferred(transaction: transaction, thread: thread, report: report))
     return true
   }
 
-  /// What has been kept back, to be told.
-  mutating func takeDeferred() -> Report? {
-    if deferred != nil { onTheWay += 1 }
-    return deferred.take()
+  /// What has been kept back for a transaction, to be told.
+  mutating func takeDeferred(for transaction: ObjectIdentifier) -> Report? {
+    guard let place = place(of: transaction) else { return nil }
+    onTheWay += 1
+    return deferred.remove(at: place).report
+  }
+
+  private func place(of transaction: ObjectIdentifier) -> Int? {
+    deferred.firstIndex { $0.transaction == transaction }
   }
 
   // MARK: Telling
@@ -352,12 +369,13 @@ struct ChangeKeeper {
   }
 
   private mutating func tell(_ report: consuming Report, on thread: UInt) -> Report? {
-    if deferred != nil, var deferred = deferred.take() {
-      // Kept back by a transaction that is telling others now: told with this one.
-      deferred.add(report)
+    while let place = deferred.lastIndex(where: { $0.thread == thread }) {
+      // Kept back by a transaction of this thread that is telling others now: told with this one.
+      var earlier = deferred.remove(at: place).report
+      earlier.add(report)
       // What it has no place for is not to be released here.
-      deferred.keep(report)
-      report = deferred
+      earlier.keep(report)
+      report = earlier
     }
     hasTold = true
     if teller != 0 && teller != thread {
@@ -407,7 +425,8 @@ struct ChangeKeeper {
 
   /// Whether other changes than the one that is being told have begun, and not been told.
   private var isOverlapped: Bool {
-    !pending.isEmpty || !waiting.isEmpty || depth > 1 || onTheWay > 0 || deferred != nil
+    !pending.isEmpty || !waiting.isEmpty || depth > 1 || onTheWay > 0
+      || !deferred.isEmpty
   }
 
   /// Whether any change has begun and not been told.

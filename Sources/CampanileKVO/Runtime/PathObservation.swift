@@ -166,7 +166,7 @@ class PathObservation {
     keeper.update {
       beginning = $0.begin(
         event, link, on: SourceRegistry.currentThread,
-        isInTransaction: Scope.current.transaction != nil)
+        in: Scope.current.transaction.map { ObjectIdentifier($0) })
     }
     guard beginning == .new ? traits.needsOld : beginning == .newToAll, isAtHome else { return }
     let edit = beginning == .newToAll ? event.edit : nil
@@ -200,9 +200,11 @@ class PathObservation {
 
   /// Keeps a report until the transaction ends.
   private func keep(_ report: Report, for transaction: Transaction) {
-    if !keeper.withLock({ $0.keepBack(report) }) { return }
+    let id = ObjectIdentifier(transaction)
+    let thread = SourceRegistry.currentThread
+    if !keeper.withLock({ $0.keepBack(report, for: id, on: thread) }) { return }
     let tell = { [self] in
-      guard var report = keeper.withLock({ $0.takeDeferred() }) else { return }
+      guard var report = keeper.withLock({ $0.takeDeferred(for: id) }) else { return }
       report.changed.add(before: transaction.changedPaths(of: rootID))
       tellAtHome(report)
     }

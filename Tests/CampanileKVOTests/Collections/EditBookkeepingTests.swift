@@ -10,6 +10,8 @@ struct EditBookkeepingTests {
   let radio = Radio()
   let property: ObservedProperty
   let link: Link
+  private let performed = Transaction()
+  private var transaction: ObjectIdentifier { ObjectIdentifier(performed) }
 
   init() {
     let collector = ReadCollector()
@@ -79,13 +81,17 @@ struct EditBookkeepingTests {
     var keeper = keeper()
     _ = keeper.begin(event(.willChange), link, on: 1)
     let ended = keeper.end(event(.didChange), over: link)
-    let isFirst = keeper.keepBack(try #require(ended))
+    let isFirst = keeper.keepBack(try #require(ended), for: transaction, on: 1)
     #expect(isFirst)
-    var beginning = keeper.begin(edit, link, on: 2)
+    var beginning = keeper.begin(edit, link, on: 1, in: transaction)
     #expect(beginning == .known)
     _ = keeper.forget([ObjectIdentifier(link)])
+    // Not in that transaction.
+    beginning = keeper.begin(edit, link, on: 2)
+    #expect(beginning == .new)
+    _ = keeper.forget([ObjectIdentifier(link)])
 
-    let taken = keeper.takeDeferred()
+    let taken = keeper.takeDeferred(for: transaction)
     let report = try #require(taken)
     beginning = keeper.begin(edit, link, on: 2)
     #expect(beginning == .new)
@@ -154,9 +160,9 @@ struct EditBookkeepingTests {
     keeper.keep(radio, nil, of: .hand, on: 1)
     for maker in [ObservedProperty.Maker.hand, .current] {
       let ended = keeper.end(event(.didChange, by: maker), over: link)
-      _ = keeper.keepBack(try #require(ended))
+      _ = keeper.keepBack(try #require(ended), for: transaction, on: 1)
     }
-    let taken = keeper.takeDeferred()
+    let taken = keeper.takeDeferred(for: transaction)
     let told = keeper.beginTelling(try #require(taken), on: 1)
     let report = try #require(told)
     #expect(report.old === radio)
@@ -195,7 +201,7 @@ struct EditBookkeepingTests {
       _ = keeper.begin(event(.willChange, by: .current), link, on: 1)
       keeper.keep(Value { released += 1 }, nil, of: .current, on: 1)
       let first = keeper.end(event(.didChange), over: link)
-      _ = keeper.keepBack(try #require(first))
+      _ = keeper.keepBack(try #require(first), for: transaction, on: 1)
       var told: AnyObject? = Value { released += 1 }
       let isKept = keeper.keepTold(&told)
       #expect(isKept)

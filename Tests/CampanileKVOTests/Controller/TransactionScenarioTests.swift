@@ -262,12 +262,133 @@ struct TransactionScenarioTests {
     KVOTransaction.perform {
       counter.count = 1
       onThread { counter.count = 5 }()
-      // Told with what this thread has changed.
       #expect(heard.values == ["5"])
       counter.count = 2
       #expect(heard.values == ["5"])
     }
     #expect(heard.values == ["5", "2"])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: ChangeKeeper.keepBack, if it adds to what another thread's transaction has kept back.
+  @Test("A transaction is told where and when it ends, also inside another thread's")
+  func otherThreadsTransaction() {
+    let heard = Recorder<String>()
+    let counter = counter
+    let token = counter.observe(\.count, options: [.old, .prior]) { _, change in
+      heard.record("\(change.phase) \(change.old ?? -1) \(change.new)")
+    }
+    KVOTransaction.perform {
+      counter.count = 1
+      onThread {
+        KVOTransaction.perform {
+          counter.count = 2
+          counter.count = 3
+        }
+        heard.record("other thread ends")
+      }()
+      heard.record("this thread ends")
+    }
+    #expect(
+      heard.values == [
+        "prior 0 0", "prior 1 1", "changed 1 3", "other thread ends", "this thread ends",
+        "changed 0 3",
+      ])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A transaction keeps its changes back while another thread makes one")
+  func otherThreadsChange() {
+    let heard = Recorder<String>()
+    let counter = counter
+    let token = counter.observe(\.count, options: .old) { _, change in
+      heard.record("\(change.old ?? -1) \(change.new)")
+    }
+    KVOTransaction.perform {
+      counter.count = 1
+      onThread { counter.count = 2 }()
+      heard.record("end")
+    }
+    #expect(heard.values == ["1 2", "end", "0 2"])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: ChangeKeeper.begin, if a change in a transaction has no old value of its own.
+  @Test("A change announced in a transaction that another thread takes back has its old value")
+  func takenBackElsewhere() {
+    final class Tally: Sendable, Observable {
+      private let registrar = KVORegistrar()
+      private let number = Locked(0)
+      var count: Int {
+        get {
+          registrar.access(self, keyPath: \.count)
+          return number.withLock { $0 }
+        }
+        set { registrar.withMutation(of: self, keyPath: \.count) { replace(by: newValue) } }
+      }
+      func replace(by newValue: Int) { number.withLock { $0 = newValue } }
+      func will() { registrar.willChange(self, keyPath: \.count) }
+      func did() { registrar.didChange(self, keyPath: \.count) }
+    }
+    let heard = Recorder<String>()
+    let tally = Tally()
+    let token = tally.observe(\.count, options: .old) { _, change in
+      heard.record("\(change.old ?? -1) \(change.new)")
+    }
+    KVOTransaction.perform {
+      tally.count = 1
+      tally.will()
+      onThread {
+        tally.replace(by: 2)
+        tally.did()
+      }()
+      heard.record("end")
+    }
+    #expect(heard.values == ["0 2", "end", "0 2"])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: ChangeKeeper.keepBack, if it adds to what a transaction that is ending has kept back.
+  @Test("A transaction that an observer performs is told inside its call, with what is yet untold")
+  func insideObserverOfTheSame() {
+    var lines: [String] = []
+    let radio = Radio()
+    let tokens = [
+      radio.observe(\.station) { radio, _ in
+        KVOTransaction.perform {
+          radio.volume = 2
+          radio.volume = 3
+        }
+        lines.append("inner ends")
+      },
+      radio.observe(\.volume, options: .old) { _, change in
+        lines.append("\(change.old ?? -1) \(change.new)")
+      },
+    ]
+    KVOTransaction.perform {
+      radio.station = "One"
+      radio.volume = 1
+    }
+    #expect(lines == ["0 3", "inner ends"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: ChangeKeeper.keepBack, if transactions of several threads share a report.
+  @Test("Each of many threads' transactions of one object is told", arguments: [2, 8])
+  func eachOfMany(width: Int) {
+    let counter = Counter()
+    let heard = Recorder<Int>()
+    let token = counter.observe(\.count) { _, change in heard.record(change.new) }
+    onThreads(width) { _ in
+      for _ in 0..<50 {
+        KVOTransaction.perform {
+          counter.increment()
+          counter.increment()
+        }
+      }
+    }
+    #expect(heard.count == width * 50)
+    #expect(heard.values.last == width * 100)
     withExtendedLifetime(token) {}
   }
 
