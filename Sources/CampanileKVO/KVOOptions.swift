@@ -18,7 +18,12 @@ public struct KVOOptions<Value>: ExpressibleByArrayLiteral {
 
   /// Makes a call before each change too; its phase is `.prior`.
   ///
-  /// In a transaction it is made before the first change.
+  /// In a transaction it is made before the first change. A change that a handler makes in it is one
+  /// of its own, with a prior call before it: a handler that changes what it observes there must know
+  /// when to stop.
+  ///
+  /// It is made on the thread that is about to make the change, which waits for nobody: a handler of
+  /// an object that several threads change may be in another call on another thread.
   public static var prior: Self { Self { $0.isPrior = true } }
 
   /// Gives the value before the change too.

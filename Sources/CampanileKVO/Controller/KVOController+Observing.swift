@@ -35,8 +35,9 @@ extension KVOController {
 extension KVOController where Owner: Sendable {
   /// Observes a key path that any thread may change, on the thread that changes it.
   ///
-  /// If two threads change it at once, one of them tells for both; the handler never runs on two
-  /// threads at a time.
+  /// If two threads change it at once, one of them tells for both, one change after the other: the
+  /// handler never runs on two threads at a time, but for calls before a change, which each thread
+  /// makes itself (see ``KVOOptions/prior``).
   ///
   /// - Parameters:
   ///   - object: What is observed.
