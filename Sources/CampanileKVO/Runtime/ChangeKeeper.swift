@@ -236,13 +236,16 @@ struct ChangeKeeper {
     // Nobody would take back what came after `forget`.
     if link.hasEnded { return .known }
     // Others may end after the transaction, and are changes of their own then.
-    let kept = deferred.isEmpty ? nil : transaction().flatMap(place).map { deferred[$0].report }
-    var begun = Pending(
-      event.maker, link, toldBefore: toldCount, isUnread: isDistinct && kept?.isUnread != false)
-    // Announced by hand, it may end on another thread, and be told there by itself.
-    begun.old = kept?.old
-    pending.append(begun)
-    if kept != nil { return .known }
+    if !deferred.isEmpty, let place = transaction().flatMap(place) {
+      let kept = deferred[place].report
+      var begun = Pending(
+        event.maker, link, toldBefore: toldCount, isUnread: isDistinct && kept.isUnread)
+      // Announced by hand, it may end on another thread, and be told there by itself.
+      begun.old = kept.old
+      pending.append(begun)
+      return .known
+    }
+    pending.append(Pending(event.maker, link, toldBefore: toldCount, isUnread: isDistinct))
     return event.edit != nil && isSettled(for: thread()) ? .newToAll : .new
   }
 
@@ -369,7 +372,7 @@ struct ChangeKeeper {
   }
 
   private mutating func tell(_ report: consuming Report, on thread: UInt) -> Report? {
-    while let place = deferred.lastIndex(where: { $0.thread == thread }) {
+    while !deferred.isEmpty, let place = deferred.lastIndex(where: { $0.thread == thread }) {
       // Kept back by a transaction of this thread that is telling others now: told with this one.
       var earlier = deferred.remove(at: place).report
       earlier.add(report)
