@@ -95,9 +95,6 @@ extension ObservationRequest {
     let isWanted = body.isWanted
     switch body.kind {
     case .plain(let body):
-      if buffering == .unbounded {
-        return Made(observer: .direct(traits(lifetimes), body), groupTarget: delivery.target)
-      }
       return makeBounded(lifetimes, isTold: false, isWanted) { value, _ in try body(value) }
     case .told(let body):
       if buffering != .unbounded {

@@ -42,13 +42,13 @@ public struct ObserverBody<Value: Sendable>: Sendable {
     special = nil
   }
 
-  private init(_ special: Special) {
-    plain = nil
+  private init(_ plain: (@Sendable (Value) throws -> Void)?, _ special: Special) {
+    self.plain = plain
     self.special = special
   }
 
   var kind: Kind {
-    // One of the two is there.
+    // One of the two is there, if not both.
     if let plain { .plain(plain) } else { special!.kind }
   }
 
@@ -61,7 +61,7 @@ public struct ObserverBody<Value: Sendable>: Sendable {
   ///
   /// Without a buffer of its own it may be called with the others all the same.
   func taking(_ isWanted: @escaping @Sendable (Value) -> Bool) -> Self {
-    Self(Special(kind, where: isWanted))
+    Self(plain, Special(kind, where: isWanted))
   }
 
   /// An observer that is handed its owner, if that still lives.

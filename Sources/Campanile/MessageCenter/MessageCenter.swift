@@ -74,8 +74,8 @@ public final class MessageCenter: Sendable {
   ///
   /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of
   /// room, or discarded with its owner or target. Inside an asynchronous observer it does not wait
-  /// for that observer, nor for one that waits for the call in the same way: observers that post to
-  /// each other and wait would wait forever.
+  /// for that observer, nor for one that waits for the call in the same way, since neither could
+  /// take another message before the call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
   public func postAndWait<M: Message>(_ message: M) async throws {
