@@ -71,14 +71,14 @@ final class Follower<Value: Sendable>: Sendable {
       return changes
     }
 
-    /// - Returns: what came meanwhile, or `nil` when there is no more.
-    mutating func takeHeld() -> [Change]? {
+    /// - Returns: what came meanwhile, or `nil` when there is no more, and the set that was told.
+    mutating func takeHeld() -> (changes: [Change], told: UInt64)? {
       guard case .calling(let changes) = state, !changes.isEmpty else {
         state = .open
         return nil
       }
       state = .calling([])
-      return changes.filter { $0.revision > told }
+      return (changes, told)
     }
   }
 
@@ -145,7 +145,7 @@ final class Follower<Value: Sendable>: Sendable {
       var batch: [Change]? = [beginInitial()].compactMap { $0 }
       while let changes = batch {
         for change in changes where change.isInitial || mayCall { try call(change, observer) }
-        batch = state.withLock { $0.takeHeld() }
+        batch = takeHeld()
       }
     }
   }
@@ -162,7 +162,7 @@ final class Follower<Value: Sendable>: Sendable {
         for change in changes where change.isInitial || mayCall {
           try await call(change, observer)
         }
-        batch = state.withLock { $0.takeHeld() }
+        batch = takeHeld()
       }
     }
   }
@@ -172,6 +172,13 @@ final class Follower<Value: Sendable>: Sendable {
     guard let (value, revision) = current() else { return nil }
     state.withLock { $0.beginInitial(telling: revision) }
     return .initialRequest(value)
+  }
+
+  /// What came while the initial call ran and is newer, or `nil` when there is no more.
+  private func takeHeld() -> [Change]? {
+    guard let held = state.withLock({ $0.takeHeld() }) else { return nil }
+    // What is left out is released here, outside the lock.
+    return held.changes.filter { $0.revision > held.told }
   }
 
   private func call(_ change: Change, _ observer: (Change) throws -> Void) throws {

@@ -50,6 +50,34 @@ struct InitialCallTests {
     slot.set(nil)
   }
 
+  /// Runs an action when it goes.
+  private final class Ending: Sendable {
+    let number: Int
+    private let action: @Sendable () -> Void
+    init(_ number: Int, _ action: @escaping @Sendable () -> Void = {}) {
+      self.number = number
+      self.action = action
+    }
+    deinit { action() }
+  }
+
+  // Broken by: Follower.takeHeld, if it releases what the initial call left out under its lock.
+  @Test("K7 A value that the initial call left out can set another one when it goes")
+  func leftOut() {
+    let slot = Slot<CurrentValue<Ending>>()
+    let state = CurrentValue(
+      Ending(1) { slot.value?.value = Ending(4) },
+      onEvent: { event in
+        guard event.kind == .registered else { return }
+        for number in 2...3 { slot.value!.value = Ending(number) }
+      })
+    slot.set(state)
+    let token = state.observe(.initial) { [heard] in heard.record($0.new.number) }
+    #expect(heard.values == [3, 4])
+    slot.set(nil)
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: Letter.deliver, if it forgets the oldest registration that it is for.
   @Test("K14 The initial call of one follower reaches no other on its target")
   func otherFollower() {
