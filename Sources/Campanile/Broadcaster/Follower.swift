@@ -24,6 +24,8 @@ final class Follower<Value: Sendable>: Sendable {
     private var state: State
     /// The set that the initial call told; what is not newer has been told.
     private var told: UInt64 = 0
+    /// Whether the end is to be told when the changes have been that wait for the initial call.
+    private var isEndDue = false
 
     init(isInitial: Bool, isImmediate: Bool) {
       // An immediate follower's initial call is made by who registers it, before that returns.
@@ -80,6 +82,29 @@ final class Follower<Value: Sendable>: Sendable {
       state = .calling([])
       return (changes, told)
     }
+
+    /// - Returns: whether the end may be told now; else who makes the initial call does that.
+    mutating func end() -> Bool {
+      guard case .calling = state else { return true }
+      isEndDue = true
+      return false
+    }
+
+    /// Takes in that the one value was read: nothing more will be.
+    ///
+    /// - Returns: what waited behind it.
+    mutating func stopCalling() -> [Change] {
+      guard case .calling(let changes) = state else { return [] }
+      state = .open
+      return changes
+    }
+
+    /// - Returns: whether the end is to be told now.
+    mutating func takeEnd() -> Bool {
+      if case .calling = state { return false }
+      defer { isEndDue = false }
+      return isEndDue
+    }
   }
 
   private let state: Locked<StateMachine>
@@ -133,18 +158,45 @@ final class Follower<Value: Sendable>: Sendable {
     case .async(let execution, let observer):
       return ObserverBody(.async(execution) { try await self.receive($0, observer) })
     case .reader(let take, let onEnd):
-      return ObserverBody(.reader({ try self.receive($0, take) }, onEnd: onEnd))
+      return ObserverBody(
+        .reader({ try self.read($0, take, onEnd) }, onEnd: { self.end(onEnd) }))
     }
   }
 
-  private func receive(_ change: Change, _ observer: (Change) throws -> Void) throws {
+  /// Hands a reader what arrives, and its end if that came meanwhile.
+  private func read(
+    _ change: Change, _ take: (Change) throws -> Void, _ onEnd: () -> Void
+  ) throws {
+    defer { if state.withLock({ $0.takeEnd() }) { onEnd() } }
+    do {
+      try receive(change, isReader: true, take)
+    } catch {
+      let left = state.withLock { $0.stopCalling() }
+      // Released outside the lock.
+      withExtendedLifetime(left) {}
+      throw error
+    }
+  }
+
+  /// Tells a reader of the end, after what had come before.
+  private func end(_ onEnd: () -> Void) {
+    if state.withLock({ $0.end() }) { onEnd() }
+  }
+
+  /// - Parameter isReader: Whether what has arrived is read in any case, also if the registration
+  ///   has ended or was paused since.
+  private func receive(
+    _ change: Change, isReader: Bool = false, _ observer: (Change) throws -> Void
+  ) throws {
     switch state.withLock({ $0.arrive(change) }) {
     case .ignore: return
     case .tell: try call(change, observer)
     case .callInitial:
       var batch: [Change]? = [beginInitial()].compactMap { $0 }
       while let changes = batch {
-        for change in changes where change.isInitial || mayCall { try call(change, observer) }
+        for change in changes where change.isInitial || isReader || mayCall {
+          try call(change, observer)
+        }
         batch = takeHeld()
       }
     }

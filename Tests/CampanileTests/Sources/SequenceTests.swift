@@ -292,6 +292,44 @@ struct SequenceTests {
     #expect(read == [2, 2, 1, 2])
   }
 
+  // Broken by: Follower.end, if a reader hears of the end before what came before it.
+  @Test("K14 A sequence has the changes that were made before the end, during its initial call too")
+  func endDuringInitialCall() {
+    let (state, heard, ends) = (CurrentValue(1), Recorder<Int>(), Recorder<Int>())
+    let registration = state._register(
+      ObservationRequest(.unbounded, SourceLocation(file: #fileID, line: #line)),
+      ObserverBody(
+        .reader(
+          { change in
+            heard.record(change.new)
+            guard change.isInitial else { return }
+            state.value = 2
+            state.value = 3
+            state.finish()
+            #expect(ends.values.isEmpty)
+          }, onEnd: { ends.record(heard.values.count) })), .initial)
+    #expect(registration?.isActive == false)
+    #expect(heard.values == [1, 2, 3])
+    #expect(ends.values == [3])
+  }
+
+  // Broken by: Follower.read, if a reader of one value never hears of the end.
+  @Test("K14 A sequence of the initial value ends if the source does meanwhile")
+  func endDuringOnlyCall() {
+    let (state, heard, ends) = (CurrentValue(1), Recorder<Int>(), Recorder<Int>())
+    _ = state._register(
+      ObservationRequest(.unbounded, SourceLocation(file: #fileID, line: #line)),
+      ObserverBody(
+        .reader(
+          { change in
+            heard.record(change.new)
+            state.value = 2
+            state.finish()
+          }, onEnd: { ends.record(heard.values.count) })), [.initial, .once])
+    #expect(heard.values == [1])
+    #expect(ends.values == [1])
+  }
+
   @Test("The values of a current value can be distinct, one, and end with finish()")
   func currentValueOptions() async {
     let state = CurrentValue(1)
