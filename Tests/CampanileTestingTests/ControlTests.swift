@@ -53,18 +53,21 @@ struct GateTests {
     try await done.expect(true)
   }
 
-  @Test("Tasks of one actor go on in the order in which they came")
-  @MainActor func order() async throws {
-    let (gate, passed) = (AsyncGate(), Recorder<Int>())
+  @Test("Tasks go on in the order in which they came")
+  func order() {
+    // Seen on one thread: not even the main actor runs tasks in the order in which they are resumed.
+    let (gate, passed, executor) = (AsyncGate(), Recorder<Int>(), ManualExecutor())
     for number in 1...9 {
-      Task { @MainActor in
+      Task(executorPreference: executor) {
         await gate.pass()
         passed.record(number)
       }
     }
-    try await gate.reached(by: 9)
+    executor.runUntilIdle()
+    #expect(gate.arrivalCount == 9)
     gate.open()
-    try await passed.expect(Array(1...9))
+    executor.runUntilIdle()
+    #expect(passed.values == Array(1...9))
   }
 }
 
