@@ -3,23 +3,12 @@ final class AsyncRunner: Sendable {
   /// Protected by the lock.
   private struct State {
     var isEnded = false
-    /// What the observer prepared for the value that has just arrived.
-    var prepared: (@Sendable () async -> Void)?
     /// The tasks that have not ended; `nil` for one that is about to be made.
     var tasks: [Int: Task<Void, Never>?] = [:]
     var nextTask = 0
   }
 
   private let state = Locked(State())
-
-  /// Keeps the call that is to run next; called when a value has arrived and was checked.
-  func prepare(_ call: @escaping @Sendable () async -> Void) {
-    state.withLock { $0.prepared = call }
-  }
-
-  func takePrepared() -> (@Sendable () async -> Void)? {
-    state.withLock { $0.prepared.take() }
-  }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(_ operation: @escaping @Sendable () async -> Void) {

@@ -75,12 +75,11 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
   }
 
   /// Delivers what is waiting, one value after the other, in a task.
-  ///
-  /// - Parameter takeCall: what the observer prepared when the value arrived at it.
-  func drain(_ takeCall: () -> (@Sendable () async -> Void)?) async {
+  func drain() async {
     while let (element, registration) = next() {
-      registration.list.registry.arrive(element.value, element.post, at: registration)
-      if let call = takeCall() {
+      let call = registration.list.registry.arrive(
+        element.value, element.post, at: registration)
+      if let call {
         await call()
         counters.endCall()
       }

@@ -132,7 +132,11 @@ extension ObservationRequest {
     }
     let traits = traits(lifetimes, isTold: isTold, counters: counters) { _ in mailbox.close() }
     let observer = IndirectObserver<Value>(
-      traits, arrival: { value, post, _ in try body(value, post) }
+      traits,
+      arrival: { value, post, _ in
+        try body(value, post)
+        return nil
+      }
     ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
       mailbox.append(value, post.kept(isTold: isTold), for: registration)
@@ -154,7 +158,7 @@ extension ObservationRequest {
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
   private typealias Preparation<Value> =
-    @Sendable (Value, Post, Registration) -> @Sendable () async -> Void
+    @Sendable (Value, Post, Registration) -> PreparedCall
 
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value) async throws -> Void, _ counters: DeliveryCounters
@@ -187,7 +191,7 @@ extension ObservationRequest {
   ) -> AnyObserver {
     let runner = AsyncRunner()
     let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox in
-      runner.start { await mailbox.drain(runner.takePrepared) }
+      runner.start { await mailbox.drain() }
     }
     let name = "asynchronously, one at a time"
     var traits = traits(lifetimes, name, counters: counters) { _ in
@@ -200,7 +204,7 @@ extension ObservationRequest {
       arrival: { [isOnce] value, post, registration in
         // Nobody will hear what waits behind the only call.
         if isOnce { mailbox.close() }
-        runner.prepare(prepare(value, post, registration))
+        return prepare(value, post, registration)
       }
     ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
@@ -215,23 +219,25 @@ extension ObservationRequest {
     precondition(
       buffering == .unbounded,
       "A concurrent observer was given a buffer; it starts each call at once")
-    assert(isWanted == nil || !isOnce, "What is not wanted would use up the only call")
     let runner = AsyncRunner()
     let name = "asynchronously, concurrently"
     var traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
     traits.isLasting = true
-    return IndirectObserver<Value>(traits) { value, post, registration in
+    return IndirectObserver<Value>(
+      traits, arrival: { value, post, registration in prepare(value, post, registration) }
+    ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
       var post = post.kept(isTold: false)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
       if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
-      let tracker = post.tracker
-      tracker?.begin()
-      let call = prepare(value, post, registration)
-      runner.start {
-        await call()
-        counters.endCall()
-        tracker?.end()
+      post.tracker?.begin()
+      // Checked again in the task: that is when the call begins.
+      runner.start { [post] in
+        if let call = registration.list.registry.arrive(value, post, at: registration) {
+          await call()
+          counters.endCall()
+        }
+        post.tracker?.end()
       }
     }
   }

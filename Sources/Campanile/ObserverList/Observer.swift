@@ -155,19 +155,24 @@ extension AnyObserver {
   }
 }
 
+/// A call that was checked and is to be made in a task.
+typealias PreparedCall = @Sendable () async -> Void
+
 /// An observer that is told about the post, or that takes the value to another place first.
 final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   /// What runs where the value is posted.
   fileprivate let body: (Value, Post, Registration) throws -> Void
   /// What runs at the other place, once the value has arrived there.
-  fileprivate let arrival: ((Value, Post, Registration) throws -> Void)?
+  fileprivate let arrival: Arrival?
   private let ownDetails: ObserverDetails?
 
   override var details: ObserverDetails? { ownDetails }
 
+  /// Returns the call itself, if that is asynchronous.
+  typealias Arrival = (Value, Post, Registration) throws -> PreparedCall?
+
   init(
-    _ traits: ObserverTraits,
-    arrival: ((Value, Post, Registration) throws -> Void)? = nil,
+    _ traits: ObserverTraits, arrival: Arrival? = nil,
     _ body: @escaping (Value, Post, Registration) throws -> Void
   ) {
     self.body = body
@@ -200,11 +205,13 @@ extension AnyObserver {
   }
 
   /// Calls what waits for the value at the place it was sent to.
+  ///
+  /// - Returns: What is left to do in a task.
   final func callArrival<Value>(
     _ value: Value, _ post: borrowing Post, _ registration: Registration
-  ) throws {
+  ) throws -> PreparedCall? {
     // SAFETY: as in `call`; only indirect observers send values to a place of their own.
     try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
-      .arrival?(value, copy post, registration)
+      .arrival?(value, copy post, registration) ?? nil
   }
 }

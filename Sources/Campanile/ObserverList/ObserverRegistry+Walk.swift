@@ -300,8 +300,14 @@ extension ObserverRegistry {
   }
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
-  func arrive<Value>(_ value: Value, _ post: borrowing Post, at registration: Registration) {
+  ///
+  /// - Returns: The call, if it is to be made in a task.
+  @discardableResult
+  func arrive<Value>(
+    _ value: Value, _ post: borrowing Post, at registration: Registration
+  ) -> PreparedCall? {
     let (id, list) = (registration.id, registration.list)
+    var call: PreparedCall?
     let visit = enter()
     let entries = list.entries
     settle(visit)
@@ -317,7 +323,7 @@ extension ObserverRegistry {
         note(.called, list.topic.value, observer.location)
         reach(.willCall)
         do {
-          try observer.callArrival(value, post, registration)
+          call = try observer.callArrival(value, post, registration)
         } catch {
           handle(error, at: observer.location, of: registration)
         }
@@ -325,5 +331,6 @@ extension ObserverRegistry {
       }
     }
     leave(visit)
+    return call
   }
 }

@@ -322,6 +322,29 @@ struct AsyncObserverTests {
   }
 
   #if DEBUG
+    // Broken by: ObservationRequest.makeConcurrent, if its tasks do not look whether it has ended.
+    @Test(
+      "K3 A call whose task has not begun it is not begun after a cancel",
+      arguments: [AsyncExecution.oneAtATime, .concurrent])
+    func canceledBeforeItsCall(execution: AsyncExecution) async throws {
+      let (slot, cancellations) = (Slot<ObservationToken>(), Inbox<Registration.Cancellation>())
+      let checks = LiveCount()
+      // Who sends checks the registration first, then the task does.
+      let registry = ObserverRegistry(probe: { checkpoint in
+        guard checkpoint == .willCheck else { return }
+        checks.increment()
+        if checks.current == 2, let token = slot.value { cancellations.record(token.cancel()) }
+      })
+      let source = Broadcaster<Int>(registry: registry)
+      let token = source.observeAsync(execution: execution) { [heard] in heard.record($0) }
+      slot.set(token)
+      source.send(1)
+      _ = try await cancellations.next(within: patience)
+      #expect(await token.cancelAndFinish() == .finished)
+      #expect(heard.values == [])
+      slot.set(nil)
+    }
+
     // Broken by: ObservationRequest.makeSerial, if it keeps what waits until the call has returned.
     @Test("K16 What waits behind the only call is given up when that call begins")
     func onceKeepsNothingWaiting() async throws {
