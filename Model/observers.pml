@@ -19,8 +19,10 @@
  * Spin is sequentially consistent, as are the accesses of the code that form a store-then-load pair
  * (they are `.sequentiallyConsistent` there). What that ordering is for is shown by the steps that
  * begin with LATE: each delays one store of such a pair behind the load that follows, as a processor
- * with a store buffer may do with a weaker store. Of the weaker accesses one matters here: the mark
- * is stored with `.releasing`, so that a scan may read the one before (STALE_MARKS).
+ * with a store buffer may do with a weaker store. Taking and withdrawing are such stores too: weaker
+ * ones, before that of `pending`, a bit of the clock, which a post reads before it looks. Of the other
+ * weaker accesses one matters here: the mark is stored with `.releasing`, so that a scan may read the
+ * one before (STALE_MARKS).
  *
  * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                          a post names what it walks
  * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                          before it reads anything of it
@@ -30,7 +32,7 @@
  * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                    a post says what it can reach
  * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                    and takes that back before it looks again
  * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                 the registration word is checked
- * step LATE_CLEARING      ObserverList/ThreadRecord.swift:pop                           the frame is cleared before pending is read
+ * step LATE_CLEARING      ObserverList/ThreadRecord.swift:pop                           the frame is cleared before the clock is read
  * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:leave                     who leaves looks at what waits
  * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                         an end is written to the word
  * step NO_TAKING          ObserverList/EntryBuffer.swift:take                           and the observer taken out
@@ -89,7 +91,7 @@
 /* ObserverRegistry */
 byte clock;
 bool mask[BITS];
-bool pending;
+bool pending;  /* the lowest bit of the clock */
 bool locked;
 
 /* PostFrame, one for each thread */

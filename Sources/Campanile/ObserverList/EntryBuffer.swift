@@ -88,7 +88,7 @@ struct Entry: ~Copyable {
 
   /// How many entries a post that looks now may read.
   @inline(__always)
-  var count: Int { unsafe head.pointee.published.load(ordering: .sequentiallyConsistent) }
+  var count: Int { unsafe head.pointee.published.load(ordering: .acquiring) }
 
   @inline(__always)
   func id(at index: Int) -> UInt64 {
@@ -98,8 +98,8 @@ struct Entry: ~Copyable {
 
   @inline(__always)
   func observer(at index: Int) -> UInt {
-    // SAFETY: as above. Sequentially consistent: a post's half of the pair with `take`.
-    unsafe base[index].observer.load(ordering: .sequentiallyConsistent)
+    // SAFETY: as above.
+    unsafe base[index].observer.load(ordering: .acquiring)
   }
 }
 
@@ -135,9 +135,11 @@ extension Entries {
     return observer(at: low) == 0 ? nil : low
   }
 
-  /// Empties a place and returns the observer that was there.
+  /// Empties a place, before the frames are read, and returns the observer that was there.
   func take(at index: Int) -> UInt {
-    unsafe base[index].observer.exchange(0, ordering: .sequentiallyConsistent)
+    let observer = observer(at: index)
+    unsafe base[index].observer.store(0, ordering: .releasing)
+    return observer
   }
 
   /// Withdraws the empty places at the end from posts that announce themselves later.
@@ -147,9 +149,7 @@ extension Entries {
     let before = count
     var end = before
     while end > 0, observer(at: end - 1) == 0 { end -= 1 }
-    if end < before {
-      unsafe head.pointee.published.store(end, ordering: .sequentiallyConsistent)
-    }
+    if end < before { unsafe head.pointee.published.store(end, ordering: .releasing) }
     return before
   }
 
@@ -161,7 +161,7 @@ extension Entries {
     let withdrawn = count
     var end = before
     while end > withdrawn, id(at: end - 1) > mark { end -= 1 }
-    unsafe head.pointee.published.store(end, ordering: .sequentiallyConsistent)
+    unsafe head.pointee.published.store(end, ordering: .releasing)
   }
 
   func checkInvariants() {

@@ -54,8 +54,7 @@ class AnyObserver: @unchecked Sendable {
   /// for more than the call.
   @inline(__always)
   final var isPlain: Bool {
-    // Sequentially consistent: the other side of the pair with `markEnded`.
-    state.load(ordering: .sequentiallyConsistent) == 0
+    state.load(ordering: .acquiring) == 0
   }
 
   /// Whether nothing is to be known of the registration but that it has not ended.
@@ -70,12 +69,12 @@ class AnyObserver: @unchecked Sendable {
 
   /// Decides, just before a call, whether the call may be made.
   final func claim() -> Claim {
-    claim(state.load(ordering: .sequentiallyConsistent), isLast: !hasArrival)
+    claim(state.load(ordering: .acquiring), isLast: !hasArrival)
   }
 
   /// Decides the same at the place that the value was sent to.
   final func claimArrival() -> Claim {
-    claim(state.load(ordering: .sequentiallyConsistent), isLast: true)
+    claim(state.load(ordering: .acquiring), isLast: true)
   }
 
   /// - Parameter isLast: whether the observer's own closure is what follows; only that uses up an
@@ -86,25 +85,32 @@ class AnyObserver: @unchecked Sendable {
       if word & Self.endedBit != 0 || word >= Self.pauseUnit { return .skip }
       if word & Self.onceBit == 0 || !isLast { return .call }
       let (won, seen) = state.compareExchange(
-        expected: word, desired: word | Self.endedBit, ordering: .sequentiallyConsistent)
+        expected: word, desired: word | Self.endedBit, ordering: .acquiringAndReleasing)
       if won { return word & Self.lastingBit == 0 ? .callAndEnd : .call }
       word = seen
     }
   }
 
-  /// No call begins after this returned.
+  /// Says that no call is to begin any more.
+  ///
+  /// Under the registry's lock, and before the frames are read: a post sees this or is seen there.
   final func markEnded() {
-    state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
+    if has(Self.onceBit) {
+      // Without the lock, a post may be about to use the only call up.
+      state.bitwiseOr(Self.endedBit, ordering: .releasing)
+    } else {
+      state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .releasing)
+    }
   }
 
   final func pause() {
-    let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
+    let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .acquiringAndReleasing)
     precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
 
   /// Takes one pause back; the caller has made sure that there is one.
   final func resume() {
-    state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
+    state.wrappingSubtract(Self.pauseUnit, ordering: .acquiringAndReleasing)
   }
 
   final var isPaused: Bool { state.load(ordering: .acquiring) >= Self.pauseUnit }

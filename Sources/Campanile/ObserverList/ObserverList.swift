@@ -105,10 +105,10 @@ class ObserverList: @unchecked Sendable {
   ///
   /// Valid under the lock, or until an announced post leaves.
   @inline(__always)
-  var entries: Entries? { Entries(at: buffer.load(ordering: .sequentiallyConsistent)) }
+  var entries: Entries? { Entries(at: buffer.load(ordering: .acquiring)) }
 
   @inline(__always)
-  var hasGroups: Bool { groups.load(ordering: .sequentiallyConsistent) != 0 }
+  var hasGroups: Bool { groups.load(ordering: .acquiring) != 0 }
 
   /// The groups to leave records for.
   ///
@@ -119,7 +119,7 @@ class ObserverList: @unchecked Sendable {
   /// The groups to leave records for, for a post that counts no references.
   @inline(__always)
   var groupsReference: Unmanaged<GroupArray>? {
-    let address = groups.load(ordering: .sequentiallyConsistent)
+    let address = groups.load(ordering: .acquiring)
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
     return unsafe Unmanaged.fromOpaque(pointer)
   }
@@ -235,7 +235,7 @@ extension ObserverList {
     }
     new.entries.checkInvariants()
     _ = unsafe Unmanaged.passRetained(new)
-    buffer.store(new.entries.address, ordering: .sequentiallyConsistent)
+    buffer.store(new.entries.address, ordering: .releasing)
     guard let old else { return nil }
     let left = old.buffer
     // The caller holds it, so that this release cannot be the last.
@@ -246,7 +246,7 @@ extension ObserverList {
   private func replace(_ place: borrowing Atomic<UInt>, with object: AnyObject?) {
     let address = object.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     // The garbage holds the old one, so that this release cannot be the last.
-    Self.release(place.exchange(address ?? 0, ordering: .sequentiallyConsistent))
+    Self.release(place.exchange(address ?? 0, ordering: .acquiringAndReleasing))
   }
 
   private func count(_ observer: AnyObserver, _ change: Int) {

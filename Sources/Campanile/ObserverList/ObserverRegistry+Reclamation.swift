@@ -10,7 +10,7 @@ struct Garbage {
 
 /// One post in progress, as a scan found it.
 ///
-/// The frame names the post. When it leaves it finds `pending` set, and sees to it that its tickets
+/// The frame names the post. When it leaves it is told to look, and sees to it that its tickets
 /// go before its thread can use the frame again: a ticket that is kept is that of the post in its
 /// frame.
 struct Ticket: Equatable {
@@ -151,8 +151,7 @@ extension ObserverRegistry {
   ///
   /// Under the lock, and before anything is decided from it.
   private func scan() -> [Ticket] {
-    // Before the frames are read: a post that leaves unseen by us sees this.
-    pending.store(1, ordering: .sequentiallyConsistent)
+    setPending()
     var posts: [Ticket] = []
     var bits = mask.load(ordering: .sequentiallyConsistent)
     while bits != 0 {
@@ -210,10 +209,8 @@ extension ObserverRegistry {
   }
 
   /// Takes back what a scan said to leaving posts, if nothing waits for one.
-  ///
-  /// A post that does not see it at once looks in vain.
   private func updatePending(_ state: State) {
-    if state.retired.isEmpty && state.waiters.isEmpty { pending.store(0, ordering: .releasing) }
+    if state.retired.isEmpty && state.waiters.isEmpty { clearPending() }
   }
 
   /// Releases what waited for posts that have left, and resumes who waited for them.

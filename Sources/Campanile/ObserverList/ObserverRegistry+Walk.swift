@@ -50,10 +50,10 @@ import Synchronization
   /// The observer that comes next, or 0; `nextID` has shown that there is an entry.
   @inline(__always)
   fileprivate mutating func takeAddress() -> UInt {
-    // SAFETY: as above. Sequentially consistent: a post's half of the pair with `take`.
+    // SAFETY: as above.
     let entry = unsafe next.unsafelyUnwrapped
     goOn()
-    return unsafe entry.pointee.observer.load(ordering: .sequentiallyConsistent)
+    return unsafe entry.pointee.observer.load(ordering: .acquiring)
   }
 
   var listReference: ObserverList { unsafe list.takeUnretainedValue() }

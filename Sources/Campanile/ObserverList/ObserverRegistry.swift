@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// A post takes no lock. It announces itself in a frame of its own thread, reads the clock once
 /// (its *watermark*), finds its lists, and calls the observers whose identifiers are at or below
-/// the watermark. Leaving, it clears the frame and reads `pending`; if somebody waits for posts to
-/// leave, it looks whether that was the last one.
+/// the watermark. Leaving, it clears the frame and reads the clock again; if that says that somebody
+/// waits for posts to leave, it looks whether that was the last one.
 ///
 /// ## Changes
 ///
@@ -18,22 +18,22 @@ import Synchronization
 ///
 /// ## Ends
 ///
-/// What ends is taken out of its list first. Then the frames are read: a post that announced itself
-/// before may still hold it, a post that announces itself later cannot find it. Announcement and
-/// removal are each a sequentially consistent store followed by a load of the other's, so one of
-/// the two sees the other. What no post holds is released at once, outside the lock; the rest waits
-/// in `retired` with tickets of the posts that may hold it.
+/// What ends is taken out of its list first. Then a bit of the clock is set, and the frames are read.
+/// A post stores its frame and then loads the clock; who ends something stores the clock and then
+/// loads the frames. All four are sequentially consistent, so that one of the two sees the other:
+/// either the frame is seen, and the post may still hold what ends, or the post has read the clock
+/// as it was stored after the removal, and with that sees the removal too. What no post holds is
+/// released at once, outside the lock; the rest waits in `retired` with tickets of the posts that
+/// may hold it.
 final class ObserverRegistry: @unchecked Sendable {
-  /// Identifiers and creation times.
+  /// Identifiers and creation times, which are even; and in the lowest bit, whether posts that leave
+  /// are to look: while a scan runs, and while something waits for posts to leave.
   ///
-  /// Advanced under the lock.
-  let clock = Atomic<UInt64>(0)
+  /// Written under the lock. A time that was read with the bit stands for the same as without it: what
+  /// has an even number at or below the one has it at or below the other.
+  private let clock = Atomic<UInt64>(0)
   /// The bits of the threads that may be inside a post of this source.
   let mask = Atomic<UInt64>(0)
-  /// Not 0 while a scan runs or something waits for posts to leave.
-  ///
-  /// Written under the lock.
-  let pending = Atomic<UInt32>(0)
   private let state = Locked(State())
   let ownerLifetimes = LifetimeLookup()
   let subjectLifetimes = LifetimeLookup()
@@ -112,11 +112,46 @@ final class ObserverRegistry: @unchecked Sendable {
     if let onEvent { onEvent(SourceEvent(kind, valueType(), location())) }
   }
 
+  // MARK: The clock
+
+  private static let pendingBit: UInt64 = 1
+
+  /// What the clock shows at its next step: the identifier of a registration that is being made, or
+  /// the time of a new structure.
+  private var nextTime: UInt64 { (clock.load(ordering: .relaxed) & ~Self.pendingBit) + 2 }
+
+  /// Lets the clock show `time`.
+  ///
+  /// Under the lock. A post that reads the one finds the other: what got this identifier stands in its
+  /// place by now.
+  private func show(_ time: UInt64) {
+    let pending = clock.load(ordering: .relaxed) & Self.pendingBit
+    clock.store(time | pending, ordering: .releasing)
+  }
+
   /// Advances the clock.
   ///
   /// Under the lock.
   func tick() -> UInt64 {
-    clock.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+    let time = nextTime
+    show(time)
+    return time
+  }
+
+  /// Tells posts that leave to look.
+  ///
+  /// Under the lock, and before the frames are read: a post that leaves unseen by that sees this.
+  func setPending() {
+    // Sequentially consistent: one side of both pairs with a post's frame. By it a post that is not
+    // seen sees the stores before it too.
+    clock.store(clock.load(ordering: .relaxed) | Self.pendingBit, ordering: .sequentiallyConsistent)
+  }
+
+  /// Takes that back.
+  ///
+  /// Under the lock. A post that does not see it at once looks in vain.
+  func clearPending() {
+    clock.store(clock.load(ordering: .relaxed) & ~Self.pendingBit, ordering: .releasing)
   }
 }
 
@@ -151,15 +186,17 @@ extension ObserverRegistry {
   @inline(__always)
   func settle(_ visit: Visit) {
     reach(.found)
-    let now = clock.load(ordering: .sequentiallyConsistent)
+    let now = clock.load(ordering: .acquiring)
     unsafe visit.frame.pointee.mark.store(now, ordering: .releasing)
     reach(.located)
   }
 
   /// Lets the visit find more; `settle` is to follow.
   func reopen(_ visit: Visit) {
-    // Sequentially consistent: one side of the store-then-load pair with a registry's scan.
+    // Sequentially consistent, and followed by a load of the clock: one side of the pair with a scan,
+    // as in `enter`.
     unsafe visit.frame.pointee.mark.store(.max, ordering: .sequentiallyConsistent)
+    _ = clock.load(ordering: .sequentiallyConsistent)
   }
 
   /// Ends a visit, and releases what waited for it.
@@ -167,7 +204,7 @@ extension ObserverRegistry {
   func leave(_ visit: Visit) {
     unsafe visit.record.pointee.pop(visit.frame)
     reach(.left)
-    if pending.load(ordering: .sequentiallyConsistent) != 0 { reclaim() }
+    if clock.load(ordering: .sequentiallyConsistent) & Self.pendingBit != 0 { reclaim() }
   }
 
   /// Sees to what an observer threw: ends its registration if that was the request, else reports
@@ -195,7 +232,7 @@ extension ObserverRegistry {
   }
 
   /// The newest identifier; a post that is limited to it reaches nobody who registers later.
-  var now: UInt64 { clock.load(ordering: .sequentiallyConsistent) }
+  var now: UInt64 { clock.load(ordering: .acquiring) }
 }
 
 // MARK: - Registering
@@ -261,9 +298,9 @@ extension ObserverRegistry {
     }
     return unsafe destination.list(&garbage)._withUnsafeGuaranteedRef { list in
       list.makeRoom(&garbage)
-      let id = nextID
+      let id = nextTime
       unsafe list.append(observer, id: id)
-      clock.store(id, ordering: .sequentiallyConsistent)
+      show(id)
       let counters = unsafe observer._withUnsafeGuaranteedRef { $0.details?.counters }
       return Registration(list: list, id: id, counters: counters)
     }
@@ -278,17 +315,13 @@ extension ObserverRegistry {
     return unsafe topic._withUnsafeGuaranteedRef { topic in
       unsafe subject._withUnsafeGuaranteedRef { subject in
         guard topic.subjects.makeRoom(about: subject, &garbage) else { return nil }
-        let id = nextID
+        let id = nextTime
         unsafe topic.subjects.insert(observer, id: id, about: subject)
-        clock.store(id, ordering: .sequentiallyConsistent)
+        show(id)
         return Registration(list: topic, id: id, companion: .subject(SubjectAddress(subject)))
       }
     }
   }
-
-  /// The identifier of a registration that is being made, which the clock is to show once the
-  /// observer is in place: a post that reads the one finds the other.
-  private var nextID: UInt64 { clock.load(ordering: .relaxed) + 1 }
 
   /// Runs `body` under the lock.
   func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {

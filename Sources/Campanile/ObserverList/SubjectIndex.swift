@@ -37,7 +37,7 @@ final class SubjectIndex: @unchecked Sendable {
   @inline(__always)
   private var head: UnsafeMutablePointer<SubjectTableHead>? {
     // SAFETY: replaced tables are kept until the posts that may hold them have left.
-    unsafe UnsafeMutablePointer(bitPattern: table.load(ordering: .sequentiallyConsistent))
+    unsafe UnsafeMutablePointer(bitPattern: table.load(ordering: .acquiring))
   }
 
   /// The table in use.
@@ -190,7 +190,7 @@ extension SubjectIndex {
     let old = current
     if let new { _ = unsafe Unmanaged.passRetained(new) }
     table.store(
-      new.map { UInt(bitPattern: unsafe $0.head) } ?? 0, ordering: .sequentiallyConsistent)
+      new.map { UInt(bitPattern: unsafe $0.head) } ?? 0, ordering: .releasing)
     guard let old else { return nil }
     // The caller holds it, so that this release cannot be the last.
     unsafe Unmanaged.passUnretained(old).release()

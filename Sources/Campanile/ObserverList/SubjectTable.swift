@@ -56,9 +56,8 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     let places = unsafe places
     var index = unsafe firstIndex(of: key)
     while true {
-      // SAFETY: `index` is below the capacity. Sequentially consistent: a post's half of the pair
-      // with `remove`.
-      let found = unsafe places[index].key.load(ordering: .sequentiallyConsistent)
+      // SAFETY: `index` is below the capacity.
+      let found = unsafe places[index].key.load(ordering: .acquiring)
       if found == key { return index }
       if found == 0 { return nil }
       index = unsafe self.index(after: index)
@@ -173,7 +172,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
         // finds it finds the rest.
         unsafe place.pointee.id.store(id, ordering: .releasing)
         unsafe place.pointee.word.store(word, ordering: .releasing)
-        unsafe place.pointee.key.store(key, ordering: .sequentiallyConsistent)
+        unsafe place.pointee.key.store(key, ordering: .releasing)
         if found == 0 { usedCount += 1 }
         liveCount += 1
         return index
@@ -187,14 +186,13 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   /// Posts that have found the observer go on with it; the identifier stays for those that are
   /// finding it.
   func replaceSingle(at index: Int, with list: ObserverList) {
-    unsafe places[index].word.store(Self.word(of: list), ordering: .sequentiallyConsistent)
+    unsafe places[index].word.store(Self.word(of: list), ordering: .releasing)
     unsafe shells[index] = nil
   }
 
-  /// Takes a subject out: no post that announces itself later finds it.
+  /// Takes a subject out, before the frames are read: no post that announces itself later finds it.
   func remove(at index: Int) {
-    // Sequentially consistent: the frames are read after it.
-    unsafe places[index].key.store(1, ordering: .sequentiallyConsistent)
+    unsafe places[index].key.store(1, ordering: .releasing)
     unsafe shells[index] = nil
     liveCount -= 1
     clear(before: unsafe head.index(after: index))

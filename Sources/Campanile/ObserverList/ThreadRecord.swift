@@ -90,7 +90,7 @@ struct PostFrame: ~Copyable {
   /// Closes the frame that was opened last.
   @inline(__always)
   mutating func pop(_ frame: UnsafeMutablePointer<PostFrame>) {
-    // Sequentially consistent: the leaving post reads the registry's `pending` after it.
+    // Sequentially consistent: the leaving post reads the registry's clock after it.
     unsafe frame.pointee.source.store(0, ordering: .sequentiallyConsistent)
     depth &-= 1
   }
