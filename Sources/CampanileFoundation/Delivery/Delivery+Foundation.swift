@@ -37,6 +37,9 @@ extension Delivery {
   /// When its thread ends, what is waiting is discarded and counted, and so is what comes later:
   /// see ``discardedDeliveryCount``.
   ///
+  /// Nothing is delivered on a run loop that nobody runs. On Linux that is the main one in a program
+  /// with an asynchronous `main`, and in Swift Testing: use `mainQueue` there.
+  ///
   /// - Parameters:
   ///   - runLoop: The run loop; pass it on its own thread, or `.main`. One that was passed on
   ///     another thread is known to have ended only if it has run a delivery before.
