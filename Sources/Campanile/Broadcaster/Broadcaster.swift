@@ -116,6 +116,11 @@ public final class Broadcaster<Value: Sendable>: Followable {
   public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
 }
 
+extension Broadcaster where Value == Void {
+  /// Sends the event to those who observe now; it has no value.
+  public func send() { send(()) }
+}
+
 extension Broadcaster: CustomStringConvertible {
   /// The live observations, a line each.
   public var description: String {

@@ -52,6 +52,13 @@ public struct PostedNotification: Sendable {
     content = Content(notification, decoded)
   }
 
+  /// Not to be read as a whole: what is in it need not be Sendable.
+  @available(
+    *, unavailable,
+    message: "User info is read by key, as a type: notification[\"title\", as: String.self]"
+  )
+  public var userInfo: [AnyHashable: Any]? { nil }
+
   /// What the user info has under `key`, if it is a `Value`, which is a concrete type.
   public subscript<Value: Sendable>(
     key: AnyHashable, as type: Value.Type = Value.self

@@ -82,9 +82,22 @@ public struct KVOArray<Object: AnyObject, Element> {
 
   /// Removes the element at `index`.
   @discardableResult
-  public func remove(at index: Int) -> Element {
+  public func remove(at index: Int) -> Element { remove { _ in index } }
+
+  /// Removes the first element, of an array that is not empty.
+  @discardableResult
+  public func removeFirst() -> Element { remove { _ in 0 } }
+
+  /// Removes the last element, of an array that is not empty.
+  @discardableResult
+  public func removeLast() -> Element { remove { $0 - 1 } }
+
+  /// - Parameter place: Which one, of how many.
+  private func remove(_ place: (Int) -> Int) -> Element {
     var removed: Element?
     edit { elements in
+      let index = place(elements.count)
+      precondition(elements.indices.contains(index), "There is no element \(index) to remove")
       removed = elements.remove(at: index)
       return (.removal, RangeSet(index..<index + 1))
     }

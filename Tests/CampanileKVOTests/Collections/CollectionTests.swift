@@ -45,6 +45,15 @@ struct CollectionTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("The first and the last are removed from where they are")
+  func removeEnds() {
+    #expect(presets.removeLast() == "c")
+    #expect(presets.removeFirst() == "a")
+    #expect(log.lines == ["removal [Range(2..<3)] ab", "removal [Range(0..<1)] b"])
+    #expect(presets.removeLast() == "b")
+    #expect(presets.isEmpty)
+  }
+
   @Test("Removing scattered elements is one change")
   func removeWhere() {
     presets.removeAll { $0 != "b" }

@@ -17,6 +17,15 @@ struct BroadcasterTests {
     #expect(heard.values == [1, 2, 3, 10, 20, 30])
   }
 
+  @Test("An event without a value is sent without one")
+  func nothing() {
+    let bell = Broadcaster<Void>()
+    let token = bell.observe { [heard] in heard.record(1) }
+    bell.send()
+    #expect(heard.values == [1])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("Every form of observing")
   func forms() async throws {
     let screen = Screen()
