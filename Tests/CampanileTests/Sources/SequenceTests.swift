@@ -213,6 +213,20 @@ struct SequenceTests {
     #expect(center.observerCount == 0)
   }
 
+  // Broken by: ObservationSource.values and MessageCenter.messages, if they leave a reader open that
+  // comes after the end.
+  @Test("A further reader that comes after the source has gone finds the end")
+  func lateReader() async throws {
+    func messages() -> ValueSequence<Tick> { MessageCenter().messages(of: Tick.self) }
+    func values() -> ValueSequence<Int> { Broadcaster<Int>().values() }
+    let (messages, values) = (messages(), values())
+    // The first one has heard since the sequence was made.
+    let first = (messages.makeAsyncIterator(), values.makeAsyncIterator())
+    try await Recorder(reading: messages).expectEnd()
+    try await Recorder(reading: values).expectEnd()
+    withExtendedLifetime(first) {}
+  }
+
   @Test("Leaving the loop ends the reader's observation")
   func leaving() async {
     func read() async {
