@@ -156,6 +156,25 @@ struct SequenceTests {
     #expect(inbox.values == [1])
   }
 
+  // Broken by: SequenceBuffer.finish, if a canceled reader keeps what has gathered.
+  @Test("K16 What has gathered goes when the task that reads is canceled")
+  func canceledKeepsNothing() async {
+    let (source, live, gate) = (Broadcaster<Tracked>(), LiveCount(), AsyncGate())
+    let values = source.values()
+    for _ in 0..<3 { source.send(Tracked(live)) }
+    #expect(live.current == 3)
+    let task = Task {
+      var iterator = values.makeAsyncIterator()
+      await gate.pass()
+      #expect(await iterator.next() == nil)
+      #expect(live.current == 0)
+      withExtendedLifetime(iterator) {}
+    }
+    task.cancel()
+    gate.open()
+    await task.value
+  }
+
   @Test("The end of the center ends a sequence after what had gathered")
   func centerEnds() async {
     var center: MessageCenter? = MessageCenter()
