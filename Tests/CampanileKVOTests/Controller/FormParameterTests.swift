@@ -195,6 +195,82 @@ struct FormParameterTests {
     withExtendedLifetime(stage) {}
   }
 
+  final class Panel: KVOChangeHandler {
+    var lines: [String] = []
+    lazy var kvo = KVOController(owner: self)
+    func hear<Value>(_ change: KVOChange<Value>) {
+      lines.append("\(change.old.map { "\($0)" } ?? "none"), \(change.new)")
+    }
+    func textChanged(_ player: Player, _ change: KVOChange<String>) { hear(change) }
+    func anyChanged(_ player: Player, _ change: KVOChange<Any>) { hear(change) }
+    func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { hear(change) }
+  }
+
+  /// Each was told its first change, with the old value, from the line where it was made.
+  private func expectOneEach(
+    _ lines: [String], _ count: Int, _ description: String, after line: Int
+  ) {
+    expectFirstWasHeard(lines, count)
+    let made = description.split(separator: "\n").dropFirst()
+    #expect(made.count == count)
+    #expect(made.allSatisfy { $0.contains("[old, once] on .immediate (CampanileKVOTests/") })
+    let numbers = made.compactMap { Int($0.split(separator: ":").last?.dropLast() ?? "") }
+    #expect(numbers.count == count && numbers.allSatisfy { $0 > line })
+  }
+
+  @Test("What stays in one isolation is told where it is changed")
+  func inIsolation() {
+    let (panel, player, line) = (Panel(), Player(), #line)
+    let kvo = panel.kvo
+    kvo.observe(player, \.title, options: [.old, .once]) { $0.hear($2) }
+    kvo.observe(player, \.title, options: [.old, .once], policy: .append) { $0.hear($2) }
+    kvo.observe(player, [\.title, \.artist], options: [.old, .once], policy: .append) {
+      $0.hear($2)
+    }
+    kvo.observe(player, [\.title, \.level], options: [.old, .once], policy: .append) {
+      $0.hear($2)
+    }
+    kvo.observe(
+      player, \.title, options: [.old, .once], policy: .append, calling: Panel.textChanged)
+    kvo.observe(
+      player, [\.title, \.artist], options: [.old, .once], policy: .append,
+      calling: Panel.textChanged)
+    kvo.observe(
+      player, [\.title, \.level], options: [.old, .once], policy: .append,
+      calling: Panel.anyChanged)
+    kvo.observe(player, \.title, options: [.old, .once], policy: .append)
+    kvo.observe(player, [\.title, \.level], options: [.old, .once], policy: .append)
+    let description = kvo.description
+    for number in 1...2 {
+      player.title = "\(number)"
+      player.artist = "\(number)"
+      player.level = number
+    }
+    expectOneEach(panel.lines, 14, description, after: line)
+    #expect(kvo.observationCount == 0)
+  }
+
+  @Test("What any thread changes is told where it is changed")
+  func anywhere() {
+    let (store, counter, line) = (Store(), Counter(), #line)
+    let kvo = KVOController(owner: store)
+    kvo.observe(counter, \.count, options: [.old, .once]) { $0.hear($2) }
+    kvo.observe(counter, \.count, options: [.old, .once], policy: .append) { $0.hear($2) }
+    kvo.observe(counter, [\.count, \.double], options: [.old, .once], policy: .append) {
+      $0.hear($2)
+    }
+    kvo.observe(
+      counter, \.count, options: [.old, .once], policy: .append, calling: Store.countChanged)
+    kvo.observe(
+      counter, [\.count, \.double], options: [.old, .once], policy: .append,
+      calling: Store.countChanged)
+    kvo.observe(counter, \.count, options: [.old, .once], policy: .append)
+    let description = kvo.description
+    for _ in 1...2 { counter.increment() }
+    expectOneEach(store.lines.values, 8, description, after: line)
+    #expect(kvo.observationCount == 0)
+  }
+
   @MainActor final class Monitor: @MainActor KVOChangeHandler {
     var lines: [String] = []
     lazy var kvo = KVOController(owner: self)
