@@ -25,6 +25,7 @@ struct FormParameterTests {
     }
     func countChanged(_ counter: Counter, _ change: KVOChange<Int>) { hear(change) }
     func sceneChanged(_ stage: Stage, _ change: KVOChange<String>) { hear(change) }
+    func anyChanged(_ stage: Stage, _ change: KVOChange<Any>) { hear(change) }
   }
 
   private func drainMain() async {
@@ -33,7 +34,8 @@ struct FormParameterTests {
 
   /// After two changes of each: one was dropped, and the other one waits.
   private func expectOneWaits(
-    _ registrations: [Registration], _ count: Int, _ description: String, on delivery: String
+    _ registrations: [Registration], _ count: Int, _ description: String, on delivery: String,
+    after line: Int
   ) {
     #expect(registrations.count == count)
     #expect(registrations.map(\.droppedCount) == registrations.map { _ in 1 })
@@ -41,6 +43,13 @@ struct FormParameterTests {
     #expect(lines.count == count)
     let part = "[old, once] on \(delivery) (CampanileKVOTests/FormParameterTests.swift:"
     #expect(lines.allSatisfy { $0.contains(part) })
+    expectNumbers(lines, after: line)
+  }
+
+  /// The lines where the observations were made.
+  private func expectNumbers(_ lines: ArraySlice<Substring>, after line: Int) {
+    let numbers = lines.compactMap { Int($0.split(separator: ":").last?.dropLast() ?? "") }
+    #expect(numbers.count == lines.count && numbers.allSatisfy { $0 > line })
   }
 
   private func expectFirstWasHeard(_ lines: [String], _ count: Int) {
@@ -50,7 +59,7 @@ struct FormParameterTests {
 
   @Test("K11 K12 What any thread changes is told at a place")
   func atPlace() {
-    let (store, counter, manual) = (Store(), Counter(), ManualTarget())
+    let (store, counter, manual, line) = (Store(), Counter(), ManualTarget(), #line)
     let kvo = KVOController(owner: store)
     let place = manual.delivery.ordered
     kvo.observe(
@@ -79,7 +88,7 @@ struct FormParameterTests {
     let registrations =
       kvo.registrations(of: counter, \.count) + kvo.registrations(of: counter, \.double)
     for _ in 1...2 { counter.increment() }
-    expectOneWaits(registrations, 11, kvo.description, on: "ManualDelivery.ordered")
+    expectOneWaits(registrations, 11, kvo.description, on: "ManualDelivery.ordered", after: line)
     manual.runAll()
     expectFirstWasHeard(store.lines.values, 11)
     #expect(kvo.observationCount == 0)
@@ -88,7 +97,7 @@ struct FormParameterTests {
 
   @Test("K11 K12 What the main actor changes is told at a place")
   @MainActor func mainPathsAtPlace() {
-    let (store, stage, manual) = (Store(), Stage(), ManualTarget())
+    let (store, stage, manual, line) = (Store(), Stage(), ManualTarget(), #line)
     let kvo = KVOController(owner: store)
     let place = manual.delivery.ordered
     kvo.observe(
@@ -119,7 +128,7 @@ struct FormParameterTests {
       stage.scene = "\(number)"
       stage.light = number
     }
-    expectOneWaits(registrations, 11, kvo.description, on: "ManualDelivery.ordered")
+    expectOneWaits(registrations, 11, kvo.description, on: "ManualDelivery.ordered", after: line)
     manual.runAll()
     expectFirstWasHeard(store.lines.values, 11)
     #expect(kvo.observationCount == 0)
@@ -128,7 +137,7 @@ struct FormParameterTests {
 
   @Test("K11 K12 What any thread changes is told on the main actor")
   @MainActor func onMain() async {
-    let (screen, counter) = (Screen(), Counter())
+    let (screen, counter, line) = (Screen(), Counter(), #line)
     let kvo = screen.kvo
     kvo.observe(
       counter, \.count, options: [.old, .once], policy: .append, on: .main.ordered,
@@ -152,7 +161,7 @@ struct FormParameterTests {
       kvo.registrations(of: counter, \.count) + kvo.registrations(of: counter, \.double)
     for _ in 1...2 { counter.increment() }
     #expect(screen.lines.isEmpty)
-    expectOneWaits(registrations, 8, kvo.description, on: ".main")
+    expectOneWaits(registrations, 8, kvo.description, on: ".main", after: line)
     await drainMain()
     expectFirstWasHeard(screen.lines, 8)
     #expect(kvo.observationCount == 0)
@@ -161,7 +170,7 @@ struct FormParameterTests {
 
   @Test("K11 K12 What the main actor changes is told on the main actor")
   @MainActor func mainPathsOnMain() async {
-    let (screen, stage) = (Screen(), Stage())
+    let (screen, stage, line) = (Screen(), Stage(), #line)
     let kvo = screen.kvo
     kvo.observe(
       stage, \.scene, options: [.old, .once], policy: .append, on: .main.ordered,
@@ -188,7 +197,7 @@ struct FormParameterTests {
       stage.light = number
     }
     #expect(screen.lines.isEmpty)
-    expectOneWaits(registrations, 8, kvo.description, on: ".main")
+    expectOneWaits(registrations, 8, kvo.description, on: ".main", after: line)
     await drainMain()
     expectFirstWasHeard(screen.lines, 8)
     #expect(kvo.observationCount == 0)
@@ -214,8 +223,7 @@ struct FormParameterTests {
     let made = description.split(separator: "\n").dropFirst()
     #expect(made.count == count)
     #expect(made.allSatisfy { $0.contains("[old, once] on .immediate (CampanileKVOTests/") })
-    let numbers = made.compactMap { Int($0.split(separator: ":").last?.dropLast() ?? "") }
-    #expect(numbers.count == count && numbers.allSatisfy { $0 > line })
+    expectNumbers(made, after: line)
   }
 
   @Test("What stays in one isolation is told where it is changed")
@@ -247,6 +255,27 @@ struct FormParameterTests {
       player.level = number
     }
     expectOneEach(panel.lines, 14, description, after: line)
+    #expect(kvo.observationCount == 0)
+  }
+
+  @Test("Methods on the main actor are called where that changes the value")
+  @MainActor func methodsInPlace() {
+    let (screen, stage, line) = (Screen(), Stage(), #line)
+    let kvo = screen.kvo
+    kvo.observe(stage, \.scene, options: [.old, .once], calling: Screen.sceneChanged)
+    kvo.observe(
+      stage, \.scene, options: [.old, .once], policy: .append, calling: Screen.sceneChanged)
+    kvo.observe(
+      stage, [\.scene], options: [.old, .once], policy: .append, calling: Screen.sceneChanged)
+    kvo.observe(
+      stage, [\.scene, \.light], options: [.old, .once], policy: .append,
+      calling: Screen.anyChanged)
+    let description = kvo.description
+    for number in 1...2 {
+      stage.scene = "\(number)"
+      stage.light = number
+    }
+    expectOneEach(screen.lines, 5, description, after: line)
     #expect(kvo.observationCount == 0)
   }
 
@@ -282,7 +311,7 @@ struct FormParameterTests {
   // Broken by: KVOController.handle, if it always delivers on the main queue, inline.
   @Test("K11 The method for all changes on the main actor")
   @MainActor func generalHandlerOnMain() async {
-    let (monitor, counter, stage) = (Monitor(), Counter(), Stage())
+    let (monitor, counter, stage, line) = (Monitor(), Counter(), Stage(), #line)
     let kvo = monitor.kvo
     kvo.observe(
       counter, \.count, options: [.old, .once], policy: .append, on: .main.ordered)
@@ -301,6 +330,7 @@ struct FormParameterTests {
     #expect(monitor.lines.isEmpty)
     let part = "[old, once] on .main.ordered (CampanileKVOTests/FormParameterTests.swift:"
     #expect(kvo.description.split(separator: "\n").dropFirst().allSatisfy { $0.contains(part) })
+    expectNumbers(kvo.description.split(separator: "\n").dropFirst(), after: line)
     await drainMain()
     expectFirstWasHeard(monitor.lines, 6)
     #expect(kvo.observationCount == 0)
