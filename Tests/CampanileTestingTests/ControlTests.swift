@@ -93,6 +93,31 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: ManualDelivery.putBack, if it puts a job behind the others; Turn.pendingCount.
+  @Test("An action comes after the deliveries that waited before it, and waits like one")
+  func action() {
+    let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
+    for number in 1...3 { ticks.send(number) }
+    manual.delivery.perform { [heard] in heard.record("action") }
+    #expect(manual.pendingCount == 4)
+    #expect(manual.runAll() == 4)
+    #expect(heard.values == ["1", "2", "3", "action"])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: ManualDelivery.pendingCount, if it leaves out the job that is running.
+  @Test("Inside a delivery, those that come after it wait")
+  func pendingInside() {
+    let counts = Recorder<Int>()
+    let token = ticks.observe(on: manual.delivery) { [manual] _ in
+      counts.record(manual.pendingCount)
+    }
+    for number in 1...3 { ticks.send(number) }
+    manual.runAll()
+    #expect(counts.values == [2, 1, 0])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K3 K8 What has ended meanwhile is not delivered")
   func ended() {
     final class Owner: Sendable {}

@@ -165,6 +165,27 @@ struct PostingQueueTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: PostingQueue.dequeue, if it leaves out the object.
+  @Test("I what waits about one object is taken back, and what is about others stays")
+  func dequeueAboutOne() {
+    let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
+    let (bell, other) = (Bell(), Bell())
+    queue.enqueue(Rung(number: 1), about: bell, to: center, .asap, coalescing: .none)
+    queue.enqueue(Rung(number: 2), about: other, to: center, .asap, coalescing: .none)
+    for object in [bell, other] {
+      queue.enqueue(
+        Notification(name: .tick, object: object), to: notifications, .asap, coalescing: .none)
+    }
+    queue.enqueue(Notification(name: .tick), to: notifications, .asap, coalescing: .none)
+    queue.dequeue(Rung.self, about: bell, from: center)
+    #expect(queue.count == 4)
+    queue.dequeue(.tick, object: bell, from: notifications)
+    #expect(queue.count == 3)
+    #expect(turn().first == "2")
+    #expect(heard.count == 3)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("I posts of many threads are each in order, and none is lost", arguments: [1, 2, 8])
   func threads(width: Int) {
     let dispatch = TestQueue()
@@ -263,6 +284,19 @@ struct PostingQueueTests {
       #expect(live.current == left)
     }
     #expect(queue.count == 0)
+  }
+
+  // Broken by: WaitingLine.tidy, if it gives back nothing before the line is empty.
+  @Test("K16 a line that is never empty keeps few of the places that it has emptied")
+  func places() throws {
+    var line = WaitingLine<Int>()
+    for number in 0..<10_000 {
+      line.append(number)
+      if number >= 4 { #expect(line.popFirst { _ in true } == number - 4) }
+    }
+    #expect(line.count == 4)
+    let places = Mirror(reflecting: line).children.first { $0.label == "places" }?.value
+    #expect(try #require(places as? [Int?]).count <= 64)
   }
 
   @Test("Immediate delivery is no place to post on later")

@@ -157,6 +157,15 @@ struct TypedNotificationTests {
     #expect(heard.values == [4])
   }
 
+  @Test("A decoder that finds no object, or another one, says so")
+  func wrongObject() {
+    for object in [nil, 5, NotificationCenter()] as [Any?] {
+      #expect(throws: NotificationDecodingError(.wrongObject, "")) {
+        let _: Bell = try Notification(name: .tick, object: object).object()
+      }
+    }
+  }
+
   @Test("A descriptor posts what it can read, and every observer of the name hears it")
   func encoded() {
     let descriptor = NotificationDescriptor<Int>(.tick) {

@@ -39,6 +39,20 @@ struct OvertakenEditTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: Scope.withObservers, if observers are taken for a part of the edit.
+  @Test("What an observer sets to the same array elsewhere is told as a setting")
+  func copyInsideCall() {
+    let (copy, log) = (Radio(), Log())
+    copy.presets = radio.presets
+    log.kvo.observe(copy, \.presets) { log, _, change in
+      log.lines.append("\(change.kind) \(change.indexes == nil) \(change.new.joined())")
+    }
+    let token = follow([], log) { _, change in copy.presets = change.new }
+    presets.append("d")
+    #expect(log.lines == ["insertion 3..<4 abcd", "setting true abcd"])
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: ChangeKeeper.isSettled, if it does not look at the changes that go on.
   @Test(
     "An edit that an earlier observer makes meanwhile is one to it, and a setting to those after it"

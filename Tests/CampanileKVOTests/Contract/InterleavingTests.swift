@@ -509,6 +509,35 @@ struct InterleavingTests {
     resident.executor.end()
   }
 
+  // Broken by: KVOTransaction.perform, if it does not look whether the one around it goes on.
+  @Test("A transaction in a task that was made in another one tells at its own end")
+  func transactionAfterTransaction() async {
+    let token = followed(\.first)
+    let resident = Resident()
+    let (pair, owner) = (pair, owner)
+    let made = Slot<Task<Void, Never>>()
+    await besideATransaction {
+      await resident.run {
+        KVOTransaction.perform {
+          made.set(
+            Task {
+              await resident.run {
+                KVOTransaction.perform {
+                  pair.first = 3
+                  pair.first = 4
+                  owner.lines.record("end")
+                }
+              }
+            })
+        }
+      }
+      await made.value?.value
+    }
+    #expect(owner.lines.values == ["end", "4 first"])
+    withExtendedLifetime(token) {}
+    resident.executor.end()
+  }
+
   @Test("A task made in an edit is no part of it, also later on the same thread")
   func taskAfterEdit() async {
     let list = SharedList()

@@ -119,6 +119,27 @@ struct LifetimeTests {
     #expect(guests.current < 100)
   }
 
+  // Broken by: KVOController.registrations(of:_:), if it does not ask whether the owner lives.
+  @Test("K8 With its owner a controller observes nothing any more, whether or not that was noticed")
+  func ownerIsGone() {
+    final class Guest {}
+    let radio = Radio()
+    func observe() -> KVOController<Guest> {
+      let owner = Guest()
+      let kvo = KVOController(owner: owner)
+      kvo.observe(radio, \.volume) { _, _, _ in }
+      #expect(kvo.isObserving(radio, \.volume))
+      withExtendedLifetime(owner) {}
+      return kvo
+    }
+    let kvo = observe()
+    #expect(kvo.owner == nil)
+    #expect(!kvo.isObserving(radio, \.volume))
+    #expect(kvo.registrations(of: radio, \.volume).isEmpty)
+    #expect(kvo.observationCount == 0)
+    #expect(kvo.description == "KVOController of Guest")
+  }
+
   @Test("The controller's death ends its observations")
   func controller() {
     let radio = Radio()

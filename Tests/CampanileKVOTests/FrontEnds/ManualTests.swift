@@ -36,6 +36,22 @@ struct ManualTests {
     #expect(log.lines == ["0 -> 3"])
   }
 
+  // Broken by: ObservedProperty.endByHand, if it does not say so to the transaction.
+  @Test("A transaction names what was announced by hand beside what was set")
+  func namedInTransaction() {
+    let knob = Knob()
+    var paths: [KVOPath] = []
+    let token = knob.observe(\.position) { _, change in paths = change.changedPaths }
+    KVOTransaction.perform {
+      knob.will(\.level)
+      knob.did(\.level)
+      knob.position = 3
+    }
+    // Where the position is stored is observed too.
+    #expect(paths == [\Knob.level, \Knob.raw, \Knob.position].map { KVOPath($0) })
+    withExtendedLifetime(token) {}
+  }
+
   @Test("Without announcements nothing is told")
   func unannounced() {
     device.hardware = 3

@@ -83,6 +83,25 @@ struct ComputedTests {
     withExtendedLifetime(sum) {}
   }
 
+  // Broken by: ReadCollector.add, if it takes in twice what is read twice among many.
+  @Test("Many properties that were read twice are followed no more when they are not read")
+  func manyDependenciesLeft() {
+    final class Sum: Observable {
+      let radios = (0..<40).map { _ in Radio() }
+      @Observed var isOn = true
+      var total: Int { isOn ? sum + sum : 0 }
+      private var sum: Int { radios.reduce(0) { $0 + $1.volume } }
+    }
+    let sum = Sum()
+    follow(sum, \.total)
+    sum.isOn = false
+    for radio in sum.radios { radio.volume = 1 }
+    #expect(log.lines == ["0"])
+    sum.isOn = true
+    #expect(log.lines == ["0", "80"])
+    withExtendedLifetime(sum) {}
+  }
+
   @Test("Two objects that compute from each other fire once for each change")
   func mutualDependencies() {
     final class Node: Observable {

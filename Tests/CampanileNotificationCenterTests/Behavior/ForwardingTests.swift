@@ -102,6 +102,29 @@ struct ForwardingTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: forwardNotifications(of:to:), if it does not look where a notification says it has been.
+  @Test("What is posted anew with the user info that it came with does not come back")
+  func postedAnew() {
+    let further = Foundation.NotificationCenter()
+    let other = CampanileNotificationCenter.NotificationCenter()
+    let tokens = [
+      ours.forwardNotifications(of: .tick, from: theirs),
+      ours.forwardNotifications(of: .tick, to: further),
+      other.forwardNotifications(of: .tick, to: theirs),
+    ]
+    let posted = Recorder<Int>()
+    further.add(.tick) { notification in
+      posted.record(notification.number)
+      // What comes back would do so forever.
+      if posted.count < 4 { other.post(notification) }
+    }
+    other.add(.tick) { [heard] in heard.record("other \($0.number)") }
+    theirs.add(.tick) { [heard] in heard.record("theirs \($0.number)") }
+    post(theirs, 1)
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["other 1", "theirs 1"])
+  }
+
   @Test("A bridge and forwarding together carry once")
   func withBridge() {
     let (messages, bridged) = (MessageCenter(), Recorder<Int>())

@@ -143,6 +143,24 @@
       }
     }
 
+    // Broken by: BoundedQueue.popFirst, if it gives no place back before the queue is empty.
+    @Test(
+      "K12 K16 Live bytes after 1,000 and 100,000 values that nobody reads differ by less than 64 KiB"
+    )
+    func unread() async {
+      await #expect(processExitsWith: .success) {
+        let source = Broadcaster<Int>()
+        let values = source.values(buffering: .newest(4))
+        for number in 0..<1_000 { source.send(number) }
+        let early = MemoryTests.liveBytes
+        for number in 1_000..<100_000 { source.send(number) }
+        let growth = MemoryTests.liveBytes - early
+        #expect(early > 0)
+        #expect(abs(growth) < 64 * 1_024)
+        #expect(values.droppedCount == 100_000 - 4)
+      }
+    }
+
     // Broken by: KeyedCenter.makeTopic and KeyedCenter.purgeWideSubjects, if they forget nothing.
     @Test(
       "K16 Live bytes after 1,000 and 20,000 keys and subjects differ by less than 128 KiB",

@@ -54,6 +54,21 @@ struct TokenBagTests {
     #expect(heard.values == [2])
   }
 
+  // Broken by: TokenBag.cancel, if it takes the pauses back.
+  @Test("The pauses of a bag stay when it is canceled")
+  func canceledWhilePaused() {
+    bag.pause()
+    observe(into: bag)
+    bag.cancel()
+    #expect(bag.isPaused)
+    observe(into: bag)
+    center.post(Tick(number: 1))
+    bag.resume()
+    #expect(!bag.isPaused)
+    center.post(Tick(number: 2))
+    #expect(heard.values == [2])
+  }
+
   @Test("A bag pauses what is in it and what comes into it, counted")
   func pause() {
     observe(into: bag)

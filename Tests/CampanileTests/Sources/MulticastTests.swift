@@ -77,6 +77,16 @@ struct MulticastTests {
     #expect(multicast.count == 0)
   }
 
+  // Broken by: Multicast.deinit, if it ends nothing.
+  @Test("The memberships end with the multicast")
+  func end() {
+    let member = Member("a", heard)
+    let registration = Multicast<any Listener>().add(member)
+    #expect(!registration.isActive)
+    #expect(registration.cancel() == .alreadyEnded)
+    withExtendedLifetime(member) {}
+  }
+
   @Test("Members may add, remove and call during a call")
   func changes() {
     let multicast = Multicast<any Listener>()

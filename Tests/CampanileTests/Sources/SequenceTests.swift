@@ -156,6 +156,25 @@ struct SequenceTests {
     #expect(inbox.values == [1])
   }
 
+  // Broken by: SequenceBuffer.finish, if a canceled reader keeps what has gathered.
+  @Test("K16 What has gathered goes when the task that reads is canceled")
+  func canceledKeepsNothing() async {
+    let (source, live, gate) = (Broadcaster<Tracked>(), LiveCount(), AsyncGate())
+    let values = source.values()
+    for _ in 0..<3 { source.send(Tracked(live)) }
+    #expect(live.current == 3)
+    let task = Task {
+      var iterator = values.makeAsyncIterator()
+      await gate.pass()
+      #expect(await iterator.next() == nil)
+      #expect(live.current == 0)
+      withExtendedLifetime(iterator) {}
+    }
+    task.cancel()
+    gate.open()
+    await task.value
+  }
+
   @Test("The end of the center ends a sequence after what had gathered")
   func centerEnds() async {
     var center: MessageCenter? = MessageCenter()
@@ -211,6 +230,20 @@ struct SequenceTests {
       withExtendedLifetime(messages) { #expect(center.observerCount == 1) }
     }
     #expect(center.observerCount == 0)
+  }
+
+  // Broken by: ObservationSource.values and MessageCenter.messages, if they leave a reader open that
+  // comes after the end.
+  @Test("A further reader that comes after the source has gone finds the end")
+  func lateReader() async throws {
+    func messages() -> ValueSequence<Tick> { MessageCenter().messages(of: Tick.self) }
+    func values() -> ValueSequence<Int> { Broadcaster<Int>().values() }
+    let (messages, values) = (messages(), values())
+    // The first one has heard since the sequence was made.
+    let first = (messages.makeAsyncIterator(), values.makeAsyncIterator())
+    try await Recorder(reading: messages).expectEnd()
+    try await Recorder(reading: values).expectEnd()
+    withExtendedLifetime(first) {}
   }
 
   @Test("Leaving the loop ends the reader's observation")
