@@ -19,18 +19,22 @@
  * Spin is sequentially consistent, as are the accesses of the code that form a store-then-load pair
  * (they are `.sequentiallyConsistent` there). What that ordering is for is shown by the steps that
  * begin with LATE: each delays one store of such a pair behind the load that follows, as a processor
- * with a store buffer may do with a weaker store. Taking and withdrawing are such stores too: weaker
- * ones, before that of `pending`, a bit of the clock, which a post reads before it looks. Of the other
- * weaker accesses one matters here: the mark is stored with `.releasing`, so that a scan may read the
- * one before (STALE_MARKS).
+ * with a store buffer may do with a weaker store.
+ *
+ * Of the weaker accesses two kinds matter here. What an end takes out, withdraws and replaces is stored
+ * with `.releasing` before the clock, of which `pending` is a bit: a post may read what was there before,
+ * until it has read the clock as it was stored afterwards (WEAK). And the mark is stored with `.releasing`,
+ * so that a scan may read the one before (STALE_MARKS).
  *
  * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                          a post names what it walks
  * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                          before it reads anything of it
  * step NO_OPEN_MARK       ObserverList/ThreadRecord.swift:push                          until it has read, it may hold everything
  * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                     a post sets its thread's bit
+ * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                     and reads the clock after that
  * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                 a post stops at its watermark
  * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                    a post says what it can reach
  * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                    and takes that back before it looks again
+ * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                    and reads the clock again
  * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                 the registration word is checked
  * step LATE_CLEARING      ObserverList/ThreadRecord.swift:pop                           the frame is cleared before the clock is read
  * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:leave                     who leaves looks at what waits
@@ -47,8 +51,8 @@
  * step NO_KEEPING_BUFFERS ObserverList/ObserverRegistry+Reclamation.swift:retire        memory as well
  * step NO_NEW_SCAN        ObserverList/ObserverRegistry+Reclamation.swift:end           after a list moved the frames are read again
  * step NO_TICK            ObserverList/ObserverRegistry.swift:tick                      new memory has a time of its own
- * step EARLY_CLOCK        ObserverList/ObserverRegistry.swift:add                       the clock shows an entry that is in place
- * step NO_CLOCK           ObserverList/ObserverRegistry.swift:add                       and posts that begin later reach it
+ * step EARLY_CLOCK        ObserverList/ObserverRegistry.swift:insert                    the clock shows an entry that is in place
+ * step NO_CLOCK           ObserverList/ObserverRegistry.swift:insert                    and posts that begin later reach it
  * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait          who waits waits for the posts in reach
  * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end           also if the registration had ended
  * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:reclaim       the last post that leaves releases
@@ -56,13 +60,14 @@
  * step PENDING_CLEARED    ObserverList/ObserverRegistry+Reclamation.swift:updatePending as long as something waits, posts look
  *
  * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for
- * their observers twice; marks that are seen late.
+ * their observers twice; marks that are seen late; ends that are.
  *
  * run -DPOSTS=2
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER -DBITS=1
  * run -DPOSTS=1 -DLOOKS=2
  * run -DPOSTS=1 -DSTALE_MARKS
+ * run -DPOSTS=1 -DLOOKS=2 -DWEAK
  */
 
 #define THREADS 2
@@ -115,6 +120,31 @@ byte idOf[OBJECTS];
 /* ObserverRegistry.State: the tickets of what was retired, a bit for each thread, and of who waits. */
 byte retired[OBJECTS];
 byte waiter;
+
+/*
+ * Of what an end changes besides the word, the stores are releases. With WEAK a post may read what was
+ * there before, as long as it has not read a clock that was stored later: each store has the number of the
+ * next store of the clock, and a post the number of the newest that it has read.
+ */
+#ifdef WEAK
+byte stores;
+byte known[THREADS];
+typedef Before {
+  byte replaced;            /* when the buffer was replaced */
+  byte withdrawn;           /* when places were withdrawn, and what the count was */
+  byte count;
+  byte taken[ROOM];         /* when the observer was taken out, and who it was */
+  byte observer[ROOM];
+}
+Before old[OBJECTS];
+#define STORE_CLOCK stores++
+#define READ_CLOCK known[self] = stores
+#define NEXT_STORE (stores + 1)
+#define IS_UNKNOWN(when) (when > known[self])
+#else
+#define STORE_CLOCK skip
+#define READ_CLOCK skip
+#endif
 
 /* What the search watches. */
 bool released[OBJECTS];
@@ -195,8 +225,21 @@ inline reclaim() {
 
 /* A look at the list, and the walk: Cursor.init, settle, walk, call. */
 inline look() {
+#ifdef WEAK
+  if
+  :: base = buffer
+  :: buffer > 4 && IS_UNKNOWN(old[4].replaced) -> base = 4
+  :: buffer > 5 && IS_UNKNOWN(old[5].replaced) -> base = 5
+  fi;
+  if
+  :: d_step { assert(!released[base]); rest = entries[base].count; index = 0 }
+  :: IS_UNKNOWN(old[base].withdrawn) ->
+    d_step { assert(!released[base]); rest = old[base].count; index = 0 }
+  fi;
+#else
   d_step { assert(buffer >= FIRST_BUFFER); base = buffer }
   d_step { assert(!released[base]); rest = entries[base].count; index = 0 }
+#endif
 #ifndef NO_SETTLING
   now = clock;
 #ifdef NO_REOPENING
@@ -220,7 +263,15 @@ inline look() {
     :: else
     fi;
 #endif
+#ifdef WEAK
+    if
+    :: d_step { assert(!released[base]); observer = entries[base].observer[index]; index++ }
+    :: IS_UNKNOWN(old[base].taken[index]) ->
+      d_step { assert(!released[base]); observer = old[base].observer[index]; index++ }
+    fi;
+#else
     d_step { assert(!released[base]); observer = entries[base].observer[index]; index++ }
+#endif
     if
     :: observer ->
       /* A call begins when its registration is checked. */
@@ -270,6 +321,9 @@ proctype Poster(byte self) {
       assert(!(retired[1] & TICKET(self)) && !(retired[2] & TICKET(self)));
       assert(!(retired[4] & TICKET(self)) && !(retired[5] & TICKET(self)))
     }
+#ifdef EARLY_WATERMARK
+    d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
+#endif
     /* ThreadRecord.swift: push */
 #ifndef NO_OPEN_MARK
     mark[self] = EVERYTHING;
@@ -284,7 +338,9 @@ proctype Poster(byte self) {
     :: else
     fi;
 #endif
-    d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3) }
+#ifndef EARLY_WATERMARK
+    d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
+#endif
 #ifdef LATE_ANNOUNCEMENT
     base = buffer;
     source[self] = true;
@@ -298,6 +354,9 @@ proctype Poster(byte self) {
         /* ObserverRegistry+Targets.swift: runInline; ObserverRegistry.swift: reopen */
 #ifndef NO_REOPENING
         d_step { mark[self] = EVERYTHING; settled[self] = EVERYTHING }
+#ifndef NO_CLOCK_AGAIN
+        READ_CLOCK
+#endif
 #endif
         skip
       :: else
@@ -360,7 +419,7 @@ inline collect() {
 inline scan() {
   tickets = 0;
 #if !defined(NO_PENDING) && !defined(LATE_PENDING)
-  pending = true;
+  d_step { pending = true; STORE_CLOCK }
 #endif
   d_step {
     bits = mask[0];
@@ -397,7 +456,8 @@ inline scan() {
   :: else -> break
   od;
 #ifdef LATE_PENDING
-  pending = true;
+  skip;
+  d_step { pending = true; STORE_CLOCK }
 #endif
   skip;
   d_step { bits = 0; lane = 0; found = false; thread = 0 }
@@ -452,6 +512,7 @@ inline rebuild() {
     left = buffer;
 #ifndef NO_TICK
     clock++;
+    STORE_CLOCK;
     entries[left + 1].created = clock;
 #else
     entries[left + 1].created = clock + 1;
@@ -472,7 +533,12 @@ inline rebuild() {
     entries[left + 1].count = end;
     place = 0; end = 0
   }
-  buffer = left + 1
+  d_step {
+#ifdef WEAK
+    old[left].replaced = NEXT_STORE;
+#endif
+    buffer = left + 1
+  }
 }
 
 /* EntryBuffer.swift: withdraw */
@@ -485,7 +551,26 @@ inline withdraw() {
     :: else -> break
     od
   }
-  entries[buffer].count = end
+  d_step {
+#ifdef WEAK
+    if
+    :: end < before -> old[buffer].withdrawn = NEXT_STORE; old[buffer].count = before
+    :: else
+    fi;
+#endif
+    entries[buffer].count = end
+  }
+}
+
+/* EntryBuffer.swift: take */
+inline take() {
+  d_step {
+#ifdef WEAK
+    old[buffer].taken[place] = NEXT_STORE;
+    old[buffer].observer[place] = entries[buffer].observer[place];
+#endif
+    entries[buffer].observer[place] = 0
+  }
 }
 
 /* EntryBuffer.swift: restore */
@@ -542,7 +627,7 @@ inline cancel(who, mustWait) {
     ended[who] = true;
 #endif
 #if !defined(NO_TAKING) && !defined(LATE_TAKING)
-    entries[buffer].observer[place] = 0;
+    take();
 #endif
     /* ObserverList.swift: trim */
 #ifndef LATE_WITHDRAWAL
@@ -550,7 +635,7 @@ inline cancel(who, mustWait) {
 #endif
     scan();
 #ifdef LATE_TAKING
-    entries[buffer].observer[place] = 0;
+    take();
 #endif
 #ifdef LATE_WITHDRAWAL
     withdraw();
@@ -606,13 +691,13 @@ inline observe(who) {
     /* EntryBuffer.swift: append */
     d_step { place = entries[buffer].count; idOf[who] = clock + 1 }
 #ifdef EARLY_CLOCK
-    clock = idOf[who];
+    d_step { clock = idOf[who]; STORE_CLOCK }
 #endif
     entries[buffer].observer[place] = who;
     entries[buffer].id[place] = idOf[who];
     entries[buffer].count = place + 1;
 #if !defined(EARLY_CLOCK) && !defined(NO_CLOCK)
-    clock = idOf[who];
+    d_step { clock = idOf[who]; STORE_CLOCK }
 #endif
     if
     :: left ->

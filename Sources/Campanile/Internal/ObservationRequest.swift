@@ -151,8 +151,18 @@ extension ObservationRequest {
     let counters = DeliveryCounters()
     let prepare = preparation(of: body, counters)
     switch execution {
-    case .oneAtATime: return makeSerial(lifetimes, counters, isWanted, prepare)
-    case .concurrent: return makeConcurrent(lifetimes, counters, isWanted, prepare)
+    case .oneAtATime:
+      let name = "asynchronously, one at a time"
+      return makeSerial(lifetimes, name, counters, isWanted, prepare)
+    case .concurrent:
+      precondition(
+        buffering == .unbounded,
+        "A concurrent observer was given a buffer; it starts each call at once")
+      let name = "asynchronously, concurrently"
+      // Of several calls that are started at once, any may be the first; the only call is for the
+      // first value.
+      if isOnce { return makeSerial(lifetimes, name, counters, isWanted, prepare) }
+      return makeConcurrent(lifetimes, name, counters, isWanted, prepare)
     }
   }
 
@@ -186,14 +196,13 @@ extension ObservationRequest {
   }
 
   private func makeSerial<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters, _ isWanted: Filter<Value>,
-    _ prepare: @escaping Preparation<Value>
+    _ lifetimes: [Lifetime.Storage], _ name: String, _ counters: DeliveryCounters,
+    _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
     let runner = AsyncRunner()
     let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox in
       runner.start { await mailbox.drain() }
     }
-    let name = "asynchronously, one at a time"
     var traits = traits(lifetimes, name, counters: counters) { _ in
       mailbox.close()
       runner.end()
@@ -213,16 +222,11 @@ extension ObservationRequest {
   }
 
   private func makeConcurrent<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ counters: DeliveryCounters, _ isWanted: Filter<Value>,
-    _ prepare: @escaping Preparation<Value>
+    _ lifetimes: [Lifetime.Storage], _ name: String, _ counters: DeliveryCounters,
+    _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
-    precondition(
-      buffering == .unbounded,
-      "A concurrent observer was given a buffer; it starts each call at once")
     let runner = AsyncRunner()
-    let name = "asynchronously, concurrently"
-    var traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
-    traits.isLasting = true
+    let traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
     return IndirectObserver<Value>(
       traits, arrival: { value, post, registration in prepare(value, post, registration) }
     ) { value, post, registration in

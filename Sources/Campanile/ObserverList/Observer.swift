@@ -54,7 +54,9 @@ class AnyObserver: @unchecked Sendable {
   /// for more than the call.
   @inline(__always)
   final var isPlain: Bool {
-    state.load(ordering: .acquiring) == 0
+    // Sequentially consistent: what this thread has stored so before comes before the check for
+    // everybody, as what a canceler loads after its return comes after the end.
+    state.load(ordering: .sequentiallyConsistent) == 0
   }
 
   /// Whether nothing is to be known of the registration but that it has not ended.
@@ -69,12 +71,12 @@ class AnyObserver: @unchecked Sendable {
 
   /// Decides, just before a call, whether the call may be made.
   final func claim() -> Claim {
-    claim(state.load(ordering: .acquiring), isLast: !hasArrival)
+    claim(state.load(ordering: .sequentiallyConsistent), isLast: !hasArrival)
   }
 
   /// Decides the same at the place that the value was sent to.
   final func claimArrival() -> Claim {
-    claim(state.load(ordering: .acquiring), isLast: true)
+    claim(state.load(ordering: .sequentiallyConsistent), isLast: true)
   }
 
   /// - Parameter isLast: whether the observer's own closure is what follows; only that uses up an
@@ -104,13 +106,13 @@ class AnyObserver: @unchecked Sendable {
   }
 
   final func pause() {
-    let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .acquiringAndReleasing)
+    let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
     precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
 
   /// Takes one pause back; the caller has made sure that there is one.
   final func resume() {
-    state.wrappingSubtract(Self.pauseUnit, ordering: .acquiringAndReleasing)
+    state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
   }
 
   final var isPaused: Bool { state.load(ordering: .acquiring) >= Self.pauseUnit }

@@ -80,7 +80,10 @@ class ObserverList: @unchecked Sendable {
 
   /// Whether a post would find nobody.
   @inline(__always)
-  var isEmpty: Bool { population.load(ordering: .acquiring) == 0 }
+  var isEmpty: Bool {
+    // Sequentially consistent: what this thread has stored so before comes before the question.
+    population.load(ordering: .sequentiallyConsistent) == 0
+  }
   /// Whether the list has registrations that run inline where they can.
   var hasUnordered: Bool { unordered.load(ordering: .acquiring) > 0 }
   /// Whether the list has registrations that are told the subject.
@@ -260,7 +263,8 @@ extension ObserverList {
   }
 
   private func addToPopulation(_ change: Int) {
-    // Asked before a post announces itself, which is no part of any pair of stores and loads.
+    // Asked before a post announces itself, and stored before the clock shows the registration: no
+    // part of any pair of stores and loads.
     add(change, to: population)
     if case .list(let parent) = home { parent.object.addToPopulation(change) }
   }

@@ -4,9 +4,9 @@ import Synchronization
 ///
 /// ## Posts
 ///
-/// A post takes no lock. It announces itself in a frame of its own thread, reads the clock once
-/// (its *watermark*), finds its lists, and calls the observers whose identifiers are at or below
-/// the watermark. Leaving, it clears the frame and reads the clock again; if that says that somebody
+/// A post takes no lock. It announces itself in a frame of its own thread, reads the clock (its
+/// *watermark*), finds its lists, and calls the observers whose identifiers are at or below the
+/// watermark. Leaving, it clears the frame and reads the clock again; if that says that somebody
 /// waits for posts to leave, it looks whether that was the last one.
 ///
 /// ## Changes
@@ -29,7 +29,7 @@ final class ObserverRegistry: @unchecked Sendable {
   /// Identifiers and creation times, which are even; and in the lowest bit, whether posts that leave
   /// are to look: while a scan runs, and while something waits for posts to leave.
   ///
-  /// Written under the lock. A time that was read with the bit stands for the same as without it: what
+  /// Written under the lock, or before anybody shares the registry. A time that was read with the bit stands for the same as without it: what
   /// has an even number at or below the one has it at or below the other.
   private let clock = Atomic<UInt64>(0)
   /// The bits of the threads that may be inside a post of this source.
@@ -131,7 +131,7 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// Advances the clock.
   ///
-  /// Under the lock.
+  /// Under the lock, or before anybody shares the registry.
   func tick() -> UInt64 {
     let time = nextTime
     show(time)
@@ -143,7 +143,7 @@ final class ObserverRegistry: @unchecked Sendable {
   /// Under the lock, and before the frames are read: a post that leaves unseen by that sees this.
   func setPending() {
     // Sequentially consistent: one side of both pairs with a post's frame. By it a post that is not
-    // seen sees the stores before it too.
+    // seen sees the stores before it too; so it is made also if the bit is set already.
     clock.store(clock.load(ordering: .relaxed) | Self.pendingBit, ordering: .sequentiallyConsistent)
   }
 

@@ -32,7 +32,10 @@ final class SubjectIndex: @unchecked Sendable {
   ///
   /// A post may ask before it announces itself.
   @inline(__always)
-  var isEmpty: Bool { table.load(ordering: .acquiring) == 0 }
+  var isEmpty: Bool {
+    // Sequentially consistent, as a list's: what this thread has stored so before comes before.
+    table.load(ordering: .sequentiallyConsistent) == 0
+  }
 
   @inline(__always)
   private var head: UnsafeMutablePointer<SubjectTableHead>? {
