@@ -337,6 +337,34 @@ struct FormParameterTests {
     withExtendedLifetime((counter, stage)) {}
   }
 
+  // Broken by: either form, if it makes nothing of its policy.
+  @Test(
+    "One key path that is told on the main actor, and was observed already",
+    arguments: [
+      (KVOPolicy.ignore, ["first"]), (.replace, ["second"]), (.append, ["first", "second"]),
+    ])
+  @MainActor func observedAlready(policy: KVOPolicy, heard: [String]) async {
+    let (anywhere, onMain, counter, stage) = (Screen(), Screen(), Counter(), Stage())
+    for (name, policy) in [("first", KVOPolicy.ignore), ("second", policy)] {
+      let results = [
+        anywhere.kvo.observe(counter, \.count, policy: policy, on: .main.ordered) { screen, _, _ in
+          screen.lines.append(name)
+        },
+        onMain.kvo.observe(stage, \.scene, policy: policy, on: .main.ordered) { screen, _, _ in
+          screen.lines.append(name)
+        },
+      ]
+      let isRefused = name == "second" && policy == .ignore
+      #expect(results.allSatisfy { $0 == (isRefused ? .alreadyObserved : .added) })
+    }
+    counter.increment()
+    stage.scene = "Night"
+    await drainMain()
+    #expect(anywhere.lines == heard)
+    #expect(onMain.lines == heard)
+    withExtendedLifetime((counter, stage)) {}
+  }
+
   @Test("K11 K12 Observers with a token")
   @MainActor func tokens() async {
     let (store, counter, manual) = (Store(), Counter(), ManualTarget())
