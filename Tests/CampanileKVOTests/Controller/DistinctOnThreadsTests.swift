@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import TestSupport
 import Testing
@@ -126,10 +125,6 @@ import Testing
     await drainMain()
     #expect(heard.values == [5, 7, 8])
     withExtendedLifetime((token, stage)) {}
-  }
-
-  @MainActor private func drainMain() async {
-    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
   }
 
   // Broken by: any way in which a set to an equal value hides one that has not been told.

@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 
@@ -57,10 +56,6 @@ import Testing
       self.testDescription = testDescription
       self.observe = observe
     }
-  }
-
-  private func drainMain() async {
-    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
   }
 
   /// Another thread changes the level, and does not read it.

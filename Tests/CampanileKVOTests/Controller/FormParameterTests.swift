@@ -1,6 +1,5 @@
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Testing
 
@@ -26,10 +25,6 @@ struct FormParameterTests {
     func countChanged(_ counter: Counter, _ change: KVOChange<Int>) { hear(change) }
     func sceneChanged(_ stage: Stage, _ change: KVOChange<String>) { hear(change) }
     func anyChanged(_ stage: Stage, _ change: KVOChange<Any>) { hear(change) }
-  }
-
-  private func drainMain() async {
-    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
   }
 
   /// After two changes of each: one was dropped, and the other one waits.

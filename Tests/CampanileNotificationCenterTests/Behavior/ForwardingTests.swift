@@ -122,7 +122,8 @@ struct ForwardingTests {
     theirs.add(.tick) { [heard] in heard.record("theirs \($0.number)") }
     post(theirs, 1)
     withExtendedLifetime(tokens) {}
-    #expect(heard.values == ["other 1", "theirs 1"])
+    // Foundation's center calls its observers in any order.
+    #expect(heard.values.sorted() == ["other 1", "theirs 1"])
   }
 
   @Test("A bridge and forwarding together carry once")
