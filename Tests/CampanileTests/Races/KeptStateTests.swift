@@ -18,6 +18,24 @@ struct KeptStateTests {
     }
   }
 
+  // Broken by: ObserverRegistry.show, if the clock forgets that something waits.
+  @Test("K16 A registration that follows an end does not make the post forget what waits for it")
+  func registeredAfterAnEnd() {
+    let (source, life) = (Broadcaster<Int>(), LiveCount())
+    let (victim, late) = (Slot<ObservationToken>(), Slot<ObservationToken>())
+    let first = source.observe { _ in
+      victim.value?.cancel()
+      // There is room for it: nothing is replaced, and no frame is read.
+      late.set(source.observe { _ in })
+    }
+    victim.set(source.observe { [cargo = Tracked(life)] _ in cargo.touch() })
+    let third = source.observe { _ in }
+    source.send(1)
+    #expect(life.current == 0)
+    #expect(source.observerCount == 3)
+    withExtendedLifetime((first, third)) {}
+  }
+
   // Broken by: ObserverRegistry.finish, if it keeps the registrations whose owners are to be looked at.
   @Test("K16 A source that has gone leaves nothing behind, though the owners live")
   func goneSource() {
