@@ -178,7 +178,9 @@ extension ThreadRecord {
         bitPattern: head.pointee.load(ordering: .relaxed))
       let shared = UnsafeMutablePointer<SharedRecord>.allocate(capacity: 1)
       unsafe shared.initialize(to: SharedRecord(next: next))
-      let record = UnsafeMutablePointer<ThreadRecord>.allocate(capacity: 1)
+      // Written by its thread at each post, hence on lines that nothing else stands on.
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
+      let record = unsafe memory.bindMemory(to: ThreadRecord.self, capacity: 1)
       unsafe record.initialize(to: ThreadRecord(bucket: bucket, shared: shared))
       // Sequentially consistent: in place before the new owner's first announcement.
       unsafe head.pointee.store(UInt(bitPattern: shared), ordering: .sequentiallyConsistent)

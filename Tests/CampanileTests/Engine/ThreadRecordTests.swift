@@ -32,6 +32,16 @@ struct ThreadRecordTests {
     return (source, token)
   }
 
+  // Broken by: ThreadRecord.claim, if it takes memory that others may stand beside.
+  @Test("What a thread writes at each post stands on lines of its own", arguments: widths)
+  func lines(width: Int) {
+    let addresses = Recorder<UInt>()
+    onThreads(width) { _ in addresses.record(ThreadRecord.currentID) }
+    #expect(addresses.count == width)
+    #expect(addresses.values.allSatisfy { $0 % 128 == 0 })
+    #expect(MemoryLayout<ThreadRecord>.size <= 128)
+  }
+
   @Test(
     "K7 Each nested post has a frame of its own, however deep",
     arguments: [1, 2, 7, 8, 9, 16, 17, 40],
