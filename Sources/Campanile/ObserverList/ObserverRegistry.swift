@@ -29,8 +29,9 @@ final class ObserverRegistry: @unchecked Sendable {
   /// Identifiers and creation times, which are even; and in the lowest bit, whether posts that leave
   /// are to look: while a scan runs, and while something waits for posts to leave.
   ///
-  /// Written under the lock, or before anybody shares the registry. A time that was read with the bit stands for the same as without it: what
-  /// has an even number at or below the one has it at or below the other.
+  /// Written under the lock, or before anybody shares the registry. A time that was read with the bit
+  /// stands for the same as without it: what has an even number at or below the one has it at or
+  /// below the other.
   private let clock = Atomic<UInt64>(0)
   /// The bits of the threads that may be inside a post of this source.
   let mask = Atomic<UInt64>(0)

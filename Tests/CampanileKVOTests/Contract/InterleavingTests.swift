@@ -483,59 +483,44 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("A task made in a transaction tells by itself, also later on the same thread")
-  func taskAfterTransaction() async {
+  /// Changes the pair in a task that was made in a transaction, on its thread, when that has ended.
+  private func changeAfterTransaction(_ change: @escaping @Sendable () -> Void) async {
     let token = followed(\.first)
     let resident = Resident()
-    let (pair, owner) = (pair, owner)
     let made = Slot<Task<Void, Never>>()
     await besideATransaction {
       await resident.run {
-        KVOTransaction.perform {
-          made.set(
-            Task {
-              await resident.run {
-                pair.first = 3
-                pair.first = 4
-                owner.lines.record("end")
-              }
-            })
-        }
+        KVOTransaction.perform { made.set(Task { await resident.run(change) }) }
       }
       await made.value?.value
     }
-    #expect(owner.lines.values == ["3 first", "4 first", "end"])
     withExtendedLifetime(token) {}
     resident.executor.end()
+  }
+
+  @Test("A task made in a transaction tells by itself, also later on the same thread")
+  func taskAfterTransaction() async {
+    let (pair, owner) = (pair, owner)
+    await changeAfterTransaction {
+      pair.first = 3
+      pair.first = 4
+      owner.lines.record("end")
+    }
+    #expect(owner.lines.values == ["3 first", "4 first", "end"])
   }
 
   // Broken by: KVOTransaction.perform, if it does not look whether the one around it goes on.
   @Test("A transaction in a task that was made in another one tells at its own end")
   func transactionAfterTransaction() async {
-    let token = followed(\.first)
-    let resident = Resident()
     let (pair, owner) = (pair, owner)
-    let made = Slot<Task<Void, Never>>()
-    await besideATransaction {
-      await resident.run {
-        KVOTransaction.perform {
-          made.set(
-            Task {
-              await resident.run {
-                KVOTransaction.perform {
-                  pair.first = 3
-                  pair.first = 4
-                  owner.lines.record("end")
-                }
-              }
-            })
-        }
+    await changeAfterTransaction {
+      KVOTransaction.perform {
+        pair.first = 3
+        pair.first = 4
+        owner.lines.record("end")
       }
-      await made.value?.value
     }
     #expect(owner.lines.values == ["end", "4 first"])
-    withExtendedLifetime(token) {}
-    resident.executor.end()
   }
 
   @Test("A task made in an edit is no part of it, also later on the same thread")
