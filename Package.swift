@@ -42,6 +42,12 @@ let package = Package(
       ]
     ),
     .testTarget(
+      name: "SwitchedTests",
+      dependencies: [
+        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
+      ]
+    ),
+    .testTarget(
       name: "CampanileKVOTests",
       dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
     ),

@@ -1,31 +1,42 @@
 /*
  * The mailbox of a target: what posts leave there, and who wakes the target for it.
  *
- * Two threads post, one of them on the target for some of its posts; the target ends at any time, or
- * does not. A job takes what has gathered in batches and gives way to others after so many. The
+ * Two threads post, the second one more urgently, or on the target for some of its posts; the target
+ * ends at any time, or does not. A job takes what has gathered in batches and gives way to others
+ * after so many, in the middle of a batch too. A concurrent target runs several jobs at once. The
  * states that are reached in any interleaving are searched for
  *
  *   a lost wake-up        everybody has ended and something waits in the mailbox               (K6, K10)
  *   an overlap            two deliveries of one target run at once                             (K6)
  *   a wrong order         the messages of a poster arrive in another order, or twice           (K6, K11)
- *   a wake-up too many    more than one job waits for a target                                 (K6)
+ *   a wake-up too many    more than one job of one priority is on its way                      (K6)
+ *   an inversion          an urgent message waits and no urgent job is on its way
+ *   too long a turn       a job delivers more than its share
  *
  * Everything but `mayBeIdle` happens under the mailbox's lock, so a step here is one such section.
  *
- * step NO_SCHEDULING      Delivery/Mailbox.swift:append                         who finds the mailbox idle wakes the target
- * step NO_IDLE_CHECK      Delivery/Mailbox.swift:begin                          and nobody else does
- * step NO_INLINE_CHECK    Delivery/Mailbox.swift:beginInline                    who runs inline takes the target first
+ * step NO_SCHEDULING      Delivery/Activity.swift:arrive                        who finds the mailbox idle wakes the target
+ * step NO_RAISING         Delivery/Activity.swift:arrive                        and who is more urgent than the jobs on their way
+ * step NO_IDLE_CHECK      Delivery/Activity.swift:request                       and nobody else does
+ * step NO_INLINE_CHECK    Delivery/Activity.swift:beginInline                   who runs inline takes the target first
  * step NO_RETURN          Delivery/Mailbox.swift:endInline                      and gives it back
  * step NO_RESCHEDULING    Delivery/Mailbox.swift:endInline                      with what came meanwhile
+ * step NO_BEGIN_CHECK     Delivery/Activity.swift:begin                         of several jobs one delivers
+ * step NO_ARRIVING        Delivery/Activity.swift:begin                         and a job that begins is no longer on its way
  * step NO_BECOMING_IDLE   Delivery/Mailbox.swift:take                           an emptied mailbox is idle
  * step EARLY_IDLE         Delivery/Mailbox.swift:take                           and not before the last batch was delivered
  * step LATE_IDLE          Delivery/Mailbox.swift:take                           which is decided when it is seen empty
- * step NO_GOING_ON        Delivery/Mailbox.swift:drain                          a job that gives way leaves another
- * step IDLE_GIVING_WAY    Delivery/Mailbox.swift:becomeIdle                     unless nothing waits
+ * step NO_LIMIT           Delivery/Mailbox.swift:drain                          a job stops in the middle of a batch
+ * step NO_GOING_ON        Delivery/Mailbox.swift:giveWay                        a job that gives way leaves another
+ * step IDLE_GIVING_WAY    Delivery/Mailbox.swift:giveWay                        unless nothing waits
+ * step REST_LOST          Delivery/Mailbox.swift:giveWay                        the rest of the batch is kept
+ * step REST_LAST          Delivery/Mailbox.swift:exchange                       and comes before what is newer
  * step NO_DISCARDING      Delivery/DeliveryJob.swift:deinit                     a job that is never run discards what waits
  *
- * run -DPOSTS=2
+ * run -DPOSTS=3
  * run -DPOSTS=3 -DONE_INLINE
+ * run -DPOSTS=2 -DCONCURRENT
+ * run -DPOSTS=2 -DCONCURRENT -DONE_INLINE
  */
 
 #ifndef POSTS
@@ -33,16 +44,22 @@
 #endif
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS + 1)
-#define LIMIT 2  /* batchLimit */
+#define LIMIT 2  /* DrainTurn.deliveryLimit */
 
-mtype = { idle, scheduled, inline_ };
+mtype = { idle, scheduled, draining, inline_ };
 
 mtype activity = idle;
+/* Whether a job of that priority is on its way: 0 is low, 1 is urgent. */
+bool isOnWay[2];
 /* What waits: the poster in the upper bits, its number in the lower. */
 chan filling = [ROOM] of { byte };
+/* What a job left of its batch. */
+chan rest = [ROOM] of { byte };
+/* What the job that delivers has taken. */
+chan batch = [ROOM] of { byte };
 
 /* The jobs that the target has and has not run. */
-byte jobs;
+byte jobs[2];
 bool hasEnded;
 
 /* What the search watches. */
@@ -51,6 +68,7 @@ byte newest[POSTERS];      /* the last number that came of a poster */
 byte discarded, delivered;
 /* The target's own thread: runs jobs, or a poster that is on it. */
 bool targetThread;
+#define isEmpty (len(filling) + len(rest) == 0)
 
 inline deliver(message) {
   d_step {
@@ -61,43 +79,60 @@ inline deliver(message) {
 }
 
 /* A job that comes to a target that has ended is released at once. */
-inline enqueue() {
+inline enqueue(urgency) {
   if
-  :: !hasEnded -> jobs++; assert(jobs <= 1)
-  :: else -> discardAll()
+  :: !hasEnded -> jobs[urgency]++; assert(jobs[urgency] <= 1)
+  :: else -> discardAll(urgency)
   fi
 }
 
 /* DeliveryJob.swift: deinit; Mailbox.swift: discardPending */
-inline discardAll() {
+inline discardAll(urgency) {
 #ifndef NO_DISCARDING
   do
-  :: filling ? _ -> discarded++
-  :: empty(filling) -> activity = idle; break
+  :: rest ? _ -> discarded++
+  :: len(rest) == 0 && len(filling) > 0 -> filling ? _; discarded++
+  :: isEmpty ->
+    isOnWay[urgency] = false;
+    if
+    :: activity == scheduled -> activity = idle
+    :: else
+    fi;
+    break
   od
 #else
   skip
 #endif
 }
 
-/* Mailbox.swift: append, begin */
-inline append(message) {
+/* Activity.swift: request */
+inline request(urgency) {
+  if
+#ifndef NO_IDLE_CHECK
+  :: isOnWay[1] || (urgency == 0 && isOnWay[0])
+#endif
+  :: else -> isOnWay[urgency] = true; mustSchedule = true
+  fi
+}
+
+/* Mailbox.swift: append; Activity.swift: arrive */
+inline append(message, urgency) {
   atomic {
     filling ! message;
+    mustSchedule = false;
     if
 #ifndef NO_SCHEDULING
-#ifdef NO_IDLE_CHECK
-    :: true ->
-#else
-    :: activity == idle ->
+    :: activity == idle -> activity = scheduled; request(urgency)
 #endif
-      activity = scheduled; mustSchedule = true
+#ifndef NO_RAISING
+    :: activity == scheduled -> request(urgency)
 #endif
-    :: else -> mustSchedule = false
-    fi
+    :: else
+    fi;
+    assert(activity != scheduled || urgency == 0 || isOnWay[1])
   }
   if
-  :: mustSchedule -> atomic { mustSchedule = false; enqueue() }
+  :: mustSchedule -> atomic { mustSchedule = false; enqueue(urgency) }
   :: else
   fi
 }
@@ -107,7 +142,7 @@ proctype Poster(byte self) {
   byte number = 1;
   bool mustSchedule;
   do
-  :: number <= POSTS -> append(self * 8 + number); number++
+  :: number <= POSTS -> append(self * 8 + number, self); number++
   :: else -> break
   od
 }
@@ -142,10 +177,11 @@ proctype Inside(byte self) {
       busy--;
       /* endInline */
       atomic {
+        mustSchedule = false;
 #ifndef NO_RETURN
         if
-        :: empty(filling) -> activity = idle
-        :: nempty(filling) -> activity = scheduled; mustSchedule = true
+        :: isEmpty -> activity = idle
+        :: else -> activity = scheduled; request(0)
         fi
 #else
         skip
@@ -154,13 +190,13 @@ proctype Inside(byte self) {
       if
       :: mustSchedule ->
 #ifndef NO_RESCHEDULING
-        atomic { mustSchedule = false; enqueue() }
+        atomic { mustSchedule = false; enqueue(0) }
 #else
         mustSchedule = false
 #endif
       :: else
       fi
-    :: else -> append(self * 8 + number)
+    :: else -> append(self * 8 + number, self)
     fi;
     number++;
     targetThread = false
@@ -168,21 +204,103 @@ proctype Inside(byte self) {
   od
 }
 
-/* The target: runs its jobs one at a time, as long as somebody may post. */
+/* Mailbox.swift: exchange */
+inline exchange() {
+#ifndef REST_LAST
+  if
+  :: len(rest) > 0 -> do :: rest ? message -> batch ! message :: empty(rest) -> break od
+  :: else -> do :: filling ? message -> batch ! message :: empty(filling) -> break od
+  fi
+#else
+  if
+  :: len(filling) > 0 -> do :: filling ? message -> batch ! message :: empty(filling) -> break od
+  :: else -> do :: rest ? message -> batch ! message :: empty(rest) -> break od
+  fi
+#endif
+}
+
+/* A thread of the target: runs jobs, as long as somebody may post. */
 proctype Target() {
-  byte batch[ROOM], size, place, count;
-  bool isLast, mustSchedule;
+  byte message, count, urgency;
+  bool isLast, mustSchedule, mayDeliver;
   do
-  :: atomic { jobs && !hasEnded && !targetThread -> targetThread = true; jobs--; count = 0 }
+  :: atomic {
+#ifndef CONCURRENT
+      (jobs[0] || jobs[1]) && !hasEnded && !targetThread -> targetThread = true;
+#else
+      (jobs[0] || jobs[1]) && !hasEnded ->
+#endif
+      count = 0;
+      if
+      :: jobs[1] -> urgency = 1
+      :: jobs[0] -> urgency = 0
+      fi;
+      jobs[urgency]--
+    }
+    /* Activity.swift: begin */
+    atomic {
+#ifndef NO_ARRIVING
+      isOnWay[urgency] = false;
+#endif
+#ifdef NO_BEGIN_CHECK
+      mayDeliver = activity != idle;
+#else
+      mayDeliver = activity == scheduled;
+#endif
+      if
+      :: mayDeliver -> activity = draining; exchange()
+      :: else
+      fi
+    }
     do
-    :: /* Mailbox.swift: take */
+    :: !mayDeliver -> break
+    :: mayDeliver ->
+      busy++;
+      assert(busy == 1);
+      do
+#ifndef NO_LIMIT
+      :: len(batch) > 0 && count < LIMIT ->
+#else
+      :: len(batch) > 0 ->
+#endif
+        batch ? message; deliver(message); count++; assert(count <= LIMIT)
+      :: else -> break
+      od;
+      busy--;
+      if
+      :: count >= LIMIT ->
+        /* giveWay, and another job if something waits */
+        atomic {
+          mustSchedule = false;
+#ifdef REST_LOST
+          do :: batch ? message :: empty(batch) -> break od;
+#else
+          do :: batch ? message -> rest ! message :: empty(batch) -> break od;
+#endif
+#ifdef IDLE_GIVING_WAY
+          activity = idle
+#else
+          if
+          :: isEmpty -> activity = idle
+          :: else -> activity = scheduled; request(urgency)
+          fi
+#endif
+        }
+#ifndef NO_GOING_ON
+        if
+        :: mustSchedule -> atomic { mustSchedule = false; enqueue(urgency) }
+        :: else
+        fi;
+#else
+        mustSchedule = false;
+#endif
+        break
+      :: else
+      fi;
+      /* Mailbox.swift: take */
       atomic {
-        size = 0; place = 0;
-        isLast = empty(filling);
-        do
-        :: filling ? batch[size] -> size++
-        :: empty(filling) -> break
-        od;
+        isLast = isEmpty;
+        exchange();
 #ifdef EARLY_IDLE
         activity = idle
 #elif !defined(NO_BECOMING_IDLE) && !defined(LATE_IDLE)
@@ -201,42 +319,14 @@ proctype Target() {
       if
       :: isLast -> break
       :: else
-      fi;
-      busy++;
-      assert(busy == 1);
-      do
-      :: place < size -> deliver(batch[place]); batch[place] = 0; place++
-      :: else -> break
-      od;
-      busy--;
-      count = count + size;
-      if
-      :: count >= LIMIT ->
-        /* becomeIdle, and another job if something waits */
-        atomic {
-#ifdef IDLE_GIVING_WAY
-          activity = idle;
-          mustSchedule = false
-#else
-          if
-          :: empty(filling) -> activity = idle
-          :: nempty(filling) -> mustSchedule = true
-          fi
-#endif
-        }
-#ifndef NO_GOING_ON
-        if
-        :: mustSchedule -> atomic { mustSchedule = false; enqueue() }
-        :: else
-        fi;
-#else
-        mustSchedule = false;
-#endif
-        break
-      :: else
       fi
     od;
-    atomic { size = 0; place = 0; count = 0; isLast = false; targetThread = false }
+    atomic {
+#ifndef CONCURRENT
+      targetThread = false;
+#endif
+      message = 0; count = 0; urgency = 0; isLast = false; mayDeliver = false
+    }
   :: hasEnded -> break
   :: timeout -> break
   od
@@ -249,7 +339,11 @@ proctype End() {
   :: atomic {
       hasEnded = true;
       if
-      :: jobs -> jobs = 0; discardAll()
+      :: jobs[0] -> jobs[0] = 0; discardAll(0)
+      :: else
+      fi;
+      if
+      :: jobs[1] -> jobs[1] = 0; discardAll(1)
       :: else
       fi
     }
@@ -265,11 +359,14 @@ init {
     run Poster(1);
 #endif
     run Target();
+#ifdef CONCURRENT
+    run Target();
+#endif
     run End()
   }
   d_step {
     _nr_pr == 1 ->
-    assert(empty(filling));
+    assert(isEmpty);
     assert(activity == idle);
     assert(delivered + discarded == POSTERS * POSTS);
     assert(hasEnded || discarded == 0)

@@ -22,9 +22,13 @@
  * with a store buffer may do with a weaker store.
  *
  * Of the weaker accesses two kinds matter here. What an end takes out, withdraws and replaces is stored
- * with `.releasing` before the clock, of which `pending` is a bit: a post may read what was there before,
- * until it has read the clock as it was stored afterwards (WEAK). And the mark is stored with `.releasing`,
- * so that a scan may read the one before (STALE_MARKS).
+ * with `.releasing` before the scan stores the clock again: a post may read what was there before, until
+ * it has read the clock as it was stored afterwards (WEAK). And the mark is stored with `.releasing`, so
+ * that a scan may read the one before (STALE_MARKS).
+ *
+ * The ticket flag of a frame is a bit of its source word. The scan sets it with a compare-exchange and the
+ * post that leaves takes it with an exchange: the steps BLIND_FLAG, STALE_TICKET and TORN_LEAVING do each
+ * of these in two parts, or without looking at the result.
  *
  * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                          a post names what it walks
  * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                          before it reads anything of it
@@ -36,15 +40,18 @@
  * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                    and takes that back before it looks again
  * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                    and reads the clock again
  * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                 the registration word is checked
- * step LATE_CLEARING      ObserverList/ThreadRecord.swift:pop                           the frame is cleared before the clock is read
- * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:leave                     who leaves looks at what waits
+ * step TORN_LEAVING       ObserverList/ThreadRecord.swift:pop                           the frame is cleared and its flag read at once
+ * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:leave                     who leaves with the flag gives its tickets back
  * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                         an end is written to the word
  * step NO_TAKING          ObserverList/EntryBuffer.swift:take                           and the observer taken out
  * step LATE_TAKING        ObserverList/EntryBuffer.swift:take                           before the frames are read
  * step LATE_WITHDRAWAL    ObserverList/EntryBuffer.swift:withdraw                       as are the empty places at the end
  * step NO_RESTORING       ObserverList/EntryBuffer.swift:restore                        those in reach are not used again
- * step NO_PENDING         ObserverList/ObserverRegistry+Reclamation.swift:scan          posts that leave are told to look
- * step LATE_PENDING       ObserverList/ObserverRegistry+Reclamation.swift:scan          before the frames are read
+ * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain           the clock is stored after what was taken out
+ * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan          before the frames are read
+ * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect       a post that gets a ticket is told so
+ * step BLIND_FLAG         ObserverList/ObserverRegistry+Reclamation.swift:collect       in the frame that it stands in
+ * step STALE_TICKET       ObserverList/ObserverRegistry+Reclamation.swift:collect       one that has left gets none
  * step NO_SECOND_LOOK     ObserverList/ObserverRegistry+Reclamation.swift:scan          a forgotten bit's frames are read again
  * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan          and the bit set if somebody was there
  * step NO_KEEPING         ObserverList/ObserverRegistry+Reclamation.swift:keep          what a post may hold is kept
@@ -55,9 +62,9 @@
  * step NO_CLOCK           ObserverList/ObserverRegistry.swift:insert                    and posts that begin later reach it
  * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait          who waits waits for the posts in reach
  * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end           also if the registration had ended
- * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:reclaim       the last post that leaves releases
+ * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:takeTickets   the last post that leaves releases
+ * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets   each that leaves gives its ticket back
  * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim       and resumes who waits
- * step PENDING_CLEARED    ObserverList/ObserverRegistry+Reclamation.swift:updatePending as long as something waits, posts look
  *
  * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for
  * their observers twice; marks that are seen late; ends that are.
@@ -96,11 +103,11 @@
 /* ObserverRegistry */
 byte clock;
 bool mask[BITS];
-bool pending;  /* the lowest bit of the clock */
 bool locked;
 
 /* PostFrame, one for each thread */
 bool source[THREADS];
+bool flag[THREADS];  /* the ticket flag, a bit of the source */
 byte mark[THREADS];
 
 /* ObserverList: the current buffer. EntryBuffer: what it holds. */
@@ -165,61 +172,39 @@ byte settled[THREADS];    /* what a post can reach, once it has said so */
 inline lock() { atomic { !locked -> locked = true } }
 inline unlock() { locked = false }
 
-/* ObserverRegistry+Reclamation.swift: updatePending */
-inline updatePending() {
-#ifdef PENDING_CLEARED
-  pending = false
-#else
-  if
-  :: NOTHING_WAITS -> pending = false
-  :: else
-  fi
-#endif
-}
-
 /* ObserverRegistry+Reclamation.swift: reclaim, by a post that has left */
 inline reclaim() {
   lock();
-  open = 0;
-  thread = 0;
-  do
-  :: thread < THREADS ->
-    if
-    :: source[thread] -> open = open | TICKET(thread)
-    :: else
-    fi;
-    thread++
-  :: else -> break
-  od;
-  skip;
   d_step {
     object = 1;
     do
     :: object < OBJECTS ->
       if
 #ifdef FIRST_FREES
-      :: retired[object] && (retired[object] & open) != retired[object] ->
-        retired[object] = 0; released[object] = true
+      :: retired[object] & TICKET(self) ->
 #else
-      :: retired[object] && (retired[object] & open) == 0 ->
-        retired[object] = 0; released[object] = true
+      :: retired[object] == TICKET(self) ->
 #endif
-      :: else -> retired[object] = retired[object] & open
+        retired[object] = 0; released[object] = true
+#ifdef NO_NARROWING
+      :: else
+#else
+      :: else -> retired[object] = retired[object] & ~TICKET(self)
+#endif
       fi;
       object++
     :: else -> break
     od;
 #ifdef NO_RESUMING
     if
-    :: waiter & open -> waiter = waiter & open
+    :: waiter & ~TICKET(self) -> waiter = waiter & ~TICKET(self)
     :: else
     fi;
 #else
-    waiter = waiter & open;
+    waiter = waiter & ~TICKET(self);
 #endif
-    object = 0; open = 0; thread = 0
+    object = 0
   }
-  updatePending();
   unlock()
 }
 
@@ -305,10 +290,8 @@ inline look() {
 proctype Poster(byte self) {
   byte posts = POSTS, watermark, base, rest, index, id, observer, now, last, turn;
   byte expected, heard;
-  byte thread, open, object;
-#ifdef LATE_CLEARING
+  byte object;
   bool seen;
-#endif
   do
   :: posts == 0 -> break
   :: else ->
@@ -372,43 +355,64 @@ proctype Poster(byte self) {
       expected = 0; heard = 0; watermark = 0; turn = 0
     }
     /* ThreadRecord.swift: pop; ObserverRegistry.swift: leave */
-#ifdef LATE_CLEARING
-    seen = pending;
-    source[self] = false;
-    if
-    :: seen -> seen = false; reclaim()
-    :: else
-    fi
+#ifdef TORN_LEAVING
+    seen = flag[self];
+    d_step { source[self] = false; flag[self] = false }
 #else
-    source[self] = false;
-#ifndef NO_LOOK_ON_LEAVING
+    d_step { seen = flag[self]; source[self] = false; flag[self] = false }
+#endif
     if
-    :: pending -> reclaim()
-    :: else
+#ifndef NO_LOOK_ON_LEAVING
+    :: seen -> seen = false; reclaim()
+#endif
+    :: else -> seen = false
     fi
-#endif
-#endif
   od
 }
 
-/* ObserverRegistry+Reclamation.swift: scan, with collect; the frames of one bit */
-inline collect() {
+/* ObserverRegistry+Reclamation.swift: collect; the frames of one bit */
+inline collect(since) {
   found = false;
   thread = 0;
   do
   :: thread < THREADS ->
     if
     :: BIT(thread) == lane && source[thread] ->
-      found = true;
-      tickets = tickets | TICKET(thread);
 #ifdef STALE_MARKS
       if
       :: marks[thread] = mark[thread]
       :: marks[thread] = EVERYTHING
-      fi
+      fi;
 #else
       d_step { marks[thread] = mark[thread]; reach[thread] = settled[thread] }
 #endif
+      if
+      :: marks[thread] >= since ->
+        d_step {
+          if
+          :: source[thread] ->
+            found = true;
+            tickets = tickets | TICKET(thread);
+#ifndef NO_FLAG
+            flag[thread] = true
+#endif
+          :: else ->
+#ifdef BLIND_FLAG
+            found = true;
+            tickets = tickets | TICKET(thread);
+            source[thread] = true; flag[thread] = true
+#else
+#ifdef STALE_TICKET
+            found = true;
+            tickets = tickets | TICKET(thread)
+#else
+            skip
+#endif
+#endif
+          fi
+        }
+      :: else -> d_step { found = true; tickets = tickets | TICKET(thread) }
+      fi
     :: else
     fi;
     thread++
@@ -416,10 +420,26 @@ inline collect() {
   od
 }
 
-inline scan() {
+/* ObserverRegistry+Reclamation.swift: isInside */
+inline lookAgain() {
+  found = false;
+  thread = 0;
+  do
+  :: thread < THREADS ->
+    if
+    :: BIT(thread) == lane && source[thread] -> found = true
+    :: else
+    fi;
+    thread++
+  :: else -> break
+  od
+}
+
+/* ObserverRegistry+Reclamation.swift: scan */
+inline scan(since) {
   tickets = 0;
-#if !defined(NO_PENDING) && !defined(LATE_PENDING)
-  d_step { pending = true; STORE_CLOCK }
+#if !defined(NO_STORE) && !defined(LATE_STORE)
+  STORE_CLOCK;
 #endif
   d_step {
     bits = mask[0];
@@ -432,12 +452,12 @@ inline scan() {
   :: lane < BITS ->
     if
     :: bits & (1 << lane) ->
-      collect();
+      collect(since);
       if
       :: !found ->
         mask[lane] = false;
 #ifndef NO_SECOND_LOOK
-        collect();
+        lookAgain();
         if
         :: found ->
 #ifndef NO_BIT_AGAIN
@@ -455,9 +475,8 @@ inline scan() {
     lane++
   :: else -> break
   od;
-#ifdef LATE_PENDING
-  skip;
-  d_step { pending = true; STORE_CLOCK }
+#ifdef LATE_STORE
+  STORE_CLOCK;
 #endif
   skip;
   d_step { bits = 0; lane = 0; found = false; thread = 0 }
@@ -614,9 +633,8 @@ inline cancel(who, mustWait) {
     if
     :: mustWait ->
 #ifndef NO_LATE_WAITING
-      scan();
+      scan(idOf[who]);
       d_step { filter(idOf[who]); waiter = held; held = 0 }
-      updatePending()
 #else
       skip
 #endif
@@ -633,7 +651,7 @@ inline cancel(who, mustWait) {
 #ifndef LATE_WITHDRAWAL
     withdraw();
 #endif
-    scan();
+    scan(idOf[who]);
 #ifdef LATE_TAKING
     take();
 #endif
@@ -657,7 +675,7 @@ inline cancel(who, mustWait) {
     :: buffer < LAST_BUFFER ->
       rebuild();
 #ifndef NO_NEW_SCAN
-      scan();
+      scan(entries[left].created);
 #endif
       keep(left, entries[left].created)
 #endif
@@ -666,8 +684,7 @@ inline cancel(who, mustWait) {
     if
     :: mustWait -> waiter = waits
     :: else
-    fi;
-    updatePending()
+    fi
   fi;
   d_step { tickets = 0; FORGET; waits = 0; left = 0; isLate = false; place = 0 }
   unlock();
@@ -701,9 +718,8 @@ inline observe(who) {
 #endif
     if
     :: left ->
-      scan();
-      keep(left, entries[left].created);
-      updatePending()
+      scan(entries[left].created);
+      keep(left, entries[left].created)
     :: else
     fi;
     d_step { tickets = 0; FORGET; left = 0; place = 0 }
@@ -757,7 +773,7 @@ init {
   /* Everybody has ended: nothing waits, and what ended has been released. */
   d_step {
     _nr_pr == 1 ->
-    assert(NOTHING_WAITS && !pending && !locked);
+    assert(NOTHING_WAITS && !flag[0] && !flag[1] && !locked);
     assert(!canceled[1] || released[1]);
     assert(!canceled[2] || released[2]);
     assert(buffer == 4 || released[4]);

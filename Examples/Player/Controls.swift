@@ -1,6 +1,7 @@
 import Campanile
 import Dispatch
 import Foundation
+import Synchronization
 
 /// Keys and signals, turned into commands that anybody can follow.
 @MainActor final class Controls {
@@ -13,8 +14,17 @@ import Foundation
   private let source = Broadcaster<Command>()
   private let mode: termios
   private var signals: [any DispatchSourceSignal] = []
+  private let received = Received()
 
-  var commands: some Followable<Command> { source }
+  /// The first signal that asked the program to end.
+  private final class Received: Sendable {
+    let signal = Mutex<Int32?>(nil)
+  }
+
+  /// The status with which a program ends that a signal ended, if one did.
+  var exitStatus: Int32? { received.signal.withLock { $0 }.map { 128 + $0 } }
+
+  var commands: Signal<Command> { source.signal }
 
   init() {
     var mode = termios()
@@ -55,7 +65,8 @@ import Foundation
     signal(number, SIG_IGN)
     let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())
     // Marked Sendable, the closure does not belong to the main actor, where it would not run.
-    arrival.setEventHandler { @Sendable [source] in
+    arrival.setEventHandler { @Sendable [source, received] in
+      received.signal.withLock { $0 = $0 ?? number }
       source.send(.quit)
       // A second signal means it.
       signal(number, SIG_DFL)

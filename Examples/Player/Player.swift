@@ -46,7 +46,7 @@ final class Player: Sendable, Observable {
   private let currentState = CurrentValue(State.ready)
 
   /// What the player is doing, for others to follow; only the player sets it.
-  var state: some FollowableValue<State> { currentState }
+  var state: ReadOnlyState<State> { currentState.readOnly }
 
   /// Sees to it that `track` and `position` can be observed.
   private let registrar = KVORegistrar()

@@ -44,6 +44,7 @@ import Foundation
     if let error { throw error }
     stage.report(with: [statistics.tally, decoder.tally])
     display.say(await statistics.summary)
+    if let status = controls.exitStatus { exit(status) }
   }
 
   /// Opens the file the user named, or a tune of our own.

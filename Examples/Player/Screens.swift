@@ -67,7 +67,7 @@ import Foundation
       bar.tally.note()
       bar.isPlaying = change.new == .playing
     }
-    player.center.observe(LevelChanged.self, about: player, owner: self, on: .main) {
+    player.center.messages(of: LevelChanged.self, about: player).observe(owner: self, on: .main) {
       bar, message in
       bar.tally.note()
       bar.peak = message.peak
@@ -89,7 +89,7 @@ import Foundation
   init(_ player: Player, tally: Tally) {
     self.tally = tally
     let shades = Array(" .:-=+*#")
-    player.center.observe(LevelChanged.self, about: player, owner: self, on: .main) {
+    player.center.messages(of: LevelChanged.self, about: player).observe(owner: self, on: .main) {
       screen, message in
       screen.tally.note()
       screen.drawing.removeFirst()

@@ -15,7 +15,8 @@ actor Statistics {
 
   /// Follows `player`: the actor is the owner, and the observer runs isolated to it.
   func follow(_ player: Player) {
-    player.center.observe(LevelChanged.self, about: player, on: self) { statistics, message in
+    player.center.messages(of: LevelChanged.self, about: player).observe(on: self) {
+      statistics, message in
       statistics.hear(message.peak)
     }
   }

@@ -72,12 +72,26 @@ extension KVOOptions where Value: Equatable {
 
 extension KVOOptions: CustomStringConvertible {
   /// The names of the options.
-  public var description: String {
+  public var description: String { names.description }
+
+  /// Which options there are, without what they do.
+  var names: KVOOptionNames {
+    KVOOptionNames(
+      isInitial: isInitial, isPrior: isPrior, wantsOld: wantsOld, isDistinct: areEqual != nil,
+      isOnce: isOnce)
+  }
+}
+
+/// Which options an observation has, for descriptions.
+struct KVOOptionNames: Sendable, CustomStringConvertible {
+  let isInitial, isPrior, wantsOld, isDistinct, isOnce: Bool
+
+  var description: String {
     var names: [String] = []
     if isInitial { names.append("initial") }
     if isPrior { names.append("prior") }
     if wantsOld { names.append("old") }
-    if areEqual != nil { names.append("distinct") }
+    if isDistinct { names.append("distinct") }
     if isOnce { names.append("once") }
     return "[" + names.joined(separator: ", ") + "]"
   }

@@ -16,12 +16,23 @@ public import Campanile
 /// With `.initial`, each observer and each reader begins with the newest value, and hears from
 /// there on what comes, as the followers of a `CurrentValue` do: one change after the
 /// other. A change that one of them makes is told when all have been told the one before.
-public struct KeyPathChanges<Value: Sendable>: Followable {
+public struct KeyPathChanges<Value: Sendable>: ObservationSource {
   /// What observers are given.
   public typealias Element = KVOChange<Value>
-  /// What can be asked of an observation; what can be asked of the changes is asked where they are
-  /// made.
-  public typealias Options = ObservationOptions
+
+  private let base: KeyPathChangesBase<Value>
+
+  init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
+    base = KeyPathChangesBase(request)
+  }
+
+  /// The changes, as a signal.
+  public var signal: Signal<KVOChange<Value>> { Signal(base: base) }
+}
+
+/// The changes of one key path, as what a signal is of.
+private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
+  typealias Element = KVOChange<Value>
 
   private let changes: SourceList<KVOChange<Value>>
   private let upstream: Upstream
@@ -48,16 +59,13 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
     }
   }
 
-  /// Registers an observer.
-  ///
-  /// Not for direct use: call `observe`.
-  public func _register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<KVOChange<Value>>,
-    _ options: ObservationOptions
-  ) -> Registration? {
-    let isOnce = options.contains(.once)
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<KVOChange<Value>>,
+    _ options: SourceOptions<KVOChange<Value>>
+  ) -> Registration {
     guard let newest else {
-      return changes.register(request, body, isOnce: isOnce, keeping: upstream)
+      return changes.register(request, body, isOnce: options.isOnce, keeping: upstream)
+        ?? changes.ended
     }
     let follower = body.mapped(once: false) {
       [upstream] (step: ValueChange<KVOChange<Value>?>) -> KVOChange<Value>? in
@@ -66,11 +74,9 @@ public struct KeyPathChanges<Value: Sendable>: Followable {
         return KVOChange(initial: change.new, at: change.path)
       }
     }
-    return newest._register(request, follower, isOnce ? [.initial, .once] : .initial)
+    return newest.register(
+      request, follower, SourceOptions(isInitial: true, isOnce: options.isOnce))
   }
 
-  /// A registration that has ended.
-  ///
-  /// Not for direct use.
-  public var _ended: Registration { changes.ended }
+  var reference: @Sendable () -> (any SignalBase<KVOChange<Value>>)? { { self } }
 }

@@ -90,13 +90,14 @@ extension Observable where Self: AnyObject & Sendable {
 
   private func observe<Value: Sendable>(
     _ request: KVORequest<Self, Value>,
-    _ register: (ChangeSource<Value>, ObjectReference<Self>, Upstream) -> ObservationToken
+    _ register: (Signal<KVOChange<Value>>, ObjectReference<Self>, Upstream) -> ObservationToken
   ) -> ObservationToken {
     let upstream = Upstream()
     let observation = KeyPathObservation(
       request, owner: nil, upstream: upstream, onError: nil)
     let token = register(
-      ChangeSource(list: observation.changes), ObjectReference(self, isRetained: false), upstream)
+      Signal(base: ChangeSource(list: observation.changes)),
+      ObjectReference(self, isRetained: false), upstream)
     observation.start(for: token.registration)
     return token
   }

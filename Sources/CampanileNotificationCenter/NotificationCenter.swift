@@ -1,5 +1,5 @@
 import Campanile
-import CampanileFoundation
+public import CampanileFoundation
 public import Foundation
 
 /// Foundation's notification center, on Campanile's engine.
@@ -24,7 +24,8 @@ public import Foundation
 /// A post calls the observers that were registered when it began, in the order in which they
 /// registered, whatever they filter by, on the thread that posts. One that is removed before its
 /// turn is skipped. An observer of an object is not taken for one of another object at the same
-/// address; an object that is a value, and no instance, is compared by equality.
+/// address. An object that is a value, and no instance, is compared by equality with values that
+/// are observed.
 ///
 /// An observer with a queue is called on that queue before `post` returns. The poster waits for
 /// that call and for nothing else on the queue, and while it waits it runs what is addressed to the
@@ -35,12 +36,15 @@ public import Foundation
 /// runs. The observations end with the center. A token that is released ends nothing, as Foundation
 /// has it.
 ///
-/// A post that nobody hears costs a look-up under a lock, and makes nothing.
+/// A post that nobody hears costs a look-up under a lock, and makes nothing. A post finds the
+/// observers of its object by hash, so that observers of other objects and values do not slow it. A
+/// value is hashed and compared on the posting thread, under no lock.
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
-  let topics = KeyedCenter<PostedNotification>()
-  let values = SenderValues()
+  private let hub = NotificationHub()
+  var topics: KeyedCenter<PostedNotification> { hub.topics }
+  let values = ValueSubjects()
 
   /// Creates a center that nobody observes.
   public init() {}
@@ -55,9 +59,11 @@ public final class NotificationCenter: Sendable {
 
   /// Posts a notification.
   public func post(_ notification: Notification) {
-    topics.post(to: notification.name.rawValue, about: notification.subject) {
-      PostedNotification(notification)
-    }
+    guard let audience = topics.audience(of: notification.name.rawValue) else { return }
+    var content: NotificationInTransit? = hub.makeContent(notification)
+    let subject = subject(notification.object)
+    topics.post(PostedNotification(content!), about: subject, to: audience)
+    NotificationInTransit.settle(&content, isRead: true)
   }
 
   /// Posts a notification of a name, about an object, with user info.
@@ -65,7 +71,26 @@ public final class NotificationCenter: Sendable {
     name aName: NSNotification.Name, object anObject: Any?,
     userInfo aUserInfo: [AnyHashable: Any]? = nil
   ) {
-    post(Notification(name: aName, object: anObject, userInfo: aUserInfo))
+    guard let audience = topics.audience(of: aName.rawValue) else { return }
+    var content: NotificationInTransit? = makeContent(aName, anObject, aUserInfo)
+    topics.post(PostedNotification(content!), about: subject(anObject), to: audience)
+    NotificationInTransit.settle(&content, isRead: true)
+  }
+
+  /// The object itself if it is an instance, or the instance that represents an observed value.
+  private func subject(_ object: Any?) -> AnyObject? {
+    guard let object else { return nil }
+    return Notification.subject(object) ?? values.subject(equalTo: object)
+  }
+
+  /// What observers are given of a notification.
+  ///
+  /// Not inlined: the notification is not to be on the stack while observers run.
+  @inline(never)
+  private func makeContent(
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
+  ) -> NotificationInTransit {
+    hub.makeContent(Notification(name: name, object: object, userInfo: userInfo))
   }
 
   // MARK: Observing
@@ -88,7 +113,7 @@ public final class NotificationCenter: Sendable {
     let (sender, instance) = (Sender(obj), Notification.subject(obj))
     let request = ObservationRequest.inPlace(file: file, line: line)
     guard let queue else {
-      let body = ObserverBody<PostedNotification> { block($0.notification) }
+      let body = ObserverBody<PostedNotification> { $0.withNotification(block) }
       let registration = register(request, body, of: name, sender, instance)
       return ObserverToken(registration, name: name, sender: sender)
     }
@@ -96,7 +121,7 @@ public final class NotificationCenter: Sendable {
     let body = ObserverBody<PostedNotification> { posted in
       QueuedCall.make(on: queue) {
         // Removed meanwhile, the observer is not called.
-        if own.isActive { block(posted.notification) }
+        if own.isActive { posted.withNotification(block) }
       }
     }
     let registration = register(request, body, of: name, sender, instance)
@@ -129,21 +154,20 @@ public final class NotificationCenter: Sendable {
   /// method is named by its type as above.
   ///
   /// The method is called on the thread that posts. It must not be isolated to an actor, which
-  /// Swift 6.3 does not notice where a method is named by its type; an observer that is isolated is
-  /// for the `observe` methods of `CampanileFoundation`.
+  /// Swift 6.3 does not notice where a method is named by its type. An isolated observer observes
+  /// with `observe(_:object:owner:on:buffering:_:file:line:_:)`, which `CampanileFoundation`
+  /// declares for this center too.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
     name aName: NSNotification.Name?, object anObject: Any?,
     file: StaticString = #fileID, line: UInt = #line
   ) {
     let body = ObserverBody<PostedNotification>(observer) { target, posted in
-      method(target)(posted.notification)
+      posted.withNotification(method(target))
     }
-    let sender = Sender(anObject)
-    let registration = register(
-      .inPlace(owner: observer, file: file, line: line), body, of: aName, sender,
+    _ = register(
+      .inPlace(owner: observer, file: file, line: line), body, of: aName, Sender(anObject),
       Notification.subject(anObject))
-    if case .value(let value) = sender { values.add(value, for: registration) }
   }
 
   private func register(
@@ -154,15 +178,21 @@ public final class NotificationCenter: Sendable {
       return topics.register(
         request, body, of: name?.rawValue, about: instance.map { .some($0) }, once: false)
     }
-    let filtered = body.mapped(once: false) { (posted: PostedNotification) in
-      value.isSender(of: posted.notification) ? posted : nil
-    }
-    return topics.register(request, filtered, of: name?.rawValue, about: .none, once: false)
+    // No post is about what cannot be compared.
+    guard let subject = values.makeSubject(for: value) else { return topics.ended }
+    return topics.register(
+      request, body.keeping(subject), of: name?.rawValue, about: .some(subject), once: false)
   }
 
   // MARK: Removing
 
   /// Removes an observer: a token, or an object that observes with its methods.
+  ///
+  /// A post that has not reached the observer skips it. The call does not wait, and neither does
+  /// Foundation's. If a post on another thread has entered the observer, or is just entering it, the
+  /// observer may run after this returns, from its first line on. To wait for that, observe with
+  /// `observe(_:on:buffering:_:file:line:_:)` of `CampanileFoundation`, and end the
+  /// observation with the token's `cancelAndWait()`.
   ///
   /// Another center's token, one that was removed before, and an object that observes nothing are
   /// left as they are.
@@ -185,13 +215,18 @@ public final class NotificationCenter: Sendable {
       return
     }
     guard type(of: observer) is AnyClass else { return }
-    var chosen = topics.registrations(
-      ownedBy: observer as AnyObject, of: aName?.rawValue, about: Notification.subject(object))
-    if case .value(let value) = Sender(object) {
-      chosen = values.registrations(chosen, about: value)
-    }
-    for registration in chosen { registration.cancel() }
+    let subject = subject(object)
+    // Nobody observes a value for which nothing stands.
+    if object != nil && subject == nil { return }
+    topics.removeObservers(ownedBy: observer as AnyObject, of: aName?.rawValue, about: subject)
   }
+}
+
+extension NotificationCenter: ObservableNotificationCenter {
+  /// Everything that is posted here, as a source.
+  ///
+  /// A source keeps its center, and its observations do not.
+  public var allNotifications: NotificationSource { NotificationSource(keeping: self, hub: hub) }
 }
 
 extension NotificationCenter: Equatable {

@@ -11,7 +11,7 @@ enum Sender: Sendable {
   case value(SenderValue)
 
   init(_ object: Any?) {
-    guard let object else {
+    guard let object = Notification.sender(object) else {
       self = .any
       return
     }

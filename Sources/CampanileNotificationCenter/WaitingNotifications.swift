@@ -6,10 +6,17 @@ import Foundation
 ///
 /// Outlives its queue for as long as something waits.
 final class WaitingNotifications: Sendable {
+  /// What notifications share that are posted once.
+  private enum Label: Hashable {
+    case name(Notification.Name)
+    case sender(WaitingSender)
+    case nameAndSender(Notification.Name, WaitingSender)
+  }
+
   private struct Entry {
-    let id: UInt64
     let notification: PostedNotification
-    let sender: SenderValue?
+    /// What the notification is about, or `nil` if that was in its deinit when it was enqueued.
+    let sender: Sender?
     let whenIdle: Bool
     let modes: Set<RunLoop.Mode>
 
@@ -21,8 +28,7 @@ final class WaitingNotifications: Sendable {
 
   /// Protected by the lock.
   private struct State {
-    var entries = WaitingLine<Entry>()
-    var lastID: UInt64 = 0
+    var entries = WaitingLine<Label, Entry>()
     /// The modes for which a turn has been asked for.
     var scheduled: Set<Set<RunLoop.Mode>> = []
   }
@@ -36,14 +42,17 @@ final class WaitingNotifications: Sendable {
     // No mode: nothing that could ever post it.
     if modes.isEmpty { return }
     let modes = Set(modes)
-    let posted = PostedNotification(notification)
-    let isValue = notification.object != nil && notification.subject == nil
-    let sender = isValue ? SenderValue(notification.object as Any) : nil
+    let sender = sender(of: notification)
+    var rest = notification
+    if sender == nil { rest.object = nil }
+    let entry = Entry(
+      notification: PostedNotification(rest), sender: sender, whenIdle: whenIdle, modes: modes)
+    var labels = [Label.name(notification.name)]
+    if let sender = sender.flatMap({ WaitingSender($0) }) {
+      labels += [.sender(sender), .nameAndSender(notification.name, sender)]
+    }
     let mustSchedule = state.withLock { state in
-      state.lastID += 1
-      state.entries.append(
-        Entry(
-          id: state.lastID, notification: posted, sender: sender, whenIdle: whenIdle, modes: modes))
+      state.entries.append(entry, labels: labels)
       return state.scheduled.insert(modes).inserted
     }
     if mustSchedule { schedule(modes) }
@@ -51,23 +60,38 @@ final class WaitingNotifications: Sendable {
 
   func remove(matching notification: Notification, onName: Bool, onSender: Bool) {
     guard onName || onSender else { return }
+    guard onSender else {
+      remove { $0.removeAll(labeled: .name(notification.name)) }
+      return
+    }
+    guard let sender = sender(of: notification), let waiting = WaitingSender(sender) else {
+      return
+    }
+    let label: Label = onName ? .nameAndSender(notification.name, waiting) : .sender(waiting)
+    guard case .value(let value) = sender else {
+      remove { $0.removeAll(labeled: label) }
+      return
+    }
     // Compared outside the lock, since values compare in their own way. Nobody else removes what
     // waits: a queue is for one thread.
-    let entries = state.withLock { Array($0.entries.elements) }
-    let matching = entries.filter { entry in
-      (!onName || entry.notification.name == notification.name)
-        && (!onSender || isSame(entry, notification))
+    let candidates = state.withLock { $0.entries.elements(labeled: label) }
+    let equal = candidates.filter { candidate in
+      if case .value(let other) = candidate.element.sender { value.isEqual(other) } else { false }
     }
-    if matching.isEmpty { return }
-    let ids = Set(matching.map(\.id))
-    // Released here, outside the lock.
-    _ = state.withLock { $0.entries.removeAll { ids.contains($0.id) } }
+    remove { $0.removeAll(equal.map(\.id)) }
   }
 
-  private func isSame(_ entry: Entry, _ notification: Notification) -> Bool {
-    if let sender = entry.sender { return sender.isSender(of: notification) }
-    guard let subject = entry.notification.subject else { return notification.object == nil }
-    return subject === notification.subject
+  /// What a notification is about, or `nil` if that is in its deinit and can neither be kept nor be
+  /// known by its memory, which may be of a stack.
+  private func sender(of notification: Notification) -> Sender? {
+    if let subject = notification.subject, isDeinitializing(subject) { return nil }
+    return Sender(notification.object)
+  }
+
+  private func remove(_ removal: (inout WaitingLine<Label, Entry>) -> [Entry]) {
+    // Released here, outside the lock.
+    let removed = state.withLock { removal(&$0.entries) }
+    withExtendedLifetime(removed) {}
   }
 
   private func schedule(_ modes: Set<RunLoop.Mode>) {
@@ -82,7 +106,7 @@ final class WaitingNotifications: Sendable {
     let (last, isIdle) = state.withLock { state in
       state.scheduled.remove(modes)
       let isBusy = state.entries.elements.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
-      return (state.lastID, !isBusy)
+      return (state.entries.newestID ?? 0, !isBusy)
     }
     while let notification = next(upTo: last, whenIdle: isIdle, in: mode, modes) {
       center.post(notification)
@@ -98,10 +122,29 @@ final class WaitingNotifications: Sendable {
     upTo last: UInt64, whenIdle: Bool, in mode: RunLoop.Mode?, _ modes: Set<RunLoop.Mode>
   ) -> Notification? {
     let entry = state.withLock { state -> Entry? in
-      state.entries.popFirst {
-        $0.id <= last && $0.whenIdle == whenIdle && $0.isDue(in: mode, modes)
+      state.entries.popFirst(upTo: last) {
+        $0.whenIdle == whenIdle && $0.isDue(in: mode, modes)
       }
     }
     return entry?.notification.notification
+  }
+}
+
+/// What a waiting notification is about, as far as that is known without asking a value.
+private enum WaitingSender: Hashable {
+  case none
+  case instance(ObjectIdentifier)
+  /// A value with this hash.
+  case value(Int)
+
+  /// - Returns: `nil` for a value that cannot be compared: it equals no other.
+  init?(_ sender: Sender) {
+    switch sender {
+    case .any: self = .none
+    case .instance(let instance): self = .instance(instance.key)
+    case .value(let value):
+      guard let hash = value.hash else { return nil }
+      self = .value(hash)
+    }
   }
 }

@@ -51,9 +51,9 @@ struct LeakTrackerTests {
       defer { slot.record(true) }
       try await leaks.expectGone(within: .seconds(100), clock: clock)
     }()
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     clock.advance(by: .seconds(1))
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     #expect(slot.count == 0)
     holder.drop()
     clock.advance(by: .seconds(1))
@@ -61,14 +61,14 @@ struct LeakTrackerTests {
   }
 
   @Test("What stays is named when the time is over")
-  func stays() async {
+  func stays() async throws {
     let (clock, screen) = (VirtualClock(), Screen())
     leaks.track(screen, as: "the screen")
     async let result = failure { [leaks] in
       try await leaks.expectGone(within: .seconds(100), clock: clock)
     }
     for _ in 0..<100 {
-      await clock.waitForSleepers()
+      try await clock.waitForSleepers()
       clock.advance(by: .seconds(1))
     }
     #expect(
@@ -94,7 +94,6 @@ struct IsolatedDefaultTests {
       await Task { MessageCenter.default.post(Tick(number: number)) }.value
       try await ticks.expect(Array(repeating: Tick(number: number), count: 101))
       try ticks.expectNothingMore()
-      ticks.stop()
       try center.expectNoObservers()
     }
   }
@@ -142,6 +141,27 @@ struct IsolatedDefaultTests {
     }
     #expect(failure?.code == .observerThrew)
     #expect(failure?.line == line && failure?.file == #fileID)
+  }
+
+  @Test("The test's own recorders are no observers that are left")
+  func recordersAreNotLeft() async throws {
+    let center = MessageCenter()
+    let ticks = Recorder(observing: Tick.self, in: center)
+    let any = Recorder(observing: center.anyMessage)
+    let read = Recorder(reading: center.messages(of: Tick.self).values())
+    try center.expectNoObservers()
+    #expect(center.observerCount == 3)
+    // The messages of somebody else's sequence, and what records by hand, are not the recorder's.
+    let messages = center.messages(of: Tick.self).values()
+    let token = center.observe(Tick.self) { ticks.record($0) }
+    let failure = await failure { try center.expectNoObservers() }
+    #expect(failure?.message.hasPrefix("Expected no observers, and there are 2: ") == true)
+    token.cancel()
+    messages.registration?.cancel()
+    for recorder in [ticks, read] { recorder.stop() }
+    try center.expectNoObservers()
+    #expect(center.observerCount == 1)
+    withExtendedLifetime(any) {}
   }
 
   @Test("Observers that are left are listed")

@@ -4,6 +4,8 @@ import Dispatch
 import TestSupport
 import Testing
 
+@testable import CampanileTesting
+
 @Suite("Gates")
 struct GateTests {
   @Test("Holds an observer in mid-call, and tells that it is there")
@@ -25,18 +27,49 @@ struct GateTests {
   }
 
   @Test("Nobody comes: the wait fails by its clock")
-  func nobody() async {
+  func nobody() async throws {
     let (gate, asyncGate, clock) = (Gate(), AsyncGate(), VirtualClock())
     async let one = failure { try await gate.reached(within: .seconds(5), clock: clock) }
     async let two = failure {
       try await asyncGate.reached(by: 2, within: .seconds(5), clock: clock)
     }
-    await clock.waitForSleepers(2)
+    try await clock.waitForSleepers(2)
     clock.advance(by: .seconds(5))
     #expect(
       await one?.message
         == "Expected 1 arrival at the gate within 5.0 seconds, and there were 0.")
     #expect(await two?.code == .timedOut)
+  }
+
+  @Test("A thread that waits for somebody gives up, and says where")
+  func nobodyForThread() async {
+    let gate = Gate()
+    let line = #line + 1
+    let failure = await failure { try gate.waitUntilReached(within: .milliseconds(1)) }
+    #expect(
+      failure?.description
+        == "\(#fileID):\(line): Expected another arrival at the gate within 0.001 seconds, "
+        + "after 0 in all.")
+    #expect(failure?.code == .timedOut)
+  }
+
+  @Test("A gate that stays closed says so, and holds")
+  func closed() async {
+    let (gate, asyncGate, warnings) = (Gate(), AsyncGate(), Recorder<String>())
+    // Opened by the warning itself: without one, the test would not go on.
+    gate.pass(warningAfter: .zero) {
+      warnings.record("thread")
+      gate.open()
+    }
+    await asyncGate.pass(warningAfter: .zero) {
+      warnings.record("task")
+      asyncGate.open()
+    }
+    #expect(warnings.values == ["thread", "task"])
+    // An open one holds nobody and says nothing.
+    gate.pass(warningAfter: .zero) { warnings.record("open") }
+    await asyncGate.pass(warningAfter: .zero) { warnings.record("open") }
+    #expect(warnings.count == 2)
   }
 
   @Test("Holds a task, whatever becomes of it")
@@ -280,6 +313,29 @@ struct ManualDeliveryTests {
 struct VirtualClockTests {
   private let clock = VirtualClock()
 
+  @Test("Nobody sleeps: the wait for sleepers fails, and says where")
+  func nobodySleeps() async throws {
+    let (clock, real) = (VirtualClock(), VirtualClock())
+    let line = #line + 2
+    async let none = failure {
+      try await clock.waitForSleepers(2, within: .seconds(5), clock: real)
+    }
+    try await real.waitForSleepers()
+    real.advance(by: .seconds(5))
+    #expect(
+      await none?.description
+        == "\(#fileID):\(line): Expected 2 sleepers of the clock within 5.0 seconds, and there "
+        + "were 0.")
+  }
+
+  @Test("The wait for sleepers ends with its task")
+  func canceledWaitForSleepers() async {
+    let clock = VirtualClock()
+    let task = Task { try await clock.waitForSleepers() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
   @Test("Stands still; wakes who is due, earliest first")
   func wakes() async throws {
     let woken = Recorder<Int>()
@@ -289,7 +345,7 @@ struct VirtualClockTests {
         woken.record(seconds)
       }
     }
-    await clock.waitForSleepers(3)
+    try await clock.waitForSleepers(3)
     #expect(clock.now.offset == .zero)
     clock.advance(by: .seconds(1))
     try await woken.expect(1)
@@ -328,7 +384,7 @@ struct VirtualClockTests {
       }
     }
     for number in 1...3 {
-      await clock.waitForSleepers()
+      try await clock.waitForSleepers()
       clock.advance(by: .seconds(10))
       try await ticks.expect(number)
     }
@@ -336,9 +392,9 @@ struct VirtualClockTests {
   }
 
   @Test("A cancelled sleep throws, and is not counted")
-  func cancelled() async {
+  func cancelled() async throws {
     let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(clock.sleeperCount == 0)
@@ -354,12 +410,12 @@ struct VirtualClockTests {
   }
 
   @Test("Cancelling and advancing at once loses no sleeper", arguments: [2, 8])
-  func races(width: Int) async {
+  func races(width: Int) async throws {
     for _ in 0..<100 {
       let tasks = (0..<width).map { _ in
         Task { [clock] in try? await clock.sleep(for: .seconds(1)) }
       }
-      await clock.waitForSleepers(width)
+      try await clock.waitForSleepers(width)
       async let cancelled: Void = { for task in tasks { task.cancel() } }()
       clock.advance(by: .seconds(1))
       await cancelled

@@ -32,7 +32,7 @@ struct RecorderTests {
     }
     let player = Player()
     let all = Recorder(observing: center.anyMessage)
-    let levels = Recorder(observing: Level.self, in: center, about: player)
+    let levels = Recorder(observing: center.messages(of: Level.self, about: player))
     let ticks = Recorder(observing: Tick.self, in: center)
     center.post(Level(level: 1), about: player)
     center.post(Level(level: 2), about: Player())
@@ -154,7 +154,7 @@ struct RecorderTests {
   func timeout() async throws {
     let recorder = Recorder(observing: ticks, timeout: .seconds(60), clock: clock)
     async let waiting = failure { try await recorder.expect(1, 2) }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     ticks.send(1)
     clock.advance(by: .seconds(59))
     #expect(clock.sleeperCount == 1)
@@ -178,12 +178,12 @@ struct RecorderTests {
   func nothing() async throws {
     let recorder = Recorder(observing: ticks, clock: clock)
     async let quiet: Void = recorder.expectNothing(for: .seconds(3_600))
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     clock.advance(by: .seconds(3_600))
     try await quiet
 
     async let loud = failure { try await recorder.expectNothing(for: .seconds(3_600)) }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     ticks.send(9)
     #expect(await loud?.message == "Expected nothing more, and 1 value came: [9].")
 
@@ -194,19 +194,19 @@ struct RecorderTests {
   }
 
   @Test("A limit of its own comes before the recorder's")
-  func ownLimit() async {
+  func ownLimit() async throws {
     let recorder = Recorder<Int>(timeout: .seconds(60), clock: clock)
     async let waiting = failure { try await recorder.next(within: .seconds(5)) }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     clock.advance(by: .seconds(5))
     #expect(await waiting?.message == "Expected 1 value within 5.0 seconds, and none came.")
   }
 
   @Test("A cancelled task waits for nothing")
-  func cancelled() async {
+  func cancelled() async throws {
     let recorder = Recorder<Int>(clock: clock)
     let task = Task { try await recorder.next() }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     let late = Task {
@@ -216,7 +216,7 @@ struct RecorderTests {
     await #expect(throws: CancellationError.self) { try await late.value }
     let reader = Recorder(reading: ticks.values(), clock: clock)
     let end = Task { try await reader.expectEnd() }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     end.cancel()
     await #expect(throws: CancellationError.self) { try await end.value }
   }
@@ -241,7 +241,7 @@ struct RecorderTests {
   func endless() async throws {
     let endless = Recorder(reading: ticks.values(), clock: clock)
     async let waiting = failure { try await endless.expectEnd(within: .seconds(1)) }
-    await clock.waitForSleepers()
+    try await clock.waitForSleepers()
     clock.advance(by: .seconds(1))
     #expect(await waiting?.code == .ended)
     endless.stop()

@@ -39,6 +39,25 @@ final class XCTestTests: XCTestCase {
     }
   }
 
+  func testLimitsNameTheLine() async throws {
+    let (clock, gate) = (VirtualClock(), Gate())
+    let line = #line + 2
+    do {
+      try await clock.waitForSleepers(within: .milliseconds(1))
+      XCTFail("Nobody sleeps")
+    } catch let failure as ExpectationFailure {
+      XCTAssertEqual(failure.line, line)
+      XCTAssertEqual(failure.code, .timedOut)
+    }
+    XCTAssertThrowsError(try wait(for: gate)) { error in
+      XCTAssertEqual((error as? ExpectationFailure)?.file, #fileID)
+    }
+  }
+
+  private func wait(for gate: Gate) throws {
+    try gate.waitUntilReached(within: .milliseconds(1))
+  }
+
   func testManualDeliveryAndLeaks() throws {
     let (manual, leaks, ticks) = (ManualDelivery(), LeakTracker(), Broadcaster<Int>())
     let heard = Recorder(observing: ticks, on: manual.delivery)

@@ -52,6 +52,15 @@ struct WaveErrorTests {
     expect(.notWave, "not a RIFF/WAVE file", try WaveFile(Array("RIFX....WAVEfmt ".utf8)))
   }
 
+  @Test("An RF64 file is named as what it is")
+  func rf64() throws {
+    let words = "is an RF64 file, which the player does not read"
+    expect(.unsupported, words, try WaveFile(Array("RF64".utf8) + [255, 255, 255, 255]))
+    expect(
+      .unsupported, words,
+      try WaveFile(Array("RF64\u{7F}\u{7F}\u{7F}\u{7F}WAVEds64".utf8)))
+  }
+
   @Test("A file that ends anywhere before its audio does is truncated")
   func truncated() throws {
     let whole = WaveFile.chunk("RIFF", Array("WAVE".utf8) + WaveFile.format() + data)

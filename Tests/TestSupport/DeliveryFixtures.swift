@@ -101,7 +101,7 @@ package final class OnRelease: Sendable {
 extension MessageCenter {
   /// Observes with a closure whose release runs `onRelease`; nothing else holds what that hangs on.
   package func observe<M: Message>(
-    _ type: M.Type, _ options: ObservationOptions = [],
+    _ type: M.Type, _ options: ObservationOptions<Messages<M>> = [],
     onRelease: @escaping @Sendable () -> Void,
     _ observer: @escaping @Sendable (M) -> Void = { _ in }
   ) -> ObservationToken {

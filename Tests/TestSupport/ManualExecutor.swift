@@ -7,6 +7,10 @@ package final class ManualExecutor: TaskExecutor {
   package init() {}
 
   private let jobs = Locked<[UnownedJob]>([])
+  private let count = Locked(0)
+
+  /// How many jobs have been run.
+  package var ranCount: Int { count.withLock { $0 } }
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -15,6 +19,7 @@ package final class ManualExecutor: TaskExecutor {
 
   package func runUntilIdle() {
     while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+      count.withLock { $0 += 1 }
       // SAFETY: the executor lives for as long as this runs.
       unsafe job.runSynchronously(on: asUnownedTaskExecutor())
     }

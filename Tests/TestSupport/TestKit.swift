@@ -3,6 +3,7 @@
 @_exported public import CampanileTesting
 
 import Campanile
+package import Testing
 
 /// A recorder that tasks wait for.
 package typealias Inbox = Recorder
@@ -11,10 +12,44 @@ package typealias Inbox = Recorder
 package typealias ManualTarget = ManualDelivery
 
 extension Recorder {
-  /// Waits until there are `count` values, however long it takes, and returns all there are.
-  package func values(count: Int) async -> [Value] {
-    await waitRegardless(for: count)
+  /// Waits until there are `count` values, and returns all there are.
+  package func values(
+    count: Int, at location: SourceLocation = #_sourceLocation
+  ) async -> [Value] {
+    if await !waits(for: count, within: patience) {
+      Issue.record("\(count) values did not come", sourceLocation: location)
+    }
     return values
+  }
+}
+
+/// How long a test waits for what must come.
+///
+/// Only what never comes takes so long: on a busy machine, under a sanitizer, threads stand still for
+/// seconds, and a task waits until every task before it has had its turn.
+package let patience = Duration.seconds(300)
+
+extension Gate {
+  /// Blocks the thread until another has come to the gate; a test goes on if none does, and has failed.
+  package func waitUntilReached(at location: SourceLocation = #_sourceLocation) {
+    do {
+      try waitUntilReached(within: patience)
+    } catch {
+      Issue.record(error, sourceLocation: location)
+    }
+  }
+}
+
+extension AsyncGate {
+  /// Waits until tasks have come to the gate; a test goes on if they do not, and has failed.
+  package func waitUntilReached(
+    by count: Int = 1, at location: SourceLocation = #_sourceLocation
+  ) async {
+    do {
+      try await reached(by: count, within: patience)
+    } catch {
+      Issue.record(error, sourceLocation: location)
+    }
   }
 }
 

@@ -24,8 +24,9 @@ package func onThreads(_ width: Int, _ body: @escaping @Sendable (Int) -> Void) 
 /// - Returns: What to call to wait until `body` has returned.
 package func onThread(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
   let done = DispatchSemaphore(value: 0)
+  let kind = SubjectKind.current
   Thread.detachNewThread {
-    body()
+    SubjectKind.$current.withValue(kind, operation: body)
     done.signal()
   }
   return { done.wait() }

@@ -36,22 +36,36 @@ struct InstructionCase: Sendable {
   let run: @Sendable (Int) -> Void
 
   static let all: [Self] =
-    [0, 1, 10, 100].map(send) + [0, 1, 10, 100].map(post) + [
+    [0, 1, 10, 100].map(send) + [sendFiltered(10)] + [0, 1, 10, 100].map(post) + [
       postWithOwners(10), postWithOwners(10_000),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
       Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
       Self(name: "observe-cancel-1000", count: 1_000, run: observeAndCancel),
       Self(name: "observe-cancel-subject", count: 1_000, run: observeAboutSubjectAndCancel),
       Self(name: "observe-cancel-owner", count: 500, run: observeWithOwnerAndCancel),
+      Self(
+        name: "observe-cancel-broadcaster-owner", count: 500, run: observeSourceWithOwnerAndCancel),
       queued(observers: 1), queued(observers: 100),
       Self(name: "set-followed-1", count: 1_000, run: setFollowed),
-    ] + KeyValue.instructionCases
+    ] + Notifications.instructionCases + KeyValue.instructionCases
 
   private static func send(_ observers: Int) -> Self {
     Self(name: "send-\(observers)", count: 5_000 / max(1, observers / 5)) { count in
       let source = Broadcaster<Message8>()
       let sink = Sink()
       let tokens = (0..<observers).map { _ in source.observe { sink.add($0.value) } }
+      for value in 0..<count { source.send(Message8(value)) }
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// Sends to observers of what a filter lets through, which is every other element.
+  private static func sendFiltered(_ observers: Int) -> Self {
+    Self(name: "send-filtered-\(observers)", count: 2_500) { count in
+      let source = Broadcaster<Message8>()
+      let sink = Sink()
+      let odd = source.filter { $0.value & 1 == 1 }
+      let tokens = (0..<observers).map { _ in odd.observe { sink.add($0.value) } }
       for value in 0..<count { source.send(Message8(value)) }
       withExtendedLifetime(tokens) {}
     }
@@ -87,7 +101,7 @@ struct InstructionCase: Sendable {
     let subjects = (0..<1_000).map { _ in Subject() }
     let tokens = subjects.flatMap { subject in
       (0..<10).map { _ in
-        center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+        center.messages(of: SubjectMessage.self, about: subject).observe { sink.add($0.value) }
       }
     }
     for value in 0..<count {
@@ -102,7 +116,7 @@ struct InstructionCase: Sendable {
     let sink = Sink()
     let subjects = (0..<50_000).map { _ in Subject() }
     let tokens = subjects.map { subject in
-      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+      center.messages(of: SubjectMessage.self, about: subject).observe { sink.add($0.value) }
     }
     for value in 0..<count {
       // A prime beyond their number comes to every subject, in no order that a cache foresees.
@@ -128,12 +142,13 @@ struct InstructionCase: Sendable {
     let sink = Sink()
     let subjects = (0..<1_000).map { _ in Subject() }
     let tokens = subjects.map { subject in
-      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+      center.messages(of: SubjectMessage.self, about: subject).observe { sink.add($0.value) }
     }
     let others = (0..<1_000).map { _ in Subject() }
     for value in 0..<count {
       let subject = others[value % others.count]
-      center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }.cancel()
+      center.messages(of: SubjectMessage.self, about: subject).observe { sink.add($0.value) }
+        .cancel()
     }
     withExtendedLifetime(tokens) {}
   }
@@ -143,6 +158,14 @@ struct InstructionCase: Sendable {
     let owner = Owner(Sink())
     for _ in 0..<count {
       center.observe(Message8.self, owner: owner) { $0.add($1.value) }.cancel()
+    }
+  }
+
+  private static func observeSourceWithOwnerAndCancel(_ count: Int) {
+    let source = Broadcaster<Message8>()
+    let owner = Owner(Sink())
+    for _ in 0..<count {
+      source.observe(owner: owner) { $0.add($1.value) }.cancel()
     }
   }
 

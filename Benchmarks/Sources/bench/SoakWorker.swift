@@ -81,8 +81,11 @@ struct SoakWorker {
       case 1: world.center.observe(SoakNote.self, .once) { _ in count() }
       case 2: world.center.observe(SoakNote.self, on: queue) { _ in count() }
       case 3: world.center.observe(SoakNote.self, on: queue, buffering: .oldest(4)) { _ in count() }
-      case 4: world.center.observe(SoakMove.self, about: thing) { _ in count() }
-      case 5: world.center.observe(SoakMove.self, about: thing, on: queue.ordered) { _ in count() }
+      case 4: world.center.messages(of: SoakMove.self, about: thing).observe { _ in count() }
+      case 5:
+        world.center.messages(of: SoakMove.self, about: thing).observe(on: queue.ordered) { _ in
+          count()
+        }
       case 6: world.center.anyMessage.observe { _ in count() }
       default: world.level.observe(on: queue, .initial) { _ in count() }
       }
@@ -99,7 +102,7 @@ struct SoakWorker {
     world.center.observe(SoakNote.self, owner: owner, on: delivery) { _, _ in
       counts.deliveries.wrappingAdd(1, ordering: .relaxed)
     }
-    world.center.observe(SoakMove.self, about: things[1], owner: owner) { _, _ in
+    world.center.messages(of: SoakMove.self, about: things[1]).observe(owner: owner) { _, _ in
       counts.deliveries.wrappingAdd(1, ordering: .relaxed)
     }
     counts.registrations.wrappingAdd(2, ordering: .relaxed)

@@ -57,6 +57,10 @@ struct WaveLayout {
     guard file.size > 0 else { throw WaveError(.empty, file.path, "is empty") }
     var header = [UInt8](repeating: 0, count: 12)
     try file.read(min(12, file.size), at: 0, into: &header)
+    if header.prefix(4).elementsEqual("RF64".utf8) {
+      throw WaveError(
+        .unsupported, file.path, "is an RF64 file, which the player does not read")
+    }
     let isRIFF = header.prefix(4).elementsEqual("RIFF".utf8)
     guard !isRIFF || file.size >= 12 else {
       throw WaveError(.truncated, file.path, "is truncated: it ends inside the RIFF header")

@@ -67,7 +67,9 @@ final class MailboxRun: @unchecked Sendable {
 
   private func step() {
     switch choices.pick(10) {
-    case 0, 1, 2: send()
+    case 0, 1: send()
+    // Now and then more than a job delivers.
+    case 2: for _ in 0..<(depth == 0 && choices.pick(16) == 1 ? 1_100 : 1) { send() }
     case 3: observe()
     case 4, 5: runOneJob()
     case 6: sendOnATarget()

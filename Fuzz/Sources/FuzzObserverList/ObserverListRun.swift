@@ -140,7 +140,7 @@ final class ObserverListRun: @unchecked Sendable {
     let index = observers.count
     guard index < 512 else { return }
     let kind: Observer.Kind = [.ticks, .moves, .movesOfOne, .everything][choices.pick(4)]
-    let options: ObservationOptions = choices.pick(4) == 1 ? .once : []
+    let isOnce = choices.pick(4) == 1
     let thing = things[choices.pick(2)]
     let owner = choices.flip() && kind != .everything ? choices.pick(owners.count) : nil
     let living = owner.flatMap { owners[$0] }
@@ -148,39 +148,39 @@ final class ObserverListRun: @unchecked Sendable {
     observers.append(
       Observer(
         kind: kind, subject: kind == .movesOfOne ? ObjectIdentifier(thing) : nil,
-        isOnce: options == .once, owner: owner))
+        isOnce: isOnce, owner: owner))
     let canary = Canary(cage)
     if let living {
-      observers[index].registration = observe(index, kind, thing, living, options, canary)
+      observers[index].registration = observe(index, kind, thing, living, isOnce, canary)
     } else {
-      let token = observe(index, kind, thing, options, canary)
+      let token = observe(index, kind, thing, isOnce, canary)
       observers[index].registration = token.registration
       observers[index].token = token
     }
   }
 
   private func observe(
-    _ index: Int, _ kind: Observer.Kind, _ thing: Thing, _ options: ObservationOptions,
+    _ index: Int, _ kind: Observer.Kind, _ thing: Thing, _ isOnce: Bool,
     _ canary: Canary
   ) -> ObservationToken {
     switch kind {
     case .ticks:
-      center.observe(Tick.self, options) { [unowned self] _ in
+      center.observe(Tick.self, options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
     case .moves:
-      center.observe(Moved.self, options) { [unowned self] _ in
+      center.observe(Moved.self, options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
     case .movesOfOne:
-      center.observe(Moved.self, about: thing, options) { [unowned self] _ in
+      center.messages(of: Moved.self, about: thing).observe(options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
     case .everything:
-      center.anyMessage.observe(options) { [unowned self] _ in
+      center.anyMessage.observe(options(isOnce)) { [unowned self] _ in
         canary.check()
         hear(index)
       }
@@ -189,25 +189,34 @@ final class ObserverListRun: @unchecked Sendable {
 
   private func observe(
     _ index: Int, _ kind: Observer.Kind, _ thing: Thing, _ owner: Owner,
-    _ options: ObservationOptions, _ canary: Canary
+    _ isOnce: Bool, _ canary: Canary
   ) -> Registration {
     switch kind {
     case .ticks, .everything:
-      center.observe(Tick.self, owner: owner, options) { [unowned self] _, _ in
+      center.observe(Tick.self, owner: owner, options(isOnce)) { [unowned self] _, _ in
         canary.check()
         hear(index)
       }
     case .moves:
-      center.observe(Moved.self, owner: owner, options) { [unowned self] _, _, _ in
+      center.messages(of: Moved.self).withSubject.observe(owner: owner, options(isOnce)) {
+        [unowned self] _, posted in
+        require(
+          posted.subject.map { ObjectIdentifier($0) } == posts[posts.count - 1].subject,
+          "Observer \(index) was told another subject")
         canary.check()
         hear(index)
       }
     case .movesOfOne:
-      center.observe(Moved.self, about: thing, owner: owner, options) { [unowned self] _, _ in
+      center.messages(of: Moved.self, about: thing).observe(owner: owner, options(isOnce)) {
+        [unowned self] _, _ in
         canary.check()
         hear(index)
       }
     }
+  }
+
+  private func options<Source>(_ isOnce: Bool) -> ObservationOptions<Source> {
+    isOnce ? .once : []
   }
 
   private func cancel() {

@@ -14,46 +14,40 @@
 ///
 /// Sending to nobody costs two loads; to immediate observers a few nanoseconds each, without locks,
 /// allocations or reference counts.
-public final class Broadcaster<Value: Sendable>: Followable {
-  /// What observers are given.
-  public typealias Element = Value
-  /// What can be asked of an observation.
-  public typealias Options = ObservationOptions
-
+public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList
 
   /// Creates a broadcaster that nobody follows.
-  ///
-  /// - Parameters:
-  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
-  ///     one line goes to standard error.
-  ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
-  public convenience init(
-    onError: (@Sendable (ObserverFailure) -> Void)? = nil,
-    onEvent: (@Sendable (SourceEvent) -> Void)? = nil
-  ) {
-    self.init(registry: ObserverRegistry(onError: onError, onEvent: onEvent))
-  }
+  public convenience init() { self.init(registry: ObserverRegistry()) }
 
-  init(registry: ObserverRegistry) {
+  init(registry: ObserverRegistry, home: ObserverList.Home = .source) {
     self.registry = registry
-    list = ObserverList(registry: registry, topic: .init(value: Value.self, subject: nil))
+    list = ObserverList(
+      registry: registry, topic: .init(value: Element.self, subject: nil), home: home)
   }
 
-  deinit { finish() }
+  deinit {
+    finish()
+    registry.finishReports()
+  }
 
   /// Sends a value to those who observe now.
   ///
   /// When it returns, the immediate observers have been called, and the others will be. After
   /// ``finish()`` it does nothing.
-  public func send(_ value: Value) {
-    if registry.isHeard(list) { deliver(value) }
+  public func send(_ element: Element) {
+    if registry.isHeard(list) { deliver(element) }
   }
 
   @inline(never)
-  private func deliver(_ value: Value) {
-    registry.post(value, Post(), to: list)
+  private func deliver(_ element: Element) {
+    registry.post(element, Post(), to: list)
+  }
+
+  /// Sends each element of a sequence, one after the other, as ``send(_:)`` does.
+  public func send(contentsOf elements: some Sequence<Element>) {
+    for element in elements { send(element) }
   }
 
   /// Sends a value and waits until every delivery of it has ended.
@@ -63,9 +57,9 @@ public final class Broadcaster<Value: Sendable>: Followable {
   /// observer, nor for one that waits for the call in the same way.
   ///
   /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
-  public func sendAndWait(_ value: Value) async throws {
+  public func sendAndWait(_ element: Element) async throws {
     let tracker = DeliveryTracker()
-    registry.post(value, Post(tracker: tracker), to: list)
+    registry.post(element, Post(tracker: tracker), to: list)
     tracker.end()
     try await tracker.wait()
   }
@@ -81,7 +75,7 @@ public final class Broadcaster<Value: Sendable>: Followable {
   ///
   /// Deliveries that were queued are not made. A second call does nothing.
   public func finish() {
-    registry.finish { [list] }
+    registry.finish { _ in [list] }
   }
 
   /// How many observations have not ended.
@@ -92,31 +86,26 @@ public final class Broadcaster<Value: Sendable>: Followable {
   public var observerCount: Int { registrations.count }
 
   /// The live observations, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe { [list] } }
+  public var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 
-  /// Registers an observer.
-  ///
-  /// Not for direct use: call `observe`.
-  public func _register(
-    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Value>,
-    _ options: ObservationOptions
-  ) -> Registration? {
-    request.isOnce = options.contains(.once)
-    return request.register(body, with: registry) { _ in .list(list) }
-  }
-
-  /// Finds the source later, and does not keep it.
-  ///
-  /// Not for direct use.
-  public var _reference: @Sendable () -> Broadcaster? { { [weak self] in self } }
-
-  /// A registration that has ended.
-  ///
-  /// Not for direct use.
-  public var _ended: Registration { Registration(list: list, id: 0, counters: nil) }
+  /// What can be observed of the broadcaster: its read-only face.
+  public var signal: Signal<Element> { Signal(base: self) }
 }
 
-extension Broadcaster where Value == Void {
+extension Broadcaster: SignalBase {
+  package func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    request.isOnce = options.isOnce
+    return request.register(body, with: registry) { _, _ in .list(list) }
+      ?? Registration(list: list, id: 0, counters: nil)
+  }
+
+  package var reference: @Sendable () -> (any SignalBase<Element>)? { { [weak self] in self } }
+}
+
+extension Broadcaster where Element == Void {
   /// Sends the event to those who observe now; it has no value.
   public func send() { send(()) }
 }
@@ -124,6 +113,6 @@ extension Broadcaster where Value == Void {
 extension Broadcaster: CustomStringConvertible {
   /// The live observations, a line each.
   public var description: String {
-    registrations.reduce("Broadcaster of \(Value.self)") { $0 + "\n  " + $1.description }
+    registrations.reduce("Broadcaster of \(Element.self)") { $0 + "\n  " + $1.description }
   }
 }

@@ -110,22 +110,21 @@ final class Follower<Value: Sendable>: Sendable {
   private let state: Locked<StateMachine>
   /// Known a moment after the registration is made.
   private let registration = Locked<Registration?>(nil)
-  private let options: FollowingOptions<Value>
+  private let options: SourceOptions<ValueChange<Value>>
   private let hasCalled = Atomic<Bool>(false)
   private let location: SourceLocation
-  private let registry: ObserverRegistry
-  private let current: @Sendable () -> (Value, UInt64)?
+  private let storage: StateStorage<Value>
+  private let missed: MissedChanges<Value>
 
   init(
-    _ options: FollowingOptions<Value>, isImmediate: Bool, _ location: SourceLocation,
-    _ registry: ObserverRegistry,
-    current: @escaping @Sendable () -> (Value, UInt64)?
+    _ options: SourceOptions<ValueChange<Value>>, isImmediate: Bool, _ location: SourceLocation,
+    _ storage: StateStorage<Value>, _ missed: MissedChanges<Value>
   ) {
     state = Locked(StateMachine(isInitial: options.isInitial, isImmediate: isImmediate))
     self.options = options
     self.location = location
-    self.registry = registry
-    self.current = current
+    self.storage = storage
+    self.missed = missed
   }
 
   /// Says whom the changes are for.
@@ -142,24 +141,29 @@ final class Follower<Value: Sendable>: Sendable {
     withExtendedLifetime(skipped) {}
   }
 
-  /// Whether a change that waited may still be told.
-  private var mayCall: Bool {
-    guard let registration = registration.withLock({ $0 }) else { return true }
-    return registration.isActive && !registration.isPaused
+  /// What is told in place of a change that waited here, if anything.
+  private func admit(_ change: Change) -> Change? {
+    guard !change.isInitial, let registration = registration.withLock({ $0 }) else {
+      return change
+    }
+    guard let observer = storage.registry.observer(of: registration) else { return nil }
+    return missed.admit(change, to: observer, isArrival: true)
   }
 
   /// The same observer with this follower before it.
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
     switch body.kind {
     case .plain(let observer):
-      return ObserverBody(.plain { try self.receive($0, observer) })
+      return ObserverBody { try self.receive($0, observer) }
     case .told(let observer):
-      return ObserverBody(.plain { try self.receive($0) { try observer($0, nil) } })
-    case .async(let execution, let observer):
-      return ObserverBody(.async(execution) { try await self.receive($0, observer) })
-    case .reader(let take, let onEnd):
+      return ObserverBody { try self.receive($0) { try observer($0, nil) } }
+    case .async(let execution, _, let observer):
+      return ObserverBody(execution) { try await self.receive($0) { try await observer($0, nil) } }
+    case .reader(let take, let onEnd, let buffer):
       return ObserverBody(
-        .reader({ try self.read($0, take, onEnd) }, onEnd: { self.end(onEnd) }))
+        .reader(
+          { change, _ in try self.read(change, { try take($0, nil) }, onEnd) },
+          onEnd: { self.end(onEnd) }, buffer: buffer))
     }
   }
 
@@ -192,10 +196,10 @@ final class Follower<Value: Sendable>: Sendable {
     case .ignore: return
     case .tell: try call(change, observer)
     case .callInitial:
-      var batch: [Change]? = [beginInitial()].compactMap { $0 }
+      var batch: [Change]? = [beginInitial()]
       while let changes = batch {
-        for change in changes where change.isInitial || isReader || mayCall {
-          try call(change, observer)
+        for change in changes {
+          if let change = isReader ? change : admit(change) { try call(change, observer) }
         }
         batch = takeHeld()
       }
@@ -209,10 +213,10 @@ final class Follower<Value: Sendable>: Sendable {
     case .ignore: return
     case .tell: try await call(change, observer)
     case .callInitial:
-      var batch: [Change]? = [beginInitial()].compactMap { $0 }
+      var batch: [Change]? = [beginInitial()]
       while let changes = batch {
-        for change in changes where change.isInitial || mayCall {
-          try await call(change, observer)
+        for change in changes {
+          if let change = admit(change) { try await call(change, observer) }
         }
         batch = takeHeld()
       }
@@ -220,8 +224,8 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// The newest value, from which on changes are told.
-  private func beginInitial() -> Change? {
-    guard let (value, revision) = current() else { return nil }
+  private func beginInitial() -> Change {
+    let (value, revision) = storage.newest
     state.withLock { $0.beginInitial(telling: revision) }
     return .initialRequest(value)
   }
@@ -260,9 +264,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   private func isWanted(_ change: Change) -> Bool {
-    if let areEqual = options.areEqual, let old = change.old, areEqual(old, change.new) {
-      return false
-    }
+    if options.isRepetition?(change) == true { return false }
     // Whoever makes the one call ends the registration when it has returned.
     return !options.isOnce || !hasCalled.exchange(true, ordering: .sequentiallyConsistent)
   }
@@ -274,6 +276,6 @@ final class Follower<Value: Sendable>: Sendable {
   /// Reports a failure of the observer, and goes on; the wish to end goes through.
   private func report(_ error: any Error) throws {
     if error is ObservationIsOver { throw error }
-    registry.report(error, at: location, valueType: Value.self)
+    storage.registry.report(error, at: location, valueType: Value.self)
   }
 }

@@ -13,6 +13,14 @@
 /// die, or call the multicast, while it is being called: who joins hears the next call, who leaves
 /// before its turn is skipped. No lock is held while a member runs. Members are not kept alive.
 ///
+/// A call ends with the first error that the closure throws. So the first member that can do
+/// something is found like this:
+///
+/// ```swift
+/// var isOpen = false
+/// delegates.call { if !isOpen { isOpen = $0.open(link) } }
+/// ```
+///
 /// The multicast is Sendable if its members are.
 public final class Multicast<Delegate> {
   private let registry = ObserverRegistry()
@@ -23,7 +31,7 @@ public final class Multicast<Delegate> {
     list = ObserverList(registry: registry, topic: .init(value: Delegate.self, subject: nil))
   }
 
-  deinit { registry.finish { [list] } }
+  deinit { registry.finish { _ in [list] } }
 
   /// Adds a member, which leaves by itself when it dies.
   ///
@@ -47,12 +55,25 @@ public final class Multicast<Delegate> {
 
   /// Calls every member, inline, in the order they joined.
   ///
+  /// If `body` throws, the members whose turn had not come are not called.
+  ///
   /// - Parameter body: What to do with each member. It is called before this method returns, and
   ///   never after.
-  public func call(_ body: (Delegate) -> Void) {
+  /// - Throws: The first error that `body` throws.
+  public func call<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
+    var failure: Failure?
     withoutActuallyEscaping(body) { body in
-      registry.post(body, Post(), to: list)
+      let call: (Delegate) -> Void = { member in
+        if failure != nil { return }
+        do throws(Failure) {
+          try body(member)
+        } catch {
+          failure = error
+        }
+      }
+      registry.post(call, Post(), to: list)
     }
+    if let failure { throw failure }
   }
 
   /// How many memberships have not ended.
@@ -63,7 +84,7 @@ public final class Multicast<Delegate> {
   public var count: Int { registrations.count }
 
   /// The live memberships, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe { [list] } }
+  public var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 }
 
 extension Multicast: Sendable where Delegate: Sendable {}

@@ -34,7 +34,7 @@ final class ActorTarget: DeliveryTarget {
     // for the actor's turn. Released without having run, the job discards what is waiting, and ends
     // the registrations of the actor that has died.
     // Detached: what the poster's task is part of says nothing about the observers here.
-    Task.detached(priority: Task.currentPriority) { [weak instance] in
+    Task.detached(priority: job.priority) { [weak instance] in
       await instance?.run(job)
     }
   }

@@ -11,14 +11,16 @@ final class AsyncRunner: Sendable {
   private let state = Locked(State())
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
-  func start(_ operation: @escaping @Sendable () async -> Void) {
+  func start(
+    _ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void
+  ) {
     let id = state.withLock { state in
       state.nextTask += 1
       state.tasks[state.nextTask] = .some(nil)
       return state.nextTask
     }
     // Detached: what the poster's task is part of says nothing about this one.
-    let task = Task.detached(priority: Task.currentPriority) {
+    let task = Task.detached(priority: urgency.priority) {
       await operation()
       self.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
     }

@@ -10,8 +10,9 @@ extension Delivery {
 
   /// Runs `action` once at the place, after the jobs that are enqueued there now.
   ///
-  /// All deliveries that wait are one job, which lets others have a turn after some thousand of
-  /// them and then goes to the end: so of very many, some come after `action`. A place that runs
+  /// All deliveries that wait are one job. After 1,024 of them it lets others have a turn and goes to
+  /// the end, on the main queue also after a few milliseconds; the rest comes after `action`. A place
+  /// that runs
   /// several jobs at a time, as a concurrent queue does, may run `action` beside them.
   ///
   /// If the place ends first, `action` is released without having run. Not for `.immediate`.
@@ -19,7 +20,7 @@ extension Delivery {
     guard let target else {
       preconditionFailure("An immediate delivery has no place where anything could run later")
     }
-    target.enqueue(DeliveryJob(Turn(action), on: target))
+    target.enqueue(DeliveryJob(Turn(action), .ofCaller, on: target))
   }
 }
 
@@ -29,11 +30,11 @@ private final class Turn: Drainable {
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-  func drain(on target: (any DeliveryTarget)?) { action() }
-  func drainNext(on target: (any DeliveryTarget)?) -> Bool {
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) { action() }
+  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
     action()
-    return false
+    return .last
   }
-  func discardPending() {}
+  func discardPending(_ priority: Urgency) {}
   var pendingCount: Int { 1 }
 }

@@ -11,6 +11,7 @@ public import Dispatch
 /// | ``immediate`` | the thread that posts | yes |
 /// | ``mainQueue`` | the main queue | if the poster is on it and nothing waits there |
 /// | ``queue(_:)`` | that queue | likewise |
+/// | ``executor(_:)-(TaskExecutor)``, ``executor(_:)-(SerialExecutor)`` | that executor | no |
 /// | ``target(_:)`` | a place of your own | likewise, if the place can tell |
 /// | any of them, ``ordered`` | the same place | no |
 ///
@@ -42,7 +43,23 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// Runs inline when the poster is on `queue` and nothing is waiting there. On a concurrent queue
   /// the unbounded observers still run one at a time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
-    Delivery(target: QueueTarget(queue), isOrdered: false)
+    // It may be the main queue, whose mailbox has a pace of its own.
+    _ = QueueTarget.main
+    return Delivery(target: QueueTarget(queue), isOrdered: false)
+  }
+
+  /// On a task executor, which is retained for as long as the registration lives.
+  ///
+  /// Always queues. The unbounded observers run one at a time, also if the executor has many threads.
+  public static func executor(_ executor: any TaskExecutor) -> Delivery {
+    Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
+  }
+
+  /// On a serial executor, which is retained for as long as the registration lives.
+  ///
+  /// Always queues. Code that is isolated to an actor on this executor does not run meanwhile.
+  public static func executor(_ executor: any SerialExecutor) -> Delivery {
+    Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
   }
 
   /// On a place of your own, which is retained for as long as the registration lives.

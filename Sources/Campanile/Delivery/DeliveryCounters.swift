@@ -1,8 +1,17 @@
 import Synchronization
 
+/// What can be asked of a registration with a buffer or calls of its own.
+struct BufferCounts: Sendable {
+  let counters: DeliveryCounters
+  /// Counts the values that wait; under no lock.
+  let waitingCount: @Sendable () -> Int
+}
+
 /// What can be asked of a registration that delivers elsewhere, also after it has ended.
 final class DeliveryCounters: Sendable {
   private let dropped = Atomic<Int>(0)
+  /// The counters of a whole, that these are a part of.
+  private let sum: DeliveryCounters?
 
   private struct Calls {
     var running = 0
@@ -11,9 +20,14 @@ final class DeliveryCounters: Sendable {
 
   private let calls = Locked(Calls())
 
+  init(partOf sum: DeliveryCounters? = nil) { self.sum = sum }
+
   var droppedCount: Int { dropped.load(ordering: .acquiring) }
 
-  func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
+  func countDrop() {
+    dropped.wrappingAdd(1, ordering: .relaxed)
+    sum?.countDrop()
+  }
 
   // MARK: Calls that outlast the post that began them
 

@@ -2,51 +2,71 @@
 ///
 /// Run it once, on the target. A second `run()` does nothing. Releasing a job that has not run
 /// tells the mailbox that its target has ended.
+///
+/// Several jobs of different priorities may be on their way to one mailbox. The one that runs first
+/// delivers; the others then find nothing to do.
 public final class DeliveryJob: Sendable {
+  /// How urgent the most urgent of the posts is that asked for this job.
+  ///
+  /// That of a thread which has no priority is medium.
+  public var priority: TaskPriority { urgency.priority }
+
+  private let urgency: Urgency
   private let drained: Locked<(any Drainable)?>
   /// Not kept: a target that keeps its jobs would keep itself.
   private weak let target: (any DeliveryTarget)?
 
-  init(_ drained: any Drainable, on target: any DeliveryTarget) {
+  init(_ drained: any Drainable, _ priority: Urgency, on target: any DeliveryTarget) {
     self.drained = Locked(drained)
+    urgency = priority
     self.target = target
   }
 
   deinit {
-    drained.withLock { $0.take() }?.discardPending()
+    drained.withLock { $0.take() }?.discardPending(urgency)
   }
 
   /// Delivers what is waiting.
   ///
   /// Call it on the target.
   public func run() {
-    drained.withLock { $0.take() }?.drain(on: target)
+    drained.withLock { $0.take() }?.drain(urgency, on: target)
   }
 
   /// Delivers the oldest of what is waiting, and keeps the rest for the next call.
-  ///
-  /// - Returns: whether there is a rest; if there is none, the job has been run.
-  package func runNext() -> Bool {
-    guard let next = drained.withLock({ $0 }) else { return false }
-    if next.drainNext(on: target) { return true }
+  package func runNext() -> DrainStep {
+    guard let next = drained.withLock({ $0 }) else { return .nothing }
+    let step = next.drainNext(urgency, on: target)
     // From here on the mailbox may have another job: this one must not discard for it.
-    _ = drained.withLock { $0.take() }
-    return false
+    if step != .more { _ = drained.withLock { $0.take() } }
+    return step
   }
 
   /// How many deliveries are waiting.
   package var pendingCount: Int { drained.withLock { $0 }?.pendingCount ?? 0 }
+
+  /// What the job is to empty: two jobs of one mailbox have the same.
+  package var source: ObjectIdentifier? { drained.withLock { $0 }.map { ObjectIdentifier($0) } }
+}
+
+/// What one step of a job came to.
+package enum DrainStep {
+  /// Nothing was waiting, or another job is at it; the job is done.
+  case nothing
+  /// A delivery was made, and nothing is left; the job is done.
+  case last
+  /// A delivery was made, and the job is to go on.
+  case more
 }
 
 /// What a job can empty.
 protocol Drainable: AnyObject, Sendable {
   /// Delivers what is waiting; on a target that nobody keeps any more, all of it.
-  func drain(on target: (any DeliveryTarget)?)
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
   /// Delivers the oldest of what is waiting.
-  ///
-  /// - Returns: whether more is waiting, for which no job will be enqueued.
-  func drainNext(on target: (any DeliveryTarget)?) -> Bool
-  func discardPending()
+  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep
+  /// Gives up what is waiting, since a job was released without having run.
+  func discardPending(_ priority: Urgency)
   /// How much is waiting.
   var pendingCount: Int { get }
 }

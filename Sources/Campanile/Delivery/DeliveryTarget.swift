@@ -11,9 +11,14 @@
 /// ```
 ///
 /// A target runs jobs one at a time. `enqueue(_:)` is called on the thread that posts, once for
-/// many messages, with no lock held; it must not block and not run the job itself. A job that is
+/// many messages, with no lock held; it must not block and not run the job itself. A message that is
+/// more urgent than the jobs on their way brings one more job, at its own
+/// ``DeliveryJob/priority``; a target that has priorities runs that one earlier. A job that is
 /// released without having run, because the target has ended, discards what was waiting and counts
 /// it.
+///
+/// A job makes 1,024 deliveries at most, and on the main queue goes on for a few milliseconds at
+/// most. What is left keeps its place, and another job is enqueued for it.
 public protocol DeliveryTarget: AnyObject, Sendable {
   /// What waits for this target. Store `Mailbox()` in a `let`: one target, one mailbox.
   var mailbox: Mailbox { get }

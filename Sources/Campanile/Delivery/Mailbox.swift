@@ -11,131 +11,165 @@ public final class Mailbox: Sendable {
   /// Protected by the lock.
   private struct State: ~Copyable {
     var filling = RecordBuffer()
+    /// What a job left of its batch when its turn was over; older than what is filling.
+    var rest = RecordBuffer()
+    var activity = Activity()
     var discardedCount = 0
-  }
+    /// How much of a batch waits while a single delivery of it is made.
+    var heldCount = 0
 
-  private enum Activity: UInt8, AtomicRepresentable {
-    case idle
-    /// A job is enqueued or draining.
-    case scheduled
-    /// A poster that is on the target runs observers itself.
-    case inline
-  }
+    var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
 
-  /// How many records a job delivers before it lets others have the target.
-  private static let batchLimit = 1_024
+    /// Exchanges an empty batch for the older of what waits.
+    mutating func exchange(_ batch: inout RecordBuffer) {
+      if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
+    }
+  }
 
   private let state = Locked(State())
-  /// Written under the lock.
-  private let activity = Atomic<Activity>(.idle)
+  /// Whether nothing waits and nobody delivers; written under the lock.
+  private let isIdle = Atomic<Bool>(true)
+  /// When a job that delivers from here lets others have the target.
+  let pace: Pace
 
   /// Creates an empty mailbox.
-  public init() {}
+  public convenience init() { self.init(.counted) }
+
+  init(_ pace: Pace) { self.pace = pace }
 
   deinit {
     // Nobody is left to deliver what waits here.
-    discardPending()
+    discardPending(.medium)
   }
 
   /// How many deliveries were discarded because the target ended with them waiting.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 
   func append<Value>(_ letter: Letter, _ value: Value, for target: any DeliveryTarget) {
-    let mustSchedule = state.withLock { state in
+    let priority = state.withLock { state in
       state.filling.append(letter, value)
-      return begin(.scheduled)
+      isIdle.store(false, ordering: .relaxed)
+      return state.activity.arrive()
     }
-    if mustSchedule { target.enqueue(DeliveryJob(self, on: target)) }
+    schedule(priority, target)
+  }
+
+  private func schedule(_ priority: Urgency?, _ target: any DeliveryTarget) {
+    if let priority { target.enqueue(DeliveryJob(self, priority, on: target)) }
   }
 
   /// Whether `beginInline` may succeed; asked before what costs more.
   @inline(__always)
-  var mayBeIdle: Bool { activity.load(ordering: .relaxed) == .idle }
+  var mayBeIdle: Bool { isIdle.load(ordering: .relaxed) }
 
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.
   func beginInline() -> Bool {
-    state.withLock { _ in begin(.inline) }
-  }
-
-  /// Under the lock.
-  private func begin(_ next: Activity) -> Bool {
-    if activity.load(ordering: .relaxed) != .idle { return false }
-    activity.store(next, ordering: .relaxed)
-    return true
+    state.withLock { state in
+      guard state.activity.beginInline() else { return false }
+      isIdle.store(false, ordering: .relaxed)
+      return true
+    }
   }
 
   /// Gives the target back; what came meanwhile is scheduled.
   func endInline(for target: any DeliveryTarget) {
-    let mustSchedule = state.withLock { state in
-      activity.store(state.filling.isEmpty ? .idle : .scheduled, ordering: .relaxed)
-      return !state.filling.isEmpty
+    let priority = state.withLock { state in
+      isIdle.store(state.isEmpty, ordering: .relaxed)
+      return state.activity.end(.ofCaller, isEmpty: state.isEmpty)
     }
-    if mustSchedule { target.enqueue(DeliveryJob(self, on: target)) }
-  }
-
-  /// Exchanges an empty batch for what has gathered.
-  ///
-  /// If that is nothing, the mailbox is idle from here on, and has the memory of the batch.
-  ///
-  /// - Returns: whether there is anything to deliver.
-  private func take(_ batch: inout RecordBuffer) -> Bool {
-    state.withLock { state in
-      let isLast = state.filling.isEmpty
-      swap(&state.filling, &batch)
-      if isLast { activity.store(.idle, ordering: .relaxed) }
-      return !isLast
-    }
+    schedule(priority, target)
   }
 }
 
 extension Mailbox: Drainable {
-  /// Leaves the mailbox idle, if nothing waits in it.
-  private func becomeIdle() -> Bool {
+  /// Lets a job begin, with the older of what waits, unless another one is at it.
+  private func begin(_ priority: Urgency, _ batch: inout RecordBuffer) -> Bool {
     state.withLock { state in
-      if state.filling.isEmpty { activity.store(.idle, ordering: .relaxed) }
-      return state.filling.isEmpty
+      guard state.activity.begin(priority) else { return false }
+      state.exchange(&batch)
+      return true
     }
   }
 
-  func drain(on target: (any DeliveryTarget)?) {
+  /// Exchanges an empty batch for the older of what waits.
+  ///
+  /// If that is nothing, the mailbox is idle from here on, and has the memory of the batch.
+  ///
+  /// - Returns: whether there is anything to deliver.
+  private func take(_ priority: Urgency, _ batch: inout RecordBuffer) -> Bool {
+    state.withLock { state in
+      let isLast = state.isEmpty
+      state.exchange(&batch)
+      if isLast {
+        _ = state.activity.end(priority, isEmpty: true)
+        isIdle.store(true, ordering: .relaxed)
+      }
+      return !isLast
+    }
+  }
+
+  /// Ends the turn of a job, whose batch keeps its place before what came later.
+  ///
+  /// - Returns: The priority of the job that goes on, if anything waits.
+  private func giveWay(_ priority: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
+    state.withLock { state in
+      if !batch.isEmpty { swap(&state.rest, &batch) }
+      isIdle.store(state.isEmpty, ordering: .relaxed)
+      return state.activity.end(priority, isEmpty: state.isEmpty)
+    }
+  }
+
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) {
     var batch = RecordBuffer()
-    var count = 0
-    while take(&batch) {
-      count += batch.count
-      batch.deliverAll()
-      if count >= Self.batchLimit, let target {
-        // Others have the target first; if there is more, the job that is enqueued here goes on.
-        if !becomeIdle() { target.enqueue(DeliveryJob(self, on: target)) }
-        return
+    guard begin(priority, &batch) else { return }
+    // On a target that nobody keeps any more nobody else wants a turn, and no job can go on.
+    var turn = DrainTurn(target == nil ? nil : pace)
+    repeat {
+      repeat {
+        turn.note(batch.deliver(atMost: turn.portion))
+      } while !batch.isEmpty && !turn.isOver
+      if turn.isOver, let target {
+        return schedule(giveWay(priority, &batch), target)
       }
       // Who posts a burst goes on filling the mailbox. Looking again at once would find a record or
       // two, and have this thread and that one fight for the lock.
       Platform.linger()
-    }
+    } while take(priority, &batch)
   }
 
-  func drainNext(on target: (any DeliveryTarget)?) -> Bool {
+  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
     var batch = RecordBuffer()
-    let isLast = state.withLock { state in
-      if state.filling.count > 1 {
-        state.filling.moveFirst(to: &batch)
-        return false
+    guard begin(priority, &batch) else { return .nothing }
+    let rest = max(0, batch.count - 1)
+    state.withLock { $0.heldCount = rest }
+    let count = batch.deliver(atMost: 1)
+    let isEmpty = state.withLock { state in
+      state.heldCount = 0
+      if !batch.isEmpty { swap(&state.rest, &batch) }
+      isIdle.store(state.isEmpty, ordering: .relaxed)
+      state.activity.endStep(priority, isEmpty: state.isEmpty)
+      return state.isEmpty
+    }
+    return !isEmpty ? .more : count > 0 ? .last : .nothing
+  }
+
+  var pendingCount: Int { state.withLock { $0.heldCount + $0.rest.count + $0.filling.count } }
+
+  /// Gives up what waits, and ends the registrations whose owner has died with the target.
+  func discardPending(_ priority: Urgency) {
+    var batch = RecordBuffer()
+    while takeDiscarded(priority, &batch) { batch.discardAll() }
+  }
+
+  private func takeDiscarded(_ priority: Urgency, _ batch: inout RecordBuffer) -> Bool {
+    state.withLock { state in
+      state.exchange(&batch)
+      state.discardedCount += batch.count
+      if batch.isEmpty {
+        state.activity.giveUp(priority)
+        isIdle.store(state.activity.isIdle, ordering: .relaxed)
       }
-      swap(&state.filling, &batch)
-      return true
-    }
-    batch.deliverAll()
-    return isLast ? !becomeIdle() : true
-  }
-
-  var pendingCount: Int { state.withLock { $0.filling.count } }
-
-  func discardPending() {
-    var batch = RecordBuffer()
-    while take(&batch) {
-      let count = batch.count
-      state.withLock { $0.discardedCount += count }
-      batch.discardAll()
+      return !batch.isEmpty
     }
   }
 }

@@ -8,15 +8,27 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
     let post: Post
   }
 
+  typealias Schedule = @Sendable (PrivateMailbox, Urgency) -> Void
+
   /// Protected by the lock.
   private struct State {
     var queue: BoundedQueue<Element>
-    /// Whether a job is enqueued or draining.
-    var isScheduled = false
+    var activity = Activity()
     /// Arranges for the mailbox to be drained; `nil` once it is closed.
-    var schedule: (@Sendable (PrivateMailbox) -> Void)?
+    var schedule: Schedule?
     /// Whom the values are for; known at the first value.
     var registration: Registration?
+
+    /// What is to be enqueued outside the lock.
+    func job(_ priority: Urgency?) -> Job? {
+      guard let priority, let schedule else { return nil }
+      return Job(priority: priority, schedule: schedule)
+    }
+  }
+
+  private struct Job {
+    let priority: Urgency
+    let schedule: Schedule
   }
 
   private let state: Locked<State>
@@ -24,7 +36,7 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
 
   init(
     _ buffering: Buffering, counters: DeliveryCounters,
-    schedule: @escaping @Sendable (PrivateMailbox) -> Void
+    schedule: @escaping Schedule
   ) {
     state = Locked(State(queue: BoundedQueue(buffering), schedule: schedule))
     self.counters = counters
@@ -37,18 +49,21 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
     if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
     post.tracker?.begin()
     let element = Element(value: value, post: post)
-    let (dropped, wasDropped, schedule) = state.withLock {
-      state -> (Element?, Bool, (@Sendable (PrivateMailbox) -> Void)?) in
-      guard let schedule = state.schedule else { return (element, false, nil) }
+    var job: Job?
+    let (dropped, wasDropped) = state.withLock { state -> (Element?, Bool) in
+      if state.schedule == nil { return (element, false) }
       state.registration = registration
       let dropped = state.queue.append(element)
-      if state.isScheduled { return (dropped, dropped != nil, nil) }
-      state.isScheduled = true
-      return (dropped, dropped != nil, schedule)
+      job = state.job(state.activity.arrive(duringDrains: true))
+      return (dropped, dropped != nil)
     }
     if wasDropped { counters.countDrop() }
     dropped?.post.tracker?.end()
-    schedule?(self)
+    enqueue(job)
+  }
+
+  private func enqueue(_ job: Job?) {
+    if let job { job.schedule(self, job.priority) }
   }
 
   /// Takes nothing in any more, and gives up what is waiting; called when the registration ended.
@@ -63,20 +78,40 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
     }
   }
 
+  // MARK: Turns
+
+  /// Lets a job begin, unless another one is at it.
+  private func begin(_ priority: Urgency) -> Bool {
+    state.withLock { $0.activity.begin(priority) }
+  }
+
   /// The next value and whom it is for, or `nil` when the mailbox is idle again.
-  private func next() -> (Element, Registration)? {
+  private func next(_ priority: Urgency) -> (Element, Registration)? {
     state.withLock { state -> (Element, Registration)? in
       if let registration = state.registration, let element = state.queue.popFirst() {
         return (element, registration)
       }
-      state.isScheduled = false
+      _ = state.activity.end(priority, isEmpty: true)
       return nil
     }
   }
 
+  /// Ends the turn of a job; another one goes on with what waits.
+  private func giveWay(_ priority: Urgency) {
+    let job = state.withLock { $0.job($0.activity.end(priority, isEmpty: $0.queue.isEmpty)) }
+    enqueue(job)
+  }
+
+  /// Whether somebody waits who is more urgent than the task that delivers.
+  private func isUrgent(beyond priority: Urgency) -> Bool {
+    state.withLock { $0.activity.isMoreUrgent(than: priority) }
+  }
+
   /// Delivers what is waiting, one value after the other, in a task.
-  func drain() async {
-    while let (element, registration) = next() {
+  func drain(_ priority: Urgency) async {
+    guard begin(priority) else { return }
+    var count = 0
+    while let (element, registration) = next(priority) {
       let call = registration.list.registry.arrive(
         element.value, element.post, at: registration)
       if let call {
@@ -84,49 +119,45 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
         counters.endCall()
       }
       element.post.tracker?.end()
+      // The priority of a task is for good: a more urgent one goes on.
+      if isUrgent(beyond: priority) { return giveWay(priority) }
+      count += 1
+      if count % valuesBetweenYields == 0 { await Task.yield() }
     }
   }
 }
 
 extension PrivateMailbox: Drainable {
-  private static var batchLimit: Int { 1_024 }
-
-  func drain(on target: (any DeliveryTarget)?) {
-    var count = 0
-    while let (element, registration) = next() {
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) {
+    guard begin(priority) else { return }
+    var turn = DrainTurn(target?.mailbox.pace)
+    while let (element, registration) = next(priority) {
       registration.list.registry.arrive(element.value, element.post, at: registration)
       element.post.tracker?.end()
-      count += 1
-      if let target, count >= Self.batchLimit {
-        // Still scheduled: the job that is enqueued here goes on.
-        target.enqueue(DeliveryJob(self, on: target))
-        return
-      }
+      turn.note(1)
+      if turn.isOver { return giveWay(priority) }
     }
   }
 
-  func drainNext(on target: (any DeliveryTarget)?) -> Bool {
-    guard let (element, registration) = next() else { return false }
+  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
+    guard begin(priority), let (element, registration) = next(priority) else { return .nothing }
     registration.list.registry.arrive(element.value, element.post, at: registration)
     element.post.tracker?.end()
-    return !becomeIdle()
-  }
-
-  /// Leaves the mailbox idle, if nothing waits in it.
-  private func becomeIdle() -> Bool {
-    state.withLock { state in
-      if state.queue.isEmpty { state.isScheduled = false }
-      return state.queue.isEmpty
+    return state.withLock { state in
+      state.activity.endStep(priority, isEmpty: state.queue.isEmpty)
+      return state.queue.isEmpty ? .last : .more
     }
   }
 
   var pendingCount: Int { state.withLock { $0.queue.count } }
 
-  func discardPending() {
-    while let (element, registration) = next() {
-      counters.countDrop()
-      registration.list.registry.endDead(in: registration.list)
-      element.post.tracker?.end()
+  func discardPending(_ priority: Urgency) {
+    let (waiting, registration) = state.withLock { state in
+      state.activity.giveUp(priority)
+      return (state.queue.removeAll(), state.registration)
     }
+    for _ in waiting { counters.countDrop() }
+    if let registration { registration.list.registry.endDead(registration) }
+    for element in waiting { element.post.tracker?.end() }
   }
 }

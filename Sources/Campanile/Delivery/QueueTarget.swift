@@ -8,18 +8,19 @@ final class QueueTarget: DeliveryTarget {
   private static let key = DispatchSpecificKey<Mailbox>()
   private static let creation = Locked(())
 
-  static let main = QueueTarget(.main, name: ".main")
+  static let main = QueueTarget(.main, name: ".main", .timed)
 
   let mailbox: Mailbox
   let deliveryName: String
   private let queue: DispatchQueue
 
-  init(_ queue: DispatchQueue, name: String? = nil) {
+  /// - Parameter pace: That of the mailbox, if the queue is named for the first time.
+  init(_ queue: DispatchQueue, name: String? = nil, _ pace: Pace = .counted) {
     self.queue = queue
     deliveryName = name ?? ".queue(\(queue.label))"
     mailbox = Self.creation.withLock { _ in
       if let mailbox = queue.getSpecific(key: Self.key) { return mailbox }
-      let mailbox = Mailbox()
+      let mailbox = Mailbox(pace)
       queue.setSpecific(key: Self.key, value: mailbox)
       return mailbox
     }
@@ -29,6 +30,7 @@ final class QueueTarget: DeliveryTarget {
   var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) === mailbox }
 
   func enqueue(_ job: DeliveryJob) {
+    // The block has the quality of service of the code that enqueues it, which is the poster's.
     queue.async { job.run() }
   }
 }

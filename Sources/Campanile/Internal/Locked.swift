@@ -10,10 +10,13 @@
   import Synchronization
 #endif
 
-/// State that is reached only through a lock.
+/// State that is reached only through a lock, with the interface of `Mutex`.
 ///
-/// `withLock` and `update` are the only ways in. Nothing foreign may run inside: no observer, no
-/// continuation, no release of an object whose `deinit` is not ours.
+/// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
+/// release of an object whose `deinit` is not ours.
+///
+/// The state stands beside the lock and not in it, so that generic code need not look up how a lock
+/// of its state is laid out each time it takes the lock.
 @safe package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   private let state: UnsafeMutablePointer<State>
@@ -30,32 +33,24 @@
   }
 
   /// Runs `body` with the lock held, and returns what it returns.
-  ///
-  /// What leaves the state through the result must be Sendable, or the state must let go of it.
   @inline(__always)
-  package borrowing func withLock<Result, Failure: Error>(
-    _ body: (inout State) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending State) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
     try lock.whileHeld { () throws(Failure) in try unsafe body(&state.pointee) }
   }
 
-  /// The same, for a body that does not throw.
+  /// The same in fewer steps, for a result that is Sendable.
   @inline(__always)
-  package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-    lock.whileHeld { () throws(Never) in unsafe body(&state.pointee) }
-  }
-
-  /// The same, in fewer steps, for a result that is Sendable.
-  @inline(__always)
-  package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+  package borrowing func withLock<Result: Sendable>(
+    _ body: (inout sending State) -> Result
+  ) -> Result {
     lock.run { unsafe body(&state.pointee) }
   }
 
-  /// Runs `body` with the lock held.
-  ///
-  /// As `withLock`, and several times faster from another module: code that is compiled for no type
-  /// in particular has no type of a result to look up here.
-  package borrowing func update(_ body: (inout State) -> Void) {
+  /// The same without a result: generic code has no type of a result to look up here.
+  @inline(__always)
+  package borrowing func withLock(_ body: (inout sending State) -> Void) {
     lock.run { unsafe body(&state.pointee) }
   }
 }
@@ -63,8 +58,8 @@
 #if TSAN
   /// A POSIX mutex.
   ///
-  /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux and reports races
-  /// that are none, so builds with the flag `TSAN` use a lock that it understands.
+  /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux, and reports races that
+  /// do not exist. Builds with the flag `TSAN` use a lock that it understands.
   @safe private struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -80,11 +75,13 @@
       unsafe mutex.deallocate()
     }
 
-    borrowing func run<Result>(_ body: () -> Result) -> Result { whileHeld(body) }
+    borrowing func run<Result: Sendable>(_ body: () -> Result) -> Result {
+      whileHeld { () throws(Never) in body() }
+    }
 
-    borrowing func whileHeld<Result, Failure: Error>(
-      _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    borrowing func whileHeld<Result: ~Copyable, Failure: Error>(
+      _ body: () throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
       unsafe pthread_mutex_lock(mutex)
       defer { unsafe pthread_mutex_unlock(mutex) }
       return try body()
@@ -102,21 +99,36 @@
     }
 
     @inline(__always)
-    borrowing func whileHeld<Result, Failure: Error>(
-      _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-      // SAFETY: both go from the closure to this stack; the mutex guards nothing itself.
-      nonisolated(unsafe) var result: Result?
-      nonisolated(unsafe) var failure: Failure?
-      mutex.withLock { _ in
-        do throws(Failure) {
-          unsafe result = try body()
-        } catch {
-          unsafe failure = error
-        }
-      }
-      if let failure = unsafe failure { throw failure }
-      return unsafe result!
+    borrowing func whileHeld<Result: ~Copyable, Failure: Error>(
+      _ body: () throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      try mutex.withLock { _ throws(Failure) in try body() }
     }
   }
 #endif
+
+extension Locked where State: ~Copyable {
+  /// Says that the lock of such a state is held.
+  ///
+  /// Only a lock makes one, and lends it for as long as it is held. What is to be called with the lock
+  /// held has a parameter `_ held: borrowing Held`.
+  package struct Held: ~Copyable, Sendable {
+    fileprivate init() {}
+  }
+
+  /// Runs `body` with the lock held, and lends it what says so.
+  @inline(__always)
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending State, borrowing Held) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    try withLock { state throws(Failure) in try body(&state, Held()) }
+  }
+
+  /// The same in fewer steps, for a result that is Sendable.
+  @inline(__always)
+  package borrowing func withLock<Result: Sendable>(
+    _ body: (inout sending State, borrowing Held) -> Result
+  ) -> Result {
+    lock.run { unsafe body(&state.pointee, Held()) }
+  }
+}

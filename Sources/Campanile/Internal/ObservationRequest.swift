@@ -1,15 +1,16 @@
 /// Everything that a call to `observe` said, but for what is called.
 ///
-/// Not for direct use: the `observe` methods of ``Followable`` and ``MessageCenter`` make one. It
-/// is not generic, so that it is handed on without a look at the type of the values, and moved, not
-/// copied.
-public struct ObservationRequest: ~Copyable, Sendable {
+/// It is not generic, so that it is handed on without a look at the type of the values, and moved,
+/// not copied.
+package struct ObservationRequest: ~Copyable, Sendable {
   /// Whose end ends the registration; not kept after the registration is made.
   var owner: (any AnyObject & Sendable)?
   var delivery = Delivery.immediate
   var buffering: Buffering
   var location: SourceLocation
   var isOnce = false
+  /// Who keeps what the observer misses while it is paused, if anybody does.
+  var skipKeeper: (any SkipKeeper)?
 
   init(
     owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
@@ -42,15 +43,16 @@ extension ObservationRequest {
   /// - Parameters:
   ///   - body: What is called.
   ///   - registry: The registry of the source.
-  ///   - subject: The instance whose lifetime, if it has one, ends the registration too.
-  ///   - place: Finds or makes the list; called under the lock.
+  ///   - subjectLifetime: The lifetime of the subject, if it has one, which ends the registration too.
+  ///   - place: Finds or makes the list, with the registry's lock held.
   /// - Returns: The registration, or `nil` if the source has finished.
   func register<Value: Sendable>(
     _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry,
-    subject: AnyObject? = nil,
-    in place: (_ garbage: inout Garbage) -> Destination
+    subjectLifetime: Lifetime.Storage? = nil,
+    in place: (
+      _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+    ) -> Destination
   ) -> Registration? {
-    let subjectLifetime = subject.flatMap { registry.subjectLifetimes.lifetime(of: $0) }
     if body.plain != nil, isPlain, subjectLifetime == nil {
       return registry.add(DirectObserver(plainTraits, consume body), to: place)
     }
@@ -59,10 +61,11 @@ extension ObservationRequest {
     var made = makeObserver(body, lifetimes)
     let observer = made.observer
     let mailbox = made.groupTarget?.mailbox
-    let destination = { (garbage: inout Garbage) -> Destination in
-      let destination = place(&garbage)
+    let destination = {
+      (garbage: inout Garbage, held: borrowing ObserverRegistry.Held) -> Destination in
+      let destination = place(&garbage, held)
       guard let target = made.groupTarget.take(), let mailbox else { return destination }
-      return destination.group(for: target, mailbox, &garbage)
+      return destination.group(for: target, mailbox, &garbage, held)
     }
     let registration =
       if let owner {
@@ -81,6 +84,7 @@ extension ObservationRequest {
   /// Whether nothing is to be known of the registration but what is called.
   private var isPlain: Bool {
     owner == nil && delivery.target == nil && !delivery.isOrdered && buffering == .unbounded
+      && skipKeeper == nil
   }
 
   private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
@@ -104,12 +108,15 @@ extension ObservationRequest {
         try body(value, post.subject)
       }
       return Made(observer: observer, groupTarget: delivery.target)
-    case .async(let execution, let body):
-      let observer = makeAsynchronous(lifetimes, execution, isWanted, body)
+    case .async(let execution, let isTold, let body):
+      let observer = makeAsynchronous(lifetimes, execution, isTold, isWanted, body)
       return Made(observer: observer, groupTarget: nil)
-    case .reader(let take, let onEnd):
-      let traits = traits(lifetimes, "a sequence", onEnd: { _ in onEnd() }, onRefused: onEnd)
-      let observer = IndirectObserver<Value>(traits) { value, _, _ in try take(value) }
+    case .reader(let take, let onEnd, let buffer):
+      let traits = traits(
+        lifetimes, "a sequence", buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
+      let observer = IndirectObserver<Value>(traits) { value, post, _ in
+        try take(value, post.subject)
+      }
       return Made(observer: observer, groupTarget: nil)
     }
   }
@@ -128,9 +135,10 @@ extension ObservationRequest {
     }
     let counters = DeliveryCounters()
     let mailbox = PrivateMailbox<Value>(buffering, counters: counters) {
-      target.enqueue(DeliveryJob($0, on: target))
+      target.enqueue(DeliveryJob($0, $1, on: target))
     }
-    let traits = traits(lifetimes, isTold: isTold, counters: counters) { _ in mailbox.close() }
+    let buffer = BufferCounts(counters: counters) { mailbox.pendingCount }
+    let traits = traits(lifetimes, isTold: isTold, buffer: buffer) { _ in mailbox.close() }
     let observer = IndirectObserver<Value>(
       traits,
       arrival: { value, post, _ in
@@ -145,15 +153,16 @@ extension ObservationRequest {
   }
 
   private func makeAsynchronous<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution, _ isWanted: Filter<Value>,
-    _ body: @escaping @Sendable (Value) async throws -> Void
+    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution, _ isTold: Bool,
+    _ isWanted: Filter<Value>,
+    _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
   ) -> AnyObserver {
     let counters = DeliveryCounters()
     let prepare = preparation(of: body, counters)
     switch execution {
     case .oneAtATime:
       let name = "asynchronously, one at a time"
-      return makeSerial(lifetimes, name, counters, isWanted, prepare)
+      return makeSerial(lifetimes, name, counters, isTold, isWanted, prepare)
     case .concurrent:
       precondition(
         buffering == .unbounded,
@@ -161,8 +170,8 @@ extension ObservationRequest {
       let name = "asynchronously, concurrently"
       // Of several calls that are started at once, any may be the first; the only call is for the
       // first value.
-      if isOnce { return makeSerial(lifetimes, name, counters, isWanted, prepare) }
-      return makeConcurrent(lifetimes, name, counters, isWanted, prepare)
+      if isOnce { return makeSerial(lifetimes, name, counters, isTold, isWanted, prepare) }
+      return makeConcurrent(lifetimes, name, counters, isTold, isWanted, prepare)
     }
   }
 
@@ -171,7 +180,8 @@ extension ObservationRequest {
     @Sendable (Value, Post, Registration) -> PreparedCall
 
   private func preparation<Value: Sendable>(
-    of body: @escaping @Sendable (Value) async throws -> Void, _ counters: DeliveryCounters
+    of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
+    _ counters: DeliveryCounters
   ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
     let (location, isOnce) = (location, isOnce)
@@ -184,7 +194,7 @@ extension ObservationRequest {
           // What it calls and releases is still inside the observer, and must not wait for it.
           defer { if isOnce { registration.cancel() } }
           do {
-            try await body(value)
+            try await body(value, post.subject)
           } catch is CancellationError where Task.isCancelled {
             // The registration ended and its task was canceled: no failure of the observer.
           } catch {
@@ -197,13 +207,14 @@ extension ObservationRequest {
 
   private func makeSerial<Value: Sendable>(
     _ lifetimes: [Lifetime.Storage], _ name: String, _ counters: DeliveryCounters,
-    _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
+    _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
     let runner = AsyncRunner()
-    let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox in
-      runner.start { await mailbox.drain() }
+    let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox, priority in
+      runner.start(priority) { await mailbox.drain(priority) }
     }
-    var traits = traits(lifetimes, name, counters: counters) { _ in
+    let buffer = BufferCounts(counters: counters) { mailbox.pendingCount }
+    var traits = traits(lifetimes, name, isTold: isTold, buffer: buffer) { _ in
       mailbox.close()
       runner.end()
     }
@@ -217,21 +228,23 @@ extension ObservationRequest {
       }
     ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
-      mailbox.append(value, post.kept(isTold: false), for: registration)
+      mailbox.append(value, post.kept(isTold: isTold), for: registration)
     }
   }
 
   private func makeConcurrent<Value: Sendable>(
     _ lifetimes: [Lifetime.Storage], _ name: String, _ counters: DeliveryCounters,
-    _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
+    _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
     let runner = AsyncRunner()
-    let traits = traits(lifetimes, name, counters: counters) { _ in runner.end() }
+    // Nothing waits: each call is started at once.
+    let buffer = BufferCounts(counters: counters) { 0 }
+    let traits = traits(lifetimes, name, isTold: isTold, buffer: buffer) { _ in runner.end() }
     return IndirectObserver<Value>(
       traits, arrival: { value, post, registration in prepare(value, post, registration) }
     ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
-      var post = post.kept(isTold: false)
+      var post = post.kept(isTold: isTold)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
       if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
       post.tracker?.begin()
@@ -249,7 +262,7 @@ extension ObservationRequest {
   /// - Parameter name: What descriptions say of the delivery, if the delivery does not say it.
   private func traits(
     _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isTold: Bool = false,
-    counters: DeliveryCounters? = nil,
+    buffer: BufferCounts? = nil,
     onEnd: (@Sendable (Registration) -> Void)? = nil, onRefused: (@Sendable () -> Void)? = nil
   ) -> ObserverTraits {
     var traits = ObserverTraits(
@@ -261,10 +274,12 @@ extension ObservationRequest {
         onEnd?(registration)
       }
     }
-    if owner != nil || end != nil || delivery.target != nil || counters != nil {
+    if owner != nil || end != nil || delivery.target != nil || buffer != nil
+      || skipKeeper != nil
+    {
       traits.details = ObserverDetails(
-        owner: owner, delivery: name ?? delivery.description, counters: counters, onEnd: end,
-        onRefused: onRefused)
+        owner: owner, delivery: name ?? delivery.description, buffer: buffer,
+        skipKeeper: skipKeeper, onEnd: end, onRefused: onRefused)
     }
     return traits
   }

@@ -18,38 +18,82 @@ extension ObserverBody {
   ///
   /// `transform` runs where the observer does; for a sequence, where the value is posted. What it
   /// throws goes the way of what observers throw. An observer that wants to be called once is used
-  /// up by a value that got through, and by no other. Where the observer has a buffer of its own,
-  /// what `transform` does not let through takes room there: see ``taking(_:)``.
+  /// up by a value that got through, and by no other.
+  ///
+  /// - Parameter isWanted: Which values are let through, if not all are: they alone take room in a
+  ///   buffer of the observer's own.
   package func mapped<Source: Sendable>(
-    once isOnce: Bool, _ transform: @escaping @Sendable (Source) throws -> Value?
+    once isOnce: Bool, where isWanted: (@Sendable (Source) -> Bool)? = nil,
+    _ transform: @escaping @Sendable (Source) throws -> Value?
+  ) -> ObserverBody<Source> {
+    let mapped = told(once: isOnce) { (source: Source, _) in try transform(source) }
+    var filter = isWanted
+    if let inner = self.isWanted {
+      filter = { source in
+        guard isWanted?(source) ?? true, let value = try? transform(source) else { return false }
+        return inner(value)
+      }
+    }
+    return filter.map { mapped.taking($0) } ?? mapped
+  }
+
+  /// The same observer for a source of other values, whose subjects `transform` is given.
+  ///
+  /// - Parameter isTold: Whether `transform` looks at the subject, which is kept for it then.
+  package func told<Source: Sendable>(
+    once isOnce: Bool, isTold: Bool = false,
+    _ transform: @escaping @Sendable (Source, AnyObject?) throws -> Value?
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
-    let mapped: ObserverBody<Source>.Kind
     switch kind {
     case .plain(let observer):
-      mapped = .plain { source in
-        guard let value = try transform(source) else { return }
-        try turn.use { try observer(value) }
+      if !isTold {
+        return ObserverBody<Source> { source in
+          guard let value = try transform(source, nil) else { return }
+          try turn.use { try observer(value) }
+        }
       }
+      return ObserverBody<Source>(
+        .told { source, subject in
+          guard let value = try transform(source, subject) else { return }
+          try turn.use { try observer(value) }
+        })
     case .told(let observer):
-      mapped = .told { source, subject in
-        guard let value = try transform(source) else { return }
-        try turn.use { try observer(value, subject) }
-      }
-    case .async(let execution, let observer):
-      mapped = .async(execution) { source in
-        guard let value = try transform(source) else { return }
-        try await turn.use { try await observer(value) }
-      }
-    case .reader(let take, let onEnd):
-      mapped = .reader(
-        { source in
-          // A sequence has nowhere to throw to: what cannot be read is left out of it.
-          guard let value = try? transform(source) else { return }
-          try turn.use { try take(value) }
-        }, onEnd: onEnd)
+      return ObserverBody<Source>(
+        .told { source, subject in
+          guard let value = try transform(source, subject) else { return }
+          try turn.use { try observer(value, subject) }
+        })
+    case .async(let execution, let wasTold, let observer):
+      return ObserverBody<Source>(
+        .async(execution, isTold: isTold || wasTold) { source, subject in
+          guard let value = try transform(source, subject) else { return }
+          try await turn.use { try await observer(value, subject) }
+        })
+    case .reader(let take, let onEnd, let buffer):
+      return ObserverBody<Source>(
+        .reader(
+          { source, subject in
+            // What is read later must not hold an object that is in its deinit.
+            let isGone = isTold && subject.map { isDeinitializing($0) } == true
+            // A sequence has nowhere to throw to: what cannot be read is left out of it.
+            guard let value = try? transform(source, isGone ? nil : subject) else { return }
+            try turn.use { try take(value, subject) }
+          }, onEnd: onEnd, buffer: buffer))
     }
-    return ObserverBody<Source>(mapped)
+  }
+
+  /// The same observer, which keeps an object for as long as it is registered.
+  package func keeping(_ kept: any AnyObject & Sendable) -> Self {
+    if let plain, isWanted == nil {
+      // In few words of the stack, which an observer that posts again takes at each level.
+      return Self { value in
+        defer { withExtendedLifetime(kept) {} }
+        try plain(value)
+      }
+    }
+    let body = told(once: false) { (value: Value, _) in withExtendedLifetime(kept) { value } }
+    return isWanted.map { body.taking($0) } ?? body
   }
 }
 

@@ -1,15 +1,17 @@
 /// What is called, and how.
-///
-/// Not for direct use, as ``ObservationRequest``.
-public struct ObserverBody<Value: Sendable>: Sendable {
+package struct ObserverBody<Value: Sendable>: Sendable {
   enum Kind: Sendable {
     case plain(@Sendable (Value) throws -> Void)
     /// Called with the subject of the message too.
     case told(@Sendable (Value, AnyObject?) throws -> Void)
-    case async(AsyncExecution, @Sendable (Value) async throws -> Void)
-    /// Takes the value in where it is posted and hears of the end; for sequences, which throw
-    /// nothing but the wish to end.
-    case reader(@Sendable (Value) throws -> Void, onEnd: @Sendable () -> Void)
+    /// Called in a task, with the subject of the message if `isTold`.
+    case async(
+      AsyncExecution, isTold: Bool, @Sendable (Value, AnyObject?) async throws -> Void)
+    /// Takes the value in where it is posted, with the subject of the message, and hears of the
+    /// end; for sequences, which throw nothing but the wish to end.
+    case reader(
+      @Sendable (Value, AnyObject?) throws -> Void, onEnd: @Sendable () -> Void,
+      buffer: BufferCounts? = nil)
   }
 
   /// What is called with the value, if that is all.
@@ -100,18 +102,17 @@ public struct ObserverBody<Value: Sendable>: Sendable {
   init(
     _ execution: AsyncExecution, _ observer: @escaping @Sendable (Value) async throws -> Void
   ) {
-    self.init(.async(execution, observer))
+    self.init(.async(execution, isTold: false) { value, _ in try await observer(value) })
   }
 
   init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ execution: AsyncExecution,
     _ observer: @escaping @Sendable (Owner, Value) async throws -> Void
   ) {
-    self.init(
-      .async(execution) { [weak owner] value in
-        guard let owner else { throw ObservationIsOver() }
-        try await observer(owner, value)
-      })
+    self.init(execution) { [weak owner] value in
+      guard let owner else { throw ObservationIsOver() }
+      try await observer(owner, value)
+    }
   }
 
   /// Whether the observer is called by who posts, and by nobody else.

@@ -1,4 +1,4 @@
-/// What a source's error handler is told when an observer throws.
+/// What an observer threw, as the `failures` of its source report it.
 public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
   /// What the observer threw.
   public let error: any Error

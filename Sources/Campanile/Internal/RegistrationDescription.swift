@@ -12,6 +12,10 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let delivery: String
   /// Whether deliveries are being skipped.
   public let isPaused: Bool
+  /// How many values waited in the registration's own buffer; see ``Registration/waitingCount``.
+  public let waitingCount: Int
+  /// How many values the registration's buffer had no room for.
+  public let droppedCount: Int
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String
   /// The line at which the observer was registered.
@@ -26,6 +30,8 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
     if let ownerType { parts.append("owner \(ownerType)") }
     parts.append("on \(delivery)")
     if isPaused { parts.append("paused") }
+    if waitingCount > 0 { parts.append("\(waitingCount) waiting") }
+    if droppedCount > 0 { parts.append("\(droppedCount) dropped") }
     return parts.joined(separator: ", ") + " (\(file):\(line))"
   }
 }
@@ -34,8 +40,8 @@ extension ObserverRegistry {
   /// The live registrations of `lists`, oldest first.
   ///
   /// A registration whose owner has died is left out.
-  func describe(_ lists: () -> [ObserverList]) -> [RegistrationDescription] {
-    let found = withState { _ in lists().flatMap(\.registrations) }
+  func describe(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
+    let found = withState { _, held in lists(held).flatMap { $0.registrations(held) } }
     return found.sorted { $0.registration.id < $1.registration.id }.compactMap { found in
       let (registration, observer) = (found.registration, found.observer)
       let details = observer.details
@@ -43,7 +49,8 @@ extension ObserverRegistry {
       return RegistrationDescription(
         valueType: registration.list.topic.value, subject: registration.subject,
         ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
-        isPaused: observer.isPaused, file: observer.location.fileName,
+        isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
+        droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
         line: observer.location.line, registration: registration)
     }
   }

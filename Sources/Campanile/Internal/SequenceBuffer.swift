@@ -27,6 +27,8 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
       }
     }
 
+    var count: Int { queue.count }
+
     /// What has gathered, first in first out.
     mutating func take() -> Element? { queue.popFirst() }
 
@@ -63,6 +65,11 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
   init(_ buffering: Buffering, _ counters: DeliveryCounters) {
     state = Locked(StateMachine(buffering))
     self.counters = counters
+  }
+
+  /// What can be asked of the registration that fills the buffer, which keeps it.
+  var counts: BufferCounts {
+    BufferCounts(counters: counters) { [self] in state.withLock { $0.count } }
   }
 
   func append(_ element: Element) {

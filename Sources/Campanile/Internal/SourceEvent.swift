@@ -1,11 +1,11 @@
-/// Something that happened at a source, for whoever measures or traces a program.
+/// Something that happened at a source, for measuring and tracing.
+///
+/// The `events` of a ``MessageCenter``, a ``Broadcaster`` or a ``CurrentValue`` send one for each
+/// post, call, registration and end:
 ///
 /// ```swift
-/// let center = MessageCenter(onEvent: { event in trace.record(event) })
+/// self.token = MessageCenter.default.events.observe { event in trace.record(event) }
 /// ```
-///
-/// The closure is called where the event happens, under no lock, and may use the source. A source
-/// without one pays a predictable branch.
 public struct SourceEvent: Sendable {
   /// What happened.
   public enum Kind: Sendable, Hashable {

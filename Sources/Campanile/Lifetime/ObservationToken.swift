@@ -47,14 +47,14 @@ public final class ObservationToken: Sendable {
   }
 
   /// Ends the registration and blocks until no call is running; see
-  /// ``Registration/cancelAndWait()``.
-  @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")
+  /// `cancelAndWait()` of a ``Registration``.
+  @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Registration.Wait { registration.cancelAndWait() }
 
   /// Ends the registration and suspends until no call is running.
   @discardableResult
-  public func cancelAndFinish() async -> Registration.Wait { await registration.cancelAndFinish() }
+  public func cancelAndWait() async -> Registration.Wait { await registration.cancelAndWait() }
 
   /// Skips deliveries until ``resume()`` has been called as often.
   public func pause() { registration.pause() }

@@ -83,7 +83,7 @@ public struct Registration: Sendable, Hashable {
   /// later. Inside any observer it returns at once and says so, so that observers which cancel each
   /// other cannot deadlock. It cannot know of locks: a caller that holds one which the running
   /// observer wants waits forever.
-  @available(*, noasync, message: "Use cancelAndFinish(), which suspends instead of blocking")
+  @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Wait {
     if ThreadRecord.isInsidePost || AsyncCall.isInside {
@@ -98,9 +98,9 @@ public struct Registration: Sendable, Hashable {
 
   /// Ends the registration and suspends until no call of its observer is running.
   ///
-  /// As ``cancelAndWait()``, for asynchronous code.
+  /// As the blocking `cancelAndWait()`, for asynchronous code.
   @discardableResult
-  public func cancelAndFinish() async -> Wait {
+  public func cancelAndWait() async -> Wait {
     if AsyncCall.isInside {
       cancel()
       return .insideObserver
@@ -123,15 +123,32 @@ public struct Registration: Sendable, Hashable {
   /// A delivery whose turn comes while the registration is paused is skipped, not kept. What would
   /// wait in a buffer of the observer's own is skipped too if it is posted meanwhile: for a
   /// sequence, an asynchronous observer, and one with a bounded buffer.
+  ///
+  /// What an observer of a state misses in this way it is told as one change when it resumes.
   public func pause() {
     list.registry.withObserver(of: self) { $0.pause() }
   }
 
   /// Takes one ``pause()`` back.
   ///
-  /// Without a pause to take back this does nothing.
+  /// Without a pause to take back this does nothing. An observer of a ``CurrentValue`` that missed
+  /// changes is told one when the last pause is taken back, from the value that it knew to the
+  /// newest: where it is delivered, and for immediate delivery before this returns, unless followers
+  /// are being told a change just then. To call it with a lock held is to have the observer called
+  /// with the lock held.
   public func resume() {
-    list.registry.withObserver(of: self) { if $0.isPaused { $0.resume() } }
+    if takeBackPause() { tellMissed() }
+  }
+
+  /// Takes one pause back, and calls nobody.
+  ///
+  /// - Returns: Whether `tellMissed` is to follow, under no lock.
+  func takeBackPause() -> Bool {
+    list.registry.withObserver(of: self) { $0.isPaused && $0.resume() } ?? false
+  }
+
+  func tellMissed() {
+    list.registry.observer(of: self)?.details?.skipKeeper?.resume(self)
   }
 
   /// Whether deliveries are being skipped.
@@ -158,6 +175,17 @@ public struct Registration: Sendable, Hashable {
   ///
   /// Stays readable after the end. Always 0 without a bounded buffer.
   public var droppedCount: Int { counters?.droppedCount ?? 0 }
+
+  /// How many values wait in the registration's own buffer.
+  ///
+  /// A sequence, an asynchronous observer and an observer with a bounded buffer have their own
+  /// buffer. The number is 0 for all others, also while values wait on a target that they share, and
+  /// after the registration has ended.
+  public var waitingCount: Int {
+    let buffer = list.registry.withObserver(of: self) { $0.details?.buffer } ?? nil
+    // Asked outside the lock.
+    return buffer?.waitingCount() ?? 0
+  }
 
   /// Whether two handles name the same registration.
   public static func == (one: Self, other: Self) -> Bool {

@@ -97,12 +97,16 @@ public final class TokenBag: Sendable {
   }
 
   /// Takes one ``pause()`` back; without one it does nothing.
+  ///
+  /// Observers of states are told what they missed, as by ``Registration/resume()``; those of one
+  /// state in the order in which they registered.
   public func resume() {
-    state.withLock { state in
-      if state.pauseCount == 0 { return }
+    let resumed = state.withLock { state -> [Registration] in
+      if state.pauseCount == 0 { return [] }
       state.pauseCount -= 1
-      for registration in state.registrations { registration.resume() }
+      return state.registrations.filter { $0.takeBackPause() }
     }
+    for registration in resumed.sorted(by: { $0.id < $1.id }) { registration.tellMissed() }
   }
 
   /// Whether the bag is paused.

@@ -1,13 +1,17 @@
 /// What a keyed center knows of its keys.
 ///
-/// Protected by its lock, which may be taken with the registry's lock held, never the other way.
+/// Its lock may be taken with the registry's lock held, never the other way.
 /// Outside the generic class, whose nested types would be looked up at each post.
 private struct KeyedTopics {
   var topics: [String: TopicList] = [:]
   var purgeThreshold = 64
-  /// The subjects of registrations for any key, which stand in the wide list.
-  var wideSubjects: [UInt64: ObjectIdentifier] = [:]
-  var widePurgeThreshold = 64
+}
+
+/// Who may hear a post; kept for as long as the post needs it.
+@usableFromInline
+package struct KeyedAudience {
+  let topic: TopicList?
+  let wide: TopicList?
 }
 
 /// Values of one type under names that are known at run time, and about subjects: a message center
@@ -16,14 +20,13 @@ private struct KeyedTopics {
 /// The observers of one key and one subject, of one key, of any key and one subject, and of
 /// everything stand in one order, that of their registration. What ``MessageCenter`` promises holds
 /// here; a post takes a lock for the moment in which it looks its key up.
+///
+/// A post finds the observers about its subject by the subject, whatever key they observe: others
+/// do not slow it.
 package final class KeyedCenter<Value: Sendable>: Sendable {
-  /// What the observers of any key are given.
-  private struct Posted: MessageCenter.Message {
-    let value: Value
-  }
-
   private let registry: ObserverRegistry
-  private let wide: ObserverList
+  /// The observers of any key.
+  private let wide: TopicList
   /// What nothing is posted about.
   private let nobody: any AnyObject & Sendable = Nobody()
   private let state = Locked(KeyedTopics())
@@ -31,14 +34,14 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// Creates a center that nobody observes.
   package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
     registry = ObserverRegistry(onError: onError)
-    wide = ObserverList(registry: registry, topic: .init(value: Value.self, subject: nil))
+    wide = TopicList(registry: registry, valueType: Value.self)
   }
 
   deinit { finish() }
 
   /// Ends every observation, and refuses those that come later.
   package func finish() {
-    registry.finish { lists }
+    registry.finish { _ in lists }
   }
 
   private var lists: [ObserverList] {
@@ -50,52 +53,72 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// Posts a value under `key`, about `subject` if there is one, to all who observe.
   ///
   /// - Parameter value: Makes the value, if anybody is there who may hear it.
+  @inlinable
   package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
-    let topic = observedTopic(of: key)
-    if topic == nil && wide.isEmpty { return }
-    post(value(), subject.map { Post(subject: $0) } ?? Post(), to: topic, wide: wide)
+    guard let audience = audience(of: key) else { return }
+    post(value(), about: subject, to: audience)
   }
 
   /// Posts a value to the observers of `key` alone, without those of any key.
   ///
   /// - Returns: whether anybody observes the key.
+  @inlinable
   package func postNarrowly(
     to key: String, about subject: AnyObject?, _ value: () -> Value
   ) -> Bool {
-    guard let topic = observedTopic(of: key) else { return false }
-    post(value(), subject.map { Post(subject: $0) } ?? Post(), to: topic, wide: nil)
+    guard let audience = narrowAudience(of: key) else { return false }
+    post(value(), about: subject, to: audience)
     return true
   }
 
   /// Posts a value to the observers of any key alone.
   ///
   /// - Returns: whether there are any.
+  @inlinable
   package func postWidely(about subject: AnyObject?, _ value: () -> Value) -> Bool {
-    if wide.isEmpty { return false }
-    post(value(), subject.map { Post(subject: $0) } ?? Post(), to: nil, wide: wide)
+    guard let audience = wideAudience else { return false }
+    post(value(), about: subject, to: audience)
     return true
   }
 
-  private func post(_ value: Value, _ post: Post, to topic: TopicList?, wide: ObserverList?) {
-    let id = post.subjectID
-    // The topic is kept here for as long as the post needs it.
-    withExtendedLifetime(topic) {
-      registry.post(value, post, to: topic, wide: wide) {
-        WideValue(.init(message: Posted(value: value), subject: id))
-      }
+  /// Who may hear a post under a key, if anybody may.
+  ///
+  /// Not inlined, as those below: what a look-up needs is to have left the stack before observers
+  /// run, which may post again.
+  @usableFromInline
+  package func audience(of key: String) -> KeyedAudience? {
+    let wide = wide.isObserved ? wide : nil
+    guard let topic = topic(of: key) else {
+      return wide.map { KeyedAudience(topic: nil, wide: $0) }
     }
+    return KeyedAudience(topic: topic, wide: wide)
+  }
+
+  @usableFromInline
+  package func narrowAudience(of key: String) -> KeyedAudience? {
+    topic(of: key).map { KeyedAudience(topic: $0, wide: nil) }
+  }
+
+  @usableFromInline
+  package var wideAudience: KeyedAudience? {
+    wide.isObserved ? KeyedAudience(topic: nil, wide: wide) : nil
+  }
+
+  @usableFromInline
+  package func post(_ value: Value, about subject: AnyObject?, to audience: KeyedAudience) {
+    registry.post(value, about: subject, to: audience.topic, wide: audience.wide)
   }
 
   /// The topic of a key, if it has observers.
-  private func observedTopic(of key: String) -> TopicList? {
+  private func topic(of key: String) -> TopicList? {
     guard let topic = state.withLock({ $0.topics[key] }) else { return nil }
-    return topic.isEmpty && topic.subjects.isEmpty ? nil : topic
+    return topic.isObserved ? topic : nil
   }
 
   /// Whether anybody observes `key`, or any key where that is `nil`.
   package func isObserved(_ key: String?) -> Bool {
-    guard let key else { return !wide.isEmpty }
-    return observedTopic(of: key) != nil
+    guard let key else { return wide.isObserved }
+    return topic(of: key) != nil
   }
 
   // MARK: Registering
@@ -116,63 +139,40 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       guard case .reader = body.kind else { return ended }
       subject = nobody
     }
-    guard let key else { return registerWide(request, body, about: subject, once: once) }
     request.isOnce = once
-    let registration = request.register(body, with: registry, subject: subject) { _ in
-      let topic = makeTopic(of: key)
-      return subject.map { .subject($0, topic) } ?? .list(topic)
+    let name = subject.map { SubjectName($0) }
+    // Kept until somebody holds its name.
+    defer { withExtendedLifetime(subject) {} }
+    let lifetime = subject.flatMap { registry.subjectLifetimes.lifetime(of: $0) }
+    let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
+      garbage, held in
+      if let key {
+        let topic = makeTopic(of: key, held)
+        return name.map { .subject($0, topic) } ?? .list(topic)
+      }
+      // In a list, and not alone with its subject: so a post finds the same kind of thing in both.
+      return .list(name.map { wide.subjects.makeList(about: $0, &garbage, held) } ?? wide)
     }
     return registration ?? ended
   }
 
-  private func registerWide(
-    _ request: borrowing ObservationRequest, _ body: ObserverBody<Value>,
-    about subject: AnyObject?, once: Bool
-  ) -> Registration {
-    let wanted = subject.map { SubjectIdentity($0) }
-    var mapped = body.mapped(once: once) { (posted: MessageCenter.PostedMessage) in
-      if let wanted, posted.subject != wanted.id { return nil }
-      // The wide list is given nothing else.
-      return (posted.message as! Posted).value
-    }
-    if let wanted { mapped = mapped.taking { $0.subject == wanted.id } }
-    let registration = request.register(mapped, with: registry, subject: subject) { _ in
-      .list(wide)
-    }
-    guard let registration else { return ended }
-    if let subject {
-      purgeWideSubjects()
-      state.withLock { $0.wideSubjects[registration.id] = ObjectIdentifier(subject) }
-    }
-    return registration
-  }
-
   /// The topic of a key, made if there is none.
   ///
-  /// Under the registry's lock, so that no topic that is being filled is taken for an empty one.
-  private func makeTopic(of key: String) -> TopicList {
+  /// - Parameter held: The registry's lock, so that no topic that is being filled is taken for an
+  ///   empty one.
+  private func makeTopic(
+    of key: String, _ held: borrowing ObserverRegistry.Held
+  ) -> TopicList {
     state.withLock { state in
       if let topic = state.topics[key] { return topic }
       if state.topics.count >= state.purgeThreshold {
         // A registration that ended keeps its list, and a post its topic.
-        state.topics = state.topics.filter { !$0.value.isEmpty || !$0.value.subjects.isEmpty }
+        state.topics = state.topics.filter { $0.value.isObserved }
         state.purgeThreshold = max(64, state.topics.count * 2)
       }
       let topic = TopicList(registry: registry, valueType: Value.self)
       state.topics[key] = topic
       return topic
-    }
-  }
-
-  private func purgeWideSubjects() {
-    let isDue = state.withLock { $0.wideSubjects.count >= $0.widePurgeThreshold }
-    guard isDue else { return }
-    let live = Set(registry.withState { _ in wide.registrations.map(\.registration.id) })
-    state.withLock { state in
-      // What was registered meanwhile has a greater identifier than any that was looked at.
-      let newest = live.max() ?? 0
-      state.wideSubjects = state.wideSubjects.filter { live.contains($0.key) || $0.key > newest }
-      state.widePurgeThreshold = max(64, state.wideSubjects.count * 2)
     }
   }
 
@@ -205,13 +205,15 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ) -> [Registration] {
     let topic = key.map { key in state.withLock { $0.topics[key] } }
     if case .some(.none) = topic { return [] }
-    let subject = subject.map { ObjectIdentifier($0) }
-    let wideSubjects = subject == nil ? [:] : state.withLock { $0.wideSubjects }
+    // Its name is its own while it lives, which is as long as the caller needs it.
+    defer { withExtendedLifetime(subject) {} }
+    let name = subject.flatMap { SubjectName(known: $0) }
+    if subject != nil && name == nil { return [] }
     // Chosen under the lock: what a live registration stands in is there.
-    let chosen = registry.withState { state in
-      (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { id, list in
-        if let topic, let topic, !topic.contains(list) { return false }
-        return subject == nil || (list.topic.subject ?? wideSubjects[id]) == subject
+    let chosen = registry.withState { state, held in
+      (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { _, list in
+        if let topic, let topic, !topic.contains(list, held) { return false }
+        return name == nil || list.topic.subject == name
       }
     }
     return chosen.map { Registration(list: $1, id: $0, counters: nil) }
@@ -222,20 +224,17 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// The live observations, oldest first, with their keys as names.
   package var registrations: [RegistrationDescription] {
     var names: [UInt64: String] = [:]
-    let described = registry.describe {
+    let described = registry.describe { held in
       // Under the lock: what a registration stands in may go after it.
       let topics = state.withLock { $0.topics }
       for (key, topic) in topics {
-        for one in topic.registrations { names[one.registration.id] = key }
+        for one in topic.registrations(held) { names[one.registration.id] = key }
       }
       return topics.values.map { $0 as ObserverList } + [wide]
     }
-    let wideSubjects = state.withLock { $0.wideSubjects }
     return described.map { description in
       var description = description
-      let id = description.registration.id
-      description.name = names[id]
-      description.subject = description.subject ?? wideSubjects[id]
+      description.name = names[description.registration.id]
       return description
     }
   }
@@ -245,13 +244,11 @@ private final class Nobody: Sendable {}
 
 extension ObserverList {
   /// What all lists of one topic have in common: their index by subject, or this list itself.
-  ///
-  /// Under the registry's lock.
-  fileprivate var rootID: ObjectIdentifier {
+  fileprivate func rootID(_ held: borrowing ObserverRegistry.Held) -> ObjectIdentifier {
     switch home {
-    case .source:
+    case .source, .events:
       (self as? TopicList).map { ObjectIdentifier($0.subjects) } ?? ObjectIdentifier(self)
-    case .list(let parent): parent.object.rootID
+    case .list(let parent): parent.object.rootID(held)
     case .index(let index): ObjectIdentifier(index.object)
     }
   }
@@ -259,5 +256,9 @@ extension ObserverList {
 
 extension TopicList {
   /// Whether `list` is one of this topic's, or a target's group in one of them.
-  fileprivate func contains(_ list: ObserverList) -> Bool { list.rootID == rootID }
+  fileprivate func contains(
+    _ list: ObserverList, _ held: borrowing ObserverRegistry.Held
+  ) -> Bool {
+    list.rootID(held) == rootID(held)
+  }
 }

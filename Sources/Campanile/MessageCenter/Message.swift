@@ -22,18 +22,4 @@ extension MessageCenter {
   public final class NoSubject: Sendable {
     private init() {}
   }
-
-  /// A message of whatever type, as observers of any message see it.
-  public struct PostedMessage: Sendable {
-    /// The message.
-    public let message: any Message
-    /// The identity of the instance that the message is about, if there is one.
-    public let subject: ObjectIdentifier?
-  }
-
-  /// A message together with what it is about, on its way to an observer that is told.
-  struct Told<M: Message>: Sendable where M.Subject: Sendable {
-    let message: M
-    let subject: M.Subject?
-  }
 }

@@ -12,9 +12,6 @@ extension MessageCenter {
         try observer(message, subject.map { $0 as! M.Subject })
       })
     let request = ObservationRequest(.unbounded, SourceLocation(file: file, line: line))
-    let registration = request.register(body, with: registry) { _ in
-      topics.destination(of: M.self, registry)
-    }
-    return registration ?? ended
+    return register(request, body, SourceOptions<M>())
   }
 }

@@ -20,7 +20,7 @@
 /// observer runs or what it captured is released. A post that nobody hears costs a table look-up;
 /// an immediate observer a few nanoseconds; neither takes a lock or allocates.
 ///
-/// The observations of a center end with it.
+/// The observations of a center end with it, as if by ``finish()``.
 public final class MessageCenter: Sendable {
   /// The name that descriptions give the center.
   public let label: String
@@ -28,19 +28,14 @@ public final class MessageCenter: Sendable {
   let topics: TopicTable
   /// Observers of any message.
   let wide: ObserverList
+  /// The states that `latest(of:)` has made, by message type.
+  let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
   /// Creates a center that nobody observes.
   ///
-  /// - Parameters:
-  ///   - label: A name for descriptions.
-  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
-  ///     one line goes to standard error.
-  ///   - onEvent: Called with what happens at the source, for measuring; see ``SourceEvent``.
-  public convenience init(
-    label: String = "", onError: (@Sendable (ObserverFailure) -> Void)? = nil,
-    onEvent: (@Sendable (SourceEvent) -> Void)? = nil
-  ) {
-    self.init(label: label, registry: ObserverRegistry(onError: onError, onEvent: onEvent))
+  /// - Parameter label: A name for descriptions.
+  public convenience init(label: String = "") {
+    self.init(label: label, registry: ObserverRegistry())
   }
 
   init(label: String, registry: ObserverRegistry) {
@@ -51,7 +46,10 @@ public final class MessageCenter: Sendable {
       registry: registry, topic: .init(value: (any Message).self, subject: nil))
   }
 
-  deinit { registry.finish { topics.lists + [wide] } }
+  deinit {
+    end()
+    registry.finishReports()
+  }
 
   // MARK: Posting
 
@@ -134,10 +132,34 @@ public final class MessageCenter: Sendable {
   public func removeObservers<M: Message>(
     ownedBy owner: AnyObject, of type: M.Type, about subject: M.Subject
   ) {
-    registry.endAll(ownedBy: owner) {
-      $0.topic.value == type && $0.topic.subject == ObjectIdentifier(subject)
+    guard let name = SubjectName(known: subject) else { return }
+    withExtendedLifetime(subject) {
+      registry.endAll(ownedBy: owner) { $0.topic.value == type && $0.topic.subject == name }
     }
   }
+
+  /// Ends every observation and every sequence, and refuses those that come later.
+  ///
+  /// A post reaches nobody from then on, and deliveries that were queued are not made. A sequence
+  /// still gives what had gathered before. An observation that comes later has ended at once. Calls
+  /// that began on another thread may still be running when this method returns. A second call does
+  /// nothing.
+  ///
+  /// The observers of ``events`` and ``failures`` stay until the center is released.
+  ///
+  /// The shared center, which is ``default`` outside `withDefault(_:operation:)`, cannot be
+  /// finished: parts of the program that know nothing of the caller observe it. To finish it is a
+  /// precondition failure.
+  ///
+  /// - Complexity: O(*n* log *n*) in the observations.
+  public func finish() {
+    precondition(
+      self !== Self.shared,
+      "The shared message center was finished, which every part of the program observes")
+    end()
+  }
+
+  private func end() { registry.finish { topics.lists($0) + [wide] } }
 
   // MARK: Looking
 
@@ -145,7 +167,7 @@ public final class MessageCenter: Sendable {
   ///
   /// - Complexity: O(*n* log *n*).
   public var registrations: [RegistrationDescription] {
-    registry.describe { topics.lists + [wide] }
+    registry.describe { topics.lists($0) + [wide] }
   }
 
   /// How many observations have not ended.

@@ -31,13 +31,17 @@ extension UnsafeMutablePointer<AddressTableHead> {
   /// The address of the object of `key`, which is not 0.
   ///
   /// A place gets its object before its key: who finds the key finds the object.
+  ///
+  /// The loads up to the key are sequentially consistent, because a post looks here before it announces
+  /// itself. An acquiring load may be carried out before an earlier store of this thread. Another thread
+  /// that has registered, and then does not see that store, could conclude that the post comes later.
   @inline(__always)
   func object(for key: UInt) -> UnsafeRawPointer? {
     let places = unsafe places
     var index = unsafe pointee.firstPlace(of: key)
     while true {
       // SAFETY: `index` is masked to the size of the table.
-      let found = unsafe places[index].key.load(ordering: .acquiring)
+      let found = unsafe places[index].key.load(ordering: .sequentiallyConsistent)
       if found == key { break }
       if found == 0 { return nil }
       index = unsafe (index &+ 1) & pointee.mask
@@ -66,7 +70,9 @@ extension UnsafeMutablePointer<AddressTableHead> {
   @inline(__always)
   private var head: UnsafeMutablePointer<AddressTableHead> {
     // SAFETY: there is a table from the beginning, and every table lives as long as this.
-    unsafe UnsafeMutablePointer(bitPattern: newest.load(ordering: .acquiring)).unsafelyUnwrapped
+    unsafe UnsafeMutablePointer(
+      bitPattern: newest.load(ordering: .sequentiallyConsistent)
+    ).unsafelyUnwrapped
   }
 
   private var table: AddressTable<Object> {
@@ -83,8 +89,10 @@ extension UnsafeMutablePointer<AddressTableHead> {
 
   /// Puts in an object of a key that has none and is not 0.
   ///
-  /// Under one lock.
-  func insert(_ key: UInt, _ object: Object) {
+  /// - Parameter held: The lock that all who write hold.
+  func insert<State: ~Copyable>(
+    _ key: UInt, _ object: Object, _ held: borrowing Locked<State>.Held
+  ) {
     let old = table
     if old.insert(key, object) { return }
     let new = AddressTable(replacing: old)
@@ -98,8 +106,10 @@ extension UnsafeMutablePointer<AddressTableHead> {
 
   /// Every object.
   ///
-  /// Under the same lock.
-  var objects: [Object] { table.objects }
+  /// - Parameter held: The same lock.
+  func objects<State: ~Copyable>(_ held: borrowing Locked<State>.Held) -> [Object] {
+    table.objects
+  }
 }
 
 /// The memory of a map: an open-addressing table.
@@ -159,7 +169,8 @@ extension UnsafeMutablePointer<AddressTableHead> {
     let index = unusedPlace(for: key)
     let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
     unsafe places[index].object.store(address, ordering: .releasing)
-    unsafe places[index].key.store(key, ordering: .releasing)
+    // Sequentially consistent, as the loads of it are.
+    unsafe places[index].key.store(key, ordering: .sequentiallyConsistent)
     usedCount += 1
     return true
   }

@@ -23,8 +23,8 @@ struct Entry: ~Copyable {
 
 /// The memory of a list: entries in registration order, identifiers ascending.
 ///
-/// Written under the registry's lock, read by posts without it. This is its address, which a post
-/// copies without counting a reference; the memory is that of `buffer`.
+/// Read by posts without a lock. This is its address, which a post copies without counting a
+/// reference; the memory is that of `buffer`.
 ///
 /// Invariant: the entries below `count` are initialized and their identifiers ascend. An entry is
 /// overwritten only when no post in progress may touch an identifier as great as the one it held,
@@ -103,9 +103,9 @@ struct Entry: ~Copyable {
   }
 }
 
-/// What happens under the registry's lock.
+/// What changes the entries.
 extension Entries {
-  func append(id: UInt64, observer: UInt) {
+  func append(id: UInt64, observer: UInt, _ held: borrowing ObserverRegistry.Held) {
     let index = unsafe head.pointee.published.load(ordering: .relaxed)
     assert(index < capacity && (index == 0 || self.id(at: index - 1) < id))
     // The observer first: whoever reads the new identifier reads the new observer.
@@ -136,7 +136,7 @@ extension Entries {
   }
 
   /// Empties a place, before the frames are read, and returns the observer that was there.
-  func take(at index: Int) -> UInt {
+  func take(at index: Int, _ held: borrowing ObserverRegistry.Held) -> UInt {
     let observer = observer(at: index)
     unsafe base[index].observer.store(0, ordering: .releasing)
     return observer
@@ -145,7 +145,7 @@ extension Entries {
   /// Withdraws the empty places at the end from posts that announce themselves later.
   ///
   /// - Returns: the count before, for `restore`, which is to follow after the frames were read.
-  func withdraw() -> Int {
+  func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
     var end = before
     while end > 0, observer(at: end - 1) == 0 { end -= 1 }
@@ -157,7 +157,9 @@ extension Entries {
   ///
   /// The others may be overwritten: a post that has read the old count stops there on the
   /// identifier, the old or the new.
-  func restore(_ before: Int, upTo mark: UInt64) {
+  func restore(
+    _ before: Int, upTo mark: UInt64, _ held: borrowing ObserverRegistry.Held
+  ) {
     let withdrawn = count
     var end = before
     while end > withdrawn, id(at: end - 1) > mark { end -= 1 }

@@ -13,8 +13,9 @@ class AnyObserver: @unchecked Sendable {
   private static let arrivalBit: UInt32 = 8
   private static let orderedBit: UInt32 = 16
   private static let toldBit: UInt32 = 32
-  private static let watchedBit: UInt32 = 64
-  private static let lastingBit: UInt32 = 128
+  private static let lastingBit: UInt32 = 64
+  /// Set while a paused observer of a state has missed something, and until it has been told.
+  private static let missedBit: UInt32 = 128
   private static let pauseUnit: UInt32 = 256
 
   // Eight bytes in all: there may be a million observers.
@@ -64,11 +65,6 @@ class AnyObserver: @unchecked Sendable {
   /// Before the observer is published.
   final var mayStandAlone: Bool { isPlain && details == nil }
 
-  /// Says that somebody wants to know of every call.
-  ///
-  /// Before the observer is published.
-  final func markWatched() { state.bitwiseOr(Self.watchedBit, ordering: .relaxed) }
-
   /// Decides, just before a call, whether the call may be made.
   final func claim() -> Claim {
     claim(state.load(ordering: .sequentiallyConsistent), isLast: !hasArrival)
@@ -84,7 +80,7 @@ class AnyObserver: @unchecked Sendable {
   private final func claim(_ loaded: UInt32, isLast: Bool) -> Claim {
     var word = loaded
     while true {
-      if word & Self.endedBit != 0 || word >= Self.pauseUnit { return .skip }
+      if word & (Self.endedBit | Self.missedBit) != 0 || word >= Self.pauseUnit { return .skip }
       if word & Self.onceBit == 0 || !isLast { return .call }
       let (won, seen) = state.compareExchange(
         expected: word, desired: word | Self.endedBit, ordering: .acquiringAndReleasing)
@@ -95,13 +91,14 @@ class AnyObserver: @unchecked Sendable {
 
   /// Says that no call is to begin any more.
   ///
-  /// Under the registry's lock, and before the frames are read: a post sees this or is seen there.
-  final func markEnded() {
+  /// Before the frames are read: a post sees this or is seen there.
+  final func markEnded(_ held: borrowing ObserverRegistry.Held) {
+    // Sequentially consistent, as the check is: the canceler's side of what `isPlain` says.
     if has(Self.onceBit) {
       // Without the lock, a post may be about to use the only call up.
-      state.bitwiseOr(Self.endedBit, ordering: .releasing)
+      state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
     } else {
-      state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .releasing)
+      state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .sequentiallyConsistent)
     }
   }
 
@@ -111,12 +108,34 @@ class AnyObserver: @unchecked Sendable {
   }
 
   /// Takes one pause back; the caller has made sure that there is one.
-  final func resume() {
-    state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
+  ///
+  /// - Returns: Whether it was the last, and something was missed.
+  final func resume() -> Bool {
+    let (_, word) = state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
+    return word < Self.pauseUnit && word & Self.missedBit != 0
   }
 
+  /// Notes that something is missed, if the observer is paused.
+  ///
+  /// In one step: whoever takes the last pause back sees it, or was first.
+  ///
+  /// - Returns: Whether the observer is paused.
+  final func noteMiss() -> Bool {
+    var word = state.load(ordering: .sequentiallyConsistent)
+    while word >= Self.pauseUnit {
+      let (won, seen) = state.compareExchange(
+        expected: word, desired: word | Self.missedBit, ordering: .acquiringAndReleasing)
+      if won { return true }
+      word = seen
+    }
+    return false
+  }
+
+  /// Takes in that what was missed has been told.
+  final func forgetMiss() { state.bitwiseAnd(~Self.missedBit, ordering: .acquiringAndReleasing) }
+
   final var isPaused: Bool { state.load(ordering: .acquiring) >= Self.pauseUnit }
-  final var isEnded: Bool { state.load(ordering: .acquiring) & Self.endedBit != 0 }
+  final var isEnded: Bool { state.load(ordering: .sequentiallyConsistent) & Self.endedBit != 0 }
 }
 
 /// An observer that wants the value and nothing else.

@@ -12,12 +12,14 @@ class ObserverList: @unchecked Sendable {
   /// What the list is about, for descriptions and for removal by owner and type.
   struct Topic: Sendable {
     var value: any Any.Type
-    var subject: ObjectIdentifier?
+    var subject: SubjectName?
   }
 
   let registry: ObserverRegistry
   let topic: Topic
   /// The clock's time when this list was made; a post with a lower mark does not hold it.
+  ///
+  /// 0 for a list that is not put aside by itself, but with its source or its group.
   let created: UInt64
   /// Where the list leaves when its last registration has ended.
   let home: Home
@@ -36,10 +38,10 @@ class ObserverList: @unchecked Sendable {
   ///
   /// Protected by the registry's lock.
   private var liveCount = 0
-  /// Keeps the address of a dead subject from being used again.
+  /// Reserves the address of the subject, until the list has left its home.
   ///
   /// Protected by the registry's lock.
-  private unowned var subject: AnyObject?
+  private var hold: SubjectHold?
 
   /// Who lets go of a list that has become empty.
   enum Home {
@@ -49,6 +51,8 @@ class ObserverList: @unchecked Sendable {
     case list(Unowned<ObserverList>)
     /// The index by subject that this list stands in.
     case index(Unowned<SubjectIndex>)
+    /// Nobody, as for a source; and the registry is to know whether its events are observed here.
+    case events(Unowned<ObserverRegistry>)
   }
 
   struct Unowned<Object: AnyObject> {
@@ -56,13 +60,14 @@ class ObserverList: @unchecked Sendable {
   }
 
   init(
-    registry: ObserverRegistry, topic: Topic, subject: AnyObject? = nil, home: Home = .source
+    registry: ObserverRegistry, topic: Topic, hold: consuming SubjectHold? = nil,
+    home: Home = .source, created: UInt64 = 0
   ) {
     self.registry = registry
     self.topic = topic
-    self.subject = subject
+    self.hold = hold
     self.home = home
-    created = registry.tick()
+    self.created = created
   }
 
   deinit {
@@ -70,7 +75,7 @@ class ObserverList: @unchecked Sendable {
     // names.
     if let entries {
       for index in 0..<entries.count {
-        let address = entries.take(at: index)
+        let address = entries.observer(at: index)
         if address != 0 { unsafe Self.observer(at: address).release() }
       }
       unsafe Unmanaged.passUnretained(entries.buffer).release()
@@ -136,61 +141,67 @@ class ObserverList: @unchecked Sendable {
   }
 
   /// The live registrations of this list and its groups.
-  ///
-  /// Under the registry's lock.
-  var registrations: [LiveRegistration] {
+  func registrations(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     var found: [LiveRegistration] = []
     if let entries {
       for index in 0..<entries.count where entries.observer(at: index) != 0 {
-        let observer = unsafe observer(at: index).takeUnretainedValue()
+        let observer = unsafe observer(at: index, held).takeUnretainedValue()
         let registration = Registration(
           list: self, id: entries.id(at: index), counters: observer.details?.counters)
         found.append(LiveRegistration(registration: registration, observer: observer))
       }
     }
-    for group in currentGroups?.groups ?? [] { found += group.list.registrations }
+    for group in currentGroups?.groups ?? [] { found += group.list.registrations(held) }
     return found
   }
 }
 
-/// What happens to a list under the lock of its registry.
+/// What changes a list.
 extension ObserverList {
   /// Makes sure that the next `append` finds a place.
-  func makeRoom(_ garbage: inout Garbage) {
+  func makeRoom(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     if let entries, entries.count < entries.capacity { return }
-    if let old = rebuild() { garbage.structures.append(old) }
+    if let old = rebuild(held) { garbage.structures.append(old) }
   }
 
   /// Puts a retained observer at the end; the list owns it from here on.
-  func append(_ observer: Unmanaged<AnyObserver>, id: UInt64) {
-    entries!.append(id: id, observer: UInt(bitPattern: unsafe observer.toOpaque()))
+  func append(
+    _ observer: Unmanaged<AnyObserver>, id: UInt64, _ held: borrowing ObserverRegistry.Held
+  ) {
+    entries!.append(id: id, observer: UInt(bitPattern: unsafe observer.toOpaque()), held)
     liveCount += 1
-    unsafe observer._withUnsafeGuaranteedRef { count($0, 1) }
-    addToPopulation(1)
+    unsafe observer._withUnsafeGuaranteedRef { count($0, 1, held) }
+    addToPopulation(1, held)
   }
 
   /// Takes over an observer that stood alone with its subject, as the first of this list.
-  func adopt(_ single: Single, _ garbage: inout Garbage) {
-    makeRoom(&garbage)
-    unsafe append(Self.observer(at: single.address), id: single.id)
+  func adopt(
+    _ single: Single, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) {
+    makeRoom(&garbage, held)
+    unsafe append(Self.observer(at: single.address), id: single.id, held)
   }
 
   /// Where the observer registered as `id` stands, unless it has ended.
-  func place(of id: UInt64) -> Int? { entries?.index(of: id) }
+  func place(of id: UInt64, _ held: borrowing ObserverRegistry.Held) -> Int? {
+    entries?.index(of: id)
+  }
 
   /// The observer at a place.
-  func observer(at place: Int) -> Unmanaged<AnyObserver> {
+  func observer(
+    at place: Int, _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<AnyObserver> {
     unsafe Self.observer(at: entries!.observer(at: place))
   }
 
   /// Takes a registration out of the list: no later post finds it.
   ///
   /// - Returns: The observer, which the caller owns from here on.
-  func take(at place: Int) -> Unmanaged<AnyObserver> {
-    let observer = unsafe Self.observer(at: entries!.take(at: place))
+  func take(at place: Int, _ held: borrowing ObserverRegistry.Held) -> Unmanaged<AnyObserver> {
+    let observer = unsafe Self.observer(at: entries!.take(at: place, held))
     liveCount -= 1
-    unsafe observer._withUnsafeGuaranteedRef { count($0, -1) }
-    addToPopulation(-1)
+    unsafe observer._withUnsafeGuaranteedRef { count($0, -1, held) }
+    addToPopulation(-1, held)
     return unsafe observer
   }
 
@@ -198,42 +209,42 @@ extension ObserverList {
   ///
   /// - Parameter scan: Reads the frames, and returns the posts in progress.
   @inline(__always)
-  func trim(_ scan: () -> [Ticket]) -> [Ticket] {
+  func trim(_ held: borrowing ObserverRegistry.Held, _ scan: () -> [Ticket]) -> [Ticket] {
     guard let entries else { return scan() }
-    let before = entries.withdraw()
+    let before = entries.withdraw(held)
     let posts = scan()
-    if !posts.isEmpty { entries.restore(before, upTo: posts.map(\.mark).max() ?? 0) }
+    if !posts.isEmpty { entries.restore(before, upTo: posts.map(\.mark).max() ?? 0, held) }
     return posts
   }
 
   /// Moves to a smaller buffer when most of this one is empty.
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
-  func shrink() -> Garbage.Piece? {
+  func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     if isEmpty {
       // It has left its home, which may be too large now.
       switch home {
-      case .source: break
-      case .list(let parent): return parent.object.shrink()
-      case .index(let index): return index.object.shrink()
+      case .source, .events: break
+      case .list(let parent): return parent.object.shrink(held)
+      case .index(let index): return index.object.shrink(held)
       }
     }
     guard let entries, entries.capacity > 8, liveCount * 4 < entries.capacity else { return nil }
-    return rebuild()
+    return rebuild(held)
   }
 
   /// Moves what lives to a new buffer, with room for half as many more; posts in progress finish on
   /// the old one.
   ///
   /// - Returns: the old one.
-  private func rebuild() -> Garbage.Piece? {
+  private func rebuild(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     let capacity = liveCount + max(2, liveCount / 2)
     let old = entries
-    let new = EntryBuffer(capacity: capacity, created: registry.tick())
+    let new = EntryBuffer(capacity: capacity, created: registry.tick(held))
     if let old {
       for index in 0..<old.count {
         let observer = old.observer(at: index)
-        if observer != 0 { new.entries.append(id: old.id(at: index), observer: observer) }
+        if observer != 0 { new.entries.append(id: old.id(at: index), observer: observer, held) }
       }
     }
     new.entries.checkInvariants()
@@ -246,27 +257,49 @@ extension ObserverList {
     return (left, since: old.created)
   }
 
-  private func replace(_ place: borrowing Atomic<UInt>, with object: AnyObject?) {
+  private func replace(
+    _ place: borrowing Atomic<UInt>, with object: AnyObject?,
+    _ held: borrowing ObserverRegistry.Held
+  ) {
     let address = object.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     // The garbage holds the old one, so that this release cannot be the last.
     Self.release(place.exchange(address ?? 0, ordering: .acquiringAndReleasing))
   }
 
-  private func count(_ observer: AnyObserver, _ change: Int) {
-    if observer.isOrdered { add(change, to: ordered) } else { add(change, to: unordered) }
-    if observer.isTold { add(change, to: told) }
+  private func count(
+    _ observer: AnyObserver, _ change: Int, _ held: borrowing ObserverRegistry.Held
+  ) {
+    if observer.isOrdered {
+      add(change, to: ordered, held)
+    } else {
+      add(change, to: unordered, held)
+    }
+    if observer.isTold { add(change, to: told, held) }
   }
 
   /// Changes a number that nobody else writes, since the lock is held.
-  private func add(_ change: Int, to number: borrowing Atomic<Int>) {
+  private func add(
+    _ change: Int, to number: borrowing Atomic<Int>, _ held: borrowing ObserverRegistry.Held
+  ) {
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 
-  private func addToPopulation(_ change: Int) {
+  private func addToPopulation(_ change: Int, _ held: borrowing ObserverRegistry.Held) {
     // Asked before a post announces itself, and stored before the clock shows the registration: no
     // part of any pair of stores and loads.
-    add(change, to: population)
-    if case .list(let parent) = home { parent.object.addToPopulation(change) }
+    add(change, to: population, held)
+    if case .source = home { return }
+    tellHome(of: change, held)
+  }
+
+  @inline(never)
+  private func tellHome(of change: Int, _ held: borrowing ObserverRegistry.Held) {
+    switch home {
+    case .list(let parent): parent.object.addToPopulation(change, held)
+    // A source ends these registrations before its registry can go.
+    case .events(let watched): watched.object.setWatched(!isEmpty, held)
+    case .source, .index: break
+    }
   }
 
   /// The group of the observers on `target`, made if there is none.
@@ -274,7 +307,8 @@ extension ObserverList {
   /// - Parameter mailbox: The target's, which was asked for outside the lock: the target is
   ///   foreign.
   func group(
-    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage
+    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
   ) -> TargetGroup {
     let old = currentGroups
     if let group = old?.first(for: mailbox) { return group }
@@ -282,26 +316,30 @@ extension ObserverList {
       registry: registry, topic: topic, home: .list(Unowned(object: self)))
     let group = TargetGroup(target: target, mailbox: mailbox, list: list)
     if let old { garbage.structures.append((old, since: old.created)) }
-    replace(groups, with: GroupArray((old?.groups ?? []) + [group], created: registry.tick()))
+    let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))
+    replace(groups, with: new, held)
     return group
   }
 
   /// Takes the list, which has become empty, out of what it stands in.
-  func leaveHome(_ garbage: inout Garbage) {
+  func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     switch home {
-    case .source: break
-    case .list(let parent): parent.object.dropGroup(of: self, &garbage)
+    case .source, .events: break
+    case .list(let parent): parent.object.dropGroup(of: self, &garbage, held)
     case .index(let index):
-      subject = nil
-      index.object.remove(self, &garbage)
+      hold = nil
+      index.object.remove(self, &garbage, held)
     }
   }
 
-  private func dropGroup(of list: ObserverList, _ garbage: inout Garbage) {
+  private func dropGroup(
+    of list: ObserverList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) {
     guard let old = currentGroups else { return }
     let rest = old.groups.filter { $0.list !== list }
     garbage.structures.append((old, since: old.created))
-    replace(groups, with: rest.isEmpty ? nil : GroupArray(rest, created: registry.tick()))
-    if isEmpty { leaveHome(&garbage) }
+    let new = rest.isEmpty ? nil : GroupArray(rest, created: registry.tick(held))
+    replace(groups, with: new, held)
+    if isEmpty { leaveHome(&garbage, held) }
   }
 }

@@ -6,37 +6,95 @@ struct Garbage {
   typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
 
   var structures: [Piece] = []
+
+  /// The oldest of `time` and the times of the pieces.
+  @inline(__always)
+  func oldest(_ time: UInt64 = .max) -> UInt64 {
+    structures.isEmpty ? time : structures.reduce(time) { min($0, $1.since) }
+  }
 }
 
 /// One post in progress, as a scan found it.
 ///
-/// The frame names the post. When it leaves it is told to look, and sees to it that its tickets
-/// go before its thread can use the frame again: a ticket that is kept is that of the post in its
-/// frame.
+/// The frame names the post. While something waits with the ticket, the frame has the ticket flag, or
+/// its thread is on the way to `reclaim`. The thread uses the frame again only after that.
 struct Ticket: Equatable {
   fileprivate let frame: UInt
+  fileprivate let thread: UInt
   let mark: UInt64
 
   static func == (one: Self, other: Self) -> Bool { one.frame == other.frame }
+}
 
-  /// Whether the post is still in progress at `source`.
-  fileprivate func isOpen(at source: UInt) -> Bool {
-    // SAFETY: frames are never freed.
-    let frame = unsafe UnsafePointer<PostFrame>(bitPattern: frame)!
-    return unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == source
+extension [Ticket] {
+  /// The tickets of those posts that may hold what was made at `since`.
+  ///
+  /// Of a thread's nested posts the outermost is enough: it leaves last.
+  fileprivate func reaching(_ since: UInt64) -> [Ticket] {
+    var tickets: [Ticket] = []
+    // A scan finds the posts of one thread together, the outermost first.
+    for post in self where post.mark >= since && post.thread != tickets.last?.thread {
+      tickets.append(post)
+    }
+    return tickets
   }
 }
 
-/// What waits for some posts to leave before it is released.
-struct Retired {
-  var tickets: [Ticket]
-  var objects: [any AnyObject & Sendable]
+/// What waits for the same posts to leave.
+struct Batch {
+  fileprivate(set) var tickets: [Ticket]
+  /// What is released then.
+  fileprivate(set) var objects: [any AnyObject & Sendable] = []
+  /// Who is resumed then.
+  fileprivate(set) var resumes: [@Sendable () -> Void] = []
 }
 
-/// Who waits for some posts to leave.
-struct Waiter {
-  var tickets: [Ticket]
-  var resume: @Sendable () -> Void
+extension ObserverRegistry.State {
+  /// The index of the batch with `tickets`, made if there is none.
+  ///
+  /// Tickets are in the order of the scans, which is always the same: equal sets are equal arrays.
+  fileprivate mutating func batch(with tickets: [Ticket]) -> Int {
+    if let index = batches.lastIndex(where: { $0.tickets == tickets }) { return index }
+    batches.append(Batch(tickets: tickets))
+    return batches.count - 1
+  }
+
+  /// Gives back the tickets of the post in `frame`, which has left.
+  ///
+  /// What waits for the same posts now comes into one batch. So there are no more batches than the
+  /// posts in progress make sets of tickets, however much has ended.
+  ///
+  /// - Returns: What waits for no post any more; its tickets are none.
+  fileprivate mutating func takeTickets(of frame: UInt) -> Batch {
+    var done = Batch(tickets: [])
+    var rest: [Batch] = []
+    var index = 0
+    while index < batches.count {
+      guard let place = batches[index].tickets.firstIndex(where: { $0.frame == frame }) else {
+        index += 1
+        continue
+      }
+      var batch = batches.remove(at: index)
+      batch.tickets.remove(at: place)
+      if batch.tickets.isEmpty {
+        done.add(batch)
+      } else {
+        rest.append(batch)
+      }
+    }
+    for one in rest {
+      let index = batch(with: one.tickets)
+      batches[index].add(one)
+    }
+    return done
+  }
+}
+
+extension Batch {
+  fileprivate mutating func add(_ other: Batch) {
+    objects += other.objects
+    resumes += other.resumes
+  }
 }
 
 /// How a registration ended, as seen by the call that tried to end it.
@@ -67,35 +125,34 @@ extension ObserverRegistry {
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
-    let ended = unsafe withState { state -> Unmanaged<AnyObserver>? in
-      guard let seat = list.seat(of: id, companion) else {
+    let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
+      guard let seat = list.seat(of: id, companion, held) else {
         if let resume {
-          mustWait = wait(for: id, among: scan(), resume, &state)
-          updatePending(state)
+          mustWait = wait(for: id, among: scan(since: id, &state, held), resume, &state)
         }
         return nil
       }
-      unsafe seat.observer._withUnsafeGuaranteedRef { $0.markEnded() }
+      unsafe seat.observer(held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
-      let observer = unsafe seat.take(&garbage)
+      let observer = unsafe seat.take(&garbage, held)
       if let owner = unsafe observer._withUnsafeGuaranteedRef({ $0.details?.ownerID }) {
         forget(id, of: owner, &state)
       }
       reach(.willScan)
-      let posts = seat.trim { scan() }
+      let posts = seat.trim(held) { scan(since: garbage.oldest(id), &state, held) }
       if !posts.isEmpty {
-        mayBeRunning = posts.contains { $0.mark >= id && !ThreadRecord.currentOwns($0.frame) }
+        mayBeRunning = posts.contains { $0.mark >= id && $0.thread != ThreadRecord.currentThread }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
-      if let left = seat.shrink() {
-        keep(left.structure, since: left.since, for: scan(), &state)
+      if let left = seat.shrink(held) {
+        let posts = scan(since: left.since, &state, held)
+        keep(left.structure, since: left.since, for: posts, &state)
         garbage.structures.append(left)
       }
       if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
-      updatePending(state)
       return unsafe observer
     }
     defer { if !mustWait { resume?() } }
@@ -134,10 +191,10 @@ extension ObserverRegistry {
   ///
   /// In the order of a table of subjects, which is that of their hashes, this would take a time that
   /// grows with the square: what is left comes to stand in one part of the smaller tables.
-  func finish(_ lists: () -> [ObserverList]) {
-    var registrations = withState { state -> [Registration] in
+  func finish(_ lists: (borrowing Held) -> [ObserverList]) {
+    var registrations = withState { state, held -> [Registration] in
       state.isFinished = true
-      return lists().flatMap(\.registrations).map(\.registration)
+      return lists(held).flatMap { $0.registrations(held) }.map(\.registration)
     }
     registrations.sort { $0.id < $1.id }
     for registration in registrations { end(registration) }
@@ -149,36 +206,64 @@ extension ObserverRegistry {
 
   /// The posts in progress.
   ///
-  /// Under the lock, and before anything is decided from it.
-  private func scan() -> [Ticket] {
-    setPending()
+  /// Before anything is decided from them. Those posts that may hold what was made at `since` come to
+  /// `reclaim` when they leave. The caller keeps a ticket of each of them, or of a post around it on
+  /// the same thread.
+  private func scan(
+    since: UInt64, _ state: inout State, _ held: borrowing Held
+  ) -> [Ticket] {
+    storeClockAgain(held)
     var posts: [Ticket] = []
     var bits = mask.load(ordering: .sequentiallyConsistent)
     while bits != 0 {
       let bit = bits.trailingZeroBitCount
       bits &= bits - 1
-      if collect(bit, &posts) { continue }
+      if collect(bit, since, &posts) { continue }
       // Nobody of this bit is inside: forget it, so that the next scan is spared. A thread that
-      // announced itself before it could see the bit gone is found by looking again.
+      // announced itself before it could see the bit gone is found by looking again. Its post gets no
+      // ticket: it reads the clock as it was stored above, since its frame was not seen after that.
       reach(.willForget)
       mask.bitwiseAnd(~(1 << UInt64(bit)), ordering: .sequentiallyConsistent)
-      if collect(bit, &posts) {
+      if isInside(bit) {
         mask.bitwiseOr(1 << UInt64(bit), ordering: .sequentiallyConsistent)
       }
     }
+    if !posts.isEmpty, posts.contains(where: { $0.mark >= since }) { state.keeper = self }
     return posts
   }
 
-  private func collect(_ bit: Int, _ posts: inout [Ticket]) -> Bool {
+  /// Collects the posts of the threads that a bit stands for, and sets the flag of those that may hold
+  /// what was made at `since`.
+  ///
+  /// - Returns: whether there are any posts.
+  private func collect(_ bit: Int, _ since: UInt64, _ posts: inout [Ticket]) -> Bool {
     let count = posts.count
-    unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame in
-      guard unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == address else {
-        return
-      }
+    unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, thread in
+      // Sequentially consistent: the scan's side of the pair with a post's announcement.
+      let source = unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent)
+      guard source & ~PostFrame.flags == address else { return }
+      // Sequentially consistent: the same for a post that reopens its frame.
       let mark = unsafe frame.pointee.mark.load(ordering: .sequentiallyConsistent)
-      posts.append(Ticket(frame: UInt(bitPattern: frame), mark: mark))
+      if mark >= since {
+        // Acquiring: if the post has left meanwhile, it has read what it held. The lock orders the
+        // rest: a post that takes the flag with it comes to the lock after this thread.
+        let (isOpen, _) = unsafe frame.pointee.source.compareExchange(
+          expected: source, desired: source | PostFrame.ticketFlag, ordering: .acquiring)
+        if !isOpen { return }
+      }
+      posts.append(Ticket(frame: UInt(bitPattern: frame), thread: thread, mark: mark))
     }
     return posts.count > count
+  }
+
+  /// Whether a thread that a bit stands for is inside a post.
+  private func isInside(_ bit: Int) -> Bool {
+    var isInside = false
+    unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, _ in
+      let source = unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent)
+      if source & ~PostFrame.flags == address { isInside = true }
+    }
+    return isInside
   }
 
   /// Keeps what posts in progress may hold of `garbage`; the caller releases its own references
@@ -190,56 +275,35 @@ extension ObserverRegistry {
   }
 
   /// Keeps what posts in progress may hold of `garbage`, after reading the frames.
-  func retire(_ garbage: Garbage, _ state: inout State) {
+  func retire(_ garbage: Garbage, _ state: inout State, _ held: borrowing Held) {
     if garbage.structures.isEmpty { return }
-    retire(garbage, from: scan(), &state)
-    updatePending(state)
+    retire(garbage, from: scan(since: garbage.oldest(), &state, held), &state)
   }
 
   /// Keeps an object until those of `posts` have left that may hold it.
   private func keep(
     _ object: any AnyObject & Sendable, since: UInt64, for posts: [Ticket], _ state: inout State
   ) {
-    let tickets = posts.filter { $0.mark >= since }
+    let tickets = posts.reaching(since)
     if tickets.isEmpty { return }
-    if state.retired.last?.tickets != tickets {
-      state.retired.append(Retired(tickets: tickets, objects: []))
-    }
-    state.retired[state.retired.count - 1].objects.append(object)
+    let index = state.batch(with: tickets)
+    state.batches[index].objects.append(object)
   }
 
-  /// Takes back what a scan said to leaving posts, if nothing waits for one.
-  private func updatePending(_ state: State) {
-    if state.retired.isEmpty && state.waiters.isEmpty { clearPending() }
-  }
-
-  /// Releases what waited for posts that have left, and resumes who waited for them.
+  /// Gives back the tickets of the post in `frame`, which has left: releases what waited for that post
+  /// alone, and resumes who did.
   @inline(never)
-  func reclaim() {
+  func reclaim(_ frame: UInt) {
     reach(.willReclaim)
-    var released: [any AnyObject & Sendable] = []
-    var resumed: [@Sendable () -> Void] = []
+    var done = Batch(tickets: [])
+    var keeper: ObserverRegistry?
     withState { state in
-      state.retired = state.retired.compactMap { retired in
-        let tickets = retired.tickets.filter { $0.isOpen(at: address) }
-        if tickets.isEmpty {
-          released += retired.objects
-          return nil
-        }
-        return Retired(tickets: tickets, objects: retired.objects)
-      }
-      state.waiters = state.waiters.compactMap { waiter in
-        let tickets = waiter.tickets.filter { $0.isOpen(at: address) }
-        if tickets.isEmpty {
-          resumed.append(waiter.resume)
-          return nil
-        }
-        return Waiter(tickets: tickets, resume: waiter.resume)
-      }
-      updatePending(state)
+      done = state.takeTickets(of: frame)
+      if state.batches.isEmpty { keeper = state.keeper.take() }
     }
-    for resume in resumed { resume() }
-    released = []
+    for resume in done.resumes { resume() }
+    done.objects = []
+    withExtendedLifetime(keeper) {}
   }
 
   /// Resumes somebody when the posts that may be calling `id` have left.
@@ -249,9 +313,10 @@ extension ObserverRegistry {
     for id: UInt64, among posts: [Ticket], _ resume: @escaping @Sendable () -> Void,
     _ state: inout State
   ) -> Bool {
-    let posts = posts.filter { $0.mark >= id }
-    if posts.isEmpty { return false }
-    state.waiters.append(Waiter(tickets: posts, resume: resume))
+    let tickets = posts.reaching(id)
+    if tickets.isEmpty { return false }
+    let index = state.batch(with: tickets)
+    state.batches[index].resumes.append(resume)
     return true
   }
 }
@@ -271,6 +336,8 @@ extension ObserverRegistry {
   func withObserver<Result: Sendable>(
     of registration: Registration, _ body: (AnyObserver) -> Result
   ) -> Result? {
-    withState { _ in unsafe registration.seat?.observer._withUnsafeGuaranteedRef(body) }
+    withState { _, held in
+      unsafe registration.seat(held)?.observer(held)._withUnsafeGuaranteedRef(body)
+    }
   }
 }

@@ -13,11 +13,14 @@
   var all: Unmanaged<ObserverList>?
   var about: Unmanaged<ObserverList>?
   var wide: Unmanaged<ObserverList>?
+  var wideAbout: Unmanaged<ObserverList>?
 
   /// The only list, if there is one.
   fileprivate var only: Unmanaged<ObserverList>? {
-    switch unsafe (all, about, wide) {
-    case (let only?, nil, nil), (nil, let only?, nil), (nil, nil, let only?): unsafe only
+    switch unsafe (all, about, wide, wideAbout) {
+    case (let only?, nil, nil, nil), (nil, let only?, nil, nil), (nil, nil, let only?, nil),
+      (nil, nil, nil, let only?):
+      unsafe only
     default: nil
     }
   }
@@ -26,6 +29,7 @@
     unsafe all?._withUnsafeGuaranteedRef(body)
     unsafe about?._withUnsafeGuaranteedRef(body)
     unsafe wide?._withUnsafeGuaranteedRef(body)
+    unsafe wideAbout?._withUnsafeGuaranteedRef(body)
   }
 
   fileprivate func contains(_ isIncluded: (ObserverList) -> Bool) -> Bool {
@@ -36,9 +40,12 @@
 
   /// The way through the lists, for a post that has announced itself.
   fileprivate var route: Route {
-    Route(
-      all: unsafe all.map { unsafe Cursor($0) }, about: unsafe about.map { unsafe Cursor($0) },
-      wide: unsafe wide.map { unsafe Cursor($0) })
+    var route = Route()
+    route.all = unsafe all.map { unsafe route.read($0) }
+    route.about = unsafe about.map { unsafe route.read($0) }
+    route.wide = unsafe wide.map { unsafe route.read($0) }
+    route.wideAbout = unsafe wideAbout.map { unsafe route.read($0) }
+    return route
   }
 }
 
@@ -98,10 +105,11 @@
     if let details {
       let registry = details.lists.registry
       let visit = registry.enter()
-      let route = details.lists.route
+      var route = details.lists.route
       registry.settle(visit)
+      let portion = details.portion == .ordered ? .ordered : registry.everyone
       registry.walk(
-        value, details.wideValue, details.post, details.oldest...newest, details.portion, route)
+        value, details.wideValue, details.post, details.oldest...newest, portion, &route)
       registry.leave(visit)
       details.post.tracker?.end()
     } else if let only = unsafe only {
@@ -111,23 +119,20 @@
         let visit = registry.enter()
         let cursor = unsafe Cursor(only)
         registry.settle(visit)
-        registry.walk(value, Post(), 0...newest, .everyone, cursor)
+        registry.walk(value, Post(), 0...newest, registry.everyone, cursor)
         registry.leave(visit)
       }
     }
   }
 
-  /// Gives up: the target has ended.
-  func discard() {
-    forEachList { $0.registry.endDead(in: $0) }
-    details?.post.tracker?.end()
-  }
+  /// Who waits until the delivery has ended, if anybody does.
+  var tracker: DeliveryTracker? { details?.post.tracker }
 }
 
 extension GroupLists {
   fileprivate var registry: ObserverRegistry {
     // A post reaches one list at least.
-    unsafe (all ?? about ?? wide)!.takeUnretainedValue().registry
+    unsafe (all ?? about ?? wide ?? wideAbout)!.takeUnretainedValue().registry
   }
 }
 
@@ -138,33 +143,38 @@ extension ObserverRegistry {
   /// here, then those whose target the poster is on already.
   @inline(never)
   func postToTargets<Value>(
-    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ cursor: Cursor, _ visit: Visit
+    _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion,
+    _ cursor: Cursor, _ visit: Visit
   ) {
     // The common case, spared the array.
     guard let stop = cursor.onlyStop else {
-      return postToTargets(value, nil, post, newest, Route(all: cursor), visit)
+      var route = Route(only: cursor)
+      return postToTargets(value, nil, post, newest, portion, &route, visit)
     }
     settle(visit)
     let runsInline = leaveRecord(value, nil, post, 0...newest, at: stop)
-    walk(value, post, 0...newest, .everyone, cursor)
-    if runsInline { runInline(value, nil, post, 0...newest, at: stop, visit) }
+    walk(value, post, 0...newest, portion, cursor)
+    if runsInline { runInline(value, nil, post, 0...newest, portion, at: stop, visit) }
   }
 
   /// Does the same along a route of several lists.
   @inline(never)
   func postToTargets<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ newest: UInt64,
-    _ route: Route, _ visit: Visit
+    _ portion: Portion, _ route: inout Route, _ visit: Visit
   ) {
     let stops = route.stops
     settle(visit)
     let inline = stops.filter { leaveRecord(value, wideValue, post, 0...newest, at: $0) }
-    walk(value, wideValue, post, 0...newest, .everyone, route)
-    for stop in inline { runInline(value, wideValue, post, 0...newest, at: stop, visit) }
+    walk(value, wideValue, post, 0...newest, portion, &route)
+    for stop in inline {
+      runInline(value, wideValue, post, 0...newest, portion, at: stop, visit)
+    }
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration) {
+    let portion = everyone
     let visit = enter()
     let list = registration.list
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
@@ -177,9 +187,9 @@ extension ObserverRegistry {
       let lists = unsafe GroupLists(all: Unmanaged.passUnretained(list))
       let stop = unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists)
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
-      if runsInline { runInline(value, nil, Post(), range, at: stop, visit) }
+      if runsInline { runInline(value, nil, Post(), range, portion, at: stop, visit) }
     } else {
-      walk(value, Post(), range, .everyone, cursor)
+      walk(value, Post(), range, portion, cursor)
     }
     leave(visit)
   }
@@ -212,13 +222,13 @@ extension ObserverRegistry {
 
   private func runInline<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    at stop: Stop, _ visit: Visit
+    _ portion: Portion, at stop: Stop, _ visit: Visit
   ) {
     // Observers have run since the visit settled: the group may have other memory now.
     reopen(visit)
-    let route = stop.lists.route
+    var route = stop.lists.route
     settle(visit)
-    walk(value, wideValue, post, range, .unordered, route)
+    walk(value, wideValue, post, range, portion.inline, &route)
     // SAFETY: the announcement keeps the group.
     unsafe stop.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
   }
@@ -231,6 +241,7 @@ extension Route {
     unsafe all?.collectGroups(into: &stops, \.all)
     unsafe about?.collectGroups(into: &stops, \.about)
     unsafe wide?.collectGroups(into: &stops, \.wide)
+    unsafe wideAbout?.collectGroups(into: &stops, \.wideAbout)
     return stops
   }
 }

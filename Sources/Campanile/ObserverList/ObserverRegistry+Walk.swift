@@ -10,18 +10,23 @@ import Synchronization
   /// How many entries there are from `next` on.
   fileprivate var rest: Int
   fileprivate let list: Unmanaged<ObserverList>
-  let hasGroups: Bool
 
   /// Reads `list`, which an announced post has found.
   @inline(__always)
   init(_ list: Unmanaged<ObserverList>) {
     unsafe self.list = list
     // SAFETY: the announcement keeps the list and its buffer.
-    (unsafe next, rest, hasGroups) = unsafe list._withUnsafeGuaranteedRef { list in
-      guard let entries = list.entries else { return (nil, 0, list.hasGroups) }
-      return unsafe (entries.base, entries.count, list.hasGroups)
+    (unsafe next, rest) = unsafe list._withUnsafeGuaranteedRef { list in
+      guard let entries = list.entries else { return (nil, 0) }
+      return unsafe (entries.base, entries.count)
     }
   }
+
+  /// Whether somebody in the list waits for the value elsewhere.
+  ///
+  /// Asked before the visit settles.
+  @inline(__always)
+  var hasGroups: Bool { unsafe list._withUnsafeGuaranteedRef { $0.hasGroups } }
 
   @inline(__always)
   fileprivate var isAtEnd: Bool { rest == 0 }
@@ -61,7 +66,7 @@ import Synchronization
 
 /// The only observer about a subject, with the topic that it stands in.
 @safe struct SingleOfTopic {
-  fileprivate let single: Single
+  let single: Single
   fileprivate let topic: Unmanaged<TopicList>
 
   fileprivate var registration: Registration {
@@ -72,8 +77,8 @@ import Synchronization
   }
 }
 
-/// The lists that a post reaches where it reaches more than one: those of its own type, and that of
-/// any type.
+/// The lists that a post reaches where it reaches more than one: those of its own topic, and those of
+/// any topic.
 ///
 /// Not generic, like everything here that a post has on its stack but the value itself: the layout
 /// of a generic type would have to be looked up at each post.
@@ -82,22 +87,70 @@ struct Route {
   var about: Cursor?
   /// The only observer about the subject, in place of `about`.
   var single: SingleOfTopic?
-  /// The list of the observers of any message.
+  /// The list of the observers of any topic.
   var wide: Cursor?
+  /// The list of the observers of any topic about the subject.
+  var wideAbout: Cursor?
 
-  var hasGroups: Bool {
-    all?.hasGroups == true || about?.hasGroups == true || wide?.hasGroups == true
+  /// Whether somebody at one of these waits for the value elsewhere.
+  private(set) var hasGroups = false
+
+  init() {}
+
+  init(only cursor: Cursor) {
+    all = cursor
+    hasGroups = cursor.hasGroups
   }
 
-  /// Adds those who observe `subject`, for a post that has announced itself.
+  /// Reads a list that an announced post has found.
   @inline(__always)
-  mutating func find(_ subject: ObjectIdentifier, in topic: TopicList) {
+  mutating func read(_ list: Unmanaged<ObserverList>) -> Cursor {
+    let cursor = unsafe Cursor(list)
+    if cursor.hasGroups { hasGroups = true }
+    return cursor
+  }
+
+  /// Adds those who observe a topic, and among them those who observe `subject`, for a post that has
+  /// announced itself.
+  @inline(__always)
+  mutating func find(_ subject: ObjectIdentifier?, in topic: TopicList) {
+    if !topic.isEmpty { all = unsafe read(Unmanaged.passUnretained(topic)) }
+    guard let subject else { return }
     switch topic.find(subject) {
-    case .list(let list): about = unsafe Cursor(list)
+    case .list(let list): about = unsafe read(list)
     case .single(let single):
       self.single = unsafe SingleOfTopic(
         single: single, topic: Unmanaged.passUnretained(topic))
     case nil: break
+    }
+  }
+
+  /// Adds those who observe any topic, and among them those who observe `subject`.
+  ///
+  /// None of those stands alone with its subject: see ``KeyedCenter``.
+  mutating func findWide(_ subject: ObjectIdentifier?, in wide: TopicList) {
+    if !wide.isEmpty { self.wide = unsafe read(Unmanaged.passUnretained(wide)) }
+    if let subject, case .list(let list) = wide.find(subject) { wideAbout = unsafe read(list) }
+  }
+}
+
+extension Route {
+  /// A part of a route: a list, or an observer that stands alone.
+  enum Station {
+    case list(Cursor)
+    case single(SingleOfTopic)
+  }
+
+  /// The only station where everybody is given the value, and is called by who posts; `nil` if there
+  /// are several, or none.
+  var onlyStation: Station? {
+    if hasGroups { return nil }
+    switch (all, about, single, wide, wideAbout) {
+    case (let only?, nil, nil, nil, nil), (nil, let only?, nil, nil, nil),
+      (nil, nil, nil, let only?, nil), (nil, nil, nil, nil, let only?):
+      return .list(only)
+    case (nil, nil, let only?, nil, nil): return .single(only)
+    default: return nil
     }
   }
 }
@@ -109,22 +162,31 @@ final class WideValue: Sendable {
   init(_ message: MessageCenter.PostedMessage) { self.message = message }
 }
 
-/// The registrations that a walk is for.
-enum Portion {
+/// The registrations that a walk is for, and whether each call is an event that somebody observes.
+enum Portion: UInt8 {
   case everyone
   /// Those that run inline where the poster is on their target already.
   case unordered
-  /// Those that queue always.
+  case everyoneWatched
+  case unorderedWatched
+  /// Those that queue always, each of which is called with care anyway.
   case ordered
 
   @inline(__always)
   fileprivate func includes(_ observer: AnyObserver) -> Bool {
     switch self {
-    case .everyone: true
-    case .unordered: !observer.isOrdered
+    case .everyone, .everyoneWatched: true
+    case .unordered, .unorderedWatched: !observer.isOrdered
     case .ordered: observer.isOrdered
     }
   }
+
+  /// Whether a plain observer of the portion is called without more ado.
+  @inline(__always)
+  fileprivate var callsPlainly: Bool { rawValue < Portion.everyoneWatched.rawValue }
+
+  /// The part of the portion that runs inline.
+  var inline: Portion { callsPlainly ? .unordered : .unorderedWatched }
 }
 
 extension ObserverRegistry {
@@ -133,7 +195,15 @@ extension ObserverRegistry {
   /// A source asks before it calls `post`, so that a post that nobody hears costs no more than the
   /// question.
   @inline(__always)
-  func isHeard(_ list: ObserverList) -> Bool { !list.isEmpty || onEvent != nil }
+  func isHeard(_ list: ObserverList) -> Bool {
+    !list.isEmpty || isWatched
+  }
+
+  /// Everyone, and whether calls are events that somebody observes now.
+  @inline(__always)
+  var everyone: Portion {
+    isWatched ? .everyoneWatched : .everyone
+  }
 
   /// Posts to one list.
   ///
@@ -142,15 +212,35 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
   ) {
+    if isWatched {
+      postWatched(value, post, to: list, limit: limit)
+    } else {
+      self.post(value, post, to: list, limit: limit, .everyone)
+    }
+  }
+
+  /// Posts to one list, and reports it and each call.
+  @inline(never)
+  private func postWatched<Value>(
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64
+  ) {
     note(.posted, Value.self)
+    self.post(value, post, to: list, limit: limit, .everyoneWatched)
+  }
+
+  @inline(__always)
+  private func post<Value>(
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64,
+    _ portion: Portion
+  ) {
     let visit = enter()
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     let watermark = min(limit, visit.watermark)
     if cursor.hasGroups {
-      postToTargets(value, post, watermark, cursor, visit)
+      postToTargets(value, post, watermark, portion, cursor, visit)
     } else {
       settle(visit)
-      walk(value, post, 0...watermark, .everyone, cursor)
+      walk(value, post, 0...watermark, portion, cursor)
     }
     leave(visit)
   }
@@ -158,13 +248,14 @@ extension ObserverRegistry {
   /// Posts along a route that was found within `visit`, and leaves.
   @inline(__always)
   func deliver<Value>(
-    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ visit: Visit, _ route: Route
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ portion: Portion,
+    _ visit: Visit, _ route: inout Route
   ) {
     if route.hasGroups {
-      postToTargets(value, wideValue, post, visit.watermark, route, visit)
+      postToTargets(value, wideValue, post, visit.watermark, portion, &route, visit)
     } else {
       settle(visit)
-      walk(value, wideValue, post, 0...visit.watermark, .everyone, route)
+      walk(value, wideValue, post, 0...visit.watermark, portion, &route)
     }
     leave(visit)
   }
@@ -186,45 +277,56 @@ extension ObserverRegistry {
   }
 
   /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
+  ///
+  /// The route is used up, in its own place: an observer may post again, and each level of that
+  /// takes as much of the stack.
+  ///
+  /// - Parameter wideValue: What the observers of any topic are given, or `nil` if it is the value.
   func walk<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    _ portion: Portion, _ route: Route
+    _ portion: Portion, _ route: inout Route
   ) {
-    switch (route.all, route.about, route.single, route.wide) {
-    case (let only?, nil, nil, nil), (nil, let only?, nil, nil):
+    guard route.wide == nil, route.wideAbout == nil else {
+      return merge(value, wideValue, post, range, portion, &route)
+    }
+    switch (route.all, route.about, route.single) {
+    case (let only?, nil, nil), (nil, let only?, nil):
       walk(value, post, range, portion, only)
-    case (nil, nil, let only?, nil):
-      if range.contains(only.single.id) { call(only, value) }
-    default: merge(value, wideValue, post, range, portion, route)
+    case (nil, nil, let only?):
+      if range.contains(only.single.id) { call(only, value, portion) }
+    default: merge(value, wideValue, post, range, portion, &route)
     }
   }
 
   /// Walks several lists as one.
-  private func merge<Value>(
+  @inline(__always)
+  func merge<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    _ portion: Portion, _ route: Route
+    _ portion: Portion, _ route: inout Route
   ) {
-    var all = route.all
-    var about = route.about
-    var single = route.single
-    var wide = route.wide
     while true {
-      let first = all?.nextID ?? .max
-      let second = about?.nextID ?? single?.single.id ?? .max
-      let third = wide?.nextID ?? .max
-      let next = min(first, second, third)
+      let first = route.all?.nextID ?? .max
+      let second = route.about?.nextID ?? route.single?.single.id ?? .max
+      let third = route.wide?.nextID ?? .max
+      let fourth = route.wideAbout?.nextID ?? .max
+      let next = min(first, second, third, fourth)
       if next > range.upperBound { return }
       if next == first {
-        call(&all!, next, value, post, portion)
+        call(&route.all!, next, value, post, portion)
       } else if next == second {
-        if let only = single.take() {
-          call(only, value)
+        if let only = route.single.take() {
+          call(only, value, portion)
         } else {
-          call(&about!, next, value, post, portion)
+          call(&route.about!, next, value, post, portion)
+        }
+      } else if next == third {
+        if let wideValue {
+          call(&route.wide!, next, wideValue.message, post, portion)
+        } else {
+          call(&route.wide!, next, value, post, portion)
         }
       } else {
-        // A route with a wide list comes with a wide value.
-        call(&wide!, next, wideValue!.message, post, portion)
+        call(&route.wideAbout!, next, value, post, portion)
       }
     }
   }
@@ -241,7 +343,7 @@ extension ObserverRegistry {
     unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
       // The common case, in as few steps as there can be.
-      if portion != .ordered && observer.isPlain {
+      if portion.callsPlainly && observer.isPlain {
         reach(.willCall)
         do {
           try observer.callPlainly(value)
@@ -256,12 +358,13 @@ extension ObserverRegistry {
 
   /// Checks a registration that stands alone with its subject, and calls its observer.
   @inline(__always)
-  private func call<Value>(_ only: SingleOfTopic, _ value: Value) {
+  func call<Value>(_ only: SingleOfTopic, _ value: Value, _ portion: Portion) {
     // SAFETY: as above.
     unsafe ObserverList.observer(at: only.single.address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
       // It wants nothing but the value; what it may be is ended or paused.
       guard observer.isPlain || observer.claim() == .call else { return }
+      if !portion.callsPlainly { note(.called, Value.self, observer.location) }
       reach(.willCall)
       do {
         try observer.callPlainly(value)
@@ -279,7 +382,7 @@ extension ObserverRegistry {
   ) {
     guard portion.includes(observer) else { return }
     let claim = observer.claim()
-    if claim == .skip { return }
+    if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.
     if !observer.hasArrival { note(.called, list.topic.value, observer.location) }
     reach(.willCall)
@@ -319,7 +422,10 @@ extension ObserverRegistry {
       unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
         reach(.willCheck)
         let claim = observer.claimArrival()
-        if claim == .skip { return }
+        if claim == .skip {
+          call = arriveSkipped(observer, value, post, at: registration)
+          return
+        }
         note(.called, list.topic.value, observer.location)
         reach(.willCall)
         do {

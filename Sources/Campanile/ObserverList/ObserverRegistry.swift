@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// A post takes no lock. It announces itself in a frame of its own thread, reads the clock (its
 /// *watermark*), finds its lists, and calls the observers whose identifiers are at or below the
-/// watermark. Leaving, it clears the frame and reads the clock again; if that says that somebody
-/// waits for posts to leave, it looks whether that was the last one.
+/// watermark. Leaving, it exchanges the frame's word for 0. If that word says that something waits
+/// for this very post, the post takes the lock and gives its tickets back.
 ///
 /// ## Changes
 ///
@@ -18,20 +18,18 @@ import Synchronization
 ///
 /// ## Ends
 ///
-/// What ends is taken out of its list first. Then a bit of the clock is set, and the frames are read.
-/// A post stores its frame and then loads the clock; who ends something stores the clock and then
-/// loads the frames. All four are sequentially consistent, so that one of the two sees the other:
-/// either the frame is seen, and the post may still hold what ends, or the post has read the clock
-/// as it was stored after the removal, and with that sees the removal too. What no post holds is
-/// released at once, outside the lock; the rest waits in `retired` with tickets of the posts that
-/// may hold it.
+/// What ends is taken out of its list first. Then the clock is stored again, and the frames are read.
+/// A post stores its frame and then loads the clock; a scan stores the clock and then loads the
+/// frames. All four are sequentially consistent, so that one of the two sees the other. If the scan
+/// sees the frame, the post may hold what ends. If it does not, the post reads the clock as it was
+/// stored after the removal, and with that sees the removal too. What no post holds is released at
+/// once, outside the lock. The rest waits in a batch, with tickets of the posts that may hold it.
+///
+/// The scan sets a flag in the frames of those posts. Scan and post change one word there, each with
+/// one atomic operation. So a post that leaves either takes the flag with it, or has left before the
+/// scan could set it, and gets no ticket. All other posts leave without the lock.
 final class ObserverRegistry: @unchecked Sendable {
-  /// Identifiers and creation times, which are even; and in the lowest bit, whether posts that leave
-  /// are to look: while a scan runs, and while something waits for posts to leave.
-  ///
-  /// Written under the lock, or before anybody shares the registry. A time that was read with the bit
-  /// stands for the same as without it: what has an even number at or below the one has it at or
-  /// below the other.
+  /// The newest identifier or creation time.
   private let clock = Atomic<UInt64>(0)
   /// The bits of the threads that may be inside a post of this source.
   let mask = Atomic<UInt64>(0)
@@ -39,15 +37,21 @@ final class ObserverRegistry: @unchecked Sendable {
   let ownerLifetimes = LifetimeLookup()
   let subjectLifetimes = LifetimeLookup()
   private let slot = ThreadSlot.records
-  private let onError: (@Sendable (ObserverFailure) -> Void)?
-  let onEvent: (@Sendable (SourceEvent) -> Void)?
+  /// Whether anybody observes the source's events: all that a post asks about them.
+  private let watched = Atomic<Bool>(false)
+  /// The source's events and failures, once somebody has asked for them.
+  private let lazyReports = LazyReference<SourceReports>()
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
-  /// Protected by the lock.
+  /// What the registry's lock lends to those that need it held.
+  typealias Held = Locked<State>.Held
+
   struct State {
-    var retired: [Retired] = []
-    var waiters: [Waiter] = []
+    /// What waits for posts to leave, by their tickets.
+    var batches: [Batch] = []
+    /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
+    var keeper: ObserverRegistry?
     /// The registrations of each owner.
     var owners: [ObjectIdentifier: OwnedRegistrations] = [:]
     /// The registrations with owners, which are looked at now and then.
@@ -55,14 +59,13 @@ final class ObserverRegistry: @unchecked Sendable {
     var isFinished = false
   }
 
+  /// - Parameter onError: The first observer of the source's failures.
   init(
     onError: (@Sendable (ObserverFailure) -> Void)? = nil,
-    onEvent: (@Sendable (SourceEvent) -> Void)? = nil,
     probe: (@Sendable (Checkpoint) -> Void)? = nil
   ) {
-    self.onError = onError
-    self.onEvent = onEvent
     self.probe = probe
+    if let onError { reports.observeFailures(onError) }
   }
 
   var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
@@ -89,10 +92,14 @@ final class ObserverRegistry: @unchecked Sendable {
     case willForget
     /// The frames have been read for a removal, and the list may be moved to a smaller buffer.
     case willShrink
-    /// A post has cleared its frame and not looked at what waits.
+    /// A post has cleared its frame and not given its tickets back.
     case left
-    /// A post or a canceler is about to take what nobody holds any more.
+    /// A post that has tickets, or a canceler, is about to take what nobody holds any more.
     case willReclaim
+    /// The thread that tells a current value has offered that to others.
+    case willTakeBack
+    /// It is about to be asked whether the owner of a registration has died.
+    case willAskForOwner
   }
 
   @inline(__always)
@@ -102,7 +109,21 @@ final class ObserverRegistry: @unchecked Sendable {
     #endif
   }
 
-  /// Tells whoever measures, if anybody does.
+  /// Whether anybody observes the source's events.
+  @inline(__always)
+  var isWatched: Bool {
+    // Sequentially consistent, as the question whether a list is empty.
+    watched.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Takes in whether anybody observes the source's events.
+  ///
+  /// - Parameter held: The lock of the events' own registry.
+  func setWatched(_ isWatched: Bool, _ held: borrowing Held) {
+    watched.store(isWatched, ordering: .sequentiallyConsistent)
+  }
+
+  /// Reports an event to those who observe the source's events, if anybody does.
   ///
   /// Under no lock.
   @inline(__always)
@@ -110,49 +131,44 @@ final class ObserverRegistry: @unchecked Sendable {
     _ kind: SourceEvent.Kind, _ valueType: @autoclosure () -> any Any.Type,
     _ location: @autoclosure () -> SourceLocation? = nil
   ) {
-    if let onEvent { onEvent(SourceEvent(kind, valueType(), location())) }
+    if isWatched { send(kind, valueType(), location()) }
+  }
+
+  // Apart, so that nothing of it burdens who only asks.
+  @inline(never)
+  private func send(
+    _ kind: SourceEvent.Kind, _ valueType: any Any.Type, _ location: SourceLocation?
+  ) {
+    reports.events.send(SourceEvent(kind, valueType, location))
   }
 
   // MARK: The clock
 
-  private static let pendingBit: UInt64 = 1
-
   /// What the clock shows at its next step: the identifier of a registration that is being made, or
   /// the time of a new structure.
-  private var nextTime: UInt64 { (clock.load(ordering: .relaxed) & ~Self.pendingBit) + 2 }
+  private var nextTime: UInt64 { clock.load(ordering: .relaxed) + 1 }
 
   /// Lets the clock show `time`.
   ///
-  /// Under the lock. A post that reads the one finds the other: what got this identifier stands in its
-  /// place by now.
-  private func show(_ time: UInt64) {
-    let pending = clock.load(ordering: .relaxed) & Self.pendingBit
-    clock.store(time | pending, ordering: .releasing)
+  /// A post that reads the one finds the other: what got this identifier stands in its place by now.
+  private func show(_ time: UInt64, _ held: borrowing Held) {
+    clock.store(time, ordering: .releasing)
   }
 
   /// Advances the clock.
-  ///
-  /// Under the lock, or before anybody shares the registry.
-  func tick() -> UInt64 {
+  func tick(_ held: borrowing Held) -> UInt64 {
     let time = nextTime
-    show(time)
+    show(time, held)
     return time
   }
 
-  /// Tells posts that leave to look.
+  /// Stores the clock again, for posts that a scan does not see.
   ///
-  /// Under the lock, and before the frames are read: a post that leaves unseen by that sees this.
-  func setPending() {
-    // Sequentially consistent: one side of both pairs with a post's frame. By it a post that is not
-    // seen sees the stores before it too; so it is made also if the bit is set already.
-    clock.store(clock.load(ordering: .relaxed) | Self.pendingBit, ordering: .sequentiallyConsistent)
-  }
-
-  /// Takes that back.
-  ///
-  /// Under the lock. A post that does not see it at once looks in vain.
-  func clearPending() {
-    clock.store(clock.load(ordering: .relaxed) & ~Self.pendingBit, ordering: .releasing)
+  /// After what ends was taken out, and before the frames are read.
+  func storeClockAgain(_ held: borrowing Held) {
+    // Sequentially consistent: the scan's side of the pair with a post's announcement. A post that
+    // the scan does not see reads this store or a later one, and so sees what was stored before it.
+    clock.store(clock.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
   }
 }
 
@@ -178,6 +194,7 @@ extension ObserverRegistry {
       unsafe mask.bitwiseOr(record.pointee.bit, ordering: .sequentiallyConsistent)
     }
     reach(.announced)
+    // Sequentially consistent: the post's side of the pair with a scan, after its announcement.
     let watermark = clock.load(ordering: .sequentiallyConsistent)
     reach(.watermarked)
     return unsafe Visit(record: record, frame: frame, watermark: watermark)
@@ -203,9 +220,9 @@ extension ObserverRegistry {
   /// Ends a visit, and releases what waited for it.
   @inline(__always)
   func leave(_ visit: Visit) {
-    unsafe visit.record.pointee.pop(visit.frame)
+    let isWaitedFor = unsafe visit.record.pointee.pop(visit.frame)
     reach(.left)
-    if clock.load(ordering: .sequentiallyConsistent) & Self.pendingBit != 0 { reclaim() }
+    if isWaitedFor { unsafe reclaim(UInt(bitPattern: visit.frame)) }
   }
 
   /// Sees to what an observer threw: ends its registration if that was the request, else reports
@@ -222,15 +239,24 @@ extension ObserverRegistry {
     }
   }
 
-  /// Tells the source's error handler, or standard error, that an observer threw.
+  /// Reports what an observer threw to those who observe the source's failures, or, if nobody does,
+  /// to standard error.
   func report(_ error: any Error, at location: SourceLocation, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
-    if let onError {
-      onError(failure)
+    if let failures = lazyReports.load()?.failures, failures.hasListeners {
+      failures.send(failure)
     } else {
       Platform.writeToStandardError(failure.description)
     }
   }
+
+  /// The source's events and failures, made if nobody has asked for them before.
+  var reports: SourceReports {
+    lazyReports.load() ?? lazyReports.storeIfNil(SourceReports(of: self))
+  }
+
+  /// Ends the observations of the source's events and failures: the source goes away.
+  func finishReports() { lazyReports.load()?.finish() }
 
   /// The newest identifier; a post that is limited to it reaches nobody who registers later.
   var now: UInt64 { clock.load(ordering: .acquiring) }
@@ -243,7 +269,8 @@ extension ObserverRegistry {
   ///
   /// - Returns: the registration, or `nil` when the source has finished.
   func add(
-    _ observer: consuming AnyObserver, to place: (_ garbage: inout Garbage) -> Destination
+    _ observer: consuming AnyObserver,
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
     add(observer, to: place) { _, _ in }
   }
@@ -251,7 +278,7 @@ extension ObserverRegistry {
   /// Registers an observer whose owner ends the registration.
   func add(
     _ observer: consuming AnyObserver, owner: any AnyObject & Sendable,
-    to place: (_ garbage: inout Garbage) -> Destination
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
     let living = checkOwners()
     let owner = ObjectIdentifier(owner)
@@ -265,19 +292,19 @@ extension ObserverRegistry {
 
   @inline(__always)
   private func add(
-    _ observer: consuming AnyObserver, to place: (_ garbage: inout Garbage) -> Destination,
+    _ observer: consuming AnyObserver,
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination,
     _ note: (Registration, inout State) -> Void
   ) -> Registration? {
     let location = observer.location
-    if onEvent != nil { observer.markWatched() }
     // The list's from here on, without a change of the count.
     let observer = unsafe Unmanaged.passRetained(consume observer)
     var garbage = Garbage()
-    let registration = withState { state -> Registration? in
+    let registration = withState { state, held -> Registration? in
       if state.isFinished { return nil }
-      let registration = unsafe insert(observer, at: place(&garbage), &garbage)
+      let registration = unsafe insert(observer, at: place(&garbage, held), &garbage, held)
       note(registration, &state)
-      retire(garbage, &state)
+      retire(garbage, &state, held)
       return registration
     }
     garbage = Garbage()
@@ -290,18 +317,19 @@ extension ObserverRegistry {
   }
 
   private func insert(
-    _ observer: Unmanaged<AnyObserver>, at destination: Destination, _ garbage: inout Garbage
+    _ observer: Unmanaged<AnyObserver>, at destination: Destination, _ garbage: inout Garbage,
+    _ held: borrowing Held
   ) -> Registration {
     if case .about(let subject, let topic) = destination,
-      let alone = unsafe insert(observer, alone: subject, topic, &garbage)
+      let alone = unsafe insert(observer, alone: subject, topic, &garbage, held)
     {
       return alone
     }
-    return unsafe destination.list(&garbage)._withUnsafeGuaranteedRef { list in
-      list.makeRoom(&garbage)
+    return unsafe destination.list(&garbage, held)._withUnsafeGuaranteedRef { list in
+      list.makeRoom(&garbage, held)
       let id = nextTime
-      unsafe list.append(observer, id: id)
-      show(id)
+      unsafe list.append(observer, id: id, held)
+      show(id, held)
       let counters = unsafe observer._withUnsafeGuaranteedRef { $0.details?.counters }
       return Registration(list: list, id: id, counters: counters)
     }
@@ -309,32 +337,46 @@ extension ObserverRegistry {
 
   /// Puts an observer into the index itself, if nobody observes the subject yet.
   private func insert(
-    _ observer: Unmanaged<AnyObserver>, alone subject: Unmanaged<AnyObject>,
-    _ topic: Unmanaged<TopicList>, _ garbage: inout Garbage
+    _ observer: Unmanaged<AnyObserver>, alone subject: SubjectName,
+    _ topic: Unmanaged<TopicList>, _ garbage: inout Garbage, _ held: borrowing Held
   ) -> Registration? {
-    guard unsafe observer._withUnsafeGuaranteedRef({ $0.mayStandAlone }) else { return nil }
+    // A place in the index has no room for a subject besides its tag: a list has.
+    guard unsafe observer._withUnsafeGuaranteedRef({ $0.mayStandAlone }), !subject.isTagged else {
+      return nil
+    }
     return unsafe topic._withUnsafeGuaranteedRef { topic in
-      unsafe subject._withUnsafeGuaranteedRef { subject in
-        guard topic.subjects.makeRoom(about: subject, &garbage) else { return nil }
-        let id = nextTime
-        unsafe topic.subjects.insert(observer, id: id, about: subject)
-        show(id)
-        return Registration(list: topic, id: id, companion: .subject(SubjectAddress(subject)))
-      }
+      guard topic.subjects.makeRoom(about: subject, &garbage, held) else { return nil }
+      let id = nextTime
+      unsafe topic.subjects.insert(observer, id: id, about: subject, held)
+      show(id, held)
+      return Registration(list: topic, id: id, companion: .subject(subject.address))
     }
   }
 
   /// Runs `body` under the lock.
   func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-    state.withLock(body)
+    state.withLock { body(&$0) }
+  }
+
+  /// Runs `body` under the lock, and lends it what says so.
+  func withState<Result: Sendable>(_ body: (inout State, borrowing Held) -> Result) -> Result {
+    state.withLock { body(&$0, $1) }
   }
 
   /// Ends the registrations in `list` whose owners have died.
   func endDead(in list: ObserverList) {
-    let suspects = withState { _ in list.registrations }
-    for suspect in suspects where suspect.observer.details?.isOwnerGone == true {
-      end(suspect.registration)
-    }
+    let suspects = withState { _, held in list.registrations(held) }
+    for suspect in suspects { endDead(suspect.registration, suspect.observer) }
+  }
+
+  /// Ends a registration whose owner has died.
+  func endDead(_ registration: Registration) {
+    if let observer = observer(of: registration) { endDead(registration, observer) }
+  }
+
+  private func endDead(_ registration: Registration, _ observer: AnyObserver) {
+    reach(.willAskForOwner)
+    if observer.details?.isOwnerGone == true { end(registration) }
   }
 
   /// Looks at the owners of some registrations, if it is time to, and ends those of the dead.
@@ -344,7 +386,7 @@ extension ObserverRegistry {
   ///
   /// - Returns: the registrations that live, to be looked at again.
   private func checkOwners() -> [Registration] {
-    let checked = withState { $0.ownerSweep.step() }
+    let checked = withState { $0.ownerSweep.step($1) }
     var living: [Registration] = []
     for one in checked {
       if one.observer.details?.isOwnerGone == true {

@@ -9,12 +9,15 @@ final class ObserverDetails: Sendable {
   let onEnd: (@Sendable (Registration) -> Void)?
   /// What happens instead, when the source had finished before.
   let onRefused: (@Sendable () -> Void)?
-  let counters: DeliveryCounters?
+  let buffer: BufferCounts?
+  /// Who keeps what the observer misses while it is paused, if anybody does.
+  let skipKeeper: (any SkipKeeper)?
 
   init(
     owner: (any AnyObject & Sendable)? = nil,
     delivery: String,
-    counters: DeliveryCounters? = nil,
+    buffer: BufferCounts? = nil,
+    skipKeeper: (any SkipKeeper)? = nil,
     onEnd: (@Sendable (Registration) -> Void)? = nil,
     onRefused: (@Sendable () -> Void)? = nil
   ) {
@@ -22,10 +25,13 @@ final class ObserverDetails: Sendable {
     ownerType = owner.map { type(of: $0) }
     ownerID = owner.map { ObjectIdentifier($0) }
     self.delivery = delivery
-    self.counters = counters
+    self.buffer = buffer
+    self.skipKeeper = skipKeeper
     self.onEnd = onEnd
     self.onRefused = onRefused
   }
+
+  var counters: DeliveryCounters? { buffer?.counters }
 
   /// Whether there was an owner and its deinit has begun.
   var isOwnerGone: Bool { ownerType != nil && owner == nil }

@@ -36,7 +36,7 @@ struct OwnerSweep {
   }
 
   /// Takes out a few registrations whose owners are to be looked at, if it is time to.
-  mutating func step() -> [LiveRegistration] {
+  mutating func step(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     if rest == 0 && count >= max(Self.minimum, 3 * min(survivorCount, liveCount)) {
       rest = count
       survivorCount = 0
@@ -46,8 +46,8 @@ struct OwnerSweep {
       guard let registration = registrations.popFirst() else { break }
       rest -= 1
       // What has ended already is not looked at again.
-      guard let seat = registration.seat else { continue }
-      let observer = unsafe seat.observer.takeUnretainedValue()
+      guard let seat = registration.seat(held) else { continue }
+      let observer = unsafe seat.observer(held).takeUnretainedValue()
       found.append(LiveRegistration(registration: registration, observer: observer))
     }
     return found

@@ -42,7 +42,7 @@ struct ThreadSlot: Sendable {
 }
 
 /// What the package needs of the C library besides.
-enum Platform {
+package enum Platform {
   /// Lets about half a microsecond pass, without sleeping and without touching what others use.
   static func linger() {
     let own = Atomic<Int>(0)
@@ -50,7 +50,7 @@ enum Platform {
   }
 
   /// Writes one line to standard error.
-  static func writeToStandardError(_ line: String) {
+  package static func writeToStandardError(_ line: String) {
     var bytes = Array(line.utf8)
     bytes.append(UInt8(ascii: "\n"))
     unsafe bytes.withUnsafeBytes { buffer in

@@ -15,6 +15,12 @@
   @inline(__always)
   init(subject: AnyObject) { unsafe borrowed = Unmanaged.passUnretained(subject) }
 
+  /// The same, where there may be a subject.
+  @inline(__always)
+  init(_ subject: AnyObject?) {
+    unsafe borrowed = subject.map { unsafe Unmanaged.passUnretained($0) }
+  }
+
   @inline(__always)
   init(tracker: DeliveryTracker? = nil) {
     unsafe borrowed = nil
@@ -33,11 +39,13 @@
 
   /// The same for what outlives the post.
   ///
+  /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
+  ///
   /// - Parameter isTold: whether somebody is told the subject there.
   func kept(isTold: Bool) -> Post {
-    var post = isTold ? self : Post()
-    post.kept = post.subject
-    post.tracker = tracker
+    guard isTold, let subject, !isDeinitializing(subject) else { return Post(tracker: tracker) }
+    var post = self
+    post.kept = subject
     return post
   }
 }

@@ -91,9 +91,11 @@
     (offset + alignment - 1) & ~(alignment - 1)
   }
 
-  /// Delivers and removes every record, oldest first.
-  mutating func deliverAll() {
-    unsafe takeAll { record, place in
+  /// Delivers and removes the oldest records.
+  ///
+  /// - Returns: how many there were, `limit` at most.
+  mutating func deliver(atMost limit: Int) -> Int {
+    unsafe take(atMost: limit) { record, place in
       func deliver<Value>(_ type: Value.Type) {
         // SAFETY: the place holds an initialized value of this type, which is moved out now.
         record.letter.deliver(unsafe place.assumingMemoryBound(to: type).move())
@@ -102,76 +104,63 @@
     }
   }
 
-  /// Moves the oldest record to the end of another buffer; there must be one.
-  mutating func moveFirst(to other: inout RecordBuffer) {
-    guard let index = chunks.firstIndex(where: { !$0.isEmpty }) else {
-      preconditionFailure("The first record was asked for of a buffer without records")
-    }
-    // SAFETY: by the invariant a record stands there and its value where it says; both are moved
-    // out, and nothing below the new `first` is looked at again.
-    let place = unsafe chunks[index].base + chunks[index].first
-    let record = unsafe place.assumingMemoryBound(to: Record.self).move()
-    func move<Value>(_ type: Value.Type) {
-      let value = unsafe (place + record.valueOffset).assumingMemoryBound(to: type).move()
-      other.append(record.letter, value)
-    }
-    move(record.valueType)
-    chunks[index].first += record.size
-    count -= 1
-    passEmptyChunks(to: &other)
-  }
-
-  /// Gives the memory back that the oldest records stood in; the only usual chunk is used again.
-  ///
-  /// The lists go to a buffer that has a record already. Whoever moves records holds a lock, under
-  /// which no list may end.
-  private mutating func passEmptyChunks(to other: inout RecordBuffer) {
-    while let chunk = chunks.first, chunk.isEmpty {
-      other.chunks[other.chunks.count - 1].kept += chunk.kept
-      if chunks.count == 1 && chunk.isUsual {
-        chunks[0].reset()
-        return
-      }
-      chunks.removeFirst()
-      unsafe chunk.base.deallocate()
-    }
-  }
-
   /// Removes every record and tells it that it will not be delivered.
+  ///
+  /// What the records are for is looked at once for each list, whatever the number of the records:
+  /// registrations end whose owner has died with the target.
   mutating func discardAll() {
-    unsafe takeAll { record, place in
+    var lists: [ObjectIdentifier: ObserverList] = [:]
+    for chunk in chunks { for list in chunk.kept { lists[ObjectIdentifier(list)] = list } }
+    var trackers: [DeliveryTracker] = []
+    _ = unsafe take(atMost: .max) { record, place in
       func discard<Value>(_ type: Value.Type) {
         // SAFETY: as above; the value is released before whoever waits is told.
         unsafe place.assumingMemoryBound(to: type).deinitialize(count: 1)
-        record.letter.discard()
       }
       discard(record.valueType)
+      if let tracker = record.letter.tracker { trackers.append(tracker) }
     }
+    for list in lists.values { list.registry.endDead(in: list) }
+    for tracker in trackers { tracker.end() }
   }
 
-  private mutating func takeAll(_ body: (Record, UnsafeMutableRawPointer) -> Void) {
+  /// Moves records out, oldest first.
+  ///
+  /// - Returns: how many, `limit` at most.
+  private mutating func take(
+    atMost limit: Int, _ body: (Record, UnsafeMutableRawPointer) -> Void
+  ) -> Int {
+    var taken = 0
     for index in chunks.indices {
       let chunk = chunks[index]
       var offset = chunk.first
-      while offset < chunk.used {
+      while offset < chunk.used && taken < limit {
         // SAFETY: by the invariant a record stands at `offset` and its value where it says.
         let place = unsafe chunk.base + offset
         let record = unsafe place.assumingMemoryBound(to: Record.self).move()
         unsafe body(record, place + record.valueOffset)
         offset += record.size
+        taken += 1
       }
+      chunks[index].first = offset
+      if offset < chunk.used { break }
     }
-    count = 0
+    count -= taken
+    dropEmptyChunks()
+    return taken
+  }
+
+  /// Gives the memory back that the oldest records stood in; the only usual chunk is used again.
+  ///
+  /// Not under a lock: a list may end with this.
+  private mutating func dropEmptyChunks() {
+    let emptyCount = chunks.prefix(while: \.isEmpty).count
+    if emptyCount == 0 { return }
     // The newest chunk is kept for the next burst.
-    let last = chunks.popLast()
-    for chunk in chunks { unsafe chunk.base.deallocate() }
-    chunks.removeAll(keepingCapacity: true)
-    guard var newest = last else { return }
-    if newest.isUsual {
-      newest.reset()
-      chunks.append(newest)
-    } else {
-      unsafe newest.base.deallocate()
-    }
+    let isReused = emptyCount == chunks.count && chunks[emptyCount - 1].isUsual
+    if isReused { chunks[emptyCount - 1].reset() }
+    let droppedCount = isReused ? emptyCount - 1 : emptyCount
+    for chunk in chunks.prefix(droppedCount) { unsafe chunk.base.deallocate() }
+    chunks.removeFirst(droppedCount)
   }
 }

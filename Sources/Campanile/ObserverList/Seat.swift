@@ -1,6 +1,6 @@
 /// Where a registration that has not ended stands.
 ///
-/// Plain words, valid under the registry's lock, for a caller that keeps the registration.
+/// Plain words, valid while the registry's lock is held, for a caller that keeps the registration.
 @safe enum Seat {
   /// At a place of a list.
   case place(Unmanaged<ObserverList>, Int)
@@ -8,10 +8,10 @@
   case single(Unmanaged<SubjectIndex>, Int, Single)
 
   /// The observer, while the registration has not ended.
-  var observer: Unmanaged<AnyObserver> {
+  func observer(_ held: borrowing ObserverRegistry.Held) -> Unmanaged<AnyObserver> {
     switch self {
     case .place(let list, let place):
-      unsafe list._withUnsafeGuaranteedRef { unsafe $0.observer(at: place) }
+      unsafe list._withUnsafeGuaranteedRef { unsafe $0.observer(at: place, held) }
     case .single(_, _, let single): unsafe ObserverList.observer(at: single.address)
     }
   }
@@ -19,16 +19,18 @@
   /// Takes the registration out: no later post finds it.
   ///
   /// - Returns: The observer, which the caller owns from here on.
-  func take(_ garbage: inout Garbage) -> Unmanaged<AnyObserver> {
+  func take(
+    _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<AnyObserver> {
     switch self {
     case .place(let list, let place):
       unsafe list._withUnsafeGuaranteedRef { list in
-        let observer = unsafe list.take(at: place)
-        if list.isEmpty { list.leaveHome(&garbage) }
+        let observer = unsafe list.take(at: place, held)
+        if list.isEmpty { list.leaveHome(&garbage, held) }
         return unsafe observer
       }
     case .single(let index, let place, let single):
-      unsafe index._withUnsafeGuaranteedRef { unsafe $0.take(single, at: place, &garbage) }
+      unsafe index._withUnsafeGuaranteedRef { unsafe $0.take(single, at: place, &garbage, held) }
     }
   }
 
@@ -36,9 +38,9 @@
   ///
   /// - Parameter scan: Reads the frames, and returns the posts in progress.
   @inline(__always)
-  func trim(_ scan: () -> [Ticket]) -> [Ticket] {
+  func trim(_ held: borrowing ObserverRegistry.Held, _ scan: () -> [Ticket]) -> [Ticket] {
     switch self {
-    case .place(let list, _): return unsafe list._withUnsafeGuaranteedRef { $0.trim(scan) }
+    case .place(let list, _): return unsafe list._withUnsafeGuaranteedRef { $0.trim(held, scan) }
     case .single: return scan()
     }
   }
@@ -46,48 +48,50 @@
   /// Moves to smaller memory when most of it is empty.
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
-  func shrink() -> Garbage.Piece? {
+  func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     switch self {
-    case .place(let list, _): unsafe list._withUnsafeGuaranteedRef { $0.shrink() }
-    case .single(let index, _, _): unsafe index._withUnsafeGuaranteedRef { $0.shrink() }
+    case .place(let list, _): unsafe list._withUnsafeGuaranteedRef { $0.shrink(held) }
+    case .single(let index, _, _): unsafe index._withUnsafeGuaranteedRef { $0.shrink(held) }
     }
   }
 }
 
 /// Where a new registration is to stand.
 ///
-/// Plain words, valid under the registry's lock: a source keeps its lists, and a list its groups.
+/// Plain words, valid while the registry's lock is held: a source keeps its lists, and a list its
+/// groups.
 @safe enum Destination {
   case place(Unmanaged<ObserverList>)
   /// With those about one subject, which the caller keeps.
-  case about(Unmanaged<AnyObject>, Unmanaged<TopicList>)
+  case about(SubjectName, Unmanaged<TopicList>)
 
   static func list(_ list: ObserverList) -> Destination {
     unsafe .place(Unmanaged.passUnretained(list))
   }
 
-  static func subject(_ subject: AnyObject, _ topic: TopicList) -> Destination {
-    unsafe .about(Unmanaged.passUnretained(subject), Unmanaged.passUnretained(topic))
+  static func subject(_ subject: SubjectName, _ topic: TopicList) -> Destination {
+    unsafe .about(subject, Unmanaged.passUnretained(topic))
   }
 
   /// The group of the destination's list for a target, made if there is none.
   func group(
-    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage
+    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
   ) -> Destination {
-    unsafe list(&garbage)._withUnsafeGuaranteedRef {
-      .list($0.group(for: target, mailbox, &garbage).list)
+    unsafe list(&garbage, held)._withUnsafeGuaranteedRef {
+      .list($0.group(for: target, mailbox, &garbage, held).list)
     }
   }
 
   /// The list of the destination, made if there is none.
-  func list(_ garbage: inout Garbage) -> Unmanaged<ObserverList> {
+  func list(
+    _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<ObserverList> {
     switch self {
     case .place(let list): return unsafe list
     case .about(let subject, let topic):
       return unsafe topic._withUnsafeGuaranteedRef { topic in
-        let subject = unsafe subject.takeUnretainedValue()
-        return unsafe Unmanaged.passUnretained(
-          topic.subjects.makeList(about: subject, &garbage))
+        unsafe Unmanaged.passUnretained(topic.subjects.makeList(about: subject, &garbage, held))
       }
     }
   }
@@ -101,27 +105,27 @@ struct LiveRegistration {
 
 extension ObserverList {
   /// Where a registration of this list stands, if it has not ended.
-  ///
-  /// Under the registry's lock.
-  func seat(of id: UInt64, _ companion: Registration.Companion) -> Seat? {
+  func seat(
+    of id: UInt64, _ companion: Registration.Companion, _ held: borrowing ObserverRegistry.Held
+  ) -> Seat? {
     guard case .subject(let subject) = companion else {
-      return place(of: id).map { unsafe .place(Unmanaged.passUnretained(self), $0) }
+      return place(of: id, held).map { unsafe .place(Unmanaged.passUnretained(self), $0) }
     }
     // SAFETY: a registration that knows its subject was made with a topic.
     let topic = unsafe unsafeDowncast(self, to: TopicList.self)
-    return topic.subjects.seat(of: id, about: subject.word)
+    return topic.subjects.seat(of: id, about: subject.word, held)
   }
 }
 
 extension Registration {
   /// Where the registration stands, if it has not ended.
-  ///
-  /// Under the registry's lock.
-  var seat: Seat? { list.seat(of: id, companion) }
+  func seat(_ held: borrowing ObserverRegistry.Held) -> Seat? {
+    list.seat(of: id, companion, held)
+  }
 
   /// What the registration hears of alone.
   var subject: ObjectIdentifier? {
     if case .subject(let subject) = companion { return subject.id }
-    return list.topic.subject
+    return list.topic.subject?.id
   }
 }

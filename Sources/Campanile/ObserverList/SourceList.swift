@@ -11,15 +11,13 @@ package struct SourceRegistry: Sendable {
 
   /// Makes a list of observers of `Value`, also while others of the registry are in use.
   package func makeList<Value>(of type: Value.Type) -> SourceList<Value> {
-    let list = registry.withState { _ in
-      ObserverList(registry: registry, topic: .init(value: type, subject: nil))
-    }
+    let list = ObserverList(registry: registry, topic: .init(value: type, subject: nil))
     return SourceList(registry: registry, list: list)
   }
 
   /// Ends what `lists` hold, and refuses every later registration.
   package func finish<Value>(_ lists: [SourceList<Value>]) {
-    registry.finish { lists.map(\.list) }
+    registry.finish { _ in lists.map(\.list) }
   }
 
   // MARK: Where code runs
@@ -49,7 +47,7 @@ package struct SourceList<Value>: Sendable {
   package var ended: Registration { Registration(list: list, id: 0, counters: nil) }
 
   /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe { [list] } }
+  package var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 
   /// Calls those who observe now.
   package func post(_ value: Value) {
@@ -63,7 +61,7 @@ package struct SourceList<Value>: Sendable {
 
   /// Ends every observation of this list, and refuses every later one of its registry.
   package func finish() {
-    registry.finish { [list] }
+    registry.finish { _ in [list] }
   }
 
   /// Registers an observer that is called in the isolation of who posts.
@@ -98,9 +96,9 @@ package struct SourceList<Value>: Sendable {
     }
     let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox
-    let place = { (garbage: inout Garbage) -> Destination in
+    let place = { (garbage: inout Garbage, held: borrowing ObserverRegistry.Held) -> Destination in
       guard let target = target.target, let mailbox else { return .list(list) }
-      return .list(list.group(for: target, mailbox, &garbage).list)
+      return .list(list.group(for: target, mailbox, &garbage, held).list)
     }
     let registration =
       if let owner {
@@ -130,30 +128,6 @@ extension SourceList where Value: Sendable {
   ) -> Registration? {
     request.isOnce = isOnce
     let body = kept.map { body.keeping($0) } ?? body
-    return request.register(body, with: registry) { _ in .list(list) }
-  }
-}
-
-extension ObserverBody {
-  /// The same observer, which keeps an object.
-  fileprivate func keeping(_ kept: any AnyObject & Sendable) -> Self {
-    switch kind {
-    case .plain(let observer):
-      Self(.plain { value in try withExtendedLifetime(kept) { try observer(value) } })
-    case .told(let observer):
-      Self(
-        .told { value, subject in
-          try withExtendedLifetime(kept) { try observer(value, subject) }
-        })
-    case .async(let execution, let observer):
-      Self(
-        .async(execution) { value in
-          try await observer(value)
-          withExtendedLifetime(kept) {}
-        })
-    case .reader(let take, let onEnd):
-      Self(
-        .reader({ value in try withExtendedLifetime(kept) { try take(value) } }, onEnd: onEnd))
-    }
+    return request.register(body, with: registry) { _, _ in .list(list) }
   }
 }

@@ -53,12 +53,12 @@ struct CallSites: ~Copyable, Sendable {
   func number(file: UnsafePointer<UInt8>, line: UInt) -> UInt32 {
     var key = unsafe Self.key(file, line)
     if let number = unsafe find(file, line, &key) { return number }
-    return byNumber.withLock { sites in
+    return byNumber.withLock { sites, held in
       // Another thread may have come first.
       if let number = unsafe find(file, line, &key) { return number }
       let site = unsafe CallSite(file: file, line: line, number: UInt32(sites.count))
       sites.append(site)
-      byKey.insert(key, site)
+      byKey.insert(key, site, held)
       return site.number
     }
   }

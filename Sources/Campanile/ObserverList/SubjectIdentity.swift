@@ -1,17 +1,25 @@
 /// Which instance a subject is, to be compared now and after its end.
 ///
-/// The instance is not kept alive. Its memory is, so that no other one comes to have its address.
-/// To compare does not hold the instance, so that its last release is never the comparing thread's.
-package struct SubjectIdentity: @unchecked Sendable {
-  // SAFETY: never read; it is here for what an unowned reference does to the memory.
-  private unowned let subject: AnyObject
-  /// What to compare with.
-  package let id: ObjectIdentifier
+/// The instance is not kept alive. Its name is reserved, so that no other one comes to have it. To
+/// compare does not hold the instance, so that its last release is never the comparing thread's.
+package final class SubjectIdentity: Sendable {
+  private let hold: SubjectHold
+  let name: SubjectName
 
-  package init(_ subject: AnyObject) {
-    self.subject = subject
-    id = ObjectIdentifier(subject)
+  /// What the instance is known by in a table, whose entry keeps this.
+  package var key: ObjectIdentifier { name.address.id }
+
+  /// The key that a subject has in a table, whose entry keeps its identity.
+  package static func key(of subject: AnyObject) -> ObjectIdentifier {
+    SubjectName(subject).address.id
   }
 
-  package static func == (one: Self, other: Self) -> Bool { one.id == other.id }
+  package init(_ subject: AnyObject) {
+    name = SubjectName(subject)
+    hold = SubjectHold(name)
+  }
+
+  package static func == (one: SubjectIdentity, other: SubjectIdentity) -> Bool {
+    one.name == other.name
+  }
 }

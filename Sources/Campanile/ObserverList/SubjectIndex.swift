@@ -5,11 +5,13 @@ import Synchronization
 /// Most subjects have one observer, which needs nothing but the closure: it stands in the table
 /// itself. The second one, or one that needs more, brings a list.
 ///
-/// Written under the registry's lock, read by posts without it.
+/// Read by posts without a lock.
 final class SubjectIndex: @unchecked Sendable {
   private let registry: ObserverRegistry
   private let valueType: any Any.Type
   private let table = Atomic<UInt>(0)
+  /// Whether subjects with tags have been put in.
+  private let hasTags = Atomic<Bool>(false)
 
   init(registry: ObserverRegistry, valueType: any Any.Type) {
     self.registry = registry
@@ -46,11 +48,11 @@ final class SubjectIndex: @unchecked Sendable {
   /// The table in use.
   var current: SubjectTable? { unsafe head?.table.takeUnretainedValue() }
 
-  /// Calls `body` with the table in use, which is not counted.
-  ///
-  /// Under the registry's lock; `body` does not replace the table.
+  /// Calls `body` with the table in use, which is not counted, and which `body` does not replace.
   @inline(__always)
-  private func withCurrent<Result>(_ body: (SubjectTable) -> Result) -> Result? {
+  private func withCurrent<Result>(
+    _ held: borrowing ObserverRegistry.Held, _ body: (SubjectTable) -> Result
+  ) -> Result? {
     // SAFETY: the index keeps its table, which is replaced under the lock alone.
     unsafe head?.table._withUnsafeGuaranteedRef(body)
   }
@@ -58,76 +60,94 @@ final class SubjectIndex: @unchecked Sendable {
   /// What stands about a subject, for a post that has announced itself.
   @inline(__always)
   func find(_ subject: ObjectIdentifier) -> SubjectEntry? {
-    unsafe head?.find(UInt(bitPattern: subject))
+    guard let head = unsafe head else { return nil }
+    if let found = unsafe head.find(UInt(bitPattern: subject)) { return found }
+    // A subject with a tag is never found by its own address: that is no other's while it lives.
+    guard SubjectTag.isUsed, hasTags.load(ordering: .acquiring) else { return nil }
+    return SubjectTag.address(for: subject).flatMap { unsafe head.find($0) }
   }
 }
 
-/// What happens under the registry's lock.
+/// What changes the index.
 extension SubjectIndex {
   /// Sees to it that the next `insert` finds a place, unless somebody observes the subject already.
   ///
   /// - Returns: whether nobody does.
-  func makeRoom(about subject: AnyObject, _ garbage: inout Garbage) -> Bool {
-    let key = UInt(bitPattern: ObjectIdentifier(subject))
-    if withCurrent({ $0.index(of: key) != nil }) == true { return false }
-    makeRoom(&garbage)
+  func makeRoom(
+    about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> Bool {
+    if withCurrent(held, { $0.index(of: subject.address.word) != nil }) == true { return false }
+    makeRoom(&garbage, held)
     return true
   }
 
-  private func makeRoom(_ garbage: inout Garbage) {
-    if withCurrent(\.hasRoom) == true { return }
-    if let old = rebuild() { garbage.structures.append(old) }
+  private func makeRoom(
+    _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) {
+    if withCurrent(held, \.hasRoom) == true { return }
+    if let old = rebuild(held) { garbage.structures.append(old) }
   }
 
   /// Puts in the only observer of a subject, retained; the index owns it from here on.
-  func insert(_ observer: Unmanaged<AnyObserver>, id: UInt64, about subject: AnyObject) {
+  func insert(
+    _ observer: Unmanaged<AnyObserver>, id: UInt64, about subject: SubjectName,
+    _ held: borrowing ObserverRegistry.Held
+  ) {
     let address = UInt(bitPattern: unsafe observer.toOpaque())
-    withCurrent { $0.insert(subject, id: id, observer: address) }!
+    withCurrent(held) { $0.insert(subject, id: id, observer: address, held) }!
   }
 
   /// The list for a subject, made if there is none; an observer that stood alone moves there.
-  func makeList(about subject: AnyObject, _ garbage: inout Garbage) -> ObserverList {
-    let key = UInt(bitPattern: ObjectIdentifier(subject))
-    guard let (index, entry) = entry(of: key) else {
-      makeRoom(&garbage)
-      let list = makeList(about: subject)
-      current!.insert(key, list)
+  func makeList(
+    about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> ObserverList {
+    let key = subject.address.word
+    if subject.isTagged { hasTags.store(true, ordering: .releasing) }
+    guard let (index, entry) = entry(of: key, held) else {
+      makeRoom(&garbage, held)
+      let list = makeList(about: subject, held)
+      current!.insert(key, list, held)
       return list
     }
     switch entry {
     case .list(let list): return unsafe list.takeUnretainedValue()
     case .single(let single):
-      let list = makeList(about: subject)
-      list.adopt(single, &garbage)
-      current!.replaceSingle(at: index, with: list)
+      let list = makeList(about: subject, held)
+      list.adopt(single, &garbage, held)
+      current!.replaceSingle(at: index, with: list, held)
       return list
     }
   }
 
   /// A list that the index owns.
-  private func makeList(about subject: AnyObject) -> ObserverList {
+  private func makeList(
+    about subject: SubjectName, _ held: borrowing ObserverRegistry.Held
+  ) -> ObserverList {
     let list = ObserverList(
-      registry: registry,
-      topic: .init(value: valueType, subject: ObjectIdentifier(subject)),
-      subject: subject,
-      home: .index(.init(object: self)))
+      registry: registry, topic: .init(value: valueType, subject: subject),
+      hold: SubjectHold(subject), home: .index(.init(object: self)),
+      created: registry.tick(held))
     return unsafe Unmanaged.passRetained(list).takeUnretainedValue()
   }
 
   /// Where a registration about a subject stands.
-  func seat(of id: UInt64, about key: UInt) -> Seat? {
-    guard let (index, entry) = entry(of: key) else { return nil }
+  func seat(
+    of id: UInt64, about key: UInt, _ held: borrowing ObserverRegistry.Held
+  ) -> Seat? {
+    guard let (index, entry) = entry(of: key, held) else { return nil }
     switch entry {
     case .single(let single):
       return single.id == id ? unsafe .single(Unmanaged.passUnretained(self), index, single) : nil
     case .list(let list):
-      let place = unsafe list._withUnsafeGuaranteedRef { $0.place(of: id) }
+      let place = unsafe list._withUnsafeGuaranteedRef { $0.place(of: id, held) }
       return place.map { unsafe .place(list, $0) }
     }
   }
 
-  private func entry(of key: UInt) -> (index: Int, entry: SubjectEntry)? {
-    withCurrent { table in
+  private func entry(
+    of key: UInt, _ held: borrowing ObserverRegistry.Held
+  ) -> (index: Int, entry: SubjectEntry)? {
+    withCurrent(held) { table in
       table.index(of: key).map { ($0, table.entry(at: $0, of: key)) }
     } ?? nil
   }
@@ -135,40 +155,51 @@ extension SubjectIndex {
   /// Takes out the only observer of a subject.
   ///
   /// - Returns: The observer, which the caller owns from here on.
-  func take(_ single: Single, at index: Int, _ garbage: inout Garbage) -> Unmanaged<AnyObserver> {
-    remove(at: index, &garbage)
+  func take(
+    _ single: Single, at index: Int, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<AnyObserver> {
+    remove(at: index, &garbage, held)
     return unsafe ObserverList.observer(at: single.address)
   }
 
   /// Takes out a list that has become empty.
-  func remove(_ list: ObserverList, _ garbage: inout Garbage) {
+  func remove(
+    _ list: ObserverList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) {
     guard let subject = list.topic.subject, let current,
-      let index = current.index(of: UInt(bitPattern: subject))
+      let index = current.index(of: subject.address.word)
     else { return }
     garbage.structures.append((list, since: list.created))
-    remove(at: index, &garbage)
+    remove(at: index, &garbage, held)
     // The garbage holds the list too, so that this release cannot be the last.
     unsafe Unmanaged.passUnretained(list).release()
   }
 
-  private func remove(at index: Int, _ garbage: inout Garbage) {
-    let left = withCurrent { table in
-      table.remove(at: index)
+  private func remove(
+    at index: Int, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) {
+    let left = withCurrent(held) { table in
+      table.remove(at: index, held)
       return table.liveCount
     }
-    if left == 0, let old = replace(with: nil) { garbage.structures.append(old) }
+    if left == 0, let old = replace(with: nil, held) { garbage.structures.append(old) }
   }
 
   /// Moves to a smaller table when most of this one is empty.
   ///
   /// What this leaves over was in reach of posts until now: the frames are to be read again.
-  func shrink() -> Garbage.Piece? { withCurrent(\.isSparse) == true ? rebuild() : nil }
+  func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+    withCurrent(held, \.isSparse) == true ? rebuild(held) : nil
+  }
 
   /// The live registrations, those in lists included.
-  func registrations(in topic: TopicList) -> [LiveRegistration] {
+  func registrations(
+    in topic: TopicList, _ held: borrowing ObserverRegistry.Held
+  ) -> [LiveRegistration] {
     (current?.entries ?? []).flatMap { subject, entry in
       switch entry {
-      case .list(let list): return unsafe list.takeUnretainedValue().registrations
+      case .list(let list): return unsafe list.takeUnretainedValue().registrations(held)
       case .single(let single):
         let observer = unsafe ObserverList.observer(at: single.address).takeUnretainedValue()
         let registration = Registration(
@@ -182,14 +213,16 @@ extension SubjectIndex {
   /// old one.
   ///
   /// - Returns: the old one.
-  private func rebuild() -> Garbage.Piece? {
+  private func rebuild(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     let capacity = ((current?.liveCount ?? 0) + 1) * 16 / 9
-    let new = SubjectTable(capacity: max(4, capacity), created: registry.tick())
-    current?.move(to: new)
-    return replace(with: new)
+    let new = SubjectTable(capacity: max(4, capacity), created: registry.tick(held))
+    current?.move(to: new, held)
+    return replace(with: new, held)
   }
 
-  private func replace(with new: SubjectTable?) -> Garbage.Piece? {
+  private func replace(
+    with new: SubjectTable?, _ held: borrowing ObserverRegistry.Held
+  ) -> Garbage.Piece? {
     let old = current
     if let new { _ = unsafe Unmanaged.passRetained(new) }
     table.store(

@@ -2,7 +2,7 @@ import Synchronization
 
 /// What stands about one subject: its only observer, or a list of several.
 struct SubjectPlace: ~Copyable {
-  /// The address of the subject; 0 where nothing ever stood, 1 where something stood.
+  /// The address of the subject's name; 0 where nothing ever stood, 1 where something stood.
   fileprivate let key = Atomic<UInt>(0)
   /// The identifier of the only registration, also once that stands in a list; the greatest number
   /// for a list that was put in as one.
@@ -89,24 +89,19 @@ extension UnsafeMutablePointer<SubjectTableHead> {
 
 /// Observers and lists by subject: an open-addressing table that is read without a lock.
 ///
-/// Written under one lock. It names what it holds without retaining it: its owner does, and moves
+/// It names what it holds without retaining it: its owner does, and moves
 /// that to the next table. A post copies what it finds and does not come back, so that a place may
 /// go from an observer to a list under it, or to another subject: what came after the post's
 /// watermark it does not call.
 ///
 /// Invariant: at least one place is unused, so that every search ends.
 @safe final class SubjectTable: @unchecked Sendable {
-  /// Keeps the address of a dead subject from being used again.
-  private struct Shell {
-    unowned let subject: AnyObject
-  }
-
   let created: UInt64
   let head: UnsafeMutablePointer<SubjectTableHead>
   let capacity: Int
   private let places: UnsafeMutablePointer<SubjectPlace>
-  /// The subjects of the places with an observer; a list has its own.
-  private let shells: UnsafeMutablePointer<Shell?>
+  /// What reserves the keys of the places with an observer; a list has its own.
+  private let holds: UnsafeMutablePointer<SubjectHold?>
   private var usedCount = 0
   private(set) var liveCount = 0
 
@@ -118,17 +113,19 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
     unsafe head = memory.bindMemory(to: SubjectTableHead.self, capacity: 1)
     unsafe places = head.places
-    unsafe shells = .allocate(capacity: capacity)
+    unsafe holds = .allocate(capacity: capacity)
     unsafe head.initialize(
       to: SubjectTableHead(capacity: capacity, table: Unmanaged.passUnretained(self)))
-    for index in 0..<capacity { unsafe (places + index).initialize(to: SubjectPlace()) }
-    unsafe shells.initialize(repeating: nil, count: capacity)
+    for index in 0..<capacity {
+      unsafe (places + index).initialize(to: SubjectPlace())
+      unsafe (holds + index).initialize(to: nil)
+    }
   }
 
   deinit {
     unsafe places.deinitialize(count: capacity)
-    unsafe shells.deinitialize(count: capacity)
-    unsafe shells.deallocate()
+    unsafe holds.deinitialize(count: capacity)
+    unsafe holds.deallocate()
     unsafe head.deinitialize(count: 1)
     unsafe UnsafeMutableRawPointer(head).deallocate()
   }
@@ -146,13 +143,15 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   var isSparse: Bool { capacity > 16 && liveCount * 4 < capacity }
 
   /// Puts in a subject that does not stand here, with its only observer.
-  func insert(_ subject: AnyObject, id: UInt64, observer: UInt) {
-    let index = insert(UInt(bitPattern: ObjectIdentifier(subject)), id: id, word: observer)
-    unsafe shells[index] = Shell(subject: subject)
+  func insert(
+    _ subject: SubjectName, id: UInt64, observer: UInt, _ held: borrowing ObserverRegistry.Held
+  ) {
+    let index = insert(subject.address.word, id: id, word: observer)
+    unsafe holds[index] = SubjectHold(subject)
   }
 
   /// Puts in a subject that does not stand here, with its list.
-  func insert(_ key: UInt, _ list: ObserverList) {
+  func insert(_ key: UInt, _ list: ObserverList, _ held: borrowing ObserverRegistry.Held) {
     _ = insert(key, id: .max, word: Self.word(of: list))
   }
 
@@ -185,15 +184,17 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   ///
   /// Posts that have found the observer go on with it; the identifier stays for those that are
   /// finding it.
-  func replaceSingle(at index: Int, with list: ObserverList) {
+  func replaceSingle(
+    at index: Int, with list: ObserverList, _ held: borrowing ObserverRegistry.Held
+  ) {
     unsafe places[index].word.store(Self.word(of: list), ordering: .releasing)
-    unsafe shells[index] = nil
+    unsafe holds[index] = nil
   }
 
   /// Takes a subject out, before the frames are read: no post that announces itself later finds it.
-  func remove(at index: Int) {
+  func remove(at index: Int, _ held: borrowing ObserverRegistry.Held) {
     unsafe places[index].key.store(1, ordering: .releasing)
-    unsafe shells[index] = nil
+    unsafe holds[index] = nil
     liveCount -= 1
     clear(before: unsafe head.index(after: index))
   }
@@ -211,7 +212,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   }
 
   /// Puts everything into another table, which has room for it.
-  func move(to other: SubjectTable) {
+  func move(to other: SubjectTable, _ held: borrowing ObserverRegistry.Held) {
     for index in 0..<capacity {
       // SAFETY: `index` is below the capacity; what the places name stays with the owner.
       let place = unsafe places + index
@@ -220,7 +221,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
       let target = unsafe other.insert(
         key, id: place.pointee.id.load(ordering: .relaxed),
         word: place.pointee.word.load(ordering: .relaxed))
-      unsafe other.shells[target] = shells[index]
+      unsafe other.holds[target] = holds[index].take()
     }
   }
 

@@ -2,24 +2,38 @@ import Synchronization
 
 /// One post in progress, as other threads see it.
 ///
-/// Written by the thread that posts, read by whoever ends a registration. `source` is the address
-/// of the registry being posted to, or 0. While `source` is set, `mark` bounds what the post may
-/// touch: it holds no registration with a greater identifier and no structure created after it.
+/// The thread that posts writes the frame; whoever ends a registration reads it. `source` is the
+/// address of the registry being posted to, or 0, with two flags in its low bits. While `source` is
+/// set, `mark` bounds what the post may touch: no registration with a greater identifier, and no
+/// structure created after it.
 struct PostFrame: ~Copyable {
+  /// Set by a scan: something waits for the post to leave.
+  static let ticketFlag: UInt = 1
+  /// Set by the thread that posts: the frame is not in its first block.
+  static let deepFlag: UInt = 2
+  static let flags = ticketFlag | deepFlag
+
   let source = Atomic<UInt>(0)
   let mark = Atomic<UInt64>(0)
 }
 
-/// Eight frames, and the block for deeper nesting, if a post ever nested that deep.
+/// Eight frames, and the block of the posts that are nested deeper.
 ///
-/// Blocks are never freed, so that a reader can hold an address of one without a lock.
+/// Blocks are never freed, so that a reader can hold the address of one without a lock.
 @safe struct FrameBlock: ~Copyable {
   static let frameCount = 8
 
   let frames: UnsafeMutablePointer<PostFrame>
+  /// The block of the posts that are nested less deep.
+  let previous: UnsafeMutablePointer<FrameBlock>?
+  /// The address of the next block while that is in use, or 0.
+  ///
+  /// Scans read no further, so that one deep nesting does not make later ends slower.
   let next = Atomic<UInt>(0)
+  /// The address of the next block once there is one; only the thread that posts reads it.
+  private let spare = Atomic<UInt>(0)
 
-  init() {
+  init(previous: UnsafeMutablePointer<FrameBlock>?) {
     // The alignment keeps the frames of two threads off each other's cache lines.
     let byteCount = Self.frameCount * MemoryLayout<PostFrame>.stride
     let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 128)
@@ -27,6 +41,42 @@ struct PostFrame: ~Copyable {
     for index in 0..<Self.frameCount {
       unsafe (frames + index).initialize(to: PostFrame())
     }
+    unsafe self.previous = unsafe previous
+  }
+
+  static func make(
+    after previous: UnsafeMutablePointer<FrameBlock>?
+  ) -> UnsafeMutablePointer<FrameBlock> {
+    let block = UnsafeMutablePointer<FrameBlock>.allocate(capacity: 1)
+    unsafe block.initialize(to: FrameBlock(previous: previous))
+    return unsafe block
+  }
+
+  /// Puts the block after `block` in use, and returns it.
+  static func open(
+    after block: UnsafeMutablePointer<FrameBlock>
+  ) -> UnsafeMutablePointer<FrameBlock> {
+    let spare = unsafe UnsafeMutablePointer<FrameBlock>(
+      bitPattern: block.pointee.spare.load(ordering: .relaxed))
+    let next = unsafe spare ?? make(after: block)
+    let address = UInt(bitPattern: next)
+    unsafe block.pointee.spare.store(address, ordering: .relaxed)
+    // Sequentially consistent: a part of the announcement that follows in the block. A scan that
+    // does not see the block has stored the clock before the post reads it.
+    unsafe block.pointee.next.store(address, ordering: .sequentiallyConsistent)
+    return unsafe next
+  }
+
+  /// Takes the block out of use, all of whose posts have left.
+  ///
+  /// - Returns: The block before it.
+  static func close(
+    _ block: UnsafeMutablePointer<FrameBlock>
+  ) -> UnsafeMutablePointer<FrameBlock> {
+    let previous = unsafe block.pointee.previous.unsafelyUnwrapped
+    // Releasing, as the clearing of a frame is: a scan that reads the 0 reads no frame of the block.
+    unsafe previous.pointee.next.store(0, ordering: .releasing)
+    return unsafe previous
   }
 }
 
@@ -38,18 +88,19 @@ struct PostFrame: ~Copyable {
   let nextInBucket: UnsafeMutablePointer<SharedRecord>?
 
   init(next: UnsafeMutablePointer<SharedRecord>?) {
-    unsafe first = .allocate(capacity: 1)
-    unsafe first.initialize(to: FrameBlock())
+    unsafe first = FrameBlock.make(after: nil)
     unsafe nextInBucket = next
   }
 
-  /// Calls `body` with each frame.
+  /// Calls `body` with each frame of the blocks in use, the outermost first.
+  @inline(__always)
   borrowing func forEachFrame(_ body: (UnsafeMutablePointer<PostFrame>) -> Void) {
     var block: UnsafeMutablePointer<FrameBlock>? = unsafe first
     while let current = unsafe block {
       for index in 0..<FrameBlock.frameCount {
         unsafe body(current.pointee.frames + index)
       }
+      // Sequentially consistent: the scan's side of the pair, as its load of a frame is.
       unsafe block = unsafe UnsafeMutablePointer(
         bitPattern: current.pointee.next.load(ordering: .sequentiallyConsistent))
     }
@@ -69,9 +120,12 @@ struct PostFrame: ~Copyable {
   /// The first frames of `shared`.
   private let frames: UnsafeMutablePointer<PostFrame>
   private let shared: UnsafeMutablePointer<SharedRecord>
+  /// The block of the innermost post.
+  private var block: UnsafeMutablePointer<FrameBlock>
 
   private init(bucket: Int, shared: UnsafeMutablePointer<SharedRecord>) {
     bit = 1 << UInt64(bucket)
+    unsafe block = shared.pointee.first
     unsafe frames = shared.pointee.first.pointee.frames
     unsafe self.shared = shared
   }
@@ -79,49 +133,54 @@ struct PostFrame: ~Copyable {
   /// Opens a frame that names `source`, with a mark that bounds nothing yet.
   @inline(__always)
   mutating func push(_ source: UInt) -> UnsafeMutablePointer<PostFrame> {
-    let frame = unsafe frame(at: depth)
+    if depth >= FrameBlock.frameCount { return unsafe pushDeep(source) }
+    // SAFETY: the first block is allocated forever, and `depth` is within its frames.
+    let frame = unsafe frames + depth
+    unsafe open(frame, source)
+    return unsafe frame
+  }
+
+  @inline(never)
+  private mutating func pushDeep(_ source: UInt) -> UnsafeMutablePointer<PostFrame> {
+    let index = depth % FrameBlock.frameCount
+    if index == 0 { unsafe block = FrameBlock.open(after: block) }
+    // SAFETY: blocks are allocated forever, and `index` is within the frames of one.
+    let frame = unsafe block.pointee.frames + index
+    unsafe open(frame, source | PostFrame.deepFlag)
+    return unsafe frame
+  }
+
+  @inline(__always)
+  private mutating func open(_ frame: UnsafeMutablePointer<PostFrame>, _ source: UInt) {
     depth &+= 1
     unsafe frame.pointee.mark.store(.max, ordering: .relaxed)
     // Sequentially consistent: one side of the store-then-load pair with a registry's scan.
     unsafe frame.pointee.source.store(source, ordering: .sequentiallyConsistent)
-    return unsafe frame
   }
 
   /// Closes the frame that was opened last.
+  ///
+  /// - Returns: whether something waits for its post, which is to call `reclaim`.
   @inline(__always)
-  mutating func pop(_ frame: UnsafeMutablePointer<PostFrame>) {
-    // Sequentially consistent: the leaving post reads the registry's clock after it.
-    unsafe frame.pointee.source.store(0, ordering: .sequentiallyConsistent)
+  mutating func pop(_ frame: UnsafeMutablePointer<PostFrame>) -> Bool {
     depth &-= 1
+    // Releasing: what the post has read is read before a scan finds the frame closed. No more is
+    // needed: a scan sets its flag in this word too, so that either comes first.
+    let source = unsafe frame.pointee.source.exchange(0, ordering: .releasing)
+    // One check of both flags.
+    return source & PostFrame.flags != 0 && finishPop(source)
+  }
+
+  @inline(never)
+  private mutating func finishPop(_ source: UInt) -> Bool {
+    if source & PostFrame.deepFlag != 0, depth % FrameBlock.frameCount == 0 {
+      unsafe block = FrameBlock.close(block)
+    }
+    return source & PostFrame.ticketFlag != 0
   }
 
   /// Whether the calling thread is inside an observer.
   var isInsidePost: Bool { depth > 0 }
-
-  @inline(__always)
-  private func frame(at depth: Int) -> UnsafeMutablePointer<PostFrame> {
-    // SAFETY: the first block is allocated forever, and `depth` is within its frames.
-    if depth < FrameBlock.frameCount { return unsafe frames + depth }
-    return unsafe deepFrame(at: depth)
-  }
-
-  @inline(never)
-  private func deepFrame(at depth: Int) -> UnsafeMutablePointer<PostFrame> {
-    var block = unsafe shared.pointee.first
-    for _ in 0..<(depth / FrameBlock.frameCount) {
-      let address = unsafe block.pointee.next.load(ordering: .acquiring)
-      if let next = unsafe UnsafeMutablePointer<FrameBlock>(bitPattern: address) {
-        unsafe block = unsafe next
-      } else {
-        let next = UnsafeMutablePointer<FrameBlock>.allocate(capacity: 1)
-        unsafe next.initialize(to: FrameBlock())
-        // Sequentially consistent: in place before the frame in it announces anything.
-        unsafe block.pointee.next.store(UInt(bitPattern: next), ordering: .sequentiallyConsistent)
-        unsafe block = unsafe next
-      }
-    }
-    return unsafe block.pointee.frames + depth % FrameBlock.frameCount
-  }
 }
 
 /// Handing records out to threads, and finding the frames of all of them.
@@ -194,25 +253,57 @@ extension ThreadRecord {
 
   /// Gives a record back; called when its thread ends.
   static func release(_ pointer: UnsafeMutableRawPointer?) {
+    guard let pointer = unsafe pointer else { return }
+    // SAFETY: as in `current(in:)`.
+    let record = unsafe pointer.assumingMemoryBound(to: ThreadRecord.self)
+    if unsafe record.pointee.depth > 0 {
+      // What is released here may post: with this record, not with one that nobody gives back.
+      unsafe ThreadSlot.records.value = pointer
+      for post in unsafe record.pointee.popAll() { post.registry.reclaim(post.frame) }
+      unsafe ThreadSlot.records.value = nil
+    }
     let address = UInt(bitPattern: pointer)
     pool.withLock { $0.free.append(address) }
   }
 
-  /// Whether the frame at `address` is one of the calling thread's.
-  static func currentOwns(_ address: UInt) -> Bool {
-    var isOwn = false
-    unsafe current.pointee.shared.pointee.forEachFrame {
-      if UInt(bitPattern: $0) == address { isOwn = true }
+  /// Closes the frames of posts whose thread has ended in an observer.
+  ///
+  /// - Returns: The posts that something waits for.
+  private mutating func popAll() -> [(registry: ObserverRegistry, frame: UInt)] {
+    var waitedFor: [(registry: ObserverRegistry, frame: UInt)] = []
+    while depth > 0 {
+      // SAFETY: `block` is the block of the innermost post.
+      let frame = unsafe block.pointee.frames + (depth - 1) % FrameBlock.frameCount
+      let source = unsafe frame.pointee.source.load(ordering: .relaxed) & ~PostFrame.flags
+      guard unsafe pop(frame) else { continue }
+      // SAFETY: a registry keeps itself for as long as posts have its tickets.
+      let registry = unsafe Unmanaged<ObserverRegistry>
+        .fromOpaque(UnsafeRawPointer(bitPattern: source)!).takeUnretainedValue()
+      waitedFor.append((registry, UInt(bitPattern: frame)))
     }
-    return isOwn
+    return waitedFor
   }
 
-  /// Calls `body` with each frame of the records that `bit` stands for.
-  static func forEachFrame(ofBit bit: Int, _ body: (UnsafeMutablePointer<PostFrame>) -> Void) {
+  /// A number for the thread whose frames `forEachFrame` gives, if the calling thread has any.
+  static var currentThread: UInt? {
+    guard let record = unsafe ThreadSlot.records.value else { return nil }
+    // SAFETY: as in `current(in:)`.
+    return unsafe UInt(
+      bitPattern: record.assumingMemoryBound(to: ThreadRecord.self).pointee.shared)
+  }
+
+  /// Calls `body` with each frame of the threads that `bit` stands for, and with a number for the
+  /// thread.
+  ///
+  /// Always in the same order, but for threads that are new.
+  @inline(__always)
+  static func forEachFrame(
+    ofBit bit: Int, _ body: (_ frame: UnsafeMutablePointer<PostFrame>, _ thread: UInt) -> Void
+  ) {
     var record = unsafe UnsafeMutablePointer<SharedRecord>(
       bitPattern: (heads + bit).pointee.load(ordering: .sequentiallyConsistent))
     while let current = unsafe record {
-      unsafe current.pointee.forEachFrame(body)
+      unsafe current.pointee.forEachFrame { unsafe body($0, UInt(bitPattern: current)) }
       unsafe record = unsafe current.pointee.nextInBucket
     }
   }

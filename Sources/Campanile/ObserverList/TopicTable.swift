@@ -18,9 +18,14 @@ final class TopicList: ObserverList, @unchecked Sendable {
     unsafe Unmanaged.passUnretained(subjects)._withUnsafeGuaranteedRef { $0.find(subject) }
   }
 
+  /// Whether a post would find somebody, or would if it were about some subject.
+  var isObserved: Bool { !isEmpty || !subjects.isEmpty }
+
   /// The live registrations, those about one subject included.
-  override var registrations: [LiveRegistration] {
-    super.registrations + subjects.registrations(in: self)
+  override func registrations(
+    _ held: borrowing ObserverRegistry.Held
+  ) -> [LiveRegistration] {
+    super.registrations(held) + subjects.registrations(in: self, held)
   }
 }
 
@@ -43,37 +48,34 @@ struct TopicTable: ~Copyable, Sendable {
   }
 
   /// Where those who observe a type register, whatever a message is about; made if there is none.
-  ///
-  /// Under the registry's lock.
-  func destination(of type: any Any.Type, _ registry: ObserverRegistry) -> Destination {
+  func destination(
+    of type: any Any.Type, _ registry: ObserverRegistry, _ held: borrowing ObserverRegistry.Held
+  ) -> Destination {
     unsafe list(of: type)?._withUnsafeGuaranteedRef { .list($0) }
-      ?? .list(makeList(of: type, registry))
+      ?? .list(makeList(of: type, registry, held))
   }
 
   /// Where those who observe a type about `subject` register; made if there is none.
-  ///
-  /// Under the registry's lock.
   func destination(
-    of type: any Any.Type, about subject: AnyObject, _ registry: ObserverRegistry
+    of type: any Any.Type, about subject: SubjectName, _ registry: ObserverRegistry,
+    _ held: borrowing ObserverRegistry.Held
   ) -> Destination {
     unsafe list(of: type)?._withUnsafeGuaranteedRef { .subject(subject, $0) }
-      ?? .subject(subject, makeList(of: type, registry))
+      ?? .subject(subject, makeList(of: type, registry, held))
   }
 
   /// The list of a type, made if there is none.
-  ///
-  /// Under the registry's lock.
-  func makeList(of type: any Any.Type, _ registry: ObserverRegistry) -> TopicList {
+  func makeList(
+    of type: any Any.Type, _ registry: ObserverRegistry, _ held: borrowing ObserverRegistry.Held
+  ) -> TopicList {
     if let list = unsafe list(of: type)?.takeUnretainedValue() { return list }
     let list = TopicList(registry: registry, valueType: type)
-    map.insert(Self.key(type), list)
+    map.insert(Self.key(type), list, held)
     return list
   }
 
   /// Every list.
-  ///
-  /// Under the registry's lock.
-  var lists: [ObserverList] { map.objects }
+  func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { map.objects(held) }
 }
 
 /// How a message finds its observers.
@@ -85,7 +87,7 @@ extension MessageCenter {
     // Methods of the center itself, for the calls to be the last thing that this one does.
     if wide.isEmpty {
       guard let topic = unsafe topic else {
-        if registry.onEvent != nil { registry.note(.posted, M.self) }
+        registry.note(.posted, M.self)
         return
       }
       // SAFETY: topics live as long as the center.
@@ -117,16 +119,6 @@ extension MessageCenter {
 }
 
 extension ObserverRegistry {
-  /// Posts to the observers of one topic, which the caller keeps, and to those of any.
-  func post<Value>(
-    _ value: Value, _ post: borrowing Post, to topic: TopicList?, wide: ObserverList?,
-    _ wideValue: () -> WideValue
-  ) {
-    let topic = unsafe topic.map { unsafe Unmanaged.passUnretained($0) }
-    let wide = unsafe wide.map { unsafe Unmanaged.passUnretained($0) }
-    unsafe self.post(value, post, to: topic, wide: wide, wideValue)
-  }
-
   /// Posts to the observers of one topic and to those of any.
   ///
   /// - Parameters:
@@ -137,22 +129,110 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
     wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue
   ) {
-    note(.posted, Value.self)
+    var portion = Portion.everyone
+    if isWatched {
+      note(.posted, Value.self)
+      portion = .everyoneWatched
+    }
     let visit = enter()
     var route = Route()
     if let topic = unsafe topic {
       // SAFETY: the caller keeps the topic; what is found in it is kept by the announcement.
       unsafe topic._withUnsafeGuaranteedRef { topic in
-        if !topic.isEmpty { unsafe route.all = Cursor(Unmanaged.passUnretained(topic)) }
-        if let subject = post.subjectID { route.find(subject, in: topic) }
+        route.find(post.subjectID, in: topic)
       }
     }
     var made: WideValue?
     // SAFETY: the source keeps its list.
     if let wide = unsafe wide, unsafe wide._withUnsafeGuaranteedRef({ !$0.isEmpty }) {
-      unsafe route.wide = Cursor(wide)
+      route.wide = unsafe route.read(wide)
       made = wideValue()
     }
-    deliver(value, made, post, visit, route)
+    deliver(value, made, post, portion, visit, &route)
+  }
+
+  /// Posts to the observers of one topic and to those of any topic, who all are given the value.
+  ///
+  /// An observer may post again, and so on, and each level takes a part of the stack. So whatever
+  /// finds the observers has left the stack before they are called.
+  ///
+  /// - Parameters:
+  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - wide: The observers of any topic, or `nil` if only `topic` may hear.
+  @inline(__always)
+  func post<Value>(
+    _ value: Value, about subject: AnyObject?, to topic: TopicList?, wide: TopicList?
+  ) {
+    let isAbout = subject != nil
+    let count = (topic?.stationCount(isAbout) ?? 0) + (wide?.stationCount(isAbout) ?? 0)
+    if count == 1 {
+      postToStation(value, subject, topic, wide)
+    } else if count > 1 {
+      postAlongRoute(value, subject, topic, wide)
+    }
+  }
+
+  /// Posts where one list or one observer may be reached, and takes little of the stack.
+  @inline(never)
+  private func postToStation<Value>(
+    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+  ) {
+    let portion = everyone
+    let visit = enter()
+    let station = onlyStation(subject, topic, wide)
+    settle(visit)
+    switch station {
+    case .list(let cursor):
+      walk(value, Post(subject), 0...visit.watermark, portion, cursor)
+    case .single(let only):
+      if only.single.id <= visit.watermark { call(only, value, portion) }
+    case nil: break
+    }
+    leave(visit)
+    // Somebody waits for the value elsewhere, or several stations have come up meanwhile.
+    if station == nil { postAlongRoute(value, subject, topic, wide) }
+  }
+
+  @inline(never)
+  private func postAlongRoute<Value>(
+    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+  ) {
+    let portion = everyone
+    let visit = enter()
+    var route = Route()
+    find(subject, topic, wide, &route)
+    if route.hasGroups {
+      postToTargets(value, nil, Post(subject), visit.watermark, portion, &route, visit)
+    } else {
+      settle(visit)
+      merge(value, nil, Post(subject), 0...visit.watermark, portion, &route)
+    }
+    leave(visit)
+  }
+
+  @inline(never)
+  private func onlyStation(
+    _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+  ) -> Route.Station? {
+    var route = Route()
+    find(subject, topic, wide, &route)
+    return route.onlyStation
+  }
+
+  @inline(never)
+  private func find(
+    _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?, _ route: inout Route
+  ) {
+    let subject = subject.map { ObjectIdentifier($0) }
+    if let topic { route.find(subject, in: topic) }
+    if let wide { route.findWide(subject, in: wide) }
+  }
+}
+
+extension TopicList {
+  /// How many stations a post may find here: the list itself, and that of the post's subject.
+  @inline(__always)
+  fileprivate func stationCount(_ isAbout: Bool) -> Int {
+    (isEmpty ? 0 : 1) + (isAbout && !subjects.isEmpty ? 1 : 0)
   }
 }

@@ -80,14 +80,13 @@ extension NotificationBridge {
       withExtendedLifetime(old) {}
     }
 
-    /// Tells that a notification could not be decoded, or throws that to the center.
-    func report(_ error: any Error, name: Notification.Name, _ type: any Any.Type) throws {
+    /// Tells that a notification could not be decoded.
+    func report(_ error: any Error, name: Notification.Name, _ type: any Any.Type) {
       guard let reporter = reporter.withLock({ $0 }) else { return }
       let failure = NotificationDecodingFailure(
         name: name, valueType: type, error: error, file: "\(reporter.file)",
         line: Int(reporter.line))
-      guard let onFailure = reporter.onFailure else { throw failure }
-      onFailure(failure)
+      failure.report(to: reporter.onFailure)
     }
   }
 

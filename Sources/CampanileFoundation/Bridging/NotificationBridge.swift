@@ -23,6 +23,9 @@ public import Foundation
 /// subject for the message's type, the message is about nothing. A notification that cannot be
 /// decoded is not carried, and `onFailure` is told.
 ///
+/// Two bridges between the same centers carry a post twice, and so do two ways along several
+/// bridges.
+///
 /// A notification that is posted again as it came, with that entry, counts as the one that it was:
 /// it is not carried to where that has been. To say something anew, post a new notification, or
 /// take the entry out.
@@ -151,7 +154,7 @@ public final class NotificationBridge: Sendable {
       do {
         message = try Carried(from: notification)
       } catch {
-        try attempt.way.report(error, name: posted.name, type)
+        attempt.way.report(error, name: posted.name, type)
         return
       }
       ThreadMark.carry(along: path + [ObjectIdentifier(notifications)], to: messages) {

@@ -33,7 +33,8 @@ final class RunLoopTarget: DeliveryTarget {
 
   let mailbox = Mailbox()
   let deliveryName: String
-  private let state = Locked(State())
+  // SAFETY: threads keep, compare and release the run loop and the timer in it.
+  private let state = UncheckedLock(State())
 
   fileprivate init(modes: [RunLoop.Mode]) {
     deliveryName = ".runLoop(\(modes.map(\.rawValue).joined(separator: ", ")))"
@@ -121,7 +122,8 @@ extension RunLoopTarget {
     var purgeThreshold = 64
   }
 
-  private static let table = Locked(Table())
+  // SAFETY: threads keep, compare and release the threads and run loops in it.
+  private static let table = UncheckedLock(Table())
 
   static func of(_ runLoop: RunLoop, modes: [RunLoop.Mode]) -> RunLoopTarget {
     precondition(!modes.isEmpty, "A delivery on a run loop was given no mode to run in")

@@ -1,14 +1,16 @@
-import Campanile
-import Foundation
+package import Campanile
+package import Foundation
 import Synchronization
 
-/// What this package knows of one Foundation center: one source, and what feeds it.
+/// What this package knows of one center: one source, and what feeds it.
 ///
-/// There is one block observer in the Foundation center for each name that is observed here,
-/// whatever its object, and one for all names if somebody wants that. It feeds the source, from
-/// which order, ends, owners and deliveries come. The block keeps the hub: the hub lives as long as
+/// A Foundation center has one block observer for each name that is observed here, whatever its
+/// object. It has one more if somebody observes all names. The block feeds the source, from which
+/// order, ends, owners and deliveries come. The block keeps the hub: the hub lives as long as
 /// anybody observes here, and dies with the center.
-final class NotificationHub: Sendable {
+///
+/// A center that posts to the source itself keeps its hub, and the hub has no blocks.
+package final class NotificationHub: Sendable {
   /// A block observer in the center.
   private final class Feed: Sendable {
     let name: Notification.Name?
@@ -17,33 +19,41 @@ final class NotificationHub: Sendable {
     /// It does while the feed is its name's. A post may come through others too, which came second
     /// or are on their way out.
     let isOpen = Atomic<Bool>(false)
-    /// Whether somebody may want notifications of the name decoded.
-    let hasCodecs = Atomic<Bool>(false)
+    /// Whether an observer may have been given more than what was decoded.
+    let isRead: Atomic<Bool>
 
-    init(name: Notification.Name?) { self.name = name }
+    init(name: Notification.Name?) {
+      self.name = name
+      // Nothing is decoded of notifications of any name.
+      isRead = Atomic(name == nil)
+    }
   }
-
-  private typealias Codecs = WeakTable<ObjectIdentifier, NotificationCodec>
 
   /// Protected by the lock, with which the center is never called.
   private struct State {
     var feeds: [Notification.Name?: (feed: Feed, token: any NSObjectProtocol)] = [:]
     var purgeThreshold = 64
-    var codecs: [Notification.Name: Codecs] = [:]
+    /// How many observers of a name are being registered who read more than what was decoded.
+    var readersToCome: [Notification.Name: Int] = [:]
   }
 
   private static let table = Locked(WeakTable<ObjectIdentifier, NotificationHub>())
 
-  let topics = KeyedCenter<PostedNotification>()
+  package let topics = KeyedCenter<PostedNotification>()
+  let codecs = NotificationCodecs()
   private weak let center: NotificationCenter?
-  private let state = Locked(State())
+  // SAFETY: threads keep the tokens in it, and hand them to their center, which is thread-safe.
+  private let state = UncheckedLock(State())
 
-  private init(_ center: NotificationCenter) { self.center = center }
+  private init(feeding center: NotificationCenter) { self.center = center }
+
+  /// Creates the hub of a center that posts to `topics` itself.
+  package init() { center = nil }
 
   /// The hub of a center, made if there is none.
   static func of(_ center: NotificationCenter) -> NotificationHub {
     if let hub = existing(center) { return hub }
-    let new = NotificationHub(center)
+    let new = NotificationHub(feeding: center)
     // What was looked at goes outside the lock: to look may be to hold it last.
     let (hub, seen) = table.withLock { table -> (NotificationHub, [NotificationHub]) in
       let id = ObjectIdentifier(center)
@@ -67,38 +77,43 @@ final class NotificationHub: Sendable {
   }
 
   /// Registers an observer; when this returns, later posts of the center come to it.
+  ///
+  /// - Parameter isReader: whether the observer reads more than what was decoded.
   func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
-    of name: Notification.Name?, about object: AnyObject??, once: Bool
+    of name: Notification.Name?, about object: AnyObject??, once: Bool, isReader: Bool
   ) -> Registration {
+    // Whatever feed the first post comes through, it knows of the reader.
+    let readName = isReader ? name : nil
+    if let readName { expectReader(of: readName) }
     let registration = topics.register(
       request, body, of: name?.rawValue, about: object, once: once)
     if registration.isActive { feed(name) }
+    if let readName { forgetReader(of: readName) }
     return registration
   }
 
-  /// The codec that decodes for everybody who wants what `codec` decodes.
-  ///
-  /// It decodes for as long as somebody keeps it.
-  func share(_ codec: NotificationCodec, of name: Notification.Name) -> NotificationCodec {
-    let (shared, seen) = state.withLock { state -> (NotificationCodec, [NotificationCodec]) in
-      if let shared = state.codecs[name]?[codec.id] { return (shared, []) }
-      state.feeds[name]?.feed.hasCodecs.store(true, ordering: .releasing)
-      let seen = state.codecs[name, default: Codecs(purgingFrom: 8)].insert(codec, for: codec.id)
-      return (codec, seen)
+  /// Says that a reader is about to be registered.
+  private func expectReader(of name: Notification.Name) {
+    state.withLock { state in
+      state.readersToCome[name, default: 0] += 1
+      state.feeds[name]?.feed.isRead.store(true, ordering: .releasing)
     }
-    withExtendedLifetime(seen) {}
-    return shared
   }
 
-  /// How many codecs of a name are remembered, those included that have gone unnoticed.
-  func codecCount(of name: Notification.Name) -> Int {
-    state.withLock { $0.codecs[name]?.count ?? 0 }
+  /// Says that a reader has been registered, and that its feed knows.
+  private func forgetReader(of name: Notification.Name) {
+    state.withLock { state in
+      let count = state.readersToCome[name] ?? 0
+      state.readersToCome[name] = count > 1 ? count - 1 : nil
+    }
   }
 
-  /// Whether posts of a name are looked at for somebody who wants them decoded.
-  func decodes(_ name: Notification.Name) -> Bool {
-    state.withLock { $0.feeds[name]?.feed.hasCodecs.load(ordering: .relaxed) ?? false }
+  /// What observers are given of a notification that is being posted.
+  ///
+  /// Called on the thread that posts, which settles the content when the post has returned.
+  package func makeContent(_ notification: Notification) -> NotificationInTransit {
+    NotificationInTransit(notification, decoded: codecs.decode(notification))
   }
 
   /// How many blocks this hub has in its center.
@@ -115,56 +130,32 @@ final class NotificationHub: Sendable {
     let token = center.addObserver(forName: name, object: nil, queue: nil) {
       [self] notification in receive(notification, from: feed)
     }
-    let unneeded = state.withLock { state -> Unneeded in
-      if state.feeds[name] != nil { return Unneeded(tokens: [token]) }
+    let unneeded = state.withLock { state -> [any NSObjectProtocol] in
+      if state.feeds[name] != nil { return [token] }
       let unneeded = purge(&state)
-      let hasCodecs = name.map { state.codecs[$0] != nil } ?? false
-      feed.hasCodecs.store(hasCodecs, ordering: .relaxed)
+      if let name, state.readersToCome[name] != nil { feed.isRead.store(true, ordering: .relaxed) }
       state.feeds[name] = (feed, token)
       feed.isOpen.store(true, ordering: .releasing)
       return unneeded
     }
-    for token in unneeded.tokens { center.removeObserver(token) }
-  }
-
-  /// What a change under the lock leaves over, to be removed and released outside it.
-  private struct Unneeded {
-    var tokens: [any NSObjectProtocol] = []
-    /// Codecs that were looked at: to look may be to hold one last.
-    var codecs: [NotificationCodec] = []
+    for token in unneeded { center.removeObserver(token) }
   }
 
   /// Takes out the feeds that nobody needs, once in a while; the others go at their next post.
-  private func purge(_ state: inout State) -> Unneeded {
-    var unneeded = Unneeded()
-    guard state.feeds.count >= state.purgeThreshold else { return unneeded }
-    for name in Array(state.feeds.keys) where !topics.isObserved(name?.rawValue) {
-      forget(name, &state, &unneeded)
-    }
+  ///
+  /// - Returns: the tokens of those feeds, to be removed and released outside the lock.
+  private func purge(_ state: inout State) -> [any NSObjectProtocol] {
+    guard state.feeds.count >= state.purgeThreshold else { return [] }
+    let unneeded = state.feeds.keys.filter { !topics.isObserved($0?.rawValue) }
+      .compactMap { forget($0, &state) }
     state.purgeThreshold = max(64, state.feeds.count * 2)
     return unneeded
   }
 
-  private func forget(
-    _ name: Notification.Name?, _ state: inout State, _ unneeded: inout Unneeded
-  ) {
-    if let known = state.feeds.removeValue(forKey: name) {
-      known.feed.isOpen.store(false, ordering: .releasing)
-      unneeded.tokens.append(known.token)
-    }
-    if let name { unneeded.codecs += livingCodecs(of: name, &state) }
-  }
-
-  /// The codecs of a name that somebody keeps; the others are forgotten.
-  private func livingCodecs(
-    of name: Notification.Name, _ state: inout State
-  ) -> [NotificationCodec] {
-    guard let living = state.codecs[name]?.purge() else { return [] }
-    if living.isEmpty {
-      state.codecs[name] = nil
-      state.feeds[name]?.feed.hasCodecs.store(false, ordering: .releasing)
-    }
-    return living
+  private func forget(_ name: Notification.Name?, _ state: inout State) -> (any NSObjectProtocol)? {
+    guard let known = state.feeds.removeValue(forKey: name) else { return nil }
+    known.feed.isOpen.store(false, ordering: .releasing)
+    return known.token
   }
 
   /// Called by the center, on the thread that posts.
@@ -174,39 +165,33 @@ final class NotificationHub: Sendable {
       Self.table.withLock { _ in }
     #endif
     guard feed.isOpen.load(ordering: .acquiring) else { return }
+    var content: NotificationInTransit?
     let isHeard: Bool
     if let name = feed.name {
       isHeard = topics.postNarrowly(to: name.rawValue, about: notification.subject) {
-        let hasCodecs = feed.hasCodecs.load(ordering: .acquiring)
-        return PostedNotification(
-          notification, decoded: hasCodecs ? decode(notification, name) : [:])
+        let made = makeContent(notification)
+        content = made
+        return PostedNotification(made)
       }
     } else {
-      isHeard = topics.postWidely(about: notification.subject) { PostedNotification(notification) }
+      isHeard = topics.postWidely(about: notification.subject) {
+        let made = NotificationInTransit(notification, decoded: [:])
+        content = made
+        return PostedNotification(made)
+      }
     }
+    NotificationInTransit.settle(&content, isRead: feed.isRead.load(ordering: .acquiring))
     if !isHeard { stopUnlessNeeded(feed) }
-  }
-
-  /// What everybody wants decoded of a notification.
-  private func decode(
-    _ notification: Notification, _ name: Notification.Name
-  ) -> [ObjectIdentifier: Result<any Sendable, any Error>] {
-    let codecs = state.withLock { livingCodecs(of: name, &$0) }
-    var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
-    for codec in codecs { decoded[codec.id] = codec.decode(notification) }
-    return decoded
   }
 
   /// Takes a feed out that nobody needs any more.
   private func stopUnlessNeeded(_ feed: Feed) {
-    let unneeded = state.withLock { state -> Unneeded in
-      var unneeded = Unneeded()
+    let unneeded = state.withLock { state -> (any NSObjectProtocol)? in
       guard let known = state.feeds[feed.name], known.feed === feed,
         !topics.isObserved(feed.name?.rawValue)
-      else { return unneeded }
-      forget(feed.name, &state, &unneeded)
-      return unneeded
+      else { return nil }
+      return forget(feed.name, &state)
     }
-    for token in unneeded.tokens { center?.removeObserver(token) }
+    if let unneeded { center?.removeObserver(unneeded) }
   }
 }

@@ -1,7 +1,7 @@
 public import Campanile
-public import Foundation
+import Foundation
 
-/// The notifications of a Foundation center, to be observed like any other source.
+/// The notifications of a center, of one name or of any, about one object or about whatever.
 ///
 /// ```swift
 /// center.notifications(of: .trackChanged).observe(owner: screen, on: .main) {
@@ -12,55 +12,83 @@ public import Foundation
 ///   .values(buffering: .newest(8)) { … }
 /// ```
 ///
-/// A source keeps its center, and its observations do not. Neither keeps the object.
-public struct NotificationSource: Followable {
+/// It is a value: keep it, send it to another thread, observe it as often as you like. It keeps its
+/// center, and its observations do not. Neither keeps the object.
+public struct NotificationSource: ObservationSource {
   /// What observers are given.
   public typealias Element = PostedNotification
-  /// What can be asked of an observation.
-  public typealias Options = ObservationOptions
 
-  let center: NotificationCenter
-  let name: Notification.Name?
-  let object: SubjectReference<AnyObject>
+  let base: PostedNotifications
 
-  /// Registers an observer.
-  ///
-  /// Not for direct use: call `observe`.
-  public func _register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
-    _ options: ObservationOptions
-  ) -> Registration? {
-    NotificationHub.of(center).register(
-      request, body, of: name, about: object.current, once: options.contains(.once))
+  /// Everything that is posted in `center`.
+  package init(keeping center: any AnyObject & Sendable, hub: NotificationHub) {
+    base = PostedNotifications(center, hub, nil, SubjectReference(nil))
   }
 
-  /// A registration that has ended.
-  ///
-  /// Not for direct use.
-  public var _ended: Registration { NotificationHub.of(center).topics.ended }
-}
+  private init(_ base: PostedNotifications) { self.base = base }
 
-extension NotificationCenter {
-  /// The notifications of one name, or of any, about `object`, or about whatever.
-  ///
-  /// - Parameters:
-  ///   - name: The name, or `nil` for all names.
-  ///   - object: The instance that the notifications are to be about, compared by identity and not
-  ///     kept alive. A variable that is `nil` names an instance that has gone: nothing is heard. To
-  ///     hear of every object, leave it out.
-  public func notifications<Object: AnyObject>(
-    of name: Notification.Name?, object: Object?? = AnyObject??.none
-  ) -> NotificationSource {
-    NotificationSource(center: self, name: name, object: .erasing(object))
+  /// The notifications of one name about one object, where those are given.
+  func narrowed(to name: Notification.Name?, _ object: SubjectReference<AnyObject>) -> Self {
+    Self(PostedNotifications(base.center, base.hub, name, object))
   }
+
+  /// The notifications, as a signal.
+  public var signal: Signal<PostedNotification> { Signal(base: base) }
 }
 
-extension SubjectReference<AnyObject> {
-  /// Names an object of whatever class, one that has gone, or none.
-  static func erasing<Object: AnyObject>(_ object: Object??) -> Self {
-    switch object {
-    case .none: Self(nil)
-    case .some(let object): Self(.some(object))
+/// The notifications of a center, as what a signal is of.
+final class PostedNotifications: SignalBase {
+  typealias Element = PostedNotification
+
+  /// The center, whose end would be the end of the observations.
+  let center: any AnyObject & Sendable
+  let hub: NotificationHub
+  private let name: Notification.Name?
+  private let object: SubjectReference<AnyObject>
+
+  init(
+    _ center: any AnyObject & Sendable, _ hub: NotificationHub, _ name: Notification.Name?,
+    _ object: SubjectReference<AnyObject>
+  ) {
+    self.center = center
+    self.hub = hub
+    self.name = name
+    self.object = object
+  }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
+    _ options: SourceOptions<PostedNotification>
+  ) -> Registration {
+    register(request, body, once: options.isOnce, isReader: true)
+  }
+
+  /// - Parameter isReader: whether the observer reads more than what was decoded.
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
+    once isOnce: Bool, isReader: Bool
+  ) -> Registration {
+    hub.register(
+      request, body, of: name, about: object.current, once: isOnce, isReader: isReader)
+  }
+
+  /// Finds the notifications later, if their center is still there.
+  var weakly: @Sendable () -> PostedNotifications? {
+    { [weak center, weak hub, name, object] in
+      guard let center, let hub else { return nil }
+      return PostedNotifications(center, hub, name, object)
     }
   }
+
+  var reference: @Sendable () -> (any SignalBase<PostedNotification>)? { weakly }
+}
+
+/// A source isn't a sequence: `values()` makes one, with the buffer that you choose.
+@available(*, unavailable, message: "Read the notifications of a source by its values()")
+extension NotificationSource: AsyncSequence {
+  /// What would read the source.
+  public typealias AsyncIterator = ValueSequence<PostedNotification>.Iterator
+
+  /// Begins to read.
+  public func makeAsyncIterator() -> AsyncIterator { values().makeAsyncIterator() }
 }

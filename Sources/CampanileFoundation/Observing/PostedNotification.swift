@@ -17,6 +17,11 @@ public import Foundation
 /// what it kept may be released on that copy's thread. To read anything else of a notification,
 /// decode it where it is posted: see ``NotificationDescriptor``.
 ///
+/// An object that is in its `deinit` cannot be kept. It can be read on the thread that posts until
+/// the post has returned. Elsewhere, and later, the notification has no object. A program that puts
+/// an object into the user info in the object's own `deinit` stops if anybody keeps the
+/// notification.
+///
 /// The types that are named must be concrete. At run time `any Sendable` is no other type than
 /// `Any`, so that everything would pass as one, and as any other type that stands for many; to ask
 /// for one, or for an array, a dictionary, a set, an optional or a result of such, is a
@@ -25,31 +30,17 @@ public import Foundation
 public struct PostedNotification: Sendable {
   /// The notification's name.
   public let name: Notification.Name
-  private let content: Content
+  private let content: NotificationContent
 
-  /// The notification itself, and what was decoded from it where it was posted.
-  ///
-  /// Sendable although a notification is not: nothing changes it, what leaves it is of a Sendable
-  /// type, and the notification as a whole goes only to code on the poster's thread, or to code
-  /// that the poster waits for.
-  private final class Content: @unchecked Sendable {
-    let notification: Notification
-    let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]
-
-    init(
-      _ notification: Notification, _ decoded: [ObjectIdentifier: Result<any Sendable, any Error>]
-    ) {
-      self.notification = notification
-      self.decoded = decoded
-    }
+  /// A notification for code on the poster's thread, and for code that the poster waits for.
+  package init(_ notification: Notification) {
+    name = notification.name
+    content = NotificationContent(notification, decoded: [:])
   }
 
-  package init(
-    _ notification: Notification,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
-  ) {
-    name = notification.name
-    content = Content(notification, decoded)
+  package init(_ content: NotificationContent) {
+    name = content.name
+    self.content = content
   }
 
   /// Not to be read as a whole: what is in it need not be Sendable.
@@ -59,11 +50,24 @@ public struct PostedNotification: Sendable {
   )
   public var userInfo: [AnyHashable: Any]? { nil }
 
+  /// Not to be read as a whole: it need not be Sendable.
+  @available(
+    *, unavailable, message: "The object is read as a type: notification.object(as: Player.self)"
+  )
+  public var object: Any? { nil }
+
+  /// Not to be read without a type: what is in the user info need not be Sendable.
+  @available(
+    *, unavailable,
+    message: "User info is read as a type, without a cast: notification[\"title\", as: String.self]"
+  )
+  public subscript(key: AnyHashable) -> Any? { nil }
+
   /// What the user info has under `key`, if it is a `Value`, which is a concrete type.
   public subscript<Value: Sendable>(
     key: AnyHashable, as type: Value.Type = Value.self
   ) -> Value? {
-    SendableCast.cast(content.notification.userInfo?[key], to: type)
+    SendableCast.cast(content.userInfo?[key], to: type)
   }
 
   /// A precondition failure, of which the compiler warns.
@@ -72,7 +76,7 @@ public struct PostedNotification: Sendable {
     message: "Every value passes as 'any Sendable'; ask for a concrete type, or use a descriptor"
   )
   public subscript(key: AnyHashable, as type: (any Sendable).Type) -> (any Sendable)? {
-    SendableCast.cast(content.notification.userInfo?[key], to: type)
+    SendableCast.cast(content.userInfo?[key], to: type)
   }
 
   /// What the user info has under `key`.
@@ -82,22 +86,33 @@ public struct PostedNotification: Sendable {
     forKey key: AnyHashable, as type: Value.Type = Value.self
   ) throws(NotificationDecodingError) -> Value {
     SendableCast.check(type)
-    return try content.notification.value(forKey: key, as: type)
+    return try Notification(name: name, userInfo: content.userInfo).value(forKey: key, as: type)
   }
 
   /// The object of the notification, if it is an `Object`, which is a concrete type.
+  ///
+  /// `nil` for an object that was in its `deinit`, but on the thread that posts, during the post.
   public func object<Object: Sendable>(as type: Object.Type = Object.self) -> Object? {
-    SendableCast.cast(content.notification.object, to: type)
+    SendableCast.cast(content.object, to: type)
   }
 
   /// Whether the notification's object is this instance.
-  public func isAbout(_ object: AnyObject) -> Bool { subject === object }
+  ///
+  /// The answer is `false` for an instance that was made later, also at the same address.
+  public func isAbout(_ object: AnyObject) -> Bool { content.isAbout(object) }
 
   /// The instance that the notification is about; values have no identity.
-  package var subject: AnyObject? { content.notification.subject }
+  package var subject: AnyObject? { Notification.subject(content.object) }
 
   /// The notification itself, for the poster's thread, and for code that the poster waits for.
-  package var notification: Notification { content.notification }
+  package var notification: Notification {
+    Notification(name: name, object: content.object, userInfo: content.userInfo)
+  }
+
+  /// Calls `body` with the notification itself, which is not copied to the stack for that.
+  package func withNotification(_ body: (Notification) -> Void) {
+    content.withNotification(body)
+  }
 
   /// What was decoded for `codec` where the notification was posted, or `nil` if nothing was tried.
   func decoded(for codec: ObjectIdentifier) -> Result<any Sendable, any Error>? {
@@ -116,9 +131,34 @@ extension Notification {
   /// A value is no instance: what it would be boxed in has another identity each time.
   package var subject: AnyObject? { Self.subject(object) }
 
-  /// The instance that `object` is, if it is one.
+  /// Whether the notification is about a value.
+  package var isAboutValue: Bool { Self.sender(object) != nil && subject == nil }
+
+  /// The instance that `object` is, if it is one, whatever it is wrapped in.
   package static func subject(_ object: Any?) -> AnyObject? {
-    guard let object, type(of: object) is AnyClass else { return nil }
+    guard let object = sender(object), type(of: object) is AnyClass else { return nil }
     return object as AnyObject
   }
+
+  /// What `object` is, taken out of the optionals and the `AnyHashable` that it is wrapped in.
+  package static func sender(_ object: Any?) -> Any? {
+    guard let object else { return nil }
+    // Asked first, since instances are what notifications are mostly about.
+    if type(of: object) is AnyClass { return object }
+    if let wrapper = object as? any SenderWrapper { return sender(wrapper.wrapped) }
+    return object
+  }
+}
+
+/// What may stand around the object of a notification.
+private protocol SenderWrapper {
+  var wrapped: Any? { get }
+}
+
+extension Optional: SenderWrapper {
+  fileprivate var wrapped: Any? { self }
+}
+
+extension AnyHashable: SenderWrapper {
+  fileprivate var wrapped: Any? { base }
 }

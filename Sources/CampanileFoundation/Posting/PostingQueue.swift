@@ -25,9 +25,14 @@ public import Foundation
 /// queue still follow each other.
 ///
 /// Enqueuing first takes back what is waiting that coalesces with the new entry, whatever its
-/// style, and then puts the new entry at the end: the last one says what is posted, and when. An
-/// entry is compared with entries for the same center alone. That costs a look at each that waits,
-/// unless nothing is to coalesce.
+/// style, and then puts the new entry at the end: the last one says what is posted, and when. Entries
+/// for other centers stay. What is taken back is found by its name and its subject: the cost does
+/// not depend on how many others wait.
+///
+/// A subject that is in its `deinit` when it is enqueued cannot be kept. What waits is then posted
+/// about nothing, a notification without an object, and observers of that subject do not hear it. It
+/// takes back no other by its subject, and no other takes it back by its own. To reach the observers
+/// from a `deinit`, post now.
 ///
 /// Everything is safe from any thread, and from inside an observer: what is enqueued there comes in
 /// a later turn. No lock is held while anything is posted. A queue that is released posts what is
@@ -79,9 +84,15 @@ public final class PostingQueue: Sendable {
     _ message: M, about subject: M.Subject, to center: MessageCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
   ) where M.Subject: Sendable {
+    let isLeftOut = mustLeaveOut(subject, style)
     let label = PostingLabel(
-      center: center, kind: .message(ObjectIdentifier(M.self)), subject: subject)
-    enqueue(label, style, coalescing) { center.post(message, about: subject) }
+      center: center, kind: .message(ObjectIdentifier(M.self)), subject: subject,
+      isLeftOut: isLeftOut)
+    if isLeftOut {
+      enqueue(label, style, coalescing) { center.post(message) }
+    } else {
+      enqueue(label, style, coalescing) { center.post(message, about: subject) }
+    }
   }
 
   /// Takes back the messages of a type that are waiting for `center`.
@@ -111,15 +122,18 @@ public final class PostingQueue: Sendable {
     _ notification: sending Notification, to center: NotificationCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
   ) {
+    let subject = notification.subject
+    let isLeftOut = mustLeaveOut(subject, style)
     let label = PostingLabel(
-      center: center, kind: .notification(notification.name), subject: notification.subject,
-      isAboutValue: notification.object != nil && notification.subject == nil)
+      center: center, kind: .notification(notification.name), subject: subject,
+      isAboutValue: notification.isAboutValue, isLeftOut: isLeftOut)
     if style == .now {
       remove(label, coalescing)
       center.post(notification)
       return
     }
     let cargo = Cargo(notification)
+    if isLeftOut { cargo.notification.withLock { $0?.object = nil } }
     enqueue(label, style, coalescing) {
       if let notification = cargo.notification.withLock({ $0.take() }) {
         center.post(notification)
@@ -132,9 +146,12 @@ public final class PostingQueue: Sendable {
     _ value: Value, object: (any AnyObject & Sendable)? = nil, to center: NotificationCenter,
     _ style: Style, coalescing: PostingCoalescing = .typeAndSubject
   ) {
+    let isLeftOut = mustLeaveOut(object, style)
     let label = PostingLabel(
-      center: center, kind: .notification(Value.notificationName), subject: object)
-    enqueue(label, style, coalescing) { center.post(value, object: object) }
+      center: center, kind: .notification(Value.notificationName), subject: object,
+      isLeftOut: isLeftOut)
+    let kept = isLeftOut ? nil : object
+    enqueue(label, style, coalescing) { center.post(value, object: kept) }
   }
 
   /// Takes back the notifications of a name that are waiting for `center`, or those about `object`.
@@ -152,6 +169,12 @@ public final class PostingQueue: Sendable {
   }
 
   // MARK: Posting
+
+  /// Whether what waits cannot keep its subject.
+  private func mustLeaveOut(_ subject: AnyObject?, _ style: Style) -> Bool {
+    guard style != .now, let subject else { return false }
+    return isDeinitializing(subject)
+  }
 
   private func enqueue(
     _ label: PostingLabel, _ style: Style, _ coalescing: PostingCoalescing,

@@ -1,61 +1,139 @@
-/// What waits in a line, oldest first, and is kept for no longer than it waits.
+/// What waits in a line, oldest first, and is found by its labels.
 ///
 /// What is taken out is handed out: nothing is released here, so that a line may stand under a
-/// lock.
-package struct WaitingLine<Element> {
-  /// Emptied places are `nil`; those before `head` are no longer looked at.
-  private var places: [Element?] = []
-  private var head = 0
-  package private(set) var count = 0
+/// lock. Labels are hashed and compared here, and so must be of types of ours.
+package struct WaitingLine<Label: Hashable, Element> {
+  private struct Place {
+    let element: Element
+    let labels: [Label]
+    /// The neighbors in the line.
+    var older: UInt64?
+    var newer: UInt64?
+  }
+
+  /// The places with one label; mostly there is one.
+  private enum Labeled {
+    case one(UInt64)
+    case several(Set<UInt64>)
+
+    /// The identifiers, oldest first.
+    var ids: [UInt64] {
+      switch self {
+      case .one(let id): [id]
+      case .several(let ids): ids.sorted()
+      }
+    }
+  }
+
+  private var places: [UInt64: Place] = [:]
+  private var labeled: [Label: Labeled] = [:]
+  private var oldestID: UInt64?
+  /// The identifier of the newest element that waits.
+  package private(set) var newestID: UInt64?
+  private var lastID: UInt64 = 0
 
   package init() {}
 
-  package var isEmpty: Bool { count == 0 }
-  package var first: Element? { elements.first { _ in true } }
-  package var last: Element? { places.last { $0 != nil } ?? nil }
+  package var count: Int { places.count }
+  package var isEmpty: Bool { places.isEmpty }
+  /// The identifier of the oldest element; identifiers ascend along the line.
+  package var firstID: UInt64? { oldestID }
 
   /// What waits, oldest first.
-  package var elements: some Sequence<Element> { places[head...].lazy.compactMap { $0 } }
-
-  package mutating func append(_ element: Element) {
-    places.append(element)
-    count += 1
+  package var elements: some Sequence<Element> {
+    sequence(state: oldestID) { id -> Element? in
+      guard let place = id.flatMap({ places[$0] }) else { return nil }
+      id = place.newer
+      return place.element
+    }
   }
 
-  /// Takes the oldest out for which `isWanted` holds.
+  /// Puts an element at the end.
+  ///
+  /// - Complexity: O(1) for each label, on average.
+  package mutating func append(_ element: Element, labels: [Label]) {
+    lastID += 1
+    let id = lastID
+    places[id] = Place(element: element, labels: labels, older: newestID, newer: nil)
+    if let newestID { places[newestID]?.newer = id } else { oldestID = id }
+    newestID = id
+    for label in labels { add(id, to: label) }
+  }
+
+  /// Takes the oldest out for which `isWanted` holds, up to that of identifier `last`.
   ///
   /// - Complexity: O(1) if that is the oldest of all, on average.
-  package mutating func popFirst(where isWanted: (Element) -> Bool) -> Element? {
-    let index = places[head...].firstIndex { $0.map(isWanted) ?? false }
-    guard let index else { return nil }
-    let element = places[index].take()
-    count -= 1
-    tidy()
-    return element
+  package mutating func popFirst(
+    upTo last: UInt64, where isWanted: (Element) -> Bool = { _ in true }
+  ) -> Element? {
+    var next = oldestID
+    while let id = next, id <= last, let place = places[id] {
+      if isWanted(place.element) { return remove(id) }
+      next = place.newer
+    }
+    return nil
   }
 
-  /// Takes all out for which `isUnwanted` holds.
-  package mutating func removeAll(where isUnwanted: (Element) -> Bool) -> [Element] {
-    var removed: [Element] = []
-    for index in places.indices[head...] where places[index].map(isUnwanted) ?? false {
-      if let element = places[index].take() { removed.append(element) }
-    }
-    count -= removed.count
-    tidy()
-    return removed
+  /// What has a label, oldest first, with its identifiers.
+  package func elements(labeled label: Label) -> [(id: UInt64, element: Element)] {
+    (labeled[label]?.ids ?? []).compactMap { id in places[id].map { (id, $0.element) } }
   }
 
-  /// Gives the emptied places back, when they are half of all.
-  private mutating func tidy() {
-    if count == 0 {
-      places = []
-      head = 0
-      return
+  /// Takes all out that has a label.
+  ///
+  /// - Complexity: O(1) for each element that is taken out, on average, however many others wait.
+  package mutating func removeAll(labeled label: Label) -> [Element] {
+    removeAll(labeled[label]?.ids ?? [])
+  }
+
+  /// Takes out what waits of these.
+  package mutating func removeAll(_ ids: [UInt64]) -> [Element] { ids.compactMap { remove($0) } }
+
+  /// Takes everything out.
+  package mutating func removeAll() -> [Element] {
+    let all = Array(elements)
+    (places, labeled) = ([:], [:])
+    (oldestID, newestID) = (nil, nil)
+    return all
+  }
+
+  private mutating func remove(_ id: UInt64) -> Element? {
+    guard let place = places.removeValue(forKey: id) else { return nil }
+    if let older = place.older {
+      places[older]?.newer = place.newer
+    } else {
+      oldestID = place.newer
     }
-    while places[head] == nil { head += 1 }
-    if places.count >= 32 && places.count >= count * 2 {
-      places.removeAll { $0 == nil }
-      head = 0
+    if let newer = place.newer {
+      places[newer]?.older = place.older
+    } else {
+      newestID = place.older
     }
+    for label in place.labels { remove(id, from: label) }
+    giveBack()
+    return place.element
+  }
+
+  private mutating func add(_ id: UInt64, to label: Label) {
+    switch labeled.removeValue(forKey: label) {
+    case nil: labeled[label] = .one(id)
+    case .one(let other): labeled[label] = .several([other, id])
+    case .several(var ids):
+      ids.insert(id)
+      labeled[label] = .several(ids)
+    }
+  }
+
+  private mutating func remove(_ id: UInt64, from label: Label) {
+    guard case .several(var ids) = labeled.removeValue(forKey: label) else { return }
+    ids.remove(id)
+    if !ids.isEmpty { labeled[label] = .several(ids) }
+  }
+
+  /// Gives memory back, where most of it is empty.
+  private mutating func giveBack() {
+    if places.capacity < 64 || places.capacity < places.count * 8 { return }
+    places = Dictionary(uniqueKeysWithValues: places.lazy.map { ($0, $1) })
+    labeled = Dictionary(uniqueKeysWithValues: labeled.lazy.map { ($0, $1) })
   }
 }

@@ -16,7 +16,10 @@ extension Notification {
     guard let value = found as? Value else {
       throw NotificationDecodingError(
         .wrongType,
-        "The user info has a \(Swift.type(of: found)) for '\(key)' instead of a \(type)")
+        """
+        The user info has \(withArticle(Swift.type(of: found))) for '\(key)' instead of \
+        \(withArticle(type))
+        """)
     }
     return value
   }
@@ -32,4 +35,12 @@ extension Notification {
     }
     return value
   }
+}
+
+/// The name of a type with its article.
+private func withArticle(_ type: any Any.Type) -> String {
+  let name = "\(type)"
+  // Those that begin with U mostly are spelled, as UInt, or said with a Y.
+  let isVowel = "AEIO".contains(name.prefix(1).uppercased())
+  return (isVowel ? "an " : "a ") + name
 }

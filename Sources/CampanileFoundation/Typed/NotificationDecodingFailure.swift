@@ -15,7 +15,20 @@ public struct NotificationDecodingFailure: Error, Sendable, CustomStringConverti
 
   /// One line with all of it.
   public var description: String {
-    "The notification \(name.rawValue) is no \(valueType) for the observer at \(file):\(line): "
-      + "\(error)"
+    "The notification \(name.rawValue) could not be decoded as \(valueType) for the observer at "
+      + "\(file):\(line): \(reason)"
+  }
+
+  /// What the decoder threw, as the end of a sentence.
+  private var reason: String {
+    guard let error = error as? NotificationDecodingError else { return "\(error)" }
+    return error.message.prefix(1).lowercased() + error.message.dropFirst()
+  }
+
+  /// Tells `handler`, or writes a line to standard error.
+  func report(to handler: (@Sendable (NotificationDecodingFailure) -> Void)?) {
+    if let handler { return handler(self) }
+    // A closed standard error takes nothing: there is nobody left to tell.
+    try? FileHandle.standardError.write(contentsOf: Data((description + "\n").utf8))
   }
 }

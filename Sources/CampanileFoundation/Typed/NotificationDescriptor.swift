@@ -11,7 +11,9 @@ public import Foundation
 ///   }
 /// }
 ///
-/// center.observe(.level, owner: meter, on: .main) { meter, level in meter.show(level) }
+/// center.notifications(of: .level).observe(owner: meter, on: .main) { meter, level in
+///   meter.show(level)
+/// }
 /// ```
 ///
 /// ## Behavior

@@ -18,7 +18,9 @@ public import Foundation
 ///   var userInfo: [AnyHashable: any Sendable] { ["title": title] }
 /// }
 ///
-/// center.observe(TrackChanged.self, owner: screen, on: .main) { $0.title = $1.title }
+/// center.notifications(of: TrackChanged.self).observe(owner: screen, on: .main) {
+///   $0.title = $1.title
+/// }
 /// center.post(TrackChanged(title: "Aria"), object: player)
 /// ```
 ///

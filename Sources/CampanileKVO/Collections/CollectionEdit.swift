@@ -20,7 +20,8 @@ final class CollectionEdit: Sendable {
   /// The properties that were read for the collection before.
   private let reads: [ReadCollector.Read]
   /// The collection before and after, in the hands of the isolation that makes the edit.
-  private let values = Locked<(before: Any, after: Any)?>(nil)
+  // SAFETY: as the edit itself, the values stay in the isolation of those that change the object.
+  private let values = UncheckedLock<(before: Any, after: Any)?>(nil)
 
   /// Protected by the lock.
   private struct State {

@@ -1,18 +1,19 @@
 internal import Campanile
 
-/// The changes of one observation as a source like any other.
-struct ChangeSource<Value: Sendable>: Followable {
+/// The changes of one observation, as what a signal is of.
+final class ChangeSource<Value: Sendable>: SignalBase {
   typealias Element = KVOChange<Value>
-  typealias Options = ObservationOptions
 
-  let list: SourceList<KVOChange<Value>>
+  private let list: SourceList<KVOChange<Value>>
 
-  func _register(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<KVOChange<Value>>,
-    _ options: ObservationOptions
-  ) -> Registration? {
-    list.register(request, body, isOnce: options.contains(.once))
+  init(list: SourceList<KVOChange<Value>>) { self.list = list }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<KVOChange<Value>>,
+    _ options: SourceOptions<KVOChange<Value>>
+  ) -> Registration {
+    list.register(request, body, isOnce: options.isOnce) ?? list.ended
   }
 
-  var _ended: Registration { list.ended }
+  var reference: @Sendable () -> (any SignalBase<KVOChange<Value>>)? { { self } }
 }

@@ -75,12 +75,15 @@ extension KVOController {
     let registration = register(
       observation.changes, ObjectReference(object, isRetained: isRetained), upstream)
     // Made when it is asked for; it keeps nothing of the object.
-    let text = {
-      [path = request.path, options = request.options, file = request.file, line = request.line] in
+    let text: @Sendable () -> String = {
+      [
+        path = request.path, options = request.options.names, file = request.file,
+        line = request.line
+      ] in
       "\(Object.self) \(path) \(options) on \(delivery) (\(file):\(line))"
     }
     let entry = ObservationTable.Entry(
-      object: object, path: request.path, registration: registration, text: text)
+      object: SubjectReference(object), path: request.path, registration: registration, text: text)
     guard let removed = enter(entry, of: object, request.policy) else {
       registration.cancel()
       return .alreadyObserved
@@ -102,7 +105,7 @@ extension KVOController {
       let same = ObservationTable.Numbers(of: known) { $0.path == entry.path }
       // The one place where it is decided: what was there, what is there now.
       var action = ObservationTable.AddAction.outdated
-      observations.update {
+      observations.withLock {
         action = $0.add(entry, of: object, policy, same: same, newest: known.last?.number)
       }
       switch action {
@@ -150,7 +153,7 @@ extension KVOController where Owner: Sendable {
   ) -> KVOResult {
     guard let owner else { return .refused }
     return add(request, delivery: delivery.description) { changes, object, upstream in
-      ChangeSource(list: changes).observe(
+      Signal(base: ChangeSource(list: changes)).observe(
         owner: owner, on: delivery, buffering: buffering,
         request.options.isOnce ? .once : [], file: request.file, line: request.line
       ) { owner, change in
@@ -168,7 +171,7 @@ extension KVOController where Owner: Sendable {
   ) -> KVOResult {
     guard let owner else { return .refused }
     return add(request, delivery: ".main") { changes, object, upstream in
-      ChangeSource(list: changes).observe(
+      Signal(base: ChangeSource(list: changes)).observe(
         owner: owner, on: delivery, buffering: buffering,
         request.options.isOnce ? .once : [], file: request.file, line: request.line
       ) { owner, change in

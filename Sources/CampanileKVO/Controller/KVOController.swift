@@ -75,7 +75,7 @@ public final class KVOController<Owner: AnyObject> {
     let path = KVOPath(keyPath)
     let numbers = ObservationTable.Numbers(of: entries(of: id)) { $0.path == path }
     var removed: [ObservationTable.Entry] = []
-    observations.update { removed = $0.remove(id, numbers) }
+    observations.withLock { removed = $0.remove(id, numbers) }
     end(removed)
   }
 
@@ -116,7 +116,7 @@ public final class KVOController<Owner: AnyObject> {
   /// lock.
   func entries(of object: ObjectIdentifier) -> [ObservationTable.Entry] {
     var entries: [ObservationTable.Entry] = []
-    observations.update { entries = $0.entries(of: object) }
+    observations.withLock { entries = $0.entries(of: object) }
     return entries
   }
 

@@ -41,7 +41,8 @@ public final class KVOControllers: Sendable {
   }
 
   /// Protected by the lock.
-  private let controllers = Locked<[Key: AnyObject]>([:])
+  // SAFETY: a controller is taken out by code that has its owner, as it was put in.
+  private let controllers = UncheckedLock<[Key: AnyObject]>([:])
 
   /// Creates the place where an object keeps its controllers.
   public init() {}

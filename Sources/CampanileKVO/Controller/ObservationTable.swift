@@ -8,22 +8,24 @@ internal import Campanile
 struct ObservationTable {
   struct Entry {
     /// Told apart from a later object at the same address.
-    weak let object: AnyObject?
+    let object: SubjectReference<AnyObject>
     let path: KVOPath
     let registration: Registration
-    let text: () -> String
+    let text: @Sendable () -> String
     /// Counts the entries of a table.
     var number = 0
+
+    private var living: AnyObject? { object.current ?? nil }
 
     /// Whether the observation has not ended.
     ///
     /// To be asked outside the lock: it may come to hold the object last.
-    var isLive: Bool { registration.isActive && object != nil }
+    var isLive: Bool { registration.isActive && living != nil }
 
     /// Whether it is an observation of this object, not of one that had its address before.
     ///
     /// What is held meanwhile is this object, or nothing.
-    func isLive(of object: AnyObject) -> Bool { self.object === object && registration.isActive }
+    func isLive(of object: AnyObject) -> Bool { living === object && registration.isActive }
   }
 
   /// The numbers of some of the entries of an object.

@@ -23,9 +23,12 @@ class PathObservation {
 
   let traits: Traits
   let rootID: ObjectIdentifier
+  /// The key by which a transaction knows the root.
+  private let rootKey: ObjectIdentifier
   private weak let owner: AnyObject?
   private weak let upstream: Upstream?
-  private let keeper: Locked<ChangeKeeper>
+  // SAFETY: the values in it stay in the isolation of those that change the object.
+  private let keeper: UncheckedLock<ChangeKeeper>
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
   /// The threads that run the getters on the path, each as often as it is inside.
@@ -53,10 +56,11 @@ class PathObservation {
     _ registry: SourceRegistry
   ) {
     self.traits = traits
-    keeper = Locked(ChangeKeeper(isDistinct: traits.isDistinct))
+    keeper = UncheckedLock(ChangeKeeper(isDistinct: traits.isDistinct))
     self.owner = owner
     self.upstream = upstream
     rootID = ObjectIdentifier(root)
+    rootKey = SubjectIdentity.key(of: root)
     strayed = traits.isOnMain ? registry.makeList(of: Report.self) : nil
   }
 
@@ -103,7 +107,7 @@ class PathObservation {
       direct.store(isDirect, ordering: .releasing)
       // Of changes that go on, only the end will be heard.
       if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
-        keeper.update { $0.isBehind = true }
+        keeper.withLock { $0.isBehind = true }
       }
       // What changed between the reading and the following is read again.
       if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
@@ -113,11 +117,11 @@ class PathObservation {
   /// Runs getters: what they change themselves is no change of their value.
   func asReader(_ read: () -> Void) {
     let thread = SourceRegistry.currentThread
-    readers.update { $0.append(thread) }
+    readers.withLock { $0.append(thread) }
     readerCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
     read()
     readerCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-    readers.update { readers in
+    readers.withLock { readers in
       if let index = readers.lastIndex(of: thread) { readers.remove(at: index) }
     }
   }
@@ -163,7 +167,7 @@ class PathObservation {
 
   private func begin(_ event: ObservedProperty.Event, over link: Link) {
     var beginning = ChangeKeeper.Beginning.known
-    keeper.update {
+    keeper.withLock {
       beginning = $0.begin(
         event, link, on: SourceRegistry.currentThread,
         in: Scope.current.transaction.map { ObjectIdentifier($0) })
@@ -172,7 +176,7 @@ class PathObservation {
     let edit = beginning == .newToAll ? event.edit : nil
     var report = Report(edit: edit, changed: ChangedPaths(link.property.path))
     let old = readOld(&report)
-    keeper.update {
+    keeper.withLock {
       $0.keep(old, report.edit, of: event.maker, on: SourceRegistry.currentThread)
     }
   }
@@ -205,7 +209,7 @@ class PathObservation {
     if !keeper.withLock({ $0.keepBack(report, for: id, on: thread) }) { return }
     let tell = { [self] in
       guard var report = keeper.withLock({ $0.takeDeferred(for: id) }) else { return }
-      report.changed.add(before: transaction.changedPaths(of: rootID))
+      report.changed.add(before: transaction.changedPaths(of: rootKey))
       tellAtHome(report)
     }
     // A task that has taken it over may outlive it.
@@ -222,14 +226,14 @@ class PathObservation {
   private func tell(_ begin: (inout ChangeKeeper) -> Report?) {
     var next: Report?
     var isBehind = false
-    keeper.update {
+    keeper.withLock {
       next = begin(&$0)
       isBehind = $0.isBehind
     }
     while let report = next {
       if isBehind { catchUp() }
       deliver(report)
-      keeper.update {
+      keeper.withLock {
         next = $0.nextReport()
         isBehind = $0.isBehind
       }
@@ -239,7 +243,7 @@ class PathObservation {
 
   /// Takes in that the observer knows all that it had not heard, if what is read next has it.
   private func catchUp() {
-    if upstream?.isQuiet == true { keeper.update { $0.isBehind = false } }
+    if upstream?.isQuiet == true { keeper.withLock { $0.isBehind = false } }
   }
 
   /// Keeps what is about to be told for the changes that go on.
@@ -251,7 +255,7 @@ class PathObservation {
   /// Lets go of what the observer knows, once no change can ask for it.
   private func forgetKnown() {
     var known: AnyObject?
-    keeper.update { known = $0.forgetKnown() }
+    keeper.withLock { known = $0.forgetKnown() }
     withExtendedLifetime(known) {}
   }
 }

@@ -9,9 +9,9 @@ final class PropertyTable: Sendable {
   ///
   /// Key paths may have arguments, and those a `==` and `hash(into:)` that are foreign code. So the
   /// dictionary is looked into outside the lock, and replaced by a larger one.
-  private typealias Properties = [AnyKeyPath: ObservedProperty]
+  private typealias Properties = [KeyPathIdentity: ObservedProperty]
   /// Key paths that were looked up, found or not.
-  private typealias Familiar = [(keyPath: AnyKeyPath, property: ObservedProperty?)]
+  private typealias Familiar = [(keyPath: KeyPathIdentity, property: ObservedProperty?)]
 
   /// Protected by the lock.
   private struct State {
@@ -28,8 +28,8 @@ final class PropertyTable: Sendable {
     /// Finds a key path by identity.
     ///
     /// - Returns: whether it is familiar.
-    func find(_ keyPath: AnyKeyPath, _ property: inout ObservedProperty?) -> Bool {
-      for index in familiar.indices where familiar[index].keyPath === keyPath {
+    func find(_ keyPath: KeyPathIdentity, _ property: inout ObservedProperty?) -> Bool {
+      for index in familiar.indices where familiar[index].keyPath.object == keyPath.object {
         property = familiar[index].property
         return true
       }
@@ -37,7 +37,7 @@ final class PropertyTable: Sendable {
     }
 
     /// Remembers what was found for a key path when there were `count` properties.
-    mutating func remember(_ keyPath: AnyKeyPath, _ property: ObservedProperty?, count: Int) {
+    mutating func remember(_ keyPath: KeyPathIdentity, _ property: ObservedProperty?, count: Int) {
       if familiar.count < Self.familiarLimit, count == properties.count {
         familiar.append((keyPath, property))
       }
@@ -68,14 +68,15 @@ final class PropertyTable: Sendable {
   func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
     var property: ObservedProperty?
     var isFamiliar = false
-    state.update { isFamiliar = $0.find(keyPath, &property) }
-    return isFamiliar ? property : look(keyPath)
+    let key = KeyPathIdentity(keyPath)
+    state.withLock { isFamiliar = $0.find(key, &property) }
+    return isFamiliar ? property : look(key)
   }
 
-  private func look(_ keyPath: AnyKeyPath) -> ObservedProperty? {
+  private func look(_ keyPath: KeyPathIdentity) -> ObservedProperty? {
     let properties = state.withLock { $0.properties }
     let property = properties[keyPath]
-    state.update { $0.remember(keyPath, property, count: properties.count) }
+    state.withLock { $0.remember(keyPath, property, count: properties.count) }
     return property
   }
 
@@ -83,12 +84,13 @@ final class PropertyTable: Sendable {
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty {
     // Most are known.
     if let known = known(keyPath) { return known }
+    let key = KeyPathIdentity(keyPath)
     var stale: Familiar = []
     while true {
       var properties = state.withLock { $0.properties }
-      if let known = properties[keyPath] { return known }
+      if let known = properties[key] { return known }
       let property = ObservedProperty(keyPath, of: subject, registry)
-      properties[keyPath] = property
+      properties[key] = property
       if state.withLock({ $0.exchange(&properties, &stale) }) { return property }
     }
   }

@@ -41,16 +41,16 @@ final class ReadCollector: Sendable {
 
   func add(_ property: ObservedProperty) {
     let revision = property.revision
-    state.update { $0.add(property, revision) }
+    state.withLock { $0.add(property, revision) }
   }
 
   /// Runs `body`, and takes in the properties that it reads, each once, in the order of the reads.
   ///
   /// Calls of one collector do not overlap.
   func collect(_ body: () -> Void) {
-    state.update { $0.isOpen = true }
+    state.withLock { $0.isOpen = true }
     Scope.with({ $0.collector = self }, body)
-    state.update { $0.isOpen = false }
+    state.withLock { $0.isOpen = false }
   }
 
   /// Returns what was read, and forgets it.
@@ -64,7 +64,7 @@ final class ReadCollector: Sendable {
   /// Forgets what was read if `upstream` keeps the same; else returns it, to be followed.
   func take(unlessFollowedBy upstream: Upstream) -> [Read]? {
     var taken: [Read]?
-    state.update { state in
+    state.withLock { state in
       if !state.known.isEmpty { state.known = [] }
       if upstream.isFollowing(state.reads) {
         // None of them goes with that.

@@ -7,18 +7,19 @@ final class Transaction: Sendable {
     var isOpen = true
     /// Those who have something to tell, in the order of their first change.
     var deferred: [() -> Void] = []
-    /// What has changed in each object.
+    /// What has changed in each object, by the key of its identity.
     var changes: [ObjectIdentifier: Changes] = [:]
   }
 
   /// What has changed in one object.
   private struct Changes {
-    /// Keeps its address from being another object's, should it die meanwhile.
+    /// Keeps its key from being another object's, should it die meanwhile.
     let object: SubjectIdentity
     var paths = ChangedPaths(nil)
   }
 
-  private let state = Locked(State())
+  // SAFETY: what is kept back is reported by the isolation that made the change.
+  private let state = UncheckedLock(State())
 
   /// Whether it still takes changes in: a task may have taken it over and outlive it.
   var isOpen: Bool { state.withLock { $0.isOpen } }
@@ -35,15 +36,15 @@ final class Transaction: Sendable {
 
   /// Takes in that a property has changed.
   func note(_ path: KVOPath, of object: AnyObject) {
+    let key = SubjectIdentity.key(of: object)
     state.withLock { state in
-      state.changes[ObjectIdentifier(object), default: Changes(object: SubjectIdentity(object))]
-        .paths.add(path)
+      state.changes[key, default: Changes(object: SubjectIdentity(object))].paths.add(path)
     }
   }
 
-  /// The properties of an object that have changed, in the order of their first change.
-  func changedPaths(of object: ObjectIdentifier) -> ChangedPaths {
-    state.withLock { $0.changes[object]?.paths ?? ChangedPaths(nil) }
+  /// The properties that have changed of the object with this key, in the order of their first change.
+  func changedPaths(of key: ObjectIdentifier) -> ChangedPaths {
+    state.withLock { $0.changes[key]?.paths ?? ChangedPaths(nil) }
   }
 
   /// Tells what has changed.

@@ -42,7 +42,7 @@ final class Upstream: Sendable {
   /// Whether what is followed are these properties, in this order.
   func isFollowing(_ reads: [ReadCollector.Read]) -> Bool {
     var isSame = false
-    links.update { links in
+    links.withLock { links in
       isSame =
         links.count == reads.count
         && zip(links, reads).allSatisfy { $0.link.property === $1.property }

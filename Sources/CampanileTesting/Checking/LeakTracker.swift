@@ -19,7 +19,7 @@ import Campanile
 /// release can be on the thread that looks. All methods are safe from any thread.
 public final class LeakTracker: Sendable {
   private struct Entry {
-    weak var object: AnyObject?
+    let object: SubjectReference<AnyObject>
     let name: String
     let caller: Caller
   }
@@ -49,7 +49,7 @@ public final class LeakTracker: Sendable {
     line: UInt = #line
   ) {
     let name = name ?? "\(type(of: object))"
-    let entry = Entry(object: object, name: name, caller: Caller(file, line))
+    let entry = Entry(object: SubjectReference(object), name: name, caller: Caller(file, line))
     state.withLock { $0.append(entry) }
   }
 
@@ -66,7 +66,9 @@ public final class LeakTracker: Sendable {
   public var alive: [String] {
     let entries = state.withLock { $0 }
     return entries.compactMap { entry in
-      entry.object.map { _ in "\(entry.name) (\(entry.caller.file):\(entry.caller.line))" }
+      entry.object.current.flatMap { $0 }.map { _ in
+        "\(entry.name) (\(entry.caller.file):\(entry.caller.line))"
+      }
     }
   }
 

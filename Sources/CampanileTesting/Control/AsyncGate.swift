@@ -14,10 +14,27 @@ public final class AsyncGate: Sendable {
 
   /// Says that the task is here, and suspends it until the gate is open.
   ///
-  /// Cancellation does not end the wait: what holds an observer in a test decides when it goes on.
-  public func pass() async {
+  /// Only ``open()`` ends the wait, and cancellation doesn't: the test decides when the observer goes
+  /// on. If the gate is not open after ten seconds, a line with the place of the call goes to standard
+  /// error.
+  ///
+  /// - Parameters:
+  ///   - file: The caller's file, for that line.
+  ///   - line: The caller's line.
+  public func pass(file: StaticString = #fileID, line: UInt = #line) async {
+    await pass(warningAfter: Gate.patience) { Gate.warn(Caller(file, line)) }
+  }
+
+  func pass(
+    warningAfter patience: Duration, _ warn: @escaping @Sendable () -> Void
+  ) async {
     arrived.add()
+    if opened.value > 0 { return }
+    let warning = Task {
+      if await TimeLimit(patience, by: ContinuousClock()).pass() { warn() }
+    }
     await opened.waitRegardless()
+    warning.cancel()
   }
 
   /// Waits until tasks have come to the gate.
@@ -35,9 +52,6 @@ public final class AsyncGate: Sendable {
   ) async throws {
     try await arrived.expectArrivals(count, TimeLimit(limit, by: clock), Caller(file, line))
   }
-
-  /// Waits until `count` tasks have come to the gate, however long it takes.
-  public func waitUntilReached(by count: Int = 1) async { await arrived.waitRegardless(for: count) }
 
   /// Lets whoever waits, and all who come later, go on.
   ///

@@ -1,3 +1,4 @@
+import Campanile
 import Dispatch
 
 /// Holds a thread until a test lets it go on: an observer in the middle of its call, say.
@@ -11,7 +12,7 @@ import Dispatch
 /// gate.open()
 /// ```
 ///
-/// The held side calls ``pass()``, which blocks its thread: hold observers on threads and queues of
+/// The held side calls ``pass(file:line:)``, which blocks its thread: hold observers on threads and queues of
 /// their own with it, and asynchronous ones with an ``AsyncGate``. An opened gate lets everybody
 /// through. All methods are safe from any thread.
 public final class Gate: Sendable {
@@ -25,11 +26,28 @@ public final class Gate: Sendable {
   /// How often somebody has come to the gate.
   public var arrivalCount: Int { arrived.value }
 
+  /// How long a gate holds somebody before it says so.
+  static let patience = Duration.seconds(10)
+
   /// Says that the thread is here, and blocks it until the gate is open.
-  public func pass() {
+  ///
+  /// Only ``open()`` ends the wait. If the gate is not open after ten seconds, a line with the place
+  /// of the call goes to standard error.
+  ///
+  /// - Parameters:
+  ///   - file: The caller's file, for that line.
+  ///   - line: The caller's line.
+  public func pass(file: StaticString = #fileID, line: UInt = #line) {
+    pass(warningAfter: Self.patience) { Self.warn(Caller(file, line)) }
+  }
+
+  func pass(warningAfter patience: Duration, _ warn: () -> Void) {
     arrived.add()
     arrivals.signal()
-    opened.wait()
+    if opened.wait(timeout: .now() + .init(patience)) == .timedOut {
+      warn()
+      opened.wait()
+    }
     opened.signal()
   }
 
@@ -37,7 +55,21 @@ public final class Gate: Sendable {
   ///
   /// Each call waits for another arrival. In asynchronous code use
   /// ``reached(by:within:clock:file:line:)``.
-  public func waitUntilReached() { arrivals.wait() }
+  ///
+  /// - Parameters:
+  ///   - limit: How long it may take, by the system's clock.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if nobody came in time.
+  public func waitUntilReached(
+    within limit: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
+  ) throws {
+    if arrivals.wait(timeout: .now() + .init(limit)) == .success { return }
+    throw ExpectationFailure(
+      .timedOut,
+      "Expected another arrival at the gate within \(limit), after \(arrivalCount) in all.",
+      Caller(file, line))
+  }
 
   /// Waits until threads have come to the gate.
   ///
@@ -59,6 +91,25 @@ public final class Gate: Sendable {
   ///
   /// A second call does nothing more.
   public func open() { opened.signal() }
+}
+
+extension DispatchTimeInterval {
+  fileprivate init(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    let nanoseconds = attoseconds / 1_000_000_000
+    // What is too long for a number of nanoseconds is forever, for a test.
+    let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    self = isTooLong ? .never : .nanoseconds(Int(whole &+ nanoseconds))
+  }
+}
+
+extension Gate {
+  /// Says on standard error that somebody still waits.
+  static func warn(_ caller: Caller) {
+    Platform.writeToStandardError(
+      "\(caller.file):\(caller.line): The gate has held somebody here for \(patience), and is closed."
+    )
+  }
 }
 
 extension Tally {

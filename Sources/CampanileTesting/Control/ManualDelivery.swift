@@ -65,9 +65,13 @@ public final class ManualDelivery: DeliveryTarget {
   /// A message is one delivery for all unbounded observers that hear it here, and one for each with
   /// a bounded buffer. What was ended meanwhile counts until its turn comes.
   public var pendingCount: Int {
-    let (jobs, running) = state.withLock { ($0.jobs, $0.running) }
-    let isListed = jobs.contains { $0 === running }
-    return jobs.reduce(isListed ? 0 : running?.pendingCount ?? 0) { $0 + $1.pendingCount }
+    let jobs = state.withLock { $0.jobs + [$0.running].compactMap { $0 } }
+    // A mailbox has several jobs if messages of several priorities wait there.
+    var counted: Set<ObjectIdentifier> = []
+    return jobs.reduce(0) { sum, job in
+      guard let source = job.source, counted.insert(source).inserted else { return sum }
+      return sum + job.pendingCount
+    }
   }
 
   /// Makes the oldest delivery.
@@ -75,13 +79,17 @@ public final class ManualDelivery: DeliveryTarget {
   /// - Returns: whether there was one.
   @discardableResult
   public func runNext() -> Bool {
-    guard let job = takeJob() else { return false }
-    let outer = exchangeRunning(job)
-    run {
-      if job.runNext() { putBack(job) }
+    while let job = takeJob() {
+      let outer = exchangeRunning(job)
+      let step = run {
+        let step = job.runNext()
+        if step == .more { putBack(job) }
+        return step
+      }
+      _ = exchangeRunning(outer)
+      if step != .nothing { return true }
     }
-    _ = exchangeRunning(outer)
-    return true
+    return false
   }
 
   /// Makes all deliveries, those that come meanwhile included.

@@ -7,12 +7,12 @@ import Campanile
 /// ```swift
 /// let clock = VirtualClock()
 /// let alarm = Alarm(after: .seconds(60), clock: clock)
-/// await clock.waitForSleepers()
+/// try await clock.waitForSleepers()
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
 /// ``advance(by:)`` wakes who sleeps until then; what they do next, they do in their own tasks. A
-/// task that sleeps again and again is advanced in steps, with ``waitForSleepers(_:)`` before each:
+/// task that sleeps again and again is advanced in steps, with ``waitForSleepers(_:within:clock:file:line:)`` before each:
 /// that takes no real time, and needs no guess of how often to yield.
 ///
 /// All methods are safe from any thread.
@@ -109,8 +109,31 @@ public final class VirtualClock: Clock {
     for sleeper in due { sleeper.value.alarm.add() }
   }
 
-  /// Waits, however long it takes, until at least `count` tasks sleep.
-  public func waitForSleepers(_ count: Int = 1) async { await sleeping.waitRegardless(for: count) }
+  /// Waits until at least `count` tasks sleep.
+  ///
+  /// - Parameters:
+  ///   - count: How many.
+  ///   - limit: How long it may take.
+  ///   - clock: By which clock; not by this one, which stands still meanwhile.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if fewer slept in time, and `CancellationError` if the task
+  ///   is canceled.
+  public func waitForSleepers(
+    _ count: Int = 1, within limit: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    switch await sleeping.wait(for: count, TimeLimit(limit, by: clock)) {
+    case .reached: return
+    case .canceled: throw CancellationError()
+    case .timedOut:
+      throw ExpectationFailure(
+        .timedOut,
+        "Expected \(counted(count, "sleeper")) of the clock within \(limit), and there "
+          + "\(sleeperCount == 1 ? "was" : "were") \(sleeperCount).", Caller(file, line))
+    }
+  }
 }
 
 extension VirtualClock.State {

@@ -89,8 +89,10 @@ public final class Recorder<Value: Sendable>: Sendable {
   /// How many values were recorded.
   public var count: Int { log.count }
 
-  /// Waits until there are `count` values, however long it takes.
-  package func waitRegardless(for count: Int) async {
-    await log.recorded.waitRegardless(for: count)
+  /// Waits until there are `count` values, whatever expectations have taken.
+  ///
+  /// - Returns: Whether there are, within `limit`.
+  package func waits(for count: Int, within limit: Duration) async -> Bool {
+    await log.recorded.wait(for: count, TimeLimit(limit, by: ContinuousClock())) != .timedOut
   }
 }

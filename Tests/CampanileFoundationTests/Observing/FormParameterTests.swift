@@ -3,8 +3,8 @@ import CampanileFoundation
 import Foundation
 import Testing
 
-/// Each form of observing hands on, in its own lines, what it is given.
-@Suite("Every form honors the object, the buffer, the delivery, the options and the handler")
+/// Every way to observe is written once, and every source hands on what it is given.
+@Suite("Every source honors the object, the buffer, the delivery, the options and the handler")
 struct FormParameterTests {
   private actor Ear {
     let heard = Recorder<Int>()
@@ -18,14 +18,27 @@ struct FormParameterTests {
   private let tower = Tower()
   private let heard = Recorder<Int>()
   private let failures = Recorder<Int>()
+  private let name = Rung.notificationName
   private let descriptor = NotificationDescriptor<Int>(Rung.notificationName) {
     try $0.value(forKey: "number")
   }
 
-  /// Posts two values for every observer, and two that observers about the bell do not hear.
-  private func postTwo() {
-    center.post(Rung(number: 8), object: Bell())
-    center.post(Rung(number: 9))
+  /// A source of each kind, of what is posted about the bell.
+  private var sources: [Signal<Int>] {
+    [
+      center.notifications(of: name, object: bell).map { $0.number },
+      center.notifications(of: nil, object: bell).map { $0.number },
+      center.notifications(of: Rung.self, object: bell).map { $0.number },
+      center.notifications(of: descriptor, object: bell),
+    ]
+  }
+
+  /// Posts two values about the bell, after others that no observer of a source hears.
+  private func postTwo(areOthers: Bool = true) {
+    if areOthers {
+      center.post(Rung(number: 8), object: Bell())
+      center.post(Rung(number: 9))
+    }
     for number in 1...2 { center.post(Rung(number: number), object: bell) }
   }
 
@@ -39,91 +52,90 @@ struct FormParameterTests {
     #expect(registrations.allSatisfy { !$0.isActive })
   }
 
-  @Test("K11 K12 Observers at a place")
-  func atPlace() {
+  // Broken by: PostedNotifications.register, if it leaves out the object or the option.
+  @Test("K11 K12 Observers at a place", arguments: [false, true])
+  func atPlace(isByName: Bool) {
     let manual = ManualTarget()
     let place = manual.delivery.ordered
-    let name = Rung.notificationName
-    let tokens = [
-      center.observe(name, object: bell, on: place, buffering: .oldest(1), .once) { [heard] in
-        heard.record($0.number)
-      },
-      center.observe(
-        Rung.self, object: bell, on: place, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($0.number) },
-      center.observe(
-        descriptor, object: bell, on: place, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($0) },
-    ]
-    defer { withExtendedLifetime(tokens) {} }
-    let owned = [
-      center.observe(
-        name, object: bell, owner: tower, on: place, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($1.number) },
-      center.observe(
-        Rung.self, object: bell, owner: tower, on: place, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($1.number) },
-      center.observe(
-        descriptor, object: bell, owner: tower, on: place, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($1) },
-    ]
+    let tokens =
+      isByName
+      ? [
+        center.observe(name, on: place, buffering: .oldest(1), .once) { [heard] in
+          heard.record($0.number)
+        }
+      ]
+      : sources.map { source in
+        source.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) }
+      }
+    let owned =
+      isByName
+      ? [
+        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
+          heard.record($1.number)
+        }
+      ]
+      : sources.map { source in
+        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
+          heard.record($1)
+        }
+      }
     let registrations = tokens.map(\.registration) + owned
-    postTwo()
+    postTwo(areOthers: !isByName)
     expectOneWaits(registrations, on: "ManualDelivery.ordered")
     manual.runAll()
     expectOneWasHeard(registrations, heard)
+    withExtendedLifetime(tokens) {}
   }
 
-  @Test("K11 K12 Observers on the main actor")
-  @MainActor func onMain() async {
-    let name = Rung.notificationName
-    let tokens = [
-      center.observe(
-        name, object: bell, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($0.number) },
-      center.observe(
-        Rung.self, object: bell, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($0.number) },
-      center.observe(
-        descriptor, object: bell, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($0) },
-    ]
-    defer { withExtendedLifetime(tokens) {} }
-    let owned = [
-      center.observe(
-        name, object: bell, owner: tower, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($1.number) },
-      center.observe(
-        Rung.self, object: bell, owner: tower, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($1.number) },
-      center.observe(
-        descriptor, object: bell, owner: tower, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] in heard.record($1) },
-    ]
+  @Test("K11 K12 Observers on the main actor", arguments: [false, true])
+  @MainActor func onMain(isByName: Bool) async {
+    let place = MainDelivery.main.ordered
+    let tokens =
+      isByName
+      ? [
+        center.observe(name, on: place, buffering: .oldest(1), .once) { [heard] in
+          heard.record($0.number)
+        }
+      ]
+      : sources.map { source in
+        source.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) }
+      }
+    let owned =
+      isByName
+      ? [
+        center.observe(name, owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
+          heard.record($1.number)
+        }
+      ]
+      : sources.map { source in
+        source.observe(owner: tower, on: place, buffering: .oldest(1), .once) { [heard] in
+          heard.record($1)
+        }
+      }
     let registrations = tokens.map(\.registration) + owned
-    postTwo()
+    postTwo(areOthers: !isByName)
     // Nothing is delivered before this function gives way.
     expectOneWaits(registrations, on: ".main.ordered")
     _ = await heard.values(count: registrations.count)
     expectOneWasHeard(registrations, heard)
+    withExtendedLifetime(tokens) {}
   }
 
-  @Test("K12 Observers on an actor")
-  func onActor() async {
+  @Test("K12 Observers on an actor", arguments: [false, true])
+  func onActor(isByName: Bool) async {
     let ear = Ear()
     let registrations = await ear.run { ear in
-      let registrations = [
-        center.observe(
-          Rung.notificationName, object: bell, on: ear, buffering: .oldest(1), .once
-        ) { $0.heard.record($1.number) },
-        center.observe(Rung.self, object: bell, on: ear, buffering: .oldest(1), .once) {
-          $0.heard.record($1.number)
-        },
-        center.observe(descriptor, object: bell, on: ear, buffering: .oldest(1), .once) {
-          $0.heard.record($1)
-        },
-      ]
-      postTwo()
+      let registrations =
+        isByName
+        ? [
+          center.observe(name, on: ear, buffering: .oldest(1), .once) {
+            $0.heard.record($1.number)
+          }
+        ]
+        : sources.map { source in
+          source.observe(on: ear, buffering: .oldest(1), .once) { $0.heard.record($1) }
+        }
+      postTwo(areOthers: !isByName)
       // The actor is busy until this closure ends.
       expectOneWaits(registrations, on: "actor Ear")
       return registrations
@@ -135,42 +147,45 @@ struct FormParameterTests {
 
   @Test("A sequence of one value ends with it, whatever it is of")
   func sequences() async {
-    let named = center.notifications(of: Rung.notificationName).values(.once)
-    let all = center.notifications(of: nil).values(.once)
-    let about = center.notifications(of: nil, object: bell).values(.once)
-    let typed = center.notifications(of: Rung.self, object: bell).values(.once)
-    let described = center.notifications(of: descriptor).values(.once)
-    for number in 1...2 { center.post(Rung(number: number), object: bell) }
+    let sequences = sources.map { $0.values(.once) }
+    let named = center.notifications(of: name).values(.once)
+    postTwo()
+    for sequence in sequences {
+      for await number in sequence { heard.record(number) }
+    }
     for await posted in named { heard.record(posted.number) }
-    for await posted in all { heard.record(posted.number) }
-    for await posted in about { heard.record(posted.number) }
-    for await rung in typed { heard.record(rung.number) }
-    for await number in described { heard.record(number) }
-    #expect(heard.values == [1, 1, 1, 1, 1])
+    #expect(heard.values == [1, 1, 1, 1, 8])
     #expect(center.registrations.isEmpty)
   }
 
-  @Test("H3 What cannot be read is told to each form's own handler, with its own place")
+  @Test("H3 What cannot be read is told to each source's own handler, with each observer's place")
   @MainActor func handlers() async {
     let fail = { @Sendable [failures] (failure: NotificationDecodingFailure) in
       failures.record(failure.line)
     }
+    let typed = center.notifications(of: Rung.self, onFailure: fail)
+    let sources = [
+      center.notifications(of: Rung.self, object: bell, onFailure: fail).map { $0.number },
+      center.notifications(of: descriptor, onFailure: fail),
+      center.notifications(of: descriptor, object: bell, onFailure: fail),
+    ]
     let (ear, line) = (Ear(), #line + 2)
     let tokens = [
-      center.observe(Rung.self, onFailure: fail) { _ in },
-      center.observe(Rung.self, on: .main, onFailure: fail) { _ in },
-      center.observe(descriptor, onFailure: fail) { _ in },
-      center.observe(descriptor, on: .main, onFailure: fail) { _ in },
+      typed.observe { _ in },
+      typed.observe(on: .main) { _ in },
+      typed.observeAsync { _ in },
+      sources[0].observe { _ in },
+      sources[1].observe { _ in },
+      sources[2].observe { _ in },
     ]
-    center.observe(Rung.self, owner: tower, onFailure: fail) { _, _ in }
-    center.observe(Rung.self, owner: tower, on: .main, onFailure: fail) { _, _ in }
-    center.observe(Rung.self, on: ear, onFailure: fail) { _, _ in }
-    center.observe(descriptor, owner: tower, onFailure: fail) { _, _ in }
-    center.observe(descriptor, owner: tower, on: .main, onFailure: fail) { _, _ in }
-    center.observe(descriptor, on: ear, onFailure: fail) { _, _ in }
-    center.post(name: Rung.notificationName, object: bell)
-    let lines = await failures.values(count: 10)
-    #expect(lines.sorted() == Array(line..<line + 4) + Array(line + 5..<line + 11))
-    withExtendedLifetime((tokens, ear)) {}
+    typed.observe(owner: tower) { _, _ in }
+    typed.observe(owner: tower, on: .main) { _, _ in }
+    typed.observe(on: ear) { _, _ in }
+    typed.observeAsync(owner: tower) { _, _ in }
+    let values = typed.values()
+    center.post(name: name, object: bell)
+    let lines = await failures.values(count: 11)
+    #expect(lines.sorted() == Array(line..<line + 6) + Array(line + 7..<line + 12))
+    withExtendedLifetime((tokens, ear, values)) {}
   }
 }

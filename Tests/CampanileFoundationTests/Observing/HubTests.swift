@@ -17,7 +17,7 @@ struct HubTests {
       let tokens = [
         center.observe(.tick) { [cargo = cargo[0]] _ in cargo.touch() },
         center.observe(nil) { [cargo = cargo[1]] _ in cargo.touch() },
-        center.observe(Rung.self) { [cargo = cargo[2]] _ in cargo.touch() },
+        center.notifications(of: Rung.self).observe { [cargo = cargo[2]] _ in cargo.touch() },
       ]
       center.post(.tick, 1)
       return tokens
@@ -147,12 +147,12 @@ struct HubTests {
           return try notification.value(forKey: "number")
         }
         shells.append(Shell(codec: descriptor.codec))
-        let token = center.observe(descriptor) { #expect($0 < 500) }
+        let token = center.notifications(of: descriptor).observe { #expect($0 < 500) }
         if number % 100 == 0 { center.post(.tick, number) }
         token.cancel()
         // A thread that is held up in a post holds what others observed with until it goes on: of the
         // codecs that lived at a time, and may live on, a purge leaves room for as many again.
-        let count = hub.codecCount(of: .tick)
+        let count = hub.codecs.count(of: .tick)
         #expect(count <= max(8, 2 * (live.peak + width)))
       }
       withExtendedLifetime(shells) {}
@@ -160,11 +160,13 @@ struct HubTests {
     center.post(.tick, 1)
     #expect(live.current == 0)
     // A post that has found nothing to decode looks no more.
-    #expect(hub.codecCount(of: .tick) == 0)
-    #expect(!hub.decodes(.tick))
-    let token = center.observe(Rung.self) { [heard] in heard.record($0.number * 10) }
+    #expect(hub.codecs.count(of: .tick) == 0)
+    #expect(hub.codecs.isEmpty)
+    let token = center.notifications(of: Rung.self).observe { [heard] in
+      heard.record($0.number * 10)
+    }
     center.post(Rung(number: 2))
-    #expect(hub.decodes(Rung.notificationName))
+    #expect(!hub.codecs.isEmpty)
     withExtendedLifetime((lasting, token)) {}
     #expect(heard.values.suffix(2) == [1, 20])
   }
@@ -174,9 +176,11 @@ struct HubTests {
     let (center, screen, bell) = (NotificationCenter(), Screen(), Bell())
     let queue = TestQueue("slow")
     center.observe(.tick, owner: screen, on: queue.delivery) { _, _ in }
-    center.observe(.tock, object: bell, owner: screen) { _, _ in }
-    center.observe(nil, object: bell, owner: screen) { _, _ in }
-    center.observe(Rung.self, object: bell, owner: screen, on: queue.delivery) { _, _ in }
+    center.notifications(of: .tock, object: bell).observe(owner: screen) { _, _ in }
+    center.notifications(of: nil, object: bell).observe(owner: screen) { _, _ in }
+    center.notifications(of: Rung.self, object: bell).observe(owner: screen, on: queue.delivery) {
+      _, _ in
+    }
     let listed = center.registrations
     #expect(listed.map(\.name) == ["Tick", "Tock", nil, "Rung"])
     #expect(
@@ -206,6 +210,17 @@ struct HubTests {
     }
     withExtendedLifetime(hubs) {}
     #expect(heard.values == Array(0..<200))
+  }
+
+  @Test("A9 K9 an observer about an object that has died leaves nothing in the center")
+  func observer() {
+    let center = NotificationCenter()
+    let source = center.notifications(of: .tick, object: Bell())
+    let kept = center.observe(.tock) { _ in }
+    let hub = NotificationHub.existing(center)
+    for _ in 0..<10 { #expect(!source.observe { _ in }.isActive) }
+    #expect(hub?.feedCount == 1)
+    withExtendedLifetime(kept) {}
   }
 
   @Test("K16 many names leave nothing behind")

@@ -13,11 +13,13 @@ struct RemovalTests {
   private func observeAll() {
     for (owner, factor) in [(screen, 1), (other, 1)] {
       center.observe(.tick, owner: owner) { $0.heard.record($1.number * factor) }
-      center.observe(.tick, object: bell, owner: owner) { $0.heard.record($1.number * factor * 10) }
-      center.observe(.tock, object: bell, owner: owner) {
+      center.notifications(of: .tick, object: bell).observe(owner: owner) {
+        $0.heard.record($1.number * factor * 10)
+      }
+      center.notifications(of: .tock, object: bell).observe(owner: owner) {
         $0.heard.record($1.number * factor * 100)
       }
-      center.observe(nil, object: bell, owner: owner) {
+      center.notifications(of: nil, object: bell).observe(owner: owner) {
         $0.heard.record($1.number * factor * 1_000)
       }
     }
@@ -63,10 +65,10 @@ struct RemovalTests {
   @Test("A11 removal reaches observers on queues and decoded ones")
   func queued() {
     let target = ManualTarget()
-    center.observe(.tick, object: bell, owner: screen, on: .target(target)) {
+    center.notifications(of: .tick, object: bell).observe(owner: screen, on: .target(target)) {
       $0.heard.record($1.number)
     }
-    center.observe(Rung.self, object: bell, owner: screen, on: .target(target)) {
+    center.notifications(of: Rung.self, object: bell).observe(owner: screen, on: .target(target)) {
       $0.heard.record($1.number)
     }
     center.post(.tick, 1, object: bell)
@@ -103,7 +105,7 @@ struct RemovalTests {
 
   @Test("The live observations can be listed")
   func listing() {
-    let token = center.observe(.tick, object: bell) { _ in }
+    let token = center.notifications(of: .tick, object: bell).observe { _ in }
     center.observe(.tock, owner: screen, on: .mainQueue) { _, _ in }
     let list = center.registrations
     #expect(list.count == 2)

@@ -286,17 +286,48 @@ struct PostingQueueTests {
     #expect(queue.count == 0)
   }
 
-  // Broken by: WaitingLine.tidy, if it gives back nothing before the line is empty.
-  @Test("K16 a line that is never empty keeps few of the places that it has emptied")
-  func places() throws {
-    var line = WaitingLine<Int>()
-    for number in 0..<10_000 {
-      line.append(number)
-      if number >= 4 { #expect(line.popFirst { _ in true } == number - 4) }
+  @Test(
+    "K9 what waits does not hold a subject that is in its deinit, and is posted about nothing",
+    arguments: [PostingQueue.Style.asap, .whenIdle])
+  func deinitializing(style: PostingQueue.Style) {
+    let (queue, living) = (PostingQueue(on: .target(target)), Ending { _ in })
+    let tokens = [
+      center.messages(of: Ended.self).withSubject.observe { [heard] posted in
+        heard.record("\(posted.message.number) \(posted.subject == nil)")
+      },
+      center.messages(of: Ended.self, about: living).observe { [heard] _ in
+        heard.record("about another")
+      },
+      notifications.observe(Ended.notificationName) { [heard] in
+        heard.record("\($0.number) \($0.object(as: Ending.self) == nil)")
+      },
+    ]
+    for number in [1, 10] {
+      _ = Ending { [center, notifications] ending in
+        queue.enqueue(Ended(number: number), about: ending, to: center, style)
+        queue.enqueue(Ended(number: number + 1), object: ending, to: notifications, style)
+        let notification = Ended(number: number + 2).notification(about: ending)
+        queue.enqueue(notification, to: notifications, style, coalescing: .none)
+        // Who waits without a subject takes nobody's place, also not where the subject was.
+        queue.enqueue(Ended(number: number + 3), about: ending, to: center, style)
+        queue.dequeue(Ended.self, about: Ending { _ in }, from: center)
+        #expect(queue.count == (number == 1 ? 4 : 8))
+      }
     }
-    #expect(line.count == 4)
-    let places = Mirror(reflecting: line).children.first { $0.label == "places" }?.value
-    #expect(try #require(places as? [Int?]).count <= 64)
+    target.runJobs()
+    withExtendedLifetime((tokens, living)) {}
+    #expect(heard.values == [1, 2, 3, 4, 10, 11, 12, 13].map { "\($0) true" })
+  }
+
+  @Test("K9 what is posted now from a deinit has its subject")
+  func deinitializingNow() {
+    let queue = PostingQueue(on: .target(target))
+    let token = center.messages(of: Ended.self).withSubject.observe { [heard] posted in
+      heard.record("\(posted.message.number) \(posted.subject == nil)")
+    }
+    do { _ = Ending { [center] in queue.enqueue(Ended(number: 1), about: $0, to: center, .now) } }
+    withExtendedLifetime(token) {}
+    #expect(heard.values == ["1 false"])
   }
 
   @Test("Immediate delivery is no place to post on later")

@@ -15,15 +15,16 @@ struct SeedCDETests {
   func c2() {
     let (bell, screen) = (Bell(), Screen())
     var tokens: [ObservationToken] = []
-    for object in [Bell??.none, .some(bell)] {
-      for delivery in [Delivery.immediate, queue.delivery, queue.delivery.ordered] {
-        tokens.append(
-          center.observe(.tick, object: object, on: delivery) { [heard] in
-            heard.record($0.number)
-          })
-        center.observe(.tick, object: object, owner: screen, on: delivery) {
-          $0.heard.record($1.number)
-        }
+    for delivery in [Delivery.immediate, queue.delivery, queue.delivery.ordered] {
+      tokens += [
+        center.observe(.tick, on: delivery) { [heard] in heard.record($0.number) },
+        center.notifications(of: .tick, object: bell).observe(on: delivery) { [heard] in
+          heard.record($0.number)
+        },
+      ]
+      center.observe(.tick, owner: screen, on: delivery) { $0.heard.record($1.number) }
+      center.notifications(of: .tick, object: bell).observe(owner: screen, on: delivery) {
+        $0.heard.record($1.number)
       }
     }
     center.post(.tick, 1, object: bell)
@@ -78,7 +79,9 @@ struct SeedCDETests {
   func d1() {
     let (bell, screen) = (Bell(), Screen())
     center.observe(.tick, owner: screen) { $0.heard.record($1.number) }
-    center.observe(.tick, object: bell, owner: screen) { $0.heard.record($1.number * 10) }
+    center.notifications(of: .tick, object: bell).observe(owner: screen) {
+      $0.heard.record($1.number * 10)
+    }
     center.observe(.tick, owner: screen, on: queue.delivery) { $0.heard.record($1.number * 100) }
     center.post(.tick, 1, object: bell)
     queue.flush()
@@ -181,7 +184,7 @@ struct SeedCDETests {
   func e() {
     let bell = Bell()
     let tokens = [
-      center.observe(.tick, object: bell) { [heard] in heard.record($0.number) },
+      center.notifications(of: .tick, object: bell).observe { [heard] in heard.record($0.number) },
       center.observe(nil) { [heard] in heard.record($0.number * 10) },
     ]
     center.post(.tick, 1, object: bell)

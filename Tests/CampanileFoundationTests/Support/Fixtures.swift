@@ -44,7 +44,7 @@ struct Rung: TypedNotification, MessageCenter.Message, Equatable {
 /// A thread that runs its run loop until it is told to end.
 final class Worker: Sendable {
   private let slot = Slot<Delivery>()
-  private let thread = Slot<Locked<Thread?>.Shared>()
+  private let thread = KeptThread()
   private let hasStopped = Locked<Bool>.Shared(false)
   private let ended = DispatchSemaphore(value: 0)
 
@@ -54,7 +54,7 @@ final class Worker: Sendable {
     Thread.detachNewThread { [slot, thread, hasStopped, ended] in
       setUp()
       slot.set(.thread(.current))
-      thread.set(.init(Thread.current))
+      thread.set(.current)
       ThreadMark.current.onEnd { ended.signal() }
       ready.signal()
       while !hasStopped.value.withLock({ $0 }) {
@@ -69,7 +69,7 @@ final class Worker: Sendable {
 
   /// The thread, for naming it elsewhere.
   func withThread<Result>(_ body: (Thread) -> Result) -> Result {
-    thread.value!.value.withLock { body($0!) }
+    thread.with(body)
   }
 
   /// Runs `body` on the thread and waits for it.
@@ -95,6 +95,15 @@ final class Worker: Sendable {
 
   /// Waits until the thread has ended.
   func waitForEnd() { ended.wait() }
+}
+
+/// A thread that is named elsewhere.
+private final class KeptThread: Sendable {
+  // SAFETY: a thread is kept, and named to Foundation, and nothing else.
+  private let thread = UncheckedLock<Thread?>(nil)
+
+  func set(_ thread: Thread) { self.thread.withLock { $0 = thread } }
+  func with<Result>(_ body: (Thread) -> Result) -> Result { thread.withLock { body($0!) } }
 }
 
 private func stopCurrentRunLoop() {

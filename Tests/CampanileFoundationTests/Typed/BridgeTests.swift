@@ -14,7 +14,7 @@ struct BridgeTests {
   ) -> [ObservationToken] {
     [
       messages.observe(Rung.self) { [heard] in heard.record("message \($0.number)" + label) },
-      notifications.observe(Rung.self) { [heard] in
+      notifications.notifications(of: Rung.self).observe { [heard] in
         heard.record("notification \($0.number)" + label)
       },
     ]
@@ -85,12 +85,14 @@ struct BridgeTests {
     bridge.carry(Rung.self)
     let bell = Bell()
     let tokens = [
-      messages.observe(Rung.self, about: bell) { [heard] in heard.record("about \($0.number)") },
-      notifications.observe(Rung.self, object: bell) { [heard] in
+      messages.messages(of: Rung.self, about: bell).observe { [heard] in
+        heard.record("about \($0.number)")
+      },
+      notifications.notifications(of: Rung.self, object: bell).observe { [heard] in
         heard.record("object \($0.number)")
       },
-      messages.observe(Rung.self) { [heard] message, subject in
-        heard.record("\(message.number) \(subject === bell)")
+      messages.messages(of: Rung.self).withSubject.observe { [heard] posted in
+        heard.record("\(posted.message.number) \(posted.subject === bell)")
       },
     ]
     messages.post(Rung(number: 1), about: bell)
@@ -112,7 +114,7 @@ struct BridgeTests {
           if $0.number == 1 { messages.post(Rung(number: 2)) }
           if $0.number == 10 { messages.post(Rung(number: 11)) }
         },
-        notifications.observe(Rung.self) { [notifications] in
+        notifications.notifications(of: Rung.self).observe { [notifications] in
           if $0.number == 1 { notifications.post(Rung(number: 3)) }
           if $0.number == 10 { notifications.post(Rung(number: 12)) }
         },
@@ -121,7 +123,7 @@ struct BridgeTests {
       bridge.carry(Rung.self)
       let others = [
         messages.observe(Rung.self) { heard.record($0.number) },
-        notifications.observe(Rung.self) { heard.record(-$0.number) },
+        notifications.notifications(of: Rung.self).observe { heard.record(-$0.number) },
       ]
       messages.post(Rung(number: 1))
       notifications.post(Rung(number: 10))
@@ -195,7 +197,7 @@ struct BridgeTests {
       )
       let tokens = [
         messages.observe(Rung.self) { heard.record($0.number) },
-        notifications.observe(Rung.self) { heard.record(-$0.number) },
+        notifications.notifications(of: Rung.self).observe { heard.record(-$0.number) },
       ]
       onThreads(width) { thread in
         bridge.carry(Rung.self)
@@ -263,7 +265,8 @@ struct BridgeTests {
       exit(0)
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("The notification Rung is no Rung"))
+    #expect(
+      text.contains("The notification Rung could not be decoded as Rung for the observer at "))
     #expect(text.contains("BridgeTests.swift"))
   }
 
@@ -272,7 +275,7 @@ struct BridgeTests {
     let bridge = NotificationBridge(between: messages, and: notifications)
     bridge.carry(Rung.self)
     let queue = TestQueue()
-    let token = notifications.observe(Rung.self, on: queue.delivery) { [heard] in
+    let token = notifications.notifications(of: Rung.self).observe(on: queue.delivery) { [heard] in
       heard.record("\($0.number)")
     }
     for number in 0..<100 { messages.post(Rung(number: number)) }

@@ -17,7 +17,8 @@ struct TypedNotificationTests {
   @Test("H1 the object and the delivery are honored")
   func honored() {
     let (bell, target) = (Bell(), ManualTarget())
-    let token = center.observe(Rung.self, object: bell, on: .target(target)) { [heard] in
+    let token = center.notifications(of: Rung.self, object: bell).observe(on: .target(target)) {
+      [heard] in
       heard.record($0.number)
     }
     center.post(Rung(number: 1), object: bell)
@@ -31,37 +32,61 @@ struct TypedNotificationTests {
 
   @Test("H3 a failed decoding is reported, and no value takes its place")
   func failure() {
-    let token = center.observe(
-      Rung.self, onFailure: { [failures] in failures.record($0.description) }
-    ) { [heard] in heard.record($0.number) }
+    let token = center.notifications(
+      of: Rung.self, onFailure: { [failures] in failures.record($0.description) }
+    ).observe { [heard] in heard.record($0.number) }
     postNonsense()
     center.post(name: Rung.notificationName, object: nil)
     center.post(Rung(number: 1))
     withExtendedLifetime(token) {}
     #expect(heard.values == [1])
     #expect(failures.count == 2)
-    #expect(failures.values[0].contains("is no Rung"))
+    #expect(
+      failures.values[0].contains(
+        "The notification Rung could not be decoded as Rung for the observer"))
     #expect(failures.values[0].contains("TypedNotificationTests.swift"))
-    #expect(failures.values[0].contains("instead of a Int"))
+    #expect(
+      failures.values[0].hasSuffix(": the user info has a String for 'number' instead of an Int"))
     #expect(failures.values[1].contains("has no value for 'number'"))
   }
 
-  @Test("H3 without a handler the failure goes to standard error")
+  // Broken by: DecodedNotifications.register, if it throws what the decoder threw.
+  @Test("H3 without a handler the failure is one sentence on standard error, which names one place")
   func standardError() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let center = NotificationCenter()
-      let token = center.observe(Rung.self) { _ in }
+      let token = center.notifications(of: Rung.self).observe { _ in }
+      let values = center.notifications(of: Rung.self).values()
       center.post(name: Rung.notificationName, object: nil)
-      withExtendedLifetime(token) {}
+      withExtendedLifetime((token, values)) {}
       exit(0)
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("The notification Rung is no Rung"))
+    let lines = text.split(separator: "\n").filter { $0.contains("notification Rung") }
+    #expect(lines.count == 2)
+    for line in lines {
+      #expect(
+        line.hasPrefix("The notification Rung could not be decoded as Rung for the observer at "))
+      #expect(line.hasSuffix(": the user info has no value for 'number'"))
+      #expect(line.components(separatedBy: ".swift:").count == 2)
+    }
+  }
+
+  @Test("A failure of a decoder's own is told as it is")
+  func ownError() {
+    struct Broken: Error {}
+    let descriptor = NotificationDescriptor<Int>(.tick) { _ in throw Broken() }
+    let token = center.notifications(
+      of: descriptor, onFailure: { [failures] in failures.record($0.description) }
+    ).observe { _ in }
+    center.post(.tick, 1)
+    withExtendedLifetime(token) {}
+    #expect(failures.values.first?.hasSuffix(": Broken()") == true)
   }
 
   @Test("H3 a failure ends nobody, and does not use up an observer that wants one call")
   func failureAndOnce() {
-    let token = center.observe(Rung.self, .once, onFailure: { _ in }) { [heard] in
+    let token = center.notifications(of: Rung.self, onFailure: { _ in }).observe(.once) { [heard] in
       heard.record($0.number)
     }
     postNonsense()
@@ -74,9 +99,9 @@ struct TypedNotificationTests {
 
   @Test("H3 an observer that has ended reports no failure")
   func failureAfterEnd() {
-    let token = center.observe(
-      Rung.self, onFailure: { [failures] in failures.record($0.description) }
-    ) { _ in }
+    let token = center.notifications(
+      of: Rung.self, onFailure: { [failures] in failures.record($0.description) }
+    ).observe { _ in }
     token.cancel()
     postNonsense()
     #expect(failures.values.isEmpty)
@@ -85,10 +110,7 @@ struct TypedNotificationTests {
   // Broken by: ObserverBody.mapped, if a reader that wanted one value does not end its registration.
   @Test("A sequence of one value observes no more once it has that value")
   func sequenceOfOne() async {
-    let values = [
-      center.notifications(of: Rung.self).values(.once),
-      center.notifications(of: Rung.self, object: nil as Bell??).values(.once),
-    ]
+    let values = (0..<2).map { _ in center.notifications(of: Rung.self).values(.once) }
     postNonsense()
     #expect(center.registrations.count == 2)
     for number in 1..<3 { center.post(Rung(number: number)) }
@@ -105,9 +127,11 @@ struct TypedNotificationTests {
   func typeDecodedOnce() {
     let before = Counted.decoded.count
     let tokens = (0..<3).map { _ in
-      center.observe(Counted.self) { [heard] _ in heard.record(1) }
+      center.notifications(of: Counted.self).observe { [heard] _ in heard.record(1) }
     }
-    let described = center.observe(Counted.descriptor) { [heard] _ in heard.record(2) }
+    let described = center.notifications(of: Counted.descriptor).observe { [heard] _ in
+      heard.record(2)
+    }
     let values = center.notifications(of: Counted.self).values()
     center.post(Counted())
     withExtendedLifetime((tokens, described, values)) {}
@@ -124,10 +148,12 @@ struct TypedNotificationTests {
       return number
     }
     var tokens = (0..<5).map { _ in
-      center.observe(descriptor) { [heard] in heard.record($0) }
+      center.notifications(of: descriptor).observe { [heard] in heard.record($0) }
     }
     tokens += (0..<5).map { _ in
-      center.observe(descriptor, on: .target(target)) { [heard] in heard.record($0) }
+      center.notifications(of: descriptor).observe(on: .target(target)) { [heard] in
+        heard.record($0)
+      }
     }
     center.post(.tick, 1)
     #expect(decoded.values == [1])
@@ -149,7 +175,9 @@ struct TypedNotificationTests {
     let widths = NotificationDescriptor(.tick) { notification in
       try notification.object(as: Drawing.self).width
     }
-    let token = center.observe(widths, on: .target(target)) { [heard] in heard.record($0) }
+    let token = center.notifications(of: widths).observe(on: .target(target)) { [heard] in
+      heard.record($0)
+    }
     center.post(name: .tick, object: drawing)
     drawing.width = 5
     target.runJobs()
@@ -175,7 +203,7 @@ struct TypedNotificationTests {
     }
     let bell = Bell()
     let tokens = [
-      center.observe(descriptor, object: bell) { [heard] in heard.record($0) },
+      center.notifications(of: descriptor, object: bell).observe { [heard] in heard.record($0) },
       center.observe(.tick) { [heard] in heard.record($0.number * 10) },
     ]
     let own = center.addObserver(forName: .tick, object: nil, queue: nil) { [heard] notification in
@@ -191,10 +219,10 @@ struct TypedNotificationTests {
   func order() {
     let descriptor = NotificationDescriptor(Rung.notificationName) { _ in 0 }
     let tokens = [
-      center.observe(Rung.self) { [heard] _ in heard.record(0) },
+      center.notifications(of: Rung.self).observe { [heard] _ in heard.record(0) },
       center.observe(Rung.notificationName) { [heard] _ in heard.record(1) },
-      center.observe(descriptor) { [heard] _ in heard.record(2) },
-      center.observe(Rung.self) { [heard] _ in heard.record(3) },
+      center.notifications(of: descriptor).observe { [heard] _ in heard.record(2) },
+      center.notifications(of: Rung.self).observe { [heard] _ in heard.record(3) },
       center.observe(Rung.notificationName) { [heard] _ in heard.record(4) },
     ]
     center.post(Rung(number: 1))
@@ -206,8 +234,8 @@ struct TypedNotificationTests {
   func owner() {
     func observe() {
       let screen = Screen()
-      center.observe(Rung.self, owner: screen) { $0.heard.record($1.number) }
-      center.observe(Rung.self, owner: screen) { [heard] in
+      center.notifications(of: Rung.self).observe(owner: screen) { $0.heard.record($1.number) }
+      center.notifications(of: Rung.self).observe(owner: screen) { [heard] in
         heard.record($1.number)
         withExtendedLifetime($0) {}
       }
@@ -223,15 +251,17 @@ struct TypedNotificationTests {
   @MainActor func forms() async {
     let (screen, statistics) = (MainScreen(), Statistics())
     let (shown, asked, counted) = (Inbox<Int>(), Inbox<Int>(), Inbox<Int>())
-    center.observe(Rung.self, owner: screen, on: .main) { $0.numbers.append($1.number) }
+    center.notifications(of: Rung.self).observe(owner: screen, on: .main) {
+      $0.numbers.append($1.number)
+    }
     let tokens = [
-      center.observe(Rung.self, on: .main) {
+      center.notifications(of: Rung.self).observe(on: .main) {
         screen.numbers.append($0.number * 10)
         shown.record($0.number)
       },
       center.notifications(of: Rung.self).observeAsync { asked.record($0.number) },
     ]
-    center.observe(Rung.self, on: statistics) { statistics, rung in
+    center.notifications(of: Rung.self).observe(on: statistics) { statistics, rung in
       statistics.append(rung.number)
       counted.record(rung.number)
     }
@@ -252,11 +282,13 @@ struct TypedNotificationTests {
   @Test("Typed observers of many threads", arguments: [1, 2, 8])
   func threads(width: Int) {
     let queue = TestQueue()
-    let token = center.observe(Rung.self, on: queue.delivery) { [heard] in heard.record($0.number) }
+    let token = center.notifications(of: Rung.self).observe(on: queue.delivery) { [heard] in
+      heard.record($0.number)
+    }
     onThreads(width) { [center] thread in
       for number in 0..<100 {
         center.post(Rung(number: thread * 1_000 + number))
-        let passing = center.observe(Rung.self) { _ in }
+        let passing = center.notifications(of: Rung.self).observe { _ in }
         passing.cancel()
       }
     }

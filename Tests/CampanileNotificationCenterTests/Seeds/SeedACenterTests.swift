@@ -194,7 +194,7 @@ struct SeedACenterTests {
     #expect(await inbox.values(count: 10) == Array(0..<10))
     token.cancel()
     center.post(Rung(number: 10))
-    await token.cancelAndFinish()
+    await token.cancelAndWait()
     #expect(inbox.values.count == 10)
   }
 

@@ -65,18 +65,6 @@ struct SeedAQueueTests {
     #expect(heard == ["3", "2", "one", "1"])
   }
 
-  // Broken by: SenderValue.isEqual, if two values that cannot be compared are equal.
-  @Test("A11 ours: a value that cannot be compared removes no observer of another one")
-  func incomparable() {
-    struct Plain {}
-    let center = Ours()
-    let token = center.addObserver(forName: .tick, object: Plain(), queue: nil) { _ in }
-    center.removeObserver(token, name: .tick, object: Plain())
-    #expect(center.description.split(separator: "\n").count == 2)
-    center.removeObserver(token)
-    #expect(center.description.split(separator: "\n").count == 1)
-  }
-
   #if os(Linux)
     @Test("A11 Foundation: there is no removal by the object that observes")
     func a11Foundation() {
@@ -165,11 +153,12 @@ struct SeedAQueueTests {
       let target = Target()
       center.addObserver(target, selector: Target.hear, name: .tick, object: number)
       center.removeObserver(target)
-      #expect(center.values.count <= 64)
+      #expect(center.values.count == 1)
     }
     center.removeObserver(lasting, name: nil, object: 5)
     center.post(name: .tick, object: 5)
     #expect(lasting.heard.count == 0)
+    #expect(center.values.count == 0)
   }
 
   @Test("A12 ours: a method is an observer, its object held weakly", arguments: [1, 2, 8])

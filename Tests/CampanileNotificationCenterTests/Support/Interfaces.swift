@@ -48,8 +48,9 @@ extension Notification {
 
 /// Keeps what is not Sendable for code that a test runs one after the other.
 final class Kept<Value>: Sendable {
-  private let value: Locked<Value?>
-  init(_ value: sending Value? = nil) { self.value = Locked(value) }
+  // SAFETY: the test hands the value from one code to the next.
+  private let value: UncheckedLock<Value?>
+  init(_ value: sending Value? = nil) { self.value = UncheckedLock(value) }
   func set(_ new: sending Value?) { value.withLock { $0 = new } }
   func withValue<Result>(_ body: (Value?) -> Result) -> Result { value.withLock { body($0) } }
 }

@@ -14,10 +14,10 @@ struct AsyncCallTests {
   func outlives(execution: AsyncExecution) async throws {
     let (gate, waits) = (AsyncGate(), Inbox<Registration.Wait>())
     let other = center.observe(Tock.self) { _ in }
-    let token = center.observeAsync(Tick.self, execution: execution) { _ in
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution) { _ in
       Task {
         await gate.pass()
-        waits.record(await other.cancelAndFinish())
+        waits.record(await other.cancelAndWait())
       }
     }
     try await center.postAndWait(Tick(number: 1))
@@ -32,7 +32,8 @@ struct AsyncCallTests {
     arguments: [AsyncExecution.oneAtATime, .concurrent])
   func waitsForObserver(execution: AsyncExecution) async throws {
     let (gate, found) = (AsyncGate(), Inbox<[Int]>())
-    let token = center.observeAsync(Tick.self, execution: execution) { [center, heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution) {
+      [center, heard] tick in
       if tick.number == 1 {
         Task {
           await gate.pass()

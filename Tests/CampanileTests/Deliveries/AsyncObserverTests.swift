@@ -11,7 +11,7 @@ struct AsyncObserverTests {
   func oneAtATime() async throws {
     let gate = AsyncGate()
     let began = Inbox<Int>()
-    let token = center.observeAsync(Tick.self) { [heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync { [heard] tick in
       began.record(tick.number)
       await gate.pass()
       heard.record(tick.number)
@@ -28,7 +28,8 @@ struct AsyncObserverTests {
   @Test("Concurrently, each call begins at once")
   func concurrent() async throws {
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self, execution: .concurrent) { [heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync(execution: .concurrent) {
+      [heard] tick in
       await gate.pass()
       heard.record(tick.number)
     }
@@ -44,7 +45,7 @@ struct AsyncObserverTests {
   func cancels(execution: AsyncExecution) async {
     let gate = AsyncGate()
     let states = Inbox<Bool>()
-    let token = center.observeAsync(Tick.self, execution: execution) { _ in
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution) { _ in
       await gate.pass()
       states.record(Task.isCancelled)
     }
@@ -58,7 +59,7 @@ struct AsyncObserverTests {
   @Test("After a cancel nothing that waits is called")
   func nothingAfterCancel() async {
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self) { [heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync { [heard] tick in
       heard.record(tick.number)
       await gate.pass()
     }
@@ -66,7 +67,7 @@ struct AsyncObserverTests {
     await gate.waitUntilReached()
     token.cancel()
     gate.open()
-    #expect(await token.cancelAndFinish() == .finished)
+    #expect(await token.cancelAndWait() == .finished)
     #expect(heard.values == [0])
   }
 
@@ -76,7 +77,7 @@ struct AsyncObserverTests {
     let states = Inbox<Bool>()
     let slot = Slot<ObservationToken>()
     slot.set(
-      center.observeAsync(Tick.self) { _ in
+      center.messages(of: Tick.self).observeAsync { _ in
         await gate.pass()
         states.record(Task.isCancelled)
       })
@@ -87,10 +88,11 @@ struct AsyncObserverTests {
     #expect(await states.values(count: 1) == [true])
   }
 
-  @Test("cancelAndFinish returns when the call has", arguments: [1, 2, 8])
-  func cancelAndFinish(width: Int) async {
+  @Test("cancelAndWait returns when the call has", arguments: [1, 2, 8])
+  func cancelAndWait(width: Int) async {
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self, execution: .concurrent) { [heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync(execution: .concurrent) {
+      [heard] tick in
       await gate.pass()
       heard.record(tick.number)
     }
@@ -99,7 +101,7 @@ struct AsyncObserverTests {
     token.cancel()
     let finished = Inbox<Int>()
     let finishing = Task { @MainActor [heard] in
-      let result = await token.cancelAndFinish()
+      let result = await token.cancelAndWait()
       finished.record(heard.count)
       return result
     }
@@ -144,13 +146,13 @@ struct AsyncObserverTests {
     #expect(resumed.current == 4)
   }
 
-  @Test("cancelAndFinish and cancelAndWait inside an asynchronous observer return at once")
+  @Test("cancelAndWait and cancelAndWait inside an asynchronous observer return at once")
   func insideObserver() async {
     let waits = Inbox<Registration.Wait>()
     let slot = Slot<ObservationToken>()
-    let token = center.observeAsync(Tick.self) { _ in
+    let token = center.messages(of: Tick.self).observeAsync { _ in
       guard let token = slot.value else { return }
-      waits.record(await token.cancelAndFinish())
+      waits.record(await token.cancelAndWait())
       @Sendable func wait() -> Registration.Wait { token.cancelAndWait() }
       waits.record(wait())
     }
@@ -166,7 +168,7 @@ struct AsyncObserverTests {
     func observe() {
       let screen = Screen()
       weakScreen = screen
-      center.observeAsync(Tick.self, owner: screen, execution: execution) { _, _ in }
+      center.messages(of: Tick.self).observeAsync(owner: screen, execution: execution) { _, _ in }
     }
     observe()
     #expect(weakScreen == nil)
@@ -179,9 +181,9 @@ struct AsyncObserverTests {
     let waits = Inbox<Registration.Wait>()
     let other = center.observe(Tick.self) { _ in }
     center.observe(Tock.self, on: statistics) { _, _ in
-      Task { waits.record(await other.cancelAndFinish()) }
+      Task { waits.record(await other.cancelAndWait()) }
     }
-    let token = center.observeAsync(Tick.self) { [center] _ in center.post(Tock()) }
+    let token = center.messages(of: Tick.self).observeAsync { [center] _ in center.post(Tock()) }
     center.post(Tick(number: 1))
     #expect(await waits.values(count: 1) == [.finished])
     withExtendedLifetime((token, statistics)) {}
@@ -189,10 +191,10 @@ struct AsyncObserverTests {
 
   @Test("Being cancelled is no failure of the observer")
   func cancellationIsNoFailure() async {
-    let failures = Recorder<ObserverFailure>()
-    let center = MessageCenter(onError: { failures.record($0) })
+    let center = MessageCenter()
+    let failures = Recorder(observing: center.failures)
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self) { _ in
+    let token = center.messages(of: Tick.self).observeAsync { _ in
       await gate.pass()
       try Task.checkCancellation()
     }
@@ -200,7 +202,7 @@ struct AsyncObserverTests {
     await gate.waitUntilReached()
     token.cancel()
     gate.open()
-    await token.cancelAndFinish()
+    await token.cancelAndWait()
     #expect(failures.values.isEmpty)
   }
 
@@ -216,7 +218,7 @@ struct AsyncObserverTests {
     func observe() {
       let holder = Holder(live)
       slot.set(holder)
-      center.observeAsync(Tick.self, owner: holder) { [heard] holder, tick in
+      center.messages(of: Tick.self).observeAsync(owner: holder) { [heard] holder, tick in
         await gate.pass()
         holder.tracked.touch()
         heard.record(tick.number)
@@ -237,7 +239,8 @@ struct AsyncObserverTests {
 
   @Test("Once is once", arguments: [1, 2, 8])
   func once(width: Int) async throws {
-    let token = center.observeAsync(Tick.self, execution: .oneAtATime, .once) { [heard] in
+    let token = center.messages(of: Tick.self).observeAsync(execution: .oneAtATime, .once) {
+      [heard] in
       heard.record($0.number)
     }
     onThreads(width) { [center] in center.post(Tick(number: $0)) }
@@ -245,7 +248,7 @@ struct AsyncObserverTests {
     // A registration of one call ends just before it: the last post may find nobody left to wait for.
     _ = await heard.values(count: 1)
     #expect(!token.isActive)
-    #expect(await token.cancelAndFinish() == .finished)
+    #expect(await token.cancelAndWait() == .finished)
     #expect(heard.count == 1)
   }
 
@@ -257,7 +260,7 @@ struct AsyncObserverTests {
     let (ticks, state) = (Broadcaster<Int>(), CurrentValue(1))
     let canceled = Inbox<Bool>()
     let tokens = [
-      center.observeAsync(Tick.self, execution: execution, .once) { _ in
+      center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in
         await Task.yield()
         canceled.record(Task.isCancelled)
       },
@@ -277,7 +280,7 @@ struct AsyncObserverTests {
     }
     #expect(await canceled.values(count: 3) == [false, false, false])
     for token in tokens {
-      #expect(await token.cancelAndFinish() == .finished)
+      #expect(await token.cancelAndWait() == .finished)
       #expect(!token.isActive)
     }
     #expect(center.observerCount == 0)
@@ -292,7 +295,7 @@ struct AsyncObserverTests {
   func cancelsOnce(execution: AsyncExecution) async {
     let gate = AsyncGate()
     let states = Inbox<Bool>()
-    let token = center.observeAsync(Tick.self, execution: execution, .once) { _ in
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in
       await gate.pass()
       states.record(Task.isCancelled)
     }
@@ -310,7 +313,7 @@ struct AsyncObserverTests {
     arguments: [AsyncExecution.oneAtATime, .concurrent])
   func onceIsReleased(execution: AsyncExecution) async throws {
     let released = Inbox<Int>()
-    let token = center.observeAsync(Tick.self, execution: execution, .once) {
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution, .once) {
       [held = OnRelease { released.record(1) }] _ in
       await Task.yield()
       withExtendedLifetime(held) {}
@@ -340,7 +343,7 @@ struct AsyncObserverTests {
       slot.set(token)
       source.send(1)
       _ = try await cancellations.next(within: patience)
-      #expect(await token.cancelAndFinish() == .finished)
+      #expect(await token.cancelAndWait() == .finished)
       #expect(heard.values == [])
       slot.set(nil)
     }
@@ -375,15 +378,16 @@ struct AsyncObserverTests {
   func onceEndsInside(execution: AsyncExecution) async {
     let waits = Inbox<Registration.Wait>()
     let ending = Locked<ObservationToken?>(nil)
-    let center = MessageCenter(onEvent: { event in
+    let center = MessageCenter()
+    let events = center.events.observe { event in
       guard event.kind == .ended, let token = ending.withLock({ $0.take() }) else { return }
       waits.record(token.cancelAndWait())
-    })
-    let token = center.observeAsync(Tick.self, execution: execution, .once) { _ in }
+    }
+    let token = center.messages(of: Tick.self).observeAsync(execution: execution, .once) { _ in }
     ending.withLock { $0 = token }
     center.post(Tick(number: 1))
     #expect(await waits.values(count: 1) == [.insideObserver])
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, events)) {}
   }
 
   @Test("An asynchronous observer of a broadcaster and of a current value")
@@ -405,12 +409,12 @@ struct AsyncObserverTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("An error of an asynchronous observer goes to the handler")
+  @Test("K13 An error of an asynchronous observer is reported")
   func error() async throws {
-    let failures = Inbox<ObserverFailure>()
-    let center = MessageCenter(onError: { failures.record($0) })
+    let center = MessageCenter()
+    let failures = Recorder(observing: center.failures)
     let line: UInt = #line + 1
-    let token = center.observeAsync(Tick.self) { _ in
+    let token = center.messages(of: Tick.self).observeAsync { _ in
       await Task.yield()
       throw TestFailure()
     }

@@ -182,7 +182,7 @@ struct BufferingTests {
   func async() async throws {
     let gate = AsyncGate()
     let inbox = Inbox<Int>()
-    let token = center.observeAsync(Tick.self, buffering: .newest(2)) { tick in
+    let token = center.messages(of: Tick.self).observeAsync(buffering: .newest(2)) { tick in
       await gate.pass()
       inbox.record(tick.number)
     }
@@ -213,8 +213,8 @@ struct BufferingTests {
 
   @Test("K12 a sequence keeps the newest or the oldest")
   func sequences() async {
-    var newest = center.messages(of: Tick.self, buffering: .newest(2)).makeAsyncIterator()
-    var oldest = center.messages(of: Tick.self, buffering: .oldest(2)).makeAsyncIterator()
+    var newest = center.messages(of: Tick.self).values(buffering: .newest(2)).makeAsyncIterator()
+    var oldest = center.messages(of: Tick.self).values(buffering: .oldest(2)).makeAsyncIterator()
     for number in 0..<5 { center.post(Tick(number: number)) }
     #expect(await newest.next(isolation: nil)?.number == 3)
     #expect(await newest.next(isolation: nil)?.number == 4)
@@ -252,12 +252,12 @@ struct BufferingTests {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let center = MessageCenter()
-        center.observeAsync(Tick.self, buffering: .newest(0)) { _ in }.cancel()
+        center.messages(of: Tick.self).observeAsync(buffering: .newest(0)) { _ in }.cancel()
       },
       says: "room for 0 values")
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = MessageCenter().messages(of: Tick.self, buffering: .newest(0))
+        _ = MessageCenter().messages(of: Tick.self).values(buffering: .newest(0))
       },
       says: "room for 0 values")
   }
@@ -273,8 +273,10 @@ struct BufferingTests {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let center = MessageCenter()
-        center.observeAsync(Tick.self, execution: .concurrent, buffering: .newest(1)) { _ in }
-          .cancel()
+        center.messages(of: Tick.self).observeAsync(execution: .concurrent, buffering: .newest(1)) {
+          _ in
+        }
+        .cancel()
       },
       says: "A concurrent observer was given a buffer")
   }

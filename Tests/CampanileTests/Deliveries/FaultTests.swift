@@ -6,13 +6,11 @@ import Testing
 /// Observers that do what no observer should.
 @Suite("Faulty observers")
 struct FaultTests {
-  private let failures = Recorder<ObserverFailure>()
   private let heard = Recorder<String>()
-  private let center: MessageCenter
+  private let center = MessageCenter()
+  private let failures: Recorder<ObserverFailure>
 
-  init() {
-    center = MessageCenter(onError: { [failures] in failures.record($0) })
-  }
+  init() { failures = Recorder(observing: center.failures) }
 
   @Test("K13 One that throws, on every delivery, is told of, and the others are called")
   func throwing() {

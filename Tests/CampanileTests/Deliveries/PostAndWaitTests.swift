@@ -44,11 +44,11 @@ struct PostAndWaitTests {
         heard.record($0.number)
       },
       center.observe(Tick.self, on: .main) { [heard] in heard.record($0.number) },
-      center.observeAsync(Tick.self) { [heard] tick in
+      center.messages(of: Tick.self).observeAsync { [heard] tick in
         await Task.yield()
         heard.record(tick.number)
       },
-      center.observeAsync(Tick.self, execution: .concurrent) { [heard] tick in
+      center.messages(of: Tick.self).observeAsync(execution: .concurrent) { [heard] tick in
         await Task.yield()
         heard.record(tick.number)
       },
@@ -65,7 +65,7 @@ struct PostAndWaitTests {
   @Test("K10 postAndWait about a subject waits for that subject's observers")
   func subject() async throws {
     let player = Player()
-    let token = center.observe(LevelChanged.self, about: player, on: queue.delivery) {
+    let token = center.messages(of: LevelChanged.self, about: player).observe(on: queue.delivery) {
       [heard] in heard.record($0.level)
     }
     try await center.postAndWait(LevelChanged(level: 1), about: player)
@@ -107,9 +107,11 @@ struct PostAndWaitTests {
       case .unbounded: center.observe(Tick.self, on: queue.delivery) { _ in gate.pass() }
       case .bounded:
         center.observe(Tick.self, on: queue.delivery, buffering: .newest(1)) { _ in gate.pass() }
-      case .oneAtATime: center.observeAsync(Tick.self) { _ in await asyncGate.pass() }
+      case .oneAtATime: center.messages(of: Tick.self).observeAsync { _ in await asyncGate.pass() }
       case .concurrent:
-        center.observeAsync(Tick.self, execution: .concurrent) { _ in await asyncGate.pass() }
+        center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in
+          await asyncGate.pass()
+        }
       }
     let waiter = Task { @MainActor [center, heard] in
       try await center.postAndWait(Tick(number: 1))
@@ -162,7 +164,7 @@ struct PostAndWaitTests {
   @Test("K10 a delivery that is skipped by a pause has ended")
   func paused() async throws {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) }
-    let async = center.observeAsync(Tick.self) { [heard] in heard.record($0.number) }
+    let async = center.messages(of: Tick.self).observeAsync { [heard] in heard.record($0.number) }
     token.pause()
     async.pause()
     try await center.postAndWait(Tick(number: 1))
@@ -282,7 +284,7 @@ struct PostAndWaitTests {
     let done = Inbox<Int>()
     for execution in [AsyncExecution.oneAtATime, .concurrent] {
       let center = MessageCenter()
-      let token = center.observeAsync(Tick.self, execution: execution) {
+      let token = center.messages(of: Tick.self).observeAsync(execution: execution) {
         [center, heard, queue] tick in
         if tick.number < 3 {
           let other = center.observe(Tick.self, on: queue.delivery) { heard.record($0.number) }
@@ -303,7 +305,8 @@ struct PostAndWaitTests {
   @Test("K10 a concurrent observer that waits for a post does not wait for its own call of it")
   func ownConcurrentCall() async throws {
     let (gate, ended) = (AsyncGate(), Inbox<Int>())
-    let token = center.observeAsync(Tick.self, execution: .concurrent) { [center] tick in
+    let token = center.messages(of: Tick.self).observeAsync(execution: .concurrent) {
+      [center] tick in
       if tick.number == 1 {
         try await center.postAndWait(Tick(number: 2))
       } else {
@@ -321,7 +324,7 @@ struct PostAndWaitTests {
   func manyWaiters(width: Int) async throws {
     let tokens = [
       center.observe(Tick.self, on: queue.delivery) { [heard] in heard.record($0.number) },
-      center.observeAsync(Tick.self) { [heard] in heard.record($0.number) },
+      center.messages(of: Tick.self).observeAsync { [heard] in heard.record($0.number) },
     ]
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<width {

@@ -23,14 +23,14 @@ struct AddressTableTests {
     let map = AddressMap<Tracked>(capacity: 8)
     let objects = (1...500).map { _ in Tracked(life) }
     for (index, object) in objects.enumerated() {
-      map.insert(UInt(index + 1) * 16, object)
+      underLock { map.insert(UInt(index + 1) * 16, object, $0) }
       #expect(find(UInt(index + 2) * 16, in: map) == nil)
     }
     for (index, object) in objects.enumerated() {
       #expect(find(UInt(index + 1) * 16, in: map) === object)
     }
     for key in UInt(501)..<700 { #expect(find(key * 16, in: map) == nil) }
-    #expect(Set(map.objects.map { ObjectIdentifier($0) }).count == 500)
+    #expect(underLock { Set(map.objects($0).map { ObjectIdentifier($0) }).count } == 500)
   }
 
   @Test("K16 A map releases what it holds", arguments: [5, 500])
@@ -38,7 +38,7 @@ struct AddressTableTests {
     let life = LiveCount()
     do {
       let map = AddressMap<Tracked>(capacity: 8)
-      for key in 1...count { map.insert(UInt(key) * 16, Tracked(life)) }
+      for key in 1...count { underLock { map.insert(UInt(key) * 16, Tracked(life), $0) } }
       #expect(life.current == count)
     }
     #expect(life.current == 0)
@@ -57,9 +57,11 @@ struct AddressTableTests {
       for _ in 0..<400 {
         let new = Shared()
         newest.withLock { $0 = new }
-        for key in UInt(1)...200 {
-          new.map.insert(key * 32, object)
-          new.count.store(key, ordering: .releasing)
+        underLock { held in
+          for key in UInt(1)...200 {
+            new.map.insert(key * 32, object, held)
+            new.count.store(key, ordering: .releasing)
+          }
         }
       }
       isDone.increment()

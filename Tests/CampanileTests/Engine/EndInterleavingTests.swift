@@ -137,7 +137,7 @@
       #expect(held.list.count == 1)
     }
 
-    // Broken by: ObserverRegistry.scan, if it does not set `pending` before it reads the frames.
+    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a frame.
     @Test("K16 A post that leaves while the frames are read looks at what waits", arguments: widths)
     func leaveDuringScan(width: Int) {
       let held = HeldSource()
@@ -164,8 +164,8 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.leave, if it does not look at `pending`; ObserverRegistry.reclaim,
-    // if it releases for the first post that leaves.
+    // Broken by: ObserverRegistry.leave, if it does not give tickets back; State.takeTickets, if it
+    // releases for the first post that leaves.
     @Test(
       "K16 A post that leaves last releases what waited, however many leave with it",
       arguments: [ObserverRegistry.Checkpoint.left, .willReclaim], widths)

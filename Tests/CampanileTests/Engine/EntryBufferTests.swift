@@ -2,17 +2,31 @@ import Testing
 
 @testable import Campanile
 
+/// What changes a buffer, each time under a lock.
+extension EntryBuffer {
+  fileprivate func append(id: UInt64, observer: UInt) {
+    underLock { entries.append(id: id, observer: observer, $0) }
+  }
+
+  fileprivate func take(at index: Int) -> UInt { underLock { entries.take(at: index, $0) } }
+  fileprivate func withdraw() -> Int { underLock { entries.withdraw($0) } }
+
+  fileprivate func restore(_ before: Int, upTo mark: UInt64) {
+    underLock { entries.restore(before, upTo: mark, $0) }
+  }
+}
+
 @Suite("The memory of a list")
 struct EntryBufferTests {
   private func makeBuffer(_ ids: [UInt64], capacity: Int = 8) -> EntryBuffer {
     let buffer = EntryBuffer(capacity: capacity, created: 0)
-    for id in ids { buffer.entries.append(id: id, observer: UInt(id) * 16) }
+    for id in ids { buffer.append(id: id, observer: UInt(id) * 16) }
     return buffer
   }
 
   /// Gives places back as a removal does that finds a post with `mark`.
   private func trim(_ buffer: EntryBuffer, above mark: UInt64) {
-    buffer.entries.restore(buffer.entries.withdraw(), upTo: mark)
+    buffer.restore(buffer.withdraw(), upTo: mark)
   }
 
   @Test("K5 Entries keep the order and the places in which they were appended")
@@ -38,8 +52,8 @@ struct EntryBufferTests {
   @Test("K3 An entry is taken once and not found again")
   func take() {
     let buffer = makeBuffer([2, 3, 7])
-    #expect(buffer.entries.take(at: 1) == 48)
-    #expect(buffer.entries.take(at: 1) == 0)
+    #expect(buffer.take(at: 1) == 48)
+    #expect(buffer.take(at: 1) == 0)
     #expect(buffer.entries.index(of: 3) == nil)
     #expect(buffer.entries.index(of: 2) == 0)
     #expect(buffer.entries.index(of: 7) == 2)
@@ -51,7 +65,7 @@ struct EntryBufferTests {
     let buffer = makeBuffer([2, 3, 7, 9, 11])
     trim(buffer, above: 0)
     #expect(buffer.entries.count == 5)
-    for index in [1, 3, 4] { _ = buffer.entries.take(at: index) }
+    for index in [1, 3, 4] { _ = buffer.take(at: index) }
     trim(buffer, above: .max)
     #expect(buffer.entries.count == 5)
     trim(buffer, above: 11)
@@ -60,8 +74,8 @@ struct EntryBufferTests {
     #expect(buffer.entries.count == 4)
     trim(buffer, above: 0)
     #expect(buffer.entries.count == 3)
-    _ = buffer.entries.take(at: 2)
-    _ = buffer.entries.take(at: 0)
+    _ = buffer.take(at: 2)
+    _ = buffer.take(at: 0)
     trim(buffer, above: 0)
     #expect(buffer.entries.count == 0)
   }
@@ -69,12 +83,12 @@ struct EntryBufferTests {
   @Test("K2 Empty places at the end are out of sight while the frames are read")
   func withdraw() {
     let buffer = makeBuffer([2, 3, 7, 9])
-    #expect(buffer.entries.withdraw() == 4)
+    #expect(buffer.withdraw() == 4)
     #expect(buffer.entries.count == 4)
-    for index in [0, 2, 3] { _ = buffer.entries.take(at: index) }
-    #expect(buffer.entries.withdraw() == 4)
+    for index in [0, 2, 3] { _ = buffer.take(at: index) }
+    #expect(buffer.withdraw() == 4)
     #expect(buffer.entries.count == 2)
-    buffer.entries.restore(4, upTo: 7)
+    buffer.restore(4, upTo: 7)
     #expect(buffer.entries.count == 3)
     #expect(buffer.entries.index(of: 3) == 1)
   }
@@ -82,9 +96,9 @@ struct EntryBufferTests {
   @Test("K1 A place that was given back takes a younger entry")
   func reuse() {
     let buffer = makeBuffer([2, 3], capacity: 2)
-    _ = buffer.entries.take(at: 1)
+    _ = buffer.take(at: 1)
     trim(buffer, above: 2)
-    buffer.entries.append(id: 4, observer: 64)
+    buffer.append(id: 4, observer: 64)
     #expect(buffer.entries.index(of: 3) == nil)
     #expect(buffer.entries.index(of: 4) == 1)
     #expect(buffer.entries.observer(at: 1) == 64)
@@ -96,17 +110,19 @@ struct EntryBufferTests {
     arguments: widths)
   func readers(width: Int) {
     let buffer = EntryBuffer(capacity: 64, created: 0)
-    for id in 1...16 { buffer.entries.append(id: UInt64(id), observer: UInt(id) * 16) }
+    for id in 1...16 { buffer.append(id: UInt64(id), observer: UInt(id) * 16) }
     let isDone = LiveCount()
     let wrong = LiveCount()
     let writer = onThread {
       var id: UInt64 = 17
       for _ in 0..<2_000 {
-        for _ in 0..<40 {
-          buffer.entries.append(id: id, observer: UInt(id) * 16)
-          id += 1
+        underLock { held in
+          for _ in 0..<40 {
+            buffer.entries.append(id: id, observer: UInt(id) * 16, held)
+            id += 1
+          }
+          for index in 16..<56 { _ = buffer.entries.take(at: index, held) }
         }
-        for index in 16..<56 { _ = buffer.entries.take(at: index) }
         trim(buffer, above: 16)
       }
       isDone.increment()
@@ -148,7 +164,11 @@ struct EntryBufferTests {
           }
         }
       }
-      for id in 1...last { buffer.entries.append(id: UInt64(id), observer: UInt(id) * 16) }
+      underLock { held in
+        for id in 1...last {
+          buffer.entries.append(id: UInt64(id), observer: UInt(id) * 16, held)
+        }
+      }
       for wait in readers { wait() }
       #expect(wrong.current == 0)
     }

@@ -53,7 +53,7 @@
       withExtendedLifetime(newcomers) {}
     }
 
-    // Broken by: ObserverRegistry.leave, if it does not look at `pending`.
+    // Broken by: ObserverRegistry.leave, if it does not give tickets back.
     @Test(
       "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
       arguments: PostStep.allCases, widths)
@@ -74,7 +74,7 @@
       #expect(held.count(of: "witness") == width + 1)
     }
 
-    // Broken by: ObserverRegistry.leave, if it does not look at `pending`; AnyObserver.claim, if it
+    // Broken by: ObserverRegistry.leave, if it does not give tickets back; AnyObserver.claim, if it
     // calls what has ended.
     @Test(
       "K3 An observer cancelled after the list was compacted is not called from the old memory",
@@ -97,7 +97,7 @@
     }
 
     // Broken by: ObserverList.shrink, if it never rebuilds; ObserverRegistry.leave, if it does not
-    // look at `pending`.
+    // give tickets back.
     @Test(
       "K2 K5 Observers that survive a compaction during a post are called once, in order",
       arguments: PostStep.allCases, widths)
@@ -117,6 +117,50 @@
       #expect(Array(held.heard.values[early...]) == ["victim", "witness", "last"])
       #expect(held.victimLife.current == 1)
       last.cancel()
+    }
+
+    // Broken by: ObserverRegistry.settle, if it takes the watermark for the time.
+    @Test(
+      "K16 Memory that was made between a post's watermark and its look is kept for the post",
+      arguments: widths)
+    func grownAfterWatermark(width: Int) {
+      let held = HeldSource()
+      let posts = held.beginPosts(width, heldAt: .watermarked)
+      let extras = held.addExtras(16)
+      weak let found = held.list.entries?.buffer
+      let located = held.gates.hold(width, at: .located)
+      posts.gate.open()
+      located.waitUntilReached(by: width)
+      let others = held.addExtras(64)
+      #expect(held.list.entries?.buffer !== found)
+      #expect(found != nil)
+      located.open()
+      for wait in posts.waits { wait() }
+      #expect(found == nil)
+      #expect(held.count(of: "witness") == width)
+      #expect(held.count(of: "extra") == 0)
+      withExtendedLifetime((extras, others)) {}
+    }
+
+    // Broken by: ObserverRegistry.postToTargets, if it settles before it looks for the targets.
+    @Test(
+      "K2 K16 A post that has settled has found its targets", arguments: [1, 2, 3], widths)
+    func targetsAfterSettling(count: Int, width: Int) {
+      let gates = CheckpointGates()
+      let source = Broadcaster<Int>(registry: gates.makeRegistry())
+      let targets = (0..<count).map { _ in ManualTarget() }
+      let tokens = targets.map { source.observe(on: .target($0)) { _ in } }
+      let located = gates.hold(width, at: .located)
+      let waits = (0..<width).map { index in onThread { source.send(index) } }
+      located.waitUntilReached(by: width)
+      let late = ManualTarget()
+      let token = source.observe(on: .target(late)) { _ in }
+      located.open()
+      for wait in waits { wait() }
+      #expect(targets.allSatisfy { $0.enqueuedCount == 1 })
+      #expect(late.enqueuedCount == 0)
+      for target in targets { target.runJobs() }
+      withExtendedLifetime((tokens, token)) {}
     }
 
     // Broken by: ObserverRegistry.wait, if it waits for no post; ObserverRegistry.reclaim, if it

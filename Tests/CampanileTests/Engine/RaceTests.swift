@@ -172,7 +172,8 @@ struct RaceTests {
           let tokens = (0..<4).map { index -> ObservationToken in
             let number = half * 4 + index
             let tracked = Tracked(life)
-            return center.observe(LevelChanged.self, about: players[number]) { message in
+            return center.messages(of: LevelChanged.self, about: players[number]).observe {
+              message in
               tracked.touch()
               if message.level != number { wrong.increment() }
             }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("The identity of subjects")
+@Suite("The identity of subjects", .eachKindOfSubject)
 struct SubjectIdentityTests {
   /// Equal to every other, as far as `==` can tell.
   private final class Twin: Sendable, Hashable {
@@ -20,7 +20,7 @@ struct SubjectIdentityTests {
     let heard = Recorder<Int>()
     let twins = (0..<width).map { _ in Twin() }
     let tokens = twins.enumerated().map { index, twin in
-      center.observe(TwinChanged.self, about: twin) { _ in heard.record(index) }
+      center.messages(of: TwinChanged.self, about: twin).observe { _ in heard.record(index) }
     }
     onThreads(width) { index in
       for _ in 0...index { center.post(TwinChanged(), about: twins[index]) }
@@ -36,7 +36,9 @@ struct SubjectIdentityTests {
     let center = MessageCenter()
     let player = Player()
     let heard = Recorder<String>()
-    let about = center.observe(LevelChanged.self, about: player) { _ in heard.record("about") }
+    let about = center.messages(of: LevelChanged.self, about: player).observe { _ in
+      heard.record("about")
+    }
     let any = center.observe(LevelChanged.self) { _ in heard.record("any") }
     onThreads(width) { _ in
       center.post(LevelChanged(level: 1))
@@ -59,7 +61,8 @@ struct SubjectIdentityTests {
       for index in 0..<20 {
         // Dies right here; what takes its memory would be the next player.
         tokens.append(
-          center.observe(LevelChanged.self, about: Player()) { _ in heard.record(index) })
+          center.messages(of: LevelChanged.self, about: Player()).observe { _ in heard.record(index)
+          })
         for _ in 0..<20 { center.post(LevelChanged(level: index), about: Player()) }
       }
       withExtendedLifetime(tokens) {}
@@ -73,14 +76,18 @@ struct SubjectIdentityTests {
     let center = MessageCenter()
     let heard = Recorder<String>()
     var player: Player? = Player()
-    let first = center.observe(LevelChanged.self, about: player) { _ in heard.record("first") }
-    let second = center.observe(LevelChanged.self, about: player) { _ in heard.record("second") }
+    let first = center.messages(of: LevelChanged.self, about: player!).observe { _ in
+      heard.record("first")
+    }
+    let second = center.messages(of: LevelChanged.self, about: player!).observe { _ in
+      heard.record("second")
+    }
     let key = ObjectIdentifier(player!)
     player = nil
     first.cancel()
     for _ in 0..<100 {
       let other = Player()
-      #expect(ObjectIdentifier(other) != key)
+      if SubjectKind.current == .native { #expect(ObjectIdentifier(other) != key) }
       center.post(LevelChanged(level: 0), about: other)
     }
     second.cancel()
@@ -104,7 +111,7 @@ struct SubjectIdentityTests {
       for _ in 0..<50 {
         let deck = Deck(Tracked(decks))
         let tracked = Tracked(closures)
-        tokens.append(center.observe(Moved.self, about: deck) { _ in tracked.touch() })
+        tokens.append(center.messages(of: Moved.self, about: deck).observe { _ in tracked.touch() })
         center.post(Moved(), about: deck)
       }
       for token in tokens { #expect(!token.isActive) }
@@ -114,7 +121,7 @@ struct SubjectIdentityTests {
     #expect(center.observerCount == 0)
   }
 
-  // Broken by: ObserverRegistry.leave, if it does not look at `pending`.
+  // Broken by: ObserverRegistry.leave, if it does not give tickets back.
   @Test(
     "K1 K9 Subjects come and go on many threads, and each hears its own alone", arguments: widths)
   func churn(width: Int) {
@@ -127,7 +134,7 @@ struct SubjectIdentityTests {
         let heard = Recorder<Int>()
         let tokens = players.enumerated().map { index, player in
           let tracked = Tracked(closures)
-          return center.observe(LevelChanged.self, about: player) { message in
+          return center.messages(of: LevelChanged.self, about: player).observe { message in
             tracked.touch()
             if message.level != thread * 1_000 + index { wrong.increment() }
             heard.record(index)

@@ -5,7 +5,7 @@
 
   /// Posts about a subject with one observer, held at each of their steps, while another thread
   /// changes what stands about it.
-  @Suite("Posts about a subject held at each step")
+  @Suite("Posts about a subject held at each step", .eachKindOfSubject)
   struct SubjectInterleavingTests {
     /// A center with one observer, the *victim*, who stands alone with its subject.
     final class HeldSubject: Sendable {
@@ -20,7 +20,7 @@
         let gates = CheckpointGates()
         let center = MessageCenter(label: "", registry: gates.makeRegistry())
         let tracked = Tracked(victimLife)
-        victim = center.observe(LevelChanged.self, about: player) { [heard] _ in
+        victim = center.messages(of: LevelChanged.self, about: player).observe { [heard] _ in
           tracked.touch()
           heard.record("victim")
           gates.reach(.observer)
@@ -30,7 +30,9 @@
       }
 
       func observe(_ name: String, about player: Player) -> ObservationToken {
-        center.observe(LevelChanged.self, about: player) { [heard] _ in heard.record(name) }
+        center.messages(of: LevelChanged.self, about: player).observe { [heard] _ in
+          heard.record(name)
+        }
       }
 
       func post() { center.post(LevelChanged(level: 0), about: player) }
@@ -219,7 +221,8 @@
           let number = (round + thread) % players.count
           let tokens = (0...(round % 3)).map { _ in
             let tracked = Tracked(life)
-            return center.observe(LevelChanged.self, about: players[number]) { message in
+            return center.messages(of: LevelChanged.self, about: players[number]).observe {
+              message in
               tracked.touch()
               if message.level != number { wrong.increment() }
             }

@@ -3,20 +3,25 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Observers and lists by subject")
-struct SubjectTableTests {
-  private func key(_ subject: AnyObject) -> UInt { UInt(bitPattern: ObjectIdentifier(subject)) }
+/// What a subject is found by.
+private func key(_ subject: AnyObject) -> UInt { SubjectName(subject).address.word }
 
+@Suite("Observers and lists by subject", .eachKindOfSubject)
+struct SubjectTableTests {
   /// The identifier of the only observer about a subject.
   private func single(_ subject: AnyObject, in table: SubjectTable) -> UInt64? {
     guard case .single(let single) = unsafe table.head.find(key(subject)) else { return nil }
-    #expect(single.subject.id == ObjectIdentifier(subject))
+    #expect(single.subject.word == key(subject))
     #expect(single.address == UInt(single.id) * 16)
     return single.id
   }
 
   private func insert(_ subject: AnyObject, _ id: UInt64, into table: SubjectTable) {
-    table.insert(subject, id: id, observer: UInt(id) * 16)
+    underLock { table.insert(SubjectName(subject), id: id, observer: UInt(id) * 16, $0) }
+  }
+
+  private func remove(_ subject: AnyObject, from table: SubjectTable) {
+    underLock { table.remove(at: table.index(of: key(subject))!, $0) }
   }
 
   @Test("K9 Subjects are found as long as they stand in the table, also where they share a place")
@@ -35,7 +40,7 @@ struct SubjectTableTests {
     }
     for _ in 0..<200 { #expect(single(Player(), in: table) == nil) }
 
-    for player in players.dropFirst(16) { table.remove(at: table.index(of: key(player))!) }
+    for player in players.dropFirst(16) { remove(player, from: table) }
     #expect(table.liveCount == 16)
     #expect(table.entries.count == 16)
     for (index, player) in players.enumerated() {
@@ -51,7 +56,7 @@ struct SubjectTableTests {
     for (index, player) in players.enumerated() {
       if !table.hasRoom {
         let next = SubjectTable(capacity: 64, created: 0)
-        table.move(to: next)
+        underLock { table.move(to: next, $0) }
         table = next
       }
       insert(player, UInt64(index + 1), into: table)
@@ -59,7 +64,7 @@ struct SubjectTableTests {
       // The oldest of thirty goes, but for one in forty.
       let old = index - 30
       if old.isMultiple(of: 40) { continue }
-      table.remove(at: table.index(of: key(players[old]))!)
+      remove(players[old], from: table)
       #expect(single(players[old], in: table) == nil)
       for live in (old + 1)...index {
         #expect(single(players[live], in: table) == UInt64(live + 1))
@@ -74,9 +79,9 @@ struct SubjectTableTests {
     let table = SubjectTable(capacity: 64, created: 0)
     let players = (0..<40).map { _ in Player() }
     for (index, player) in players.enumerated() { insert(player, UInt64(index + 1), into: table) }
-    for player in players.prefix(10) { table.remove(at: table.index(of: key(player))!) }
+    for player in players.prefix(10) { remove(player, from: table) }
     let next = SubjectTable(capacity: 40, created: 1)
-    table.move(to: next)
+    underLock { table.move(to: next, $0) }
     #expect(next.liveCount == 30)
     for (index, player) in players.enumerated() {
       #expect(single(player, in: next) == (index < 10 ? nil : UInt64(index + 1)))
@@ -91,7 +96,7 @@ struct SubjectTableTests {
     func observe(_ player: Player) -> Registration {
       let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
       let observer = AnyObserver.direct(traits) { (_: LevelChanged) in }
-      return registry.add(observer) { _ in .subject(player, topic) }!
+      return registry.add(observer) { _, _ in .subject(SubjectName(player), topic) }!
     }
     func count(_ player: Player) -> Int {
       switch topic.subjects.find(ObjectIdentifier(player)) {
@@ -104,14 +109,14 @@ struct SubjectTableTests {
     registrations += players.prefix(100).map(observe)
     for (index, player) in players.enumerated() { #expect(count(player) == (index < 100 ? 2 : 1)) }
     #expect(count(Player()) == 0)
-    #expect(topic.registrations.count == 300)
-    #expect(Set(topic.registrations.map(\.registration)) == Set(registrations))
+    #expect(topic.listed.count == 300)
+    #expect(Set(topic.listed) == Set(registrations))
     for registration in registrations.prefix(200) { registration.cancel() }
     for (index, player) in players.enumerated() { #expect(count(player) == (index < 100 ? 1 : 0)) }
     #expect(!topic.subjects.isEmpty)
     for registration in registrations { registration.cancel() }
     #expect(topic.subjects.isEmpty)
-    #expect(topic.registrations.isEmpty)
+    #expect(topic.listed.isEmpty)
     #expect(count(players[0]) == 0)
   }
 }
@@ -129,7 +134,7 @@ struct SubjectIndexMemoryTests {
         let tracked = Tracked(life)
         let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
         let observer = AnyObserver.direct(traits) { (_: LevelChanged) in tracked.touch() }
-        #expect(registry.add(observer) { _ in .subject(player, topic) } != nil)
+        #expect(registry.add(observer) { _, _ in .subject(SubjectName(player), topic) } != nil)
       }
       #expect(life.current == 3)
       withExtendedLifetime((registry, topic, players)) {}
@@ -148,7 +153,7 @@ struct SubjectIndexMemoryTests {
     for player in players {
       let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
       let observer = AnyObserver.direct(traits) { (_: LevelChanged) in }
-      live.append(registry.add(observer) { _ in .subject(player, topic) }!)
+      live.append(registry.add(observer) { _, _ in .subject(SubjectName(player), topic) }!)
       if live.count > 20 { live.removeFirst().cancel() }
       capacity = max(capacity, topic.subjects.capacity)
     }
@@ -168,16 +173,36 @@ struct SubjectIndexMemoryTests {
     let players = (0..<500).map { _ in Player() }
     let registrations = players.flatMap { player in
       (0..<observersOfEach).map { _ in
-        registry.add(makeObserver()) { _ in .subject(player, topic) }!
+        registry.add(makeObserver()) { _, _ in .subject(SubjectName(player), topic) }!
       }
     }
     let staying = 4 * observersOfEach
     #expect(topic.subjects.capacity > 500)
     for registration in registrations.dropFirst(staying) { registration.cancel() }
     #expect(topic.subjects.capacity <= 16)
-    #expect(Set(topic.registrations.map(\.registration)) == Set(registrations.prefix(staying)))
+    #expect(Set(topic.listed) == Set(registrations.prefix(staying)))
     for registration in registrations { registration.cancel() }
     #expect(topic.subjects.capacity == 0)
+  }
+
+  // Broken by: SubjectIndex.replace, if it does not release the old table.
+  @Test("K16 A table that is replaced is released where no post is searching it")
+  func replaced() {
+    let registry = ObserverRegistry()
+    let topic = TopicList(registry: registry, valueType: LevelChanged.self)
+    let players = (0..<40).map { _ in Player() }
+    func observe(_ player: Player) -> Registration {
+      registry.add(makeObserver()) { _, _ in .subject(SubjectName(player), topic) }!
+    }
+    var registrations = [observe(players[0])]
+    weak let first = topic.subjects.current
+    #expect(first != nil)
+    for player in players.dropFirst() { registrations.append(observe(player)) }
+    #expect(first == nil)
+    weak let last = topic.subjects.current
+    #expect(last != nil)
+    for registration in registrations { registration.cancel() }
+    #expect(last == nil)
   }
 
   // Broken by: SubjectIndex.makeRoom and SubjectIndex.remove, if they leave out the table that was
@@ -193,16 +218,20 @@ struct SubjectIndexMemoryTests {
       if capacities.last != topic.subjects.capacity { capacities.append(topic.subjects.capacity) }
     }
     for (index, player) in players.enumerated() {
-      #expect(topic.subjects.makeRoom(about: player, &garbage))
-      let observer = unsafe Unmanaged.passRetained(makeObserver())
-      unsafe topic.subjects.insert(observer, id: UInt64(index + 1), about: player)
-      #expect(!topic.subjects.makeRoom(about: player, &garbage))
+      registry.withState { _, held in
+        #expect(topic.subjects.makeRoom(about: SubjectName(player), &garbage, held))
+        let observer = unsafe Unmanaged.passRetained(makeObserver())
+        unsafe topic.subjects.insert(
+          observer, id: UInt64(index + 1), about: SubjectName(player), held)
+        #expect(!topic.subjects.makeRoom(about: SubjectName(player), &garbage, held))
+      }
       noteCapacity()
     }
     for (index, player) in players.enumerated() {
-      let key = UInt(bitPattern: ObjectIdentifier(player))
-      let seat = topic.subjects.seat(of: UInt64(index + 1), about: key)
-      unsafe seat?.take(&garbage).release()
+      registry.withState { _, held in
+        let seat = topic.subjects.seat(of: UInt64(index + 1), about: key(player), held)
+        unsafe seat?.take(&garbage, held).release()
+      }
       noteCapacity()
     }
     #expect(capacities.count > 5)
@@ -221,14 +250,15 @@ struct SubjectIndexMemoryTests {
 
 /// What a registration that stands alone with its subject can do, and what becomes of it when others
 /// join.
-@Suite("Alone with a subject")
+@Suite("Alone with a subject", .eachKindOfSubject)
 struct SingleObserverTests {
   let center = MessageCenter()
   let player = Player()
   let heard = Recorder<String>()
 
   private func observe(_ name: String) -> ObservationToken {
-    center.observe(LevelChanged.self, about: player) { [heard] _ in heard.record(name) }
+    center.messages(of: LevelChanged.self, about: player).observe { [heard] _ in heard.record(name)
+    }
   }
 
   private func post() { center.post(LevelChanged(level: 1), about: player) }
@@ -346,16 +376,17 @@ struct SingleObserverTests {
     #expect(center.observerCount == 0)
   }
 
-  @Test("K13 What it throws goes to the error handler, and it stays registered")
+  @Test("K13 What it throws is reported, and it stays registered")
   func errors() {
     struct Failure: Error {}
-    let failures = Recorder<String>()
-    let center = MessageCenter { failures.record("\($0.valueType) \(type(of: $0.error))") }
+    let center = MessageCenter()
+    let failures = Recorder(observing: center.failures)
     let player = Player()
-    let token = center.observe(LevelChanged.self, about: player) { _ in throw Failure() }
+    let token = center.messages(of: LevelChanged.self, about: player).observe { _ in throw Failure()
+    }
     center.post(LevelChanged(level: 1), about: player)
     center.post(LevelChanged(level: 1), about: player)
-    #expect(failures.values == ["LevelChanged Failure", "LevelChanged Failure"])
+    #expect(failures.values.count { $0.valueType == LevelChanged.self && $0.error is Failure } == 2)
     #expect(token.isActive)
   }
 
@@ -367,13 +398,15 @@ struct SingleObserverTests {
       let heard = Recorder<String>()
       let bag = TokenBag()
       func observe(_ tracked: Tracked) {
-        center.observe(LevelChanged.self, about: player) { [weak bag] _ in
+        center.messages(of: LevelChanged.self, about: player).observe { [weak bag] _ in
           tracked.touch()
           heard.record("first")
           guard let bag else { return }
           bag.cancel()
-          center.observe(LevelChanged.self, about: player) { _ in heard.record("second") }
-            .store(in: bag)
+          center.messages(of: LevelChanged.self, about: player).observe { _ in
+            heard.record("second")
+          }
+          .store(in: bag)
         }.store(in: bag)
       }
       observe(Tracked(life))
@@ -391,7 +424,7 @@ struct SingleObserverTests {
     let life = LiveCount()
     func observe(_ center: MessageCenter) -> ObservationToken {
       let tracked = Tracked(life)
-      return center.observe(LevelChanged.self, about: player) { _ in tracked.touch() }
+      return center.messages(of: LevelChanged.self, about: player).observe { _ in tracked.touch() }
     }
     observe(center).cancel()
     #expect(life.current == 0)
@@ -412,14 +445,17 @@ struct SingleObserverTests {
     "K9 A dead subject's shell goes with the registrations, while their handles are kept",
     .enabled(if: reusesAddresses()), arguments: [1, 2])
   func shell(count: Int) {
+    // No other has a shell.
+    guard SubjectKind.current == .native else { return }
     // Somebody else's place keeps the table.
     let other = Player()
-    let otherToken = center.observe(LevelChanged.self, about: other) { _ in }
+    let otherToken = center.messages(of: LevelChanged.self, about: other).observe { _ in }
     /// Whether a new object comes to the address of a subject whose registrations have ended.
     func isGone() -> Bool {
       var player: Player? = Player()
       // One stands in the table, two in a list, which their handles keep.
-      let tokens = (0..<count).map { _ in center.observe(LevelChanged.self, about: player) { _ in }
+      let tokens = (0..<count).map { _ in
+        center.messages(of: LevelChanged.self, about: player!).observe { _ in }
       }
       let key = ObjectIdentifier(player!)
       player = nil
@@ -438,15 +474,16 @@ struct SingleObserverTests {
   @Test("K9 A dead subject's shell stays when the table is built anew")
   func shellAfterMove() {
     var player: Player? = Player()
-    let token = center.observe(LevelChanged.self, about: player) { [heard] _ in heard.record("dead")
+    let token = center.messages(of: LevelChanged.self, about: player!).observe { [heard] _ in
+      heard.record("dead")
     }
     let key = ObjectIdentifier(player!)
     player = nil
     let others = (0..<100).map { _ in Player() }
-    let tokens = others.map { center.observe(LevelChanged.self, about: $0) { _ in } }
+    let tokens = others.map { center.messages(of: LevelChanged.self, about: $0).observe { _ in } }
     let later = (0..<200).map { _ in Player() }
     for other in others + later {
-      #expect(ObjectIdentifier(other) != key)
+      if SubjectKind.current == .native { #expect(ObjectIdentifier(other) != key) }
       center.post(LevelChanged(level: 0), about: other)
     }
     #expect(heard.count == 0)

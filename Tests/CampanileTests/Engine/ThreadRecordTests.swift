@@ -9,8 +9,9 @@ struct ThreadRecordTests {
   private static func postsInProgress(at registry: ObserverRegistry) -> Int {
     var count = 0
     for bit in 0..<64 {
-      unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame in
-        if unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent) == registry.address {
+      unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, _ in
+        let source = unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent)
+        if source & ~PostFrame.flags == registry.address {
           count += 1
         }
       }
@@ -58,6 +59,36 @@ struct ThreadRecordTests {
     #expect(Self.postsInProgress(at: source.registry) == 0)
     token.cancel()
     #expect(life.current == 0)
+  }
+
+  /// The addresses of the frames of the calling thread that a scan reads.
+  private static func framesInUse() -> [UInt] {
+    var frames: [UInt] = []
+    for bit in 0..<64 {
+      unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, thread in
+        if thread == ThreadRecord.currentThread { frames.append(UInt(bitPattern: frame)) }
+      }
+    }
+    return frames
+  }
+
+  // Broken by: FrameBlock.close, if it leaves the block in use; FrameBlock.open, if it always makes
+  // a block.
+  @Test("K16 One deep nesting makes no later end read more frames", arguments: [9, 16, 17, 500])
+  func deepNesting(depth: Int) {
+    let deepest = Recorder<[UInt]>()
+    let (source, token) = makeNesting(depth: depth, LiveCount()) {
+      deepest.record(Self.framesInUse())
+    }
+    onThread {
+      for _ in 0..<3 {
+        source.send(1)
+        #expect(Self.framesInUse().count == 8)
+      }
+    }()
+    #expect(deepest.values[0].count == (depth + 7) / 8 * 8)
+    #expect(deepest.values.allSatisfy { $0 == deepest.values[0] })
+    token.cancel()
   }
 
   @Test(

@@ -104,12 +104,13 @@ struct LifetimeTests {
     let (gate, states) = (AsyncGate(), Inbox<Bool>())
     let (slot, subject) = (Slot<MessageCenter>(), Slot<Resident>())
     subject.set(Resident())
-    let center = MessageCenter(onEvent: { event in
+    let center = MessageCenter()
+    let events = center.events.observe { event in
       if event.kind == .registered { slot.value?.post(Visit(), about: subject.value!) }
-    })
+    }
     slot.set(center)
-    let token = center.observeAsync(
-      Visit.self, about: subject.value!, execution: .concurrent, .once
+    let token = center.messages(of: Visit.self, about: subject.value!).observeAsync(
+      execution: .concurrent, .once
     ) { _ in
       await gate.pass()
       states.record(Task.isCancelled)
@@ -119,7 +120,7 @@ struct LifetimeTests {
     gate.open()
     #expect(await states.values(count: 1) == [true])
     slot.set(nil)
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, events)) {}
   }
 
   @Test("K8 Owners and subjects of several classes each end as their class says")
@@ -128,7 +129,7 @@ struct LifetimeTests {
     let guest = Guest()
     var tokens: [ObservationToken] = []
     func observe(_ owner: some AnyObject & Sendable, _ subject: Guest) {
-      tokens.append(center.observe(Visit.self, about: subject) { _ in })
+      tokens.append(center.messages(of: Visit.self, about: subject).observe { _ in })
       center.observe(Tick.self, owner: owner) { _, _ in }
     }
     for _ in 0..<3 {

@@ -44,9 +44,11 @@ struct OwnerTests {
       weakScreen = screen
       return [
         center.observe(Tick.self, owner: screen) { _, _ in },
-        center.observe(LevelChanged.self, owner: screen) { _, _, _ in },
+        center.messages(of: LevelChanged.self).withSubject.observe(owner: screen) { _, _ in },
         center.observe(Tick.self, owner: screen, on: .main) { _, _ in },
-        center.observe(LevelChanged.self, owner: screen, on: .main) { _, _, _ in },
+        center.messages(of: LevelChanged.self).withSubject.observe(owner: screen, on: .main) {
+          _, _ in
+        },
         center.observe(Tick.self, owner: screen, on: queue.delivery) { _, _ in },
         center.observe(Tick.self, owner: screen, on: queue.delivery, buffering: .newest(1)) {
           _, _ in
@@ -263,7 +265,7 @@ struct OwnerTests {
     func observe() {
       let screen = Screen()
       weakScreen = screen
-      center.observe(Changed.self, about: screen, owner: screen) { screen, _ in
+      center.messages(of: Changed.self, about: screen).observe(owner: screen) { screen, _ in
         screen.heard.record(1)
       }
       center.post(Changed(), about: screen)

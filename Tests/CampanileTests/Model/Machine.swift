@@ -159,31 +159,19 @@ extension Machine.Face {
         if let subject { center.post(message, about: subject) } else { center.post(message) }
       },
       observe: { spec, delivery, subject, owner, observer in
-        let subject: Player?? = subject.map { .some($0) } ?? .none
-        let options: ObservationOptions = spec.isOnce ? .once : []
         if spec.scope == .wild {
           return .token(
-            center.anyMessage.observe(on: delivery, options) {
+            center.anyMessage.observe(on: delivery, spec.isOnce ? .once : []) {
               if let message = $0.message as? Machine.Numbered { observer(message.number) }
             })
         }
-        switch owner {
-        case nil:
-          return .token(
-            center.observe(Machine.Numbered.self, about: subject, on: delivery, options) {
-              (message: Machine.Numbered) in observer(message.number)
-            })
-        case .plain(let owner):
-          return .registration(
-            center.observe(
-              Machine.Numbered.self, about: subject, owner: owner, on: delivery, options
-            ) { (_: Player, message: Machine.Numbered) in observer(message.number) })
-        case .living(let owner):
-          return .registration(
-            center.observe(
-              Machine.Numbered.self, about: subject, owner: owner, on: delivery, options
-            ) { (_: Room, message: Machine.Numbered) in observer(message.number) })
-        }
+        let messages =
+          if let subject {
+            center.messages(of: Machine.Numbered.self, about: subject)
+          } else {
+            center.messages(of: Machine.Numbered.self)
+          }
+        return follow(messages, spec.isOnce ? .once : [], delivery, owner) { observer($0.number) }
       },
       endAll: { center.removeObservers(ownedBy: $0.object) },
       liveCount: { center.observerCount })
@@ -205,7 +193,7 @@ extension Machine.Face {
     return Self(
       post: { new, _ in number.value = new },
       observe: { spec, delivery, _, owner, observer in
-        var options: FollowingOptions<Int> = []
+        var options: ObservationOptions<CurrentValue<Int>> = []
         if spec.isInitial { options = .initial }
         if spec.isOnce { options = .once }
         return follow(number, options, delivery, owner) { observer($0.new) }
@@ -215,7 +203,8 @@ extension Machine.Face {
   }
 
   private static func follow<S: ObservationSource>(
-    _ source: S, _ options: S.Options, _ delivery: Delivery, _ owner: Machine.OwnerKind?,
+    _ source: S, _ options: ObservationOptions<S>, _ delivery: Delivery,
+    _ owner: Machine.OwnerKind?,
     _ observer: @escaping @Sendable (S.Element) -> Void
   ) -> Machine.Held {
     switch owner {

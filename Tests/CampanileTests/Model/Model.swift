@@ -21,6 +21,9 @@ final class Model {
     /// For one with an initial call: whether that was made, and the newest change it has told.
     var isOpen: Bool
     var told = 0
+    /// What it missed while it was paused: the revisions, the first of which is 0 for the initial
+    /// call, and the newest value.
+    var missed: (first: Int, last: Int, number: Int)?
 
     init(_ id: Int, _ spec: Spec, _ owner: Owner?) {
       self.id = id
@@ -38,8 +41,9 @@ final class Model {
     /// Registrations from here on do not hear it.
     let limit: Int
     var revision = 0
-    /// Whom alone it is for: the request of an initial call.
+    /// Whom alone it is for: the request of an initial call, or of what was missed.
     var only: Registered?
+    var isResumption = false
   }
 
   private struct Mailbox {
@@ -84,7 +88,11 @@ final class Model {
       found.isEnded = true
     case .pause(let slot): slots[slot]?.pauseCount += 1
     case .resume(let slot):
-      if let found = slots[slot], found.pauseCount > 0 { found.pauseCount -= 1 }
+      guard let found = slots[slot], found.pauseCount > 0 else { return }
+      found.pauseCount -= 1
+      if found.pauseCount == 0, found.missed != nil, found.isLive {
+        tell(Post(number: value, subject: nil, limit: .max, only: found, isResumption: true))
+      }
     case .release(let owner):
       owners[owner].isReleased = true
       owners[owner] = Owner()
@@ -122,6 +130,10 @@ final class Model {
     value = number
     revision += 1
     post.revision = revision
+    tell(post)
+  }
+
+  private func tell(_ post: Post) {
     untold.append(post)
     if isTelling { return }
     isTelling = true
@@ -178,14 +190,24 @@ final class Model {
   }
 
   private func call(_ found: Registered, _ post: Post) {
-    if !found.isLive || found.isUsedUp || found.pauseCount > 0 { return }
-    var number = post.number
+    if !found.isLive || found.isUsedUp { return }
+    if found.pauseCount > 0 {
+      if isState && !post.isResumption { miss(found, post) }
+      return
+    }
+    var (number, upTo) = (post.number, post.revision)
+    if let missed = found.missed {
+      found.missed = nil
+      if post.isResumption { (number, upTo) = (missed.number, missed.last) }
+    } else if post.isResumption {
+      return
+    }
     if !found.isOpen {
       // Whatever arrives first makes the initial call, with the value of that moment.
       found.isOpen = true
       found.told = revision
       number = value
-    } else if post.only != nil || isState && post.revision <= found.told {
+    } else if isState && upTo <= found.told {
       return
     }
     if found.spec.isOnce { found.isUsedUp = true }
@@ -196,5 +218,11 @@ final class Model {
     log.append("\(found.id) ends")
     found.owner?.callCount -= 1
     if found.isUsedUp { found.isEnded = true }
+  }
+
+  /// Notes what a paused follower is not told, to tell it as one change.
+  private func miss(_ found: Registered, _ post: Post) {
+    let first = found.missed?.first ?? post.revision
+    found.missed = (first, post.revision, post.number)
   }
 }

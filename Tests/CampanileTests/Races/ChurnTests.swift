@@ -7,7 +7,7 @@ import Testing
 ///
 /// What an observer captured is checked at each call, so that a call after its release is seen even
 /// without a sanitizer, and waited for at the end, so that a leak is.
-@Suite("Churn")
+@Suite("Churn", .eachKindOfSubject)
 struct ChurnTests {
   /// Says whether it is still alive, for as long as its memory is not used again.
   private final class Canary: Sendable {
@@ -119,12 +119,14 @@ struct ChurnTests {
     case 2:
       return center.observe(Tick.self, on: .queue(queues[1]).ordered, .once) { _ in canary.check() }
     case 3:
-      return center.observe(LevelChanged.self, about: subjects[0]) { [center] message in
+      return center.messages(of: LevelChanged.self, about: subjects[0]).observe {
+        [center] message in
         canary.check()
         if message.level % 64 == 1 { center.post(LevelChanged(level: 0)) }
       }
     case 4:
-      return center.observe(LevelChanged.self, about: Player(), on: .queue(queues[0])) { _ in
+      return center.messages(of: LevelChanged.self, about: Player()).observe(on: .queue(queues[0]))
+      { _ in
         canary.check()
       }
     case 5: return center.anyMessage.observe(on: .queue(queues[1])) { _ in canary.check() }
@@ -133,7 +135,7 @@ struct ChurnTests {
         canary.check()
       }
     default:
-      return center.observeAsync(Tick.self) { _ in
+      return center.messages(of: Tick.self).observeAsync { _ in
         canary.check()
         await Task.yield()
         canary.check()
@@ -145,7 +147,7 @@ struct ChurnTests {
     let canary = Canary(living)
     if kind == 8 {
       let owner = Screen(living)
-      center.observe(LevelChanged.self, owner: owner) { owner, _, _ in
+      center.messages(of: LevelChanged.self).withSubject.observe(owner: owner) { owner, _ in
         owner.canary.check()
         canary.check()
       }

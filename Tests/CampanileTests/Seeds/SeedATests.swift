@@ -16,7 +16,9 @@ struct SeedATests {
     let tokens = [
       center.observe(LevelChanged.self) { [heard] _ in heard.record("1 all") },
       center.anyMessage.observe { [heard] _ in heard.record("2 any") },
-      center.observe(LevelChanged.self, about: player) { [heard] _ in heard.record("3 about") },
+      center.messages(of: LevelChanged.self, about: player).observe { [heard] _ in
+        heard.record("3 about")
+      },
       center.observe(Tick.self) { [heard] _ in heard.record("never") },
       center.anyMessage.observe { [heard] _ in heard.record("4 any") },
       center.observe(LevelChanged.self) { [heard] _ in heard.record("5 all") },
@@ -87,7 +89,9 @@ struct SeedATests {
   @Test("A6 an observer of a dead subject hears nothing of new objects", arguments: [1, 2, 8])
   func a6(width: Int) {
     let tokens = (0..<50).map { _ in
-      center.observe(LevelChanged.self, about: Player()) { [heard] in heard.record("\($0.level)") }
+      center.messages(of: LevelChanged.self, about: Player()).observe { [heard] in
+        heard.record("\($0.level)")
+      }
     }
     onThreads(width) { [center] _ in
       for level in 0..<500 { center.post(LevelChanged(level: level), about: Player()) }
@@ -141,7 +145,7 @@ struct SeedATests {
   func a8() async throws {
     let overlaps = Recorder<Int>()
     let inside = Locked(0)
-    let token = center.observeAsync(Tick.self) { [heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync { [heard] tick in
       let count = inside.withLock { value in
         value += 1
         return value
@@ -161,7 +165,7 @@ struct SeedATests {
   @Test("A8 nothing arrives after the cancel")
   func a8Cancel() async {
     let gate = AsyncGate()
-    let token = center.observeAsync(Tick.self) { [heard] tick in
+    let token = center.messages(of: Tick.self).observeAsync { [heard] tick in
       heard.record("\(tick.number)")
       await gate.pass()
     }
@@ -169,14 +173,14 @@ struct SeedATests {
     await gate.waitUntilReached()
     token.cancel()
     gate.open()
-    await token.cancelAndFinish()
+    await token.cancelAndWait()
     center.post(Tick(number: 20))
     #expect(heard.values == ["0"])
   }
 
   @Test("A9 a sequence in a cancelled task ends at once")
   func a9() async {
-    let messages = center.messages(of: Tick.self)
+    let messages = center.messages(of: Tick.self).values()
     let gate = AsyncGate()
     let task = Task { [heard] in
       await gate.pass()
@@ -194,7 +198,7 @@ struct SeedATests {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
-      _ = MessageCenter().messages(of: Tick.self, buffering: .newest(0))
+      _ = MessageCenter().messages(of: Tick.self).values(buffering: .newest(0))
     }
     expect(result, says: "room for 0 values")
   }
@@ -202,7 +206,7 @@ struct SeedATests {
   @Test("A9 a sequence about a dead subject stays silent")
   func a9Subject() async {
     func messagesAboutNobody() -> some AsyncSequence<LevelChanged, Never> & Sendable {
-      center.messages(of: LevelChanged.self, about: Player())
+      center.messages(of: LevelChanged.self, about: Player()).values()
     }
     let messages = messagesAboutNobody()
     let ended = Inbox<String>()
@@ -227,7 +231,7 @@ struct SeedATests {
       center.observe(LevelChanged.self, owner: other) { $0.heard.record($1.level) }
     }
     center.observe(LevelChanged.self, owner: screen) { $0.heard.record($1.level) }
-    center.observe(LevelChanged.self, about: player, owner: screen) {
+    center.messages(of: LevelChanged.self, about: player).observe(owner: screen) {
       $0.heard.record($1.level * 10)
     }
     center.observe(Tick.self, owner: screen) { $0.heard.record($1.number * 100) }

@@ -44,20 +44,23 @@ struct SeedBCTests {
     let (player, screen) = (Player(), Screen())
     let deliveries = [Delivery.immediate, queue.delivery, queue.delivery.ordered]
     var tokens: [ObservationToken] = []
-    for subject in [Player??.none, .some(player)] {
+    for messages in [
+      center.messages(of: LevelChanged.self),
+      center.messages(of: LevelChanged.self, about: player),
+    ] {
       for delivery in deliveries {
         tokens.append(
-          center.observe(LevelChanged.self, about: subject, on: delivery) { [heard] in
+          messages.observe(on: delivery) { [heard] in
             heard.record($0.level)
           })
-        center.observe(LevelChanged.self, about: subject, owner: screen, on: delivery) {
+        messages.observe(owner: screen, on: delivery) {
           $0.heard.record($1.level)
         }
       }
       tokens.append(
-        center.observe(
-          LevelChanged.self, about: subject, on: queue.delivery, buffering: .newest(1), .once
-        ) { [heard] in heard.record($0.level) })
+        messages.observe(on: queue.delivery, buffering: .newest(1), .once) { [heard] in
+          heard.record($0.level)
+        })
     }
     center.post(LevelChanged(level: 1), about: player)
     queue.flush()

@@ -15,7 +15,7 @@ struct SeedDTests {
     let (player, screen) = (Player(), Screen())
     center.observe(LevelChanged.self, owner: screen) { $0.heard.record($1.level) }
     center.observe(LevelChanged.self, owner: screen) { $0.heard.record($1.level) }
-    center.observe(LevelChanged.self, about: player, owner: screen) {
+    center.messages(of: LevelChanged.self, about: player).observe(owner: screen) {
       $0.heard.record($1.level * 10)
     }
     center.observe(LevelChanged.self, owner: screen, on: queue.delivery) {
@@ -31,8 +31,12 @@ struct SeedDTests {
   @Test("D2 removal is by owner; owner and type; owner, type and subject; token")
   func d2() {
     let (one, other, screen) = (Player(), Player(), Screen())
-    center.observe(LevelChanged.self, about: one, owner: screen) { $0.heard.record($1.level) }
-    center.observe(LevelChanged.self, about: other, owner: screen) { $0.heard.record($1.level) }
+    center.messages(of: LevelChanged.self, about: one).observe(owner: screen) {
+      $0.heard.record($1.level)
+    }
+    center.messages(of: LevelChanged.self, about: other).observe(owner: screen) {
+      $0.heard.record($1.level)
+    }
     center.observe(Tick.self, owner: screen) { $0.heard.record($1.number) }
     let token = center.observe(Tick.self) { [heard] in heard.record($0.number) }
     func postAll() -> [Int] {
@@ -62,7 +66,7 @@ struct SeedDTests {
       center.observe(Tick.self, owner: screen) { _, _ in },
       center.observe(Tick.self, owner: screen, on: .main) { _, _ in },
       center.observe(Tick.self, on: statistics) { _, _ in },
-      center.observeAsync(Tick.self, owner: screen) { _, _ in },
+      center.messages(of: Tick.self).observeAsync(owner: screen) { _, _ in },
       center.anyMessage.observe(owner: screen) { _, _ in },
     ]
     #expect(!handles[0].isActive)

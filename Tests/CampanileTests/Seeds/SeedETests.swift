@@ -56,8 +56,9 @@ struct SeedETests {
   func e4() {
     let (one, other) = (Player(), Player())
     let tokens = [
-      center.observe(LevelChanged.self, about: one) { [heard] in heard.record($0.level) },
-      center.observe(LevelChanged.self, about: one, on: queue.delivery) { [heard] in
+      center.messages(of: LevelChanged.self, about: one).observe { [heard] in heard.record($0.level)
+      },
+      center.messages(of: LevelChanged.self, about: one).observe(on: queue.delivery) { [heard] in
         heard.record($0.level * 10)
       },
     ]

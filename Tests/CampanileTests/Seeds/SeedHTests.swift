@@ -12,7 +12,7 @@ struct SeedHTests {
   @Test("H1 the subject and the delivery are honored")
   func h1() {
     let (player, other) = (Player(), Player())
-    let token = center.observe(LevelChanged.self, about: player, on: queue.delivery) {
+    let token = center.messages(of: LevelChanged.self, about: player).observe(on: queue.delivery) {
       [heard, queue] message in heard.record("\(message.level) \(queue.isCurrent)")
     }
     center.post(LevelChanged(level: 1), about: player)

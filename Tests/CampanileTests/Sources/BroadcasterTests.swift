@@ -200,6 +200,6 @@ struct BroadcasterTests {
 
 private final class Source: Sendable {
   private let broadcaster = Broadcaster<Int>()
-  var finished: some Followable<Int> { broadcaster }
+  var finished: Signal<Int> { broadcaster.signal }
   func finish(_ number: Int) { broadcaster.send(number) }
 }

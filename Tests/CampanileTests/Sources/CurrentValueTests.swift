@@ -387,6 +387,6 @@ struct CurrentValueTests {
 
 private final class Device: Sendable {
   private let state = CurrentValue(false)
-  var isPlaying: some FollowableValue<Bool> { state }
+  var isPlaying: ReadOnlyState<Bool> { state.readOnly }
   func play() { state.value = true }
 }

@@ -4,14 +4,12 @@ import Testing
 
 @Suite("K13: errors")
 struct ErrorTests {
-  private let failures = Recorder<ObserverFailure>()
   private let heard = Recorder<Int>()
-  private let center: MessageCenter
+  private let center = MessageCenter()
+  private let failures: Recorder<ObserverFailure>
   private let queue = TestQueue()
 
-  init() {
-    center = MessageCenter(onError: { [failures] in failures.record($0) })
-  }
+  init() { failures = Recorder(observing: center.failures) }
 
   @Test("K13 an observer that throws stops nobody else")
   func others() {
@@ -27,7 +25,7 @@ struct ErrorTests {
     #expect(failures.values.map(\.line) == [Int(line), Int(line)])
   }
 
-  @Test("K13 the handler is told the error, the type, the file and the line")
+  @Test("K13 a failure has the error, the type, the file and the line")
   func failure() {
     let token = center.observe(Tick.self, file: "Some/File.swift", line: 42) { _ in
       throw TestFailure()
@@ -48,8 +46,10 @@ struct ErrorTests {
   func foreignCancellation() async throws {
     let tokens = [
       center.observe(Tick.self) { _ in throw CancellationError() },
-      center.observeAsync(Tick.self) { _ in throw CancellationError() },
-      center.observeAsync(Tick.self, execution: .concurrent) { _ in throw CancellationError() },
+      center.messages(of: Tick.self).observeAsync { _ in throw CancellationError() },
+      center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in
+        throw CancellationError()
+      },
     ]
     try await center.postAndWait(Tick(number: 1))
     #expect(failures.values.count { $0.error is CancellationError } == 3)
@@ -61,22 +61,23 @@ struct ErrorTests {
     let screen = Screen()
     let player = Player()
     let statistics = Statistics()
+    let levels = center.messages(of: LevelChanged.self)
     let first: UInt = #line + 2
     let tokens = [
       center.observe(LevelChanged.self, on: queue.delivery) { _ in throw TestFailure() },
       center.observe(LevelChanged.self, on: .main) { _ in throw TestFailure() },
-      center.observe(LevelChanged.self) { _, _ in throw TestFailure() },
-      center.observe(LevelChanged.self, on: .main) { _, _ in throw TestFailure() },
+      levels.withSubject.observe { _ in throw TestFailure() },
+      levels.observe(on: .main) { _ in throw TestFailure() },
       center.anyMessage.observe { _ in throw TestFailure() },
-      center.observeAsync(LevelChanged.self) { _ in throw TestFailure() },
-      center.observeAsync(LevelChanged.self, execution: .concurrent) { _ in throw TestFailure() },
+      levels.observeAsync { _ in throw TestFailure() },
+      levels.observeAsync(execution: .concurrent) { _ in throw TestFailure() },
     ]
     center.observe(LevelChanged.self, owner: screen) { _, _ in throw TestFailure() }
     center.observe(LevelChanged.self, owner: screen, on: .main) { _, _ in throw TestFailure() }
-    center.observe(LevelChanged.self, owner: screen) { _, _, _ in throw TestFailure() }
-    center.observe(LevelChanged.self, owner: screen, on: .main) { _, _, _ in throw TestFailure() }
+    levels.observe(owner: screen) { _, _ in throw TestFailure() }
+    levels.withSubject.observe(owner: screen, on: .main) { _, _ in throw TestFailure() }
     center.observe(LevelChanged.self, on: statistics) { _, _ in throw TestFailure() }
-    center.observe(LevelChanged.self, on: statistics) { _, _, _ in throw TestFailure() }
+    levels.observe(on: statistics) { _, _ in throw TestFailure() }
     try await center.postAndWait(LevelChanged(level: 1), about: player)
     withExtendedLifetime((tokens, screen, statistics)) {}
     let lines = Array(Int(first)..<Int(first) + 7) + Array(Int(first) + 8..<Int(first) + 14)
@@ -84,12 +85,13 @@ struct ErrorTests {
     #expect(failures.values.allSatisfy { $0.file == #fileID })
   }
 
-  @Test("K13 a broadcaster, a current value and bounded observers tell their handlers")
+  @Test("K13 failures of a broadcaster, a current value and bounded observers are reported")
   func sources() {
-    let handler: @Sendable (ObserverFailure) -> Void = { [failures] in failures.record($0) }
-    let ticks = Broadcaster<Int>(onError: handler)
-    let state = CurrentValue("a", onError: handler)
+    let ticks = Broadcaster<Int>()
+    let state = CurrentValue("a")
     let tokens = [
+      ticks.failures.observe { [failures] in failures.record($0) },
+      state.failures.observe { [failures] in failures.record($0) },
       ticks.observe(on: queue.delivery, buffering: .newest(1)) { _ in throw TestFailure() },
       state.observe { _ in throw TestFailure() },
       state.observe(.initial) { _ in throw TestFailure() },
@@ -104,16 +106,17 @@ struct ErrorTests {
     #expect(failures.values.filter { $0.valueType == Int.self }.count == 1)
   }
 
-  @Test("K13 the handler may post, cancel and observe")
+  @Test("K7 K13 an observer of the failures may post, cancel and observe")
   func reentrant() {
     let slot = Slot<MessageCenter>()
     let token = Slot<ObservationToken>()
-    let center = MessageCenter(onError: { [heard] _ in
+    let center = MessageCenter()
+    let failures = center.failures.observe { [heard] _ in
       token.value?.cancel()
       slot.value?.post(Tock())
       slot.value?.observe(Tock.self) { _ in }.cancel()
       heard.record(1)
-    })
+    }
     slot.set(center)
     token.set(center.observe(Tick.self) { _ in throw TestFailure() })
     center.post(Tick(number: 1))
@@ -121,6 +124,7 @@ struct ErrorTests {
     slot.set(nil)
     token.set(nil)
     #expect(heard.values == [1])
+    withExtendedLifetime(failures) {}
   }
 
   @Test("K13 an observer asked for once that throws has had its call")
@@ -146,7 +150,7 @@ struct ErrorTests {
     #expect(failures.count == width * 100)
   }
 
-  @Test("K13 without a handler one line goes to standard error")
+  @Test("K13 while nobody observes the failures one line goes to standard error")
   func standardError() async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardErrorContent]
@@ -162,5 +166,56 @@ struct ErrorTests {
     let lines = text.split(separator: "\n").filter { $0.contains("threw") }
     #expect(
       lines == ["The observer of Tick registered at Some/File.swift:42 threw TestFailure()"])
+  }
+
+  // Broken by: ObserverRegistry.report, if it asks only whether there are registrations.
+  @Test("K13 a failure whose observers are dead, paused or gone goes to standard error")
+  func nobodyListens() async {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardErrorContent]
+    ) {
+      let center = MessageCenter()
+      let token = center.observe(Tick.self, file: "F", line: 42) { _ in throw TestFailure() }
+      let heard = Recorder<Int>()
+      center.failures.observe(owner: Screen()) { _, _ in heard.record(1) }
+      center.post(Tick(number: 1))
+      let failures = center.failures.observe { _ in heard.record(2) }
+      center.post(Tick(number: 2))
+      failures.pause()
+      center.post(Tick(number: 3))
+      failures.resume()
+      center.post(Tick(number: 4))
+      failures.cancel()
+      center.post(Tick(number: 5))
+      #expect(heard.values == [2, 2])
+      withExtendedLifetime(token) {}
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let lines = text.split(separator: "\n").filter { $0.contains("threw") }
+    #expect(lines.count == 3)
+  }
+
+  @Test("K13 failures are observed at any time, by several, and what they throw goes no further")
+  func severalObservers() async {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardErrorContent]
+    ) {
+      let (center, heard) = (MessageCenter(), Recorder<Int>())
+      let token = center.observe(Tick.self) { _ in throw TestFailure() }
+      let failures = [
+        center.failures.observe(file: "F", line: 42) { _ in
+          heard.record(1)
+          throw TestFailure()
+        },
+        center.failures.observe { _ in heard.record(2) },
+      ]
+      center.post(Tick(number: 1))
+      #expect(heard.values == [1, 2])
+      withExtendedLifetime((token, failures)) {}
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let lines = text.split(separator: "\n").filter { $0.contains("threw") }
+    #expect(
+      lines == ["The observer of ObserverFailure registered at F:42 threw TestFailure()"])
   }
 }

@@ -45,22 +45,22 @@ struct FormParameterTests {
     let manual = ManualTarget()
     let place = manual.delivery.ordered
     let tokens = [
-      center.observe(
-        LevelChanged.self, about: player, on: place, buffering: .oldest(1), .once
+      center.messages(of: LevelChanged.self, about: player).observe(
+        on: place, buffering: .oldest(1), .once
       ) { [heard] in heard.record($0.level) },
-      center.observe(
-        LevelChanged.self, about: player, on: place, buffering: .oldest(1), .once
-      ) { [heard] message, _ in heard.record(message.level) },
+      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
+        on: place, buffering: .oldest(1), .once
+      ) { [heard] posted in heard.record(posted.message.level) },
       ticks.observe(on: place, buffering: .oldest(1), .once) { [heard] in heard.record($0) },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
-      center.observe(
-        LevelChanged.self, about: player, owner: screen, on: place, buffering: .oldest(1), .once
+      center.messages(of: LevelChanged.self, about: player).observe(
+        owner: screen, on: place, buffering: .oldest(1), .once
       ) { [heard] in heard.record($1.level) },
-      center.observe(
-        LevelChanged.self, about: player, owner: screen, on: place, buffering: .oldest(1), .once
-      ) { [heard] _, message, _ in heard.record(message.level) },
+      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
+        owner: screen, on: place, buffering: .oldest(1), .once
+      ) { [heard] _, posted in heard.record(posted.message.level) },
       ticks.observe(owner: screen, on: place, buffering: .oldest(1), .once) { [heard] in
         heard.record($1)
       },
@@ -75,26 +75,24 @@ struct FormParameterTests {
   @Test("K11 K12 Observers on the main actor")
   @MainActor func onMain() async throws {
     let tokens = [
-      center.observe(
-        LevelChanged.self, about: player, on: .main.ordered, buffering: .oldest(1), .once
+      center.messages(of: LevelChanged.self, about: player).observe(
+        on: .main.ordered, buffering: .oldest(1), .once
       ) { [heard] in heard.record($0.level) },
-      center.observe(
-        LevelChanged.self, about: player, on: .main.ordered, buffering: .oldest(1), .once
-      ) { [heard] message, _ in heard.record(message.level) },
+      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
+        on: .main.ordered, buffering: .oldest(1), .once
+      ) { [heard] posted in heard.record(posted.message.level) },
       ticks.observe(on: .main.ordered, buffering: .oldest(1), .once) { [heard] in
         heard.record($0)
       },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
-      center.observe(
-        LevelChanged.self, about: player, owner: screen, on: .main.ordered,
-        buffering: .oldest(1), .once
+      center.messages(of: LevelChanged.self, about: player).observe(
+        owner: screen, on: .main.ordered, buffering: .oldest(1), .once
       ) { [heard] in heard.record($1.level) },
-      center.observe(
-        LevelChanged.self, about: player, owner: screen, on: .main.ordered,
-        buffering: .oldest(1), .once
-      ) { [heard] _, message, _ in heard.record(message.level) },
+      center.messages(of: LevelChanged.self, about: player).withSubject.observe(
+        owner: screen, on: .main.ordered, buffering: .oldest(1), .once
+      ) { [heard] _, posted in heard.record(posted.message.level) },
       ticks.observe(owner: screen, on: .main.ordered, buffering: .oldest(1), .once) { [heard] in
         heard.record($1)
       },
@@ -112,12 +110,12 @@ struct FormParameterTests {
     let ear = Ear()
     let registrations = await ear.run { ear in
       let registrations = [
-        center.observe(
-          LevelChanged.self, about: player, on: ear, buffering: .oldest(1), .once
+        center.messages(of: LevelChanged.self, about: player).observe(
+          on: ear, buffering: .oldest(1), .once
         ) { $0.heard.record($1.level) },
-        center.observe(
-          LevelChanged.self, about: player, on: ear, buffering: .oldest(1), .once
-        ) { ear, message, _ in ear.heard.record(message.level) },
+        center.messages(of: LevelChanged.self, about: player).withSubject.observe(
+          on: ear, buffering: .oldest(1), .once
+        ) { ear, posted in ear.heard.record(posted.message.level) },
         ticks.observe(on: ear, buffering: .oldest(1), .once) { $0.heard.record($1) },
       ]
       postTwo()
@@ -134,7 +132,8 @@ struct FormParameterTests {
   func oneAtATime() async throws {
     let gate = AsyncGate()
     let tokens = [
-      center.observeAsync(LevelChanged.self, about: player, buffering: .oldest(1)) { [heard] in
+      center.messages(of: LevelChanged.self, about: player).observeAsync(buffering: .oldest(1)) {
+        [heard] in
         await gate.pass()
         heard.record($0.level)
       },
@@ -145,8 +144,8 @@ struct FormParameterTests {
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
-      center.observeAsync(
-        LevelChanged.self, about: player, owner: screen, buffering: .oldest(1)
+      center.messages(of: LevelChanged.self, about: player).observeAsync(
+        owner: screen, buffering: .oldest(1)
       ) { [heard] in
         await gate.pass()
         heard.record($1.level)
@@ -169,15 +168,17 @@ struct FormParameterTests {
   @Test("Asynchronous observers of one call, concurrently")
   func concurrently() async {
     let tokens = [
-      center.observeAsync(LevelChanged.self, about: player, execution: .concurrent, .once) {
+      center.messages(of: LevelChanged.self, about: player).observeAsync(
+        execution: .concurrent, .once
+      ) {
         [heard] in heard.record($0.level)
       },
       ticks.observeAsync(execution: .concurrent, .once) { [heard] in heard.record($0) },
     ]
     defer { withExtendedLifetime(tokens) {} }
     let owned = [
-      center.observeAsync(
-        LevelChanged.self, about: player, owner: screen, execution: .concurrent, .once
+      center.messages(of: LevelChanged.self, about: player).observeAsync(
+        owner: screen, execution: .concurrent, .once
       ) { [heard] in heard.record($1.level) },
       ticks.observeAsync(owner: screen, execution: .concurrent, .once) { [heard] in
         heard.record($1)
@@ -192,7 +193,7 @@ struct FormParameterTests {
 
   @Test("K12 Sequences")
   func sequences() async {
-    let levels = center.messages(of: LevelChanged.self, about: player, buffering: .newest(1))
+    let levels = center.messages(of: LevelChanged.self, about: player).values(buffering: .newest(1))
     let (numbers, first) = (ticks.values(buffering: .newest(1)), ticks.values(.once))
     postTwo()
     #expect(levels.droppedCount == 1 && numbers.droppedCount == 1)

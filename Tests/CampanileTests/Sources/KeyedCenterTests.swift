@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("A center whose topics are keys")
+@Suite("A center whose topics are keys", .eachKindOfSubject)
 struct KeyedCenterTests {
   private let center = KeyedCenter<Int>()
   private let heard = Recorder<Int>()
@@ -34,7 +34,57 @@ struct KeyedCenterTests {
     #expect(heard.values == Array(0..<40))
   }
 
-  // Broken by: KeyedCenter.registerWide, if what is about others takes room in a buffer.
+  /// What each kind of observer observes.
+  private static let kinds: [(key: String?, isAbout: Bool)] = [
+    ("key", false), ("key", true), (nil, false), (nil, true),
+  ]
+
+  // Broken by: Route.onlyStation, if it leaves out who waits elsewhere.
+  @Test("K5 observers of one target hear each post in one order, whatever they observe")
+  func atTarget() {
+    let (player, target) = (Player(), ManualTarget())
+    for count in 1...4 {
+      let center = KeyedCenter<Int>()
+      // Each kind alone, and with those that follow it.
+      for first in 0...(4 - count) {
+        let heard = Recorder<Int>()
+        let registrations = (first..<first + count).map { index in
+          var request = ObservationRequest.inPlace()
+          request.delivery = .target(target)
+          return center.register(
+            request, ObserverBody { heard.record($0 * 10 + index) }, of: Self.kinds[index].key,
+            about: Self.kinds[index].isAbout ? .some(player) : .none, once: false)
+        }
+        center.post(to: "key", about: player) { 1 }
+        center.post(to: "other", about: Player()) { 2 }
+        target.runJobs()
+        let wide = (first..<first + count).filter { $0 == 2 }.map { 20 + $0 }
+        #expect(heard.values == (first..<first + count).map { 10 + $0 } + wide)
+        for registration in registrations { registration.cancel() }
+      }
+    }
+  }
+
+  // Broken by: ObserverRegistry.post, if it tells the only observer no subject.
+  @Test("An observer that is told the subject is told it, alone and beside others")
+  func told() {
+    let player = Player()
+    let told = Recorder<Bool>()
+    for (key, isAbout) in Self.kinds {
+      let center = KeyedCenter<Int>()
+      for _ in 0..<2 {
+        _ = center.register(
+          .inPlace(), ObserverBody(.told { told.record($1 === player) }), of: key,
+          about: isAbout ? .some(player) : .none, once: false)
+        center.post(to: "key", about: player) { 1 }
+      }
+      _ = center.register(.inPlace(), ObserverBody { _ in }, of: "key", about: .none, once: false)
+      center.post(to: "key", about: player) { 1 }
+    }
+    #expect(told.values == Array(repeating: true, count: 4 * 5))
+  }
+
+  // Broken by: KeyedCenter.register, if what is about others takes room in a buffer.
   @Test("K12 what is about others takes no room in the buffer of an observer of any key")
   func roomForOthers() async {
     let (player, target) = (Player(), ManualTarget())
@@ -123,7 +173,7 @@ struct KeyedCenterTests {
     let told = try await failures.next(4, within: patience)
     #expect(told.map(\.line).sorted() == [1, 2, 3, 4])
     #expect(told.allSatisfy { $0.error is TestFailure })
-    for registration in registrations { await registration.cancelAndFinish() }
+    for registration in registrations { await registration.cancelAndWait() }
     #expect(failures.count == 4)
   }
 
@@ -162,7 +212,7 @@ struct KeyedCenterTests {
     await gate.waitUntilReached()
     gate.open()
     #expect(try await canceled.next(1, within: patience) == [false])
-    #expect(await registration.cancelAndFinish() == .finished)
+    #expect(await registration.cancelAndWait() == .finished)
     #expect(canceled.count == 1)
     #expect(center.registrations.isEmpty)
   }
@@ -173,13 +223,14 @@ struct KeyedCenterTests {
   func lateForOnce() async throws {
     let gate = AsyncGate()
     let body = ObserverBody<Int>(.concurrent) { _ in await gate.pass() }
-    guard case .async(_, let call) = body.mapped(once: true, { (value: Int) in value }).kind else {
+    guard case .async(_, _, let call) = body.mapped(once: true, { (value: Int) in value }).kind
+    else {
       Issue.record("the observer is no longer asynchronous")
       return
     }
-    let only = Task { try await call(1) }
+    let only = Task { try await call(1, nil) }
     try await gate.reached(within: patience)
-    try await call(2)
+    try await call(2, nil)
     gate.open()
     await #expect(throws: ObservationIsOver.self) { try await only.value }
   }
@@ -304,7 +355,7 @@ struct KeyedCenterTests {
     await gate.waitUntilReached()
     registration.cancel()
     gate.open()
-    _ = await registration.cancelAndFinish()
+    _ = await registration.cancelAndWait()
     #expect(failures.count == 0)
   }
 

@@ -30,10 +30,12 @@ struct MessageCenterFormsTests {
   @Test("An observer about a subject hears of that subject alone")
   func subject() {
     let (one, other, screen) = (Player(), Player(), Screen())
-    let token = center.observe(LevelChanged.self, about: one) { [heard] in
+    let token = center.messages(of: LevelChanged.self, about: one).observe { [heard] in
       heard.record("\($0.level)")
     }
-    center.observe(LevelChanged.self, about: other, owner: screen) { $0.heard.record($1.level) }
+    center.messages(of: LevelChanged.self, about: other).observe(owner: screen) {
+      $0.heard.record($1.level)
+    }
     center.post(LevelChanged(level: 1), about: one)
     center.post(LevelChanged(level: 2), about: other)
     center.post(LevelChanged(level: 3))
@@ -46,11 +48,12 @@ struct MessageCenterFormsTests {
   func toldSubject() {
     let (player, screen) = (Player(), Screen())
     let subjects = Recorder<ObjectIdentifier?>()
-    let token = center.observe(LevelChanged.self) { _, subject in
-      subjects.record(subject.map { ObjectIdentifier($0) })
+    let token = center.messages(of: LevelChanged.self).withSubject.observe { posted in
+      subjects.record(posted.subject.map { ObjectIdentifier($0) })
     }
-    center.observe(LevelChanged.self, owner: screen) { screen, message, subject in
-      screen.heard.record(subject === player ? message.level : -message.level)
+    center.messages(of: LevelChanged.self).withSubject.observe(owner: screen) { screen, posted in
+      let level = posted.message.level
+      screen.heard.record(posted.subject === player ? level : -level)
     }
     center.post(LevelChanged(level: 1), about: player)
     center.post(LevelChanged(level: 2))
@@ -69,10 +72,12 @@ struct MessageCenterFormsTests {
     }
     struct Tuned: MessageCenter.Message { typealias Subject = Instrument }
     let (token, buffered) = (
-      center.observe(Tuned.self, on: queue.delivery) { _, subject in subjects.record(subject != nil)
+      center.messages(of: Tuned.self).withSubject.observe(on: queue.delivery) { posted in
+        subjects.record(posted.subject != nil)
       },
-      center.observe(Tuned.self, on: queue.delivery, buffering: .newest(2)) { _, subject in
-        subjects.record(subject != nil)
+      center.messages(of: Tuned.self).withSubject.observe(on: queue.delivery, buffering: .newest(2))
+      { posted in
+        subjects.record(posted.subject != nil)
       }
     )
     queue.hold()
@@ -97,18 +102,20 @@ struct MessageCenterFormsTests {
       center.observe(LevelChanged.self, on: delivery) { [queue] _ in
         places.record(queue.isCurrent)
       },
-      center.observe(LevelChanged.self, about: player, on: delivery) { [queue] _ in
+      center.messages(of: LevelChanged.self, about: player).observe(on: delivery) { [queue] _ in
         places.record(queue.isCurrent)
       },
-      center.observe(LevelChanged.self, about: player, on: delivery) { [queue] _, subject in
-        places.record(queue.isCurrent && subject === player)
+      center.messages(of: LevelChanged.self, about: player).withSubject.observe(on: delivery) {
+        [queue] posted in
+        places.record(queue.isCurrent && posted.subject === player)
       },
     ]
     center.observe(LevelChanged.self, owner: screen, on: delivery) { [queue] _, _ in
       places.record(queue.isCurrent)
     }
-    center.observe(LevelChanged.self, owner: screen, on: delivery) { [queue] _, _, subject in
-      places.record(queue.isCurrent && subject === player)
+    center.messages(of: LevelChanged.self).withSubject.observe(owner: screen, on: delivery) {
+      [queue] _, posted in
+      places.record(queue.isCurrent && posted.subject === player)
     }
     center.post(LevelChanged(level: 1), about: player)
     queue.flush()
@@ -122,17 +129,18 @@ struct MessageCenterFormsTests {
     let label = Label()
     let tokens = [
       center.observe(LevelChanged.self, on: .main) { [label] in label.text += "a\($0.level)" },
-      center.observe(LevelChanged.self, about: player, on: .main) { [label] in
+      center.messages(of: LevelChanged.self, about: player).observe(on: .main) { [label] in
         label.text += "b\($0.level)"
       },
-      center.observe(LevelChanged.self, on: .main) { [label] message, subject in
-        label.text += subject === player ? "c" : "?"
+      center.messages(of: LevelChanged.self).withSubject.observe(on: .main) { [label] posted in
+        label.text += posted.subject === player ? "c" : "?"
       },
       center.observe(LevelChanged.self, on: .main.ordered) { [label] _ in label.text += "d" },
     ]
     center.observe(LevelChanged.self, owner: label, on: .main) { label, _ in label.text += "e" }
-    center.observe(LevelChanged.self, owner: label, on: .main) { label, _, subject in
-      label.text += subject === player ? "f" : "?"
+    center.messages(of: LevelChanged.self).withSubject.observe(owner: label, on: .main) {
+      label, posted in
+      label.text += posted.subject === player ? "f" : "?"
     }
     let main = center.observe(LevelChanged.self, on: .mainQueue) { [heard] _ in
       MainActor.assertIsolated()
@@ -149,9 +157,12 @@ struct MessageCenterFormsTests {
     let player = Player()
     let statistics = Statistics()
     center.observe(LevelChanged.self, on: statistics) { $0.append($1.level) }
-    center.observe(LevelChanged.self, about: player, on: statistics) { $0.append($1.level * 10) }
-    center.observe(LevelChanged.self, on: statistics) { statistics, message, subject in
-      statistics.append(subject === player ? message.level * 100 : 0)
+    center.messages(of: LevelChanged.self, about: player).observe(on: statistics) {
+      $0.append($1.level * 10)
+    }
+    center.messages(of: LevelChanged.self).withSubject.observe(on: statistics) {
+      statistics, posted in
+      statistics.append(posted.subject === player ? posted.message.level * 100 : 0)
     }
     try await center.postAndWait(LevelChanged(level: 1), about: player)
     #expect(await statistics.numbers == [1, 10, 100])
@@ -205,12 +216,16 @@ struct MessageCenterFormsTests {
     let (player, screen) = (Player(), Screen())
     let inbox = Inbox<Int>()
     let tokens = [
-      center.observeAsync(LevelChanged.self) { inbox.record($0.level) },
-      center.observeAsync(LevelChanged.self, about: player) { inbox.record($0.level) },
-      center.observeAsync(LevelChanged.self, execution: .concurrent) { inbox.record($0.level) },
+      center.messages(of: LevelChanged.self).observeAsync { inbox.record($0.level) },
+      center.messages(of: LevelChanged.self, about: player).observeAsync { inbox.record($0.level) },
+      center.messages(of: LevelChanged.self).observeAsync(execution: .concurrent) {
+        inbox.record($0.level)
+      },
     ]
-    center.observeAsync(LevelChanged.self, owner: screen) { $0.heard.record($1.level) }
-    center.observeAsync(LevelChanged.self, about: player, owner: screen, execution: .concurrent) {
+    center.messages(of: LevelChanged.self).observeAsync(owner: screen) { $0.heard.record($1.level) }
+    center.messages(of: LevelChanged.self, about: player).observeAsync(
+      owner: screen, execution: .concurrent
+    ) {
       $0.heard.record($1.level)
     }
     try await center.postAndWait(LevelChanged(level: 7), about: player)

@@ -17,6 +17,60 @@ struct MulticastTests {
     withExtendedLifetime(members) {}
   }
 
+  @Test("A call ends with the first error that its closure throws, and throws it on")
+  func throwing() throws {
+    let multicast = Multicast<any Listener>()
+    let members = (0..<3).map { Member("\($0)", heard) }
+    for member in members { multicast.add(member) }
+    var count = 0
+    let error = #expect(throws: TestFailure.self) {
+      try multicast.call { member in
+        member.finished(1)
+        count += 1
+        if count == 2 { throw TestFailure() }
+      }
+    }
+    #expect(error == TestFailure())
+    #expect(heard.values == ["0 finished 1", "1 finished 1"])
+    // Nobody has left by that, and the next call reaches everybody.
+    #expect(multicast.count == 3)
+    try multicast.call { member in
+      if count == 0 { throw TestFailure() }
+      member.began()
+    }
+    #expect(heard.count == 5)
+    withExtendedLifetime(members) {}
+  }
+
+  @Test("A call throws the type that its closure throws")
+  func typedThrows() {
+    let multicast = Multicast<any Listener>()
+    let member = Member("a", heard)
+    multicast.add(member)
+    do throws(TestFailure) {
+      try multicast.call { (_: any Listener) throws(TestFailure) in throw TestFailure() }
+    } catch {
+      let failure: TestFailure = error
+      #expect(failure == TestFailure())
+      heard.record("caught")
+    }
+    #expect(heard.values == ["caught"])
+    withExtendedLifetime(member) {}
+  }
+
+  @Test("A nested call that throws ends no other call")
+  func nestedThrowing() {
+    let multicast = Multicast<any Listener>()
+    let members = (0..<2).map { Member("\($0)", heard) }
+    for member in members { multicast.add(member) }
+    multicast.call { member in
+      try? multicast.call { _ in throw TestFailure() }
+      member.began()
+    }
+    #expect(heard.values == ["0 began", "1 began"])
+    withExtendedLifetime(members) {}
+  }
+
   @Test("I A protocol with many methods can be multicast")
   func methods() {
     let multicast = Multicast<any Listener>()

@@ -16,7 +16,7 @@ struct OrderTests {
     for index in 0..<3 {
       tokens += [
         center.anyMessage.observe { [heard] _ in heard.record("any \(index)") },
-        center.observe(LevelChanged.self, about: player) { [heard] _ in
+        center.messages(of: LevelChanged.self, about: player).observe { [heard] _ in
           heard.record("about \(index)")
         },
         center.observe(LevelChanged.self) { [heard] _ in heard.record("all \(index)") },
@@ -37,7 +37,8 @@ struct OrderTests {
           heard.record("all \(index)")
         },
         center.anyMessage.observe(on: queue.delivery) { [heard] _ in heard.record("any \(index)") },
-        center.observe(LevelChanged.self, about: player, on: queue.delivery) { [heard] _ in
+        center.messages(of: LevelChanged.self, about: player).observe(on: queue.delivery) {
+          [heard] _ in
           heard.record("about \(index)")
         },
       ]
@@ -193,7 +194,7 @@ struct OrderTests {
     let numbers = Recorder<Int>()
     let inside = Locked(0)
     let overlaps = Recorder<Int>()
-    let token = center.observeAsync(Tick.self) { tick in
+    let token = center.messages(of: Tick.self).observeAsync { tick in
       let count = inside.withLock { value in
         value += 1
         return value

@@ -252,7 +252,7 @@ struct ReentrancyTests {
     let gate = AsyncGate()
     let slot = Slot<ObservationToken>()
     let other = center.observe(Tock.self) { [heard] _ in heard.record("tock") }
-    let token = center.observeAsync(Tick.self) { [center] _ in
+    let token = center.messages(of: Tick.self).observeAsync { [center] _ in
       await withTaskCancellationHandler {
         await gate.pass()
       } onCancel: {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("K15: the live registrations")
+@Suite("K15: the live registrations", .eachKindOfSubject)
 struct RegistrationListTests {
   private let center = MessageCenter(label: "test")
   private let queue = TestQueue()
@@ -10,9 +10,10 @@ struct RegistrationListTests {
   @Test("K15 they are listed with type, owner type, subject, delivery, file and line, oldest first")
   func listed() {
     let (player, screen, statistics) = (Player(), Screen(), Statistics())
+    let levels = center.messages(of: LevelChanged.self, about: player)
     let first: UInt = #line + 1
     let one = center.observe(Tick.self) { _ in }
-    let two = center.observe(LevelChanged.self, about: player, owner: screen) { _, _ in }
+    let two = levels.observe(owner: screen) { _, _ in }
     let three = center.observe(Tick.self, on: queue.delivery.ordered) { _ in }
     let four = center.anyMessage.observe(owner: screen, on: .main) { _, _ in }
     let five = center.observe(Tick.self, on: statistics) { _, _ in }
@@ -91,12 +92,38 @@ struct RegistrationListTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("K12 K15 the list says what waits for each observer with a buffer, and what it lost")
+  func waiting() async throws {
+    let gate = AsyncGate()
+    let tokens = [
+      center.observe(Tick.self, on: queue.delivery, buffering: .newest(2)) { _ in },
+      center.messages(of: Tick.self).observeAsync(buffering: .oldest(3)) { _ in await gate.pass() },
+      center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in await gate.pass()
+      },
+      center.observe(Tick.self, on: queue.delivery) { _ in },
+      center.observe(Tick.self) { _ in },
+    ]
+    queue.hold()
+    center.post(Tick(number: 0))
+    try await gate.reached(by: 2)
+    for number in 1...6 { center.post(Tick(number: number)) }
+    let listed = center.registrations
+    #expect(listed.map(\.waitingCount) == [2, 3, 0, 0, 0])
+    #expect(listed.map(\.droppedCount) == [5, 3, 0, 0, 0])
+    #expect(listed.map(\.registration.waitingCount) == [2, 3, 0, 0, 0])
+    gate.open()
+    queue.letGo()
+    try await center.postAndWait(Tick(number: 7))
+    #expect(center.registrations.map(\.waitingCount) == [0, 0, 0, 0, 0])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("K15 a description names the center and a line for each registration")
   func description() {
     let player = Player()
     let screen = Screen()
-    let registration = center.observe(
-      LevelChanged.self, about: player, owner: screen, file: "Some/File.swift", line: 42
+    let registration = center.messages(of: LevelChanged.self, about: player).observe(
+      owner: screen, file: "Some/File.swift", line: 42
     ) { _, _ in }
     registration.pause()
     #expect(

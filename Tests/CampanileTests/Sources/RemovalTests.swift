@@ -2,7 +2,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("Removing observers")
+@Suite("Removing observers", .eachKindOfSubject)
 struct RemovalTests {
   private let center = MessageCenter()
   private let queue = TestQueue()
@@ -17,20 +17,22 @@ struct RemovalTests {
     for (owner, sign) in [(screen, 1), (other, -1)] {
       center.observe(Tick.self, owner: owner) { owner, _ in owner.heard.record(sign * 1) }
       center.observe(LevelChanged.self, owner: owner) { owner, _ in owner.heard.record(sign * 2) }
-      center.observe(LevelChanged.self, about: player, owner: owner) { owner, _ in
+      center.messages(of: LevelChanged.self, about: player).observe(owner: owner) { owner, _ in
         owner.heard.record(sign * 3)
       }
-      center.observe(LevelChanged.self, about: rival, owner: owner) { owner, _ in
+      center.messages(of: LevelChanged.self, about: rival).observe(owner: owner) { owner, _ in
         owner.heard.record(sign * 4)
       }
-      center.observe(LevelChanged.self, about: player, owner: owner, on: queue.delivery) {
+      center.messages(of: LevelChanged.self, about: player).observe(
+        owner: owner, on: queue.delivery
+      ) {
         owner, _ in owner.heard.record(sign * 5)
       }
       center.observe(LevelChanged.self, owner: owner, on: queue.delivery) { owner, _ in
         owner.heard.record(sign * 6)
       }
-      center.observe(
-        LevelChanged.self, about: player, owner: owner, on: queue.delivery, buffering: .newest(1)
+      center.messages(of: LevelChanged.self, about: player).observe(
+        owner: owner, on: queue.delivery, buffering: .newest(1)
       ) { owner, _ in owner.heard.record(sign * 7) }
       center.anyMessage.observe(owner: owner) { owner, _ in owner.heard.record(sign * 8) }
     }
@@ -58,8 +60,12 @@ struct RemovalTests {
   @Test("By owner, type and subject: another type about that subject stays")
   func otherType() {
     struct TuneChanged: MessageCenter.Message { typealias Subject = Player }
-    let tuned = center.observe(TuneChanged.self, about: player, owner: screen) { _, _ in }
-    let level = center.observe(LevelChanged.self, about: player, owner: screen) { _, _ in }
+    let tuned = center.messages(of: TuneChanged.self, about: player).observe(owner: screen) {
+      _, _ in
+    }
+    let level = center.messages(of: LevelChanged.self, about: player).observe(owner: screen) {
+      _, _ in
+    }
     center.removeObservers(ownedBy: screen, of: LevelChanged.self, about: player)
     #expect(tuned.isActive && !level.isActive)
   }

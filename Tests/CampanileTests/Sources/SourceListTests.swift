@@ -52,7 +52,7 @@ struct SourceListTests {
       ObserverBody(.told { [heard] value, _ in heard.record(value) }),
       ObserverBody(.oneAtATime) { [heard] in heard.record($0) },
       ObserverBody(.concurrent) { [heard] in heard.record($0) },
-      ObserverBody(.reader({ [heard] in heard.record($0) }, onEnd: {})),
+      ObserverBody(.reader({ [heard] value, _ in heard.record(value) }, onEnd: {})),
     ]
     for (index, body) in bodies.enumerated() {
       let list = source.makeList(of: Int.self)
@@ -61,7 +61,7 @@ struct SourceListTests {
       list.post(index)
       #expect(await heard.values(count: index + 1).last == index)
       #expect(released.count == index)
-      _ = await registration?.cancelAndFinish()
+      _ = await registration?.cancelAndWait()
       // The task of a call may keep what it called a moment longer than the call takes.
       if case .async = body.kind { _ = await released.values(count: index + 1) }
       #expect(released.values == Array(0...index))

@@ -1,11 +1,5 @@
-import Campanile
+@testable import Campanile
 @_exported import TestSupport
-
-/// How long a test waits for what must come.
-///
-/// Only what never comes takes so long: on a busy machine, under a sanitizer, threads stand still for
-/// seconds, and a task waits until every task before it has had its turn.
-let patience = Duration.seconds(300)
 
 struct Tick: MessageCenter.Message, Equatable {
   var number: Int
@@ -13,8 +7,18 @@ struct Tick: MessageCenter.Message, Equatable {
 
 struct Tock: MessageCenter.Message {}
 
-/// A subject and an owner.
-final class Player: Sendable {}
+/// A subject and an owner, of the kind that is current.
+final class Player: Sendable {
+  #if DEBUG
+    let attachment = SubjectKind.current == .foreign ? SubjectAttachment() : nil
+    /// For a size that nothing else has: memory that is freed becomes another player's.
+    private let padding = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  #endif
+}
+
+#if DEBUG
+  extension Player: ForeignStandIn {}
+#endif
 
 struct LevelChanged: MessageCenter.Message {
   typealias Subject = Player

@@ -18,8 +18,9 @@ actor Statistics {
     registration = center.observe(LevelChanged.self, on: self) { statistics, message in
       statistics.peak = max(statistics.peak, message.level)
     }
-    center.observe(LevelChanged.self, about: player, on: self) { statistics, message, subject in
-      statistics.loudest = subject
+    let levels = center.messages(of: LevelChanged.self, about: player)
+    levels.withSubject.observe(on: self) { statistics, posted in
+      statistics.loudest = posted.subject
     }
     broadcaster.observe(on: self, buffering: .oldest(8)) { statistics, value in
       statistics.ticks += value

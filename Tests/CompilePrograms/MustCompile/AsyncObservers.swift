@@ -13,24 +13,42 @@ final class Importer: Sendable {
   let done = Broadcaster<String>()
 
   func start(_ center: MessageCenter) -> ObservationToken {
-    center.observeAsync(TrackChanged.self, owner: self) { importer, message in
+    center.messages(of: TrackChanged.self).observeAsync(owner: self) { importer, message in
       try await importer.library.add(message.title)
       try await importer.done.sendAndWait(message.title)
     }
-    center.observeAsync(TrackChanged.self, owner: self, execution: .concurrent) {
+    center.messages(of: TrackChanged.self).observeAsync(owner: self, execution: .concurrent) {
       importer, message in
       try await importer.library.add(message.title)
     }
     done.observeAsync(owner: self, buffering: .oldest(100)) { importer, title in
       try await importer.library.add(title)
     }
-    return center.observeAsync(TrackChanged.self, buffering: .newest(1)) { [library] message in
+    let tracks = center.messages(of: TrackChanged.self)
+    return tracks.observeAsync(buffering: .newest(1)) { [library] message in
       try await library.add(message.title)
     }
   }
 }
 
+@MainActor
+final class Screen {
+  var title = ""
+
+  func follow(_ center: MessageCenter, _ library: Library) {
+    let tracks = center.messages(of: TrackChanged.self)
+    tracks.observeAsync(owner: self, on: .main) { screen, message in
+      await Task.yield()
+      screen.title = message.title
+    }
+    tracks.observeAsync(on: library) { library, message in
+      await Task.yield()
+      library.titles.append(message.title)
+    }
+  }
+}
+
 func stop(_ token: ObservationToken) async {
-  let end = await token.cancelAndFinish()
+  let end = await token.cancelAndWait()
   if end == .insideObserver { return }
 }

@@ -19,7 +19,7 @@ final class Button {
 
 final class Player: Sendable {
   private let state = CurrentValue(false)
-  var isPlaying: some FollowableValue<Bool> { state }
+  var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 
   func follow(_ player: Player, _ button: Button) {
     player.isPlaying.observe(owner: button, on: .main, .initial) { button, change in
@@ -31,8 +31,8 @@ final class Player: Sendable {
 
 enum ReadOnlyFace {
   final class Player {
-    private let _finished = Broadcaster<Track>()
-    var finished: some Followable<Track> { _finished }
+    private let finishes = Broadcaster<Track>()
+    var finished: Signal<Track> { finishes.signal }
   }
 }
 
@@ -45,6 +45,7 @@ enum Lifetimes {
 @MainActor
 protocol PlayerDelegate: AnyObject {
   func playerDidFinish(_ track: Track)
+  func open(_ link: Track) -> Bool
 }
 
 @MainActor
@@ -79,9 +80,14 @@ final class Screen: PlayerDelegate {
     let delegates = Multicast<any PlayerDelegate>()
     delegates.add(self)
     delegates.call { $0.playerDidFinish(track) }
+    let link = track
+    var isOpen = false
+    delegates.call { if !isOpen { isOpen = $0.open(link) } }
+    print(isOpen)
   }
 
   func playerDidFinish(_ track: Track) {}
+  func open(_ link: Track) -> Bool { true }
 }
 
 final class Log: Sendable {
@@ -127,9 +133,20 @@ final class Trace: Sendable {
   func record(_ event: SourceEvent) { print(event) }
 }
 
-func makeCenter(_ trace: Trace) -> MessageCenter {
-  let center = MessageCenter(onEvent: { event in trace.record(event) })
-  return center
+final class EventLog {
+  private var token: ObservationToken?
+
+  func start(_ trace: Trace) {
+    self.token = MessageCenter.default.events.observe { event in trace.record(event) }
+  }
+}
+
+final class FailureLog {
+  private var token: ObservationToken?
+
+  func start(_ log: @escaping @Sendable (String) -> Void) {
+    self.token = MessageCenter.default.failures.observe { failure in log(failure.description) }
+  }
 }
 
 struct EventLoop {
@@ -141,4 +158,59 @@ let myEventLoop = EventLoop()
 final class Loop: DeliveryTarget {
   let mailbox = Mailbox()
   func enqueue(_ job: DeliveryJob) { myEventLoop.execute { job.run() } }
+}
+
+struct Key: Sendable {}
+
+struct Keyboard: ObservationSource {
+  private let keys = Broadcaster<Key>()
+  var signal: Signal<Key> { keys.signal }
+}
+
+enum ReadOnlyStates {
+  final class Player {
+    private let state = CurrentValue(false)
+    var isPlaying: ReadOnlyState<Bool> { state.readOnly }
+  }
+
+  @MainActor
+  final class Button {
+    var isEnabled = false
+  }
+
+  @MainActor
+  static func follow(_ player: Player, _ button: Button) {
+    player.isPlaying.map { !$0 }.observe(owner: button, on: .main, [.initial, .distinct]) {
+      button, change in button.isEnabled = change.new
+    }
+  }
+}
+
+@MainActor
+final class Counter {
+  var count = 0
+  var title = ""
+  var token: ObservationToken?
+
+  func show(_ level: Float) { title = "\(level)" }
+
+  func follow(_ ticks: Broadcaster<Int>) async {
+    ticks.observe(owner: self, on: .main) { screen, tick in screen.count = tick }
+    token = ticks.observe { print($0) }
+    for await tick in ticks.values(buffering: .newest(16)) { print(tick) }
+  }
+
+  func follow(_ center: MessageCenter, _ player: Player) async {
+    center.messages(of: LevelChanged.self, about: player)
+      .observe(owner: self, on: .main) { meter, message in meter.show(message.level) }
+    for await message in center.messages(of: TrackChanged.self).values(buffering: .newest(16)) {
+      print(message.title)
+    }
+  }
+
+  func begin(_ center: MessageCenter) {
+    center.latest(of: TrackChanged.self).observe(owner: self, on: .main, .initial) {
+      screen, change in screen.title = change.new?.title ?? "nothing"
+    }
+  }
 }

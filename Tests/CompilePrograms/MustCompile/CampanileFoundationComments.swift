@@ -1,10 +1,9 @@
-// not-with-default-isolation: the examples say themselves what is on the main actor.
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import CampanileFoundation
 import Foundation
 
-extension Notification.Name {
+nonisolated extension Notification.Name {
   static let trackChanged = Notification.Name("TrackChanged")
   static let levelChanged = Notification.Name("LevelChanged")
 }
@@ -50,7 +49,7 @@ final class MainMeter {
   func show(_ level: Float) {}
 }
 
-final class Meter: Sendable {
+nonisolated final class Meter: Sendable {
   func show(_ level: Float) {}
 }
 
@@ -78,7 +77,7 @@ enum Bridging {
 enum Deliveries {
   struct TrackChanged: MessageCenter.Message { var title: String }
 
-  final class Log: Sendable {
+  nonisolated final class Log: Sendable {
     func write(_ title: String) { print(title) }
 
     func follow(_ center: MessageCenter, _ decoding: OperationQueue) {
@@ -93,14 +92,21 @@ enum Deliveries {
 
 @MainActor
 func follow(_ center: NotificationCenter, _ screen: Screen, _ meter: MainMeter, _ player: Player) {
-  center.observe(TrackChanged.self, owner: screen, on: .main) { $0.title = $1.title }
+  center.notifications(of: TrackChanged.self).observe(owner: screen, on: .main) {
+    $0.title = $1.title
+  }
   center.post(TrackChanged(title: "Aria"), object: player)
 
-  center.observe(.level, owner: meter, on: .main) { meter, level in meter.show(level) }
+  center.notifications(of: .level).observe(owner: meter, on: .main) { meter, level in
+    meter.show(level)
+  }
 }
 
 @MainActor
 func read(_ center: NotificationCenter, _ screen: Screen) async {
+  center.observe(.trackChanged, owner: screen, on: .main) { screen, notification in
+    screen.title = notification["title"] ?? ""
+  }
   center.notifications(of: .trackChanged).observe(owner: screen, on: .main) {
     screen, notification in
     screen.title = notification["title"] ?? ""

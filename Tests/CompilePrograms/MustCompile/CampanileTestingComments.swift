@@ -75,7 +75,7 @@ func manualDelivery(_ center: MessageCenter) {
 func virtualClock() async throws {
   let clock = VirtualClock()
   let alarm = Alarm(after: .seconds(60), clock: clock)
-  await clock.waitForSleepers()
+  try await clock.waitForSleepers()
   clock.advance(by: .seconds(60))
   try await alarm.ringing.value
 }

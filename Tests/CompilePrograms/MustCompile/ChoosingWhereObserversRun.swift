@@ -57,7 +57,8 @@ actor Covers {
   func load(_ title: String) { print(title) }
 
   func follow(_ center: MessageCenter) {
-    center.observeAsync(TrackChanged.self, owner: self, buffering: .newest(1)) { covers, message in
+    let tracks = center.messages(of: TrackChanged.self)
+    tracks.observeAsync(owner: self, buffering: .newest(1)) { covers, message in
       await covers.load(message.title)
     }
   }

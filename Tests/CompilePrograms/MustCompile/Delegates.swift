@@ -5,6 +5,7 @@ import Campanile
 protocol PlayerDelegate: AnyObject {
   func playerDidStart(_ title: String)
   func playerDidStop()
+  func playerWillOpen(_ file: String) throws
 }
 
 @MainActor
@@ -13,6 +14,7 @@ final class Player {
 
   func start() { delegates.call { $0.playerDidStart("Aria") } }
   func stop() { delegates.call { $0.playerDidStop() } }
+  func open(_ file: String) throws { try delegates.call { try $0.playerWillOpen(file) } }
 }
 
 @MainActor
@@ -23,7 +25,12 @@ final class Screen: PlayerDelegate {
 
   func playerDidStart(_ title: String) { self.title = title }
   func playerDidStop() { title = "" }
+  func playerWillOpen(_ file: String) throws {
+    if file.isEmpty { throw Unnamed() }
+  }
 }
+
+struct Unnamed: Error {}
 
 final class PlainMember { var count = 0 }
 
@@ -32,6 +39,13 @@ func callPlain() {
   let member = PlainMember()
   let membership = members.add(member)
   members.call { $0.count += 1 }
+  do throws(Unnamed) {
+    try members.call { (member) throws(Unnamed) in
+      if member.count > 1 { throw Unnamed() }
+    }
+  } catch {
+    print(error)
+  }
   membership.pause()
   members.remove(member)
 }

@@ -1,10 +1,9 @@
 // The examples of the guide of this name.
-// not-with-default-isolation: the classes here are used from every thread.
 import Campanile
 import CampanileFoundation
 import Foundation
 
-extension Notification.Name {
+nonisolated extension Notification.Name {
   static let trackChanged = Notification.Name("TrackChanged")
   static let levelChanged = Notification.Name("LevelChanged")
 }
@@ -13,7 +12,7 @@ struct TrackChanged: MessageCenter.Message { var title: String }
 
 struct LevelChanged: MessageCenter.Message { var level: Float }
 
-final class Log: Sendable {
+nonisolated final class Log: Sendable {
   func write(_ line: String) { print(line) }
 }
 

@@ -66,6 +66,10 @@ final class Log {
   }
 }
 
+func shutDown(_ center: MessageCenter) {
+  center.finish()
+}
+
 final class LogOfOne {
   private var token: ObservationToken?
 
@@ -97,7 +101,7 @@ func remove(_ meter: Meter, _ player: Player, _ center: MessageCenter) {
 }
 
 func stop(_ registration: Registration) async {
-  await registration.cancelAndFinish()
+  await registration.cancelAndWait()
 }
 
 func stopOnAThread(_ registration: Registration) {

@@ -69,26 +69,29 @@ final class Meter {
   var loudest: Player?
 
   func follow(_ player: Player, _ center: MessageCenter) {
-    center.observe(LevelChanged.self, about: player, owner: self, on: .main) { meter, message in
+    let levels = center.messages(of: LevelChanged.self, about: player)
+    levels.observe(owner: self, on: .main) { meter, message in
       meter.level = message.level
     }
-    center.observe(LevelChanged.self, owner: self, on: .main) { meter, message, subject in
-      meter.loudest = subject
+    let all = center.messages(of: LevelChanged.self).withSubject
+    all.observe(owner: self, on: .main) { meter, posted in
+      meter.loudest = posted.subject
     }
   }
 }
 
 func read(_ center: MessageCenter) async {
-  for await message in center.messages(of: TrackChanged.self, buffering: .newest(16)) {
+  let messages = center.messages(of: TrackChanged.self)
+  for await message in messages.values(buffering: .newest(16)) {
     print(message.title)
   }
 }
 
 final class Player: Sendable {
-  private let _finished = Broadcaster<String>()
+  private let finishes = Broadcaster<String>()
 
   /// The titles of the tracks that have come to their end.
-  var finished: some Followable<String> { _finished }
+  var finished: Signal<String> { finishes.signal }
 
-  func finish(_ title: String) { _finished.send(title) }
+  func finish(_ title: String) { finishes.send(title) }
 }

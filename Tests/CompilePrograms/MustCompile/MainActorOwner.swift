@@ -25,11 +25,12 @@ final class Screen {
       screen.title = message.title
     }
     center.observe(TrackChanged.self, owner: self, on: .main.ordered) { $0.title = $1.title }
-    center.observe(LevelChanged.self, about: player, owner: self, on: .main) { screen, message in
+    let levels = center.messages(of: LevelChanged.self, about: player)
+    levels.observe(owner: self, on: .main) { screen, message in
       screen.level = message.level
     }
-    center.observe(LevelChanged.self, owner: self, on: .main) { screen, message, subject in
-      screen.loudest = subject
+    levels.withSubject.observe(owner: self, on: .main) { screen, posted in
+      screen.loudest = posted.subject
     }
     center.observe(TrackChanged.self, owner: self, on: .main, buffering: .newest(1), .once) {
       screen, message in
@@ -47,7 +48,7 @@ final class Screen {
     center.observe(TrackChanged.self, owner: self) { screen, message in
       Task { await screen.show(message) }
     }
-    center.observeAsync(TrackChanged.self, owner: self) { screen, message in
+    center.messages(of: TrackChanged.self).observeAsync(owner: self) { screen, message in
       await screen.show(message)
     }
   }

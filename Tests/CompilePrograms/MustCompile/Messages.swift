@@ -36,7 +36,7 @@ func post(_ center: MessageCenter, _ player: Player, _ mutable: MutablePlayer) a
 
 func observe(_ center: MessageCenter, _ mutable: MutablePlayer) -> ObservationToken {
   // A subject need not be Sendable, unless the observer is told it.
-  center.observe(VolumeChanged.self, about: mutable) { _ in }
+  center.messages(of: VolumeChanged.self, about: mutable).observe { _ in }
 }
 
 func postAny(_ message: any MessageCenter.Message, in center: MessageCenter) {

@@ -1,10 +1,9 @@
 // The examples of the guide of this name.
-// not-with-default-isolation: the classes here are used from every thread.
 import Campanile
 import CampanileFoundation
 import Foundation
 
-extension Notification.Name {
+nonisolated extension Notification.Name {
   static let trackChanged = Notification.Name("TrackChanged")
   static let levelChanged = Notification.Name("LevelChanged")
 }
@@ -16,13 +15,14 @@ final class Screen {
   var title = ""
 
   func follow(_ player: Player, _ center: NotificationCenter) {
-    center.observe(.trackChanged, object: player, owner: self, on: .main) { screen, notification in
+    center.notifications(of: .trackChanged, object: player).observe(owner: self, on: .main) {
+      screen, notification in
       screen.title = notification["title"] ?? ""
     }
   }
 }
 
-final class Log: Sendable {
+nonisolated final class Log: Sendable {
   func follow(_ center: NotificationCenter) {
     center.observe(.trackChanged, owner: self) { $0.trackChanged($1) }
   }
@@ -32,6 +32,18 @@ final class Log: Sendable {
   }
 
   func trackChanged(_ notification: PostedNotification) { print(notification.name.rawValue) }
+}
+
+func read(_ player: Player, _ center: NotificationCenter) async {
+  let changes = center.notifications(of: .trackChanged, object: player)
+  for await notification in changes.values(buffering: .newest(16)) {
+    print(notification["title"] ?? "")
+  }
+}
+
+func showTitles(_ screen: Screen, _ center: NotificationCenter) {
+  center.notifications(of: .trackChanged).map { $0["title"] ?? "" }
+    .observe(owner: screen, on: .main) { screen, title in screen.title = title }
 }
 
 func followOnQueue(_ log: Log, _ center: NotificationCenter, _ writing: OperationQueue) {
@@ -46,7 +58,7 @@ func postLater(_ posting: PostingQueue, _ player: Player, _ center: Notification
 
 func followLikeGY(_ log: Log, _ player: Player, _ queue: DispatchQueue) {
   let center = NotificationCenter.default
-  center.observe(.trackChanged, object: player, owner: log, on: .queue(queue)) {
+  center.notifications(of: .trackChanged, object: player).observe(owner: log, on: .queue(queue)) {
     log, notification in
     log.trackChanged(notification)
   }
@@ -75,7 +87,7 @@ final class LevelHolder {
   private var token: ObservationToken?
 
   func follow(_ player: Player, _ center: NotificationCenter) {
-    token = center.observe(.level, object: player, on: .mainQueue) { print($0) }
+    token = center.notifications(of: .level, object: player).observe(on: .mainQueue) { print($0) }
   }
 }
 

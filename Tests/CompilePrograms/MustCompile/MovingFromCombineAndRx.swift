@@ -9,10 +9,10 @@ extension Notification.Name {
 }
 
 final class Player: Sendable {
-  private let _finished = Broadcaster<String>()
-  var finished: some Followable<String> { _finished }
+  private let finishes = Broadcaster<String>()
+  var finished: Signal<String> { finishes.signal }
 
-  func finish(_ title: String) { _finished.send(title) }
+  func finish(_ title: String) { finishes.send(title) }
 }
 
 @MainActor
@@ -27,11 +27,11 @@ final class Screen {
 }
 
 final class Volume: Sendable {
-  private let _level = CurrentValue(0.5)
-  var level: some FollowableValue<Double> { _level }
+  private let state = CurrentValue(0.5)
+  var level: ReadOnlyState<Double> { state.readOnly }
 
-  func set(_ level: Double) { _level.value = level }
-  func mute() { _level.update { $0 = 0 } }
+  func set(_ level: Double) { state.value = level }
+  func mute() { state.update { $0 = 0 } }
 }
 
 @MainActor

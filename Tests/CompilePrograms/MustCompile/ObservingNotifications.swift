@@ -1,19 +1,14 @@
 // The examples of the guide of this name.
-// not-with-default-isolation: the classes here are used from every thread.
 import Campanile
 import CampanileFoundation
 import Foundation
 
-extension Notification.Name {
+nonisolated extension Notification.Name {
   static let trackChanged = Notification.Name("TrackChanged")
   static let levelChanged = Notification.Name("LevelChanged")
 }
 
 final class Player: Sendable {}
-
-final class Meter: Sendable {
-  func show(_ level: Float) { print(level) }
-}
 
 @MainActor
 final class TypedScreen {
@@ -28,8 +23,12 @@ final class Log {
   }
 }
 
+nonisolated final class Meter: Sendable {
+  func show(_ level: Float) { print(level) }
+}
+
 func follow(_ player: Player, _ meter: Meter, _ center: NotificationCenter) {
-  center.observe(.levelChanged, object: player, owner: meter, on: .mainQueue) {
+  center.notifications(of: .levelChanged, object: player).observe(owner: meter, on: .mainQueue) {
     meter, notification in
     meter.show(notification["level"] ?? 0)
   }
@@ -62,7 +61,8 @@ struct TrackChanged: TypedNotification {
 
 @MainActor
 func show(_ screen: TypedScreen, _ center: NotificationCenter) {
-  center.observe(TrackChanged.self, owner: screen, on: .main) { screen, message in
+  center.notifications(of: TrackChanged.self).observe(owner: screen, on: .main) {
+    screen, message in
     screen.title = message.title
   }
   center.post(TrackChanged(title: "Aria"))
@@ -75,7 +75,22 @@ extension NotificationDescriptor where Value == Float {
 }
 
 func showLevel(_ meter: Meter, _ center: NotificationCenter) {
-  center.observe(.level, owner: meter, on: .mainQueue) { meter, level in meter.show(level) }
+  center.notifications(of: .level).observe(owner: meter, on: .mainQueue) { meter, level in
+    meter.show(level)
+  }
+}
+
+final class Journal {
+  private let tokens: [ObservationToken]
+
+  init(_ center: NotificationCenter, _ levels: Broadcaster<Float>) {
+    let sources: [Signal<Float>] = [
+      center.notifications(of: .level).filter { $0 > 0 },
+      center.notifications(of: .levelChanged).compactMap { $0["peak"] },
+      levels.signal,
+    ]
+    tokens = sources.map { source in source.observe { print($0) } }
+  }
 }
 
 struct Paused: MessageCenter.Message, TypedNotification {

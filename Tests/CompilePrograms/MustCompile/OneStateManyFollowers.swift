@@ -4,16 +4,44 @@ import Campanile
 final class Player: Sendable {
   private let state = CurrentValue(false)
 
-  var isPlaying: some FollowableValue<Bool> { state }
+  var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 
   func play() { state.value = true }
   func stop() { state.value = false }
 }
 
+nonisolated struct TrackChanged: MessageCenter.Message { var title: String }
+
+nonisolated struct Progressed: MessageCenter.Message {
+  var file: String
+  var percent: Int
+}
+
+final class Disk: Sendable {
+  private let state = CurrentValue(false)
+  var isFull: ReadOnlyState<Bool> { state.readOnly }
+}
+
 @MainActor
 final class Button {
   var isSelected = false
+  var isEnabled = false
   var title = ""
+
+  init(_ player: Player, _ disk: Disk, _ center: MessageCenter) {
+    let label = player.isPlaying.map { $0 ? "Stop" : "Play" }
+    label.observe(owner: self, on: .main, [.initial, .distinct]) { button, change in
+      button.title = change.new
+    }
+    let mayRecord = player.isPlaying.combined(with: disk.isFull).map { !$0 && !$1 }
+    mayRecord.observe(owner: self, on: .main, .initial) { button, change in
+      button.isEnabled = change.new
+    }
+    let latest = center.latest(of: TrackChanged.self)
+    latest.observe(owner: self, on: .main, .initial) { button, change in
+      button.title = change.new?.title ?? "nothing"
+    }
+  }
 
   init(_ player: Player) {
     player.isPlaying.observe(owner: self, on: .main, .initial) { button, change in
@@ -21,6 +49,33 @@ final class Button {
     }
     player.isPlaying.observe(owner: self, on: .main, [.initial, .distinct]) { button, change in
       button.title = change.new ? "Stop" : "Play"
+    }
+  }
+}
+
+func rest(_ registration: Registration) {
+  registration.pause()
+  registration.resume()
+}
+
+actor ProgressList {
+  private nonisolated let pending = CurrentValue<[String: Int]>([:])
+  private(set) var shown: [String: Int] = [:]
+
+  nonisolated func follow(_ center: MessageCenter) {
+    center.observe(Progressed.self, owner: self) { list, message in
+      list.pending.update { $0[message.file] = message.percent }
+    }
+  }
+
+  func run() async throws {
+    for await change in pending.values(buffering: .newest(1), .initial) where !change.new.isEmpty {
+      let newest = pending.update { pending in
+        defer { pending = [:] }
+        return pending
+      }
+      shown.merge(newest) { $1 }
+      try await Task.sleep(for: .milliseconds(33))
     }
   }
 }

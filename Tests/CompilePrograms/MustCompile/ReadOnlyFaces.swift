@@ -3,15 +3,17 @@ import Campanile
 
 final class Player: Sendable {
   private let state = CurrentValue(false)
-  private let _finished = Broadcaster<String>()
+  private let finishes = Broadcaster<String>()
 
-  var isPlaying: some FollowableValue<Bool> { state }
-  var finished: some Followable<String> { _finished }
+  let isPlaying: ReadOnlyState<Bool>
+  var finished: Signal<String> { finishes.signal }
+
+  init() { isPlaying = state.readOnly }
 
   func play() {
     state.value = true
     state.update { $0.toggle() }
-    _finished.send("Aria")
+    finishes.send("Aria")
   }
 }
 
@@ -34,10 +36,14 @@ final class Button {
 }
 
 /// Whatever follows, whoever sends.
-func log(_ source: some Followable<String>) -> ObservationToken {
+func log(_ source: some ObservationSource<String>) -> ObservationToken {
   source.observe { print($0) }
 }
 
-func log(any source: any FollowableValue<Bool>) -> ObservationToken {
+func log(all sources: [Signal<String>]) -> [ObservationToken] {
+  sources.map { $0.observe { print($0) } }
+}
+
+func log(state source: some StateSource<Bool>) -> ObservationToken {
   source.observe(.initial) { print($0.new) }
 }

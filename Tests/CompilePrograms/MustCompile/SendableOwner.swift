@@ -16,11 +16,11 @@ nonisolated final class Meter: Sendable {
   let lifetime = Lifetime()
 
   func follow(_ center: MessageCenter, _ player: Player, on queue: DispatchQueue) {
-    center.observe(LevelChanged.self, about: player, owner: self) { meter, message in
+    center.messages(of: LevelChanged.self, about: player).observe(owner: self) { meter, message in
       meter.note(message)
     }
-    center.observe(LevelChanged.self, owner: self) { meter, message, subject in
-      if subject === player { meter.note(message) }
+    center.messages(of: LevelChanged.self).withSubject.observe(owner: self) { meter, posted in
+      if posted.subject === player { meter.note(posted.message) }
     }
     center.observe(LevelChanged.self, owner: self, on: .queue(queue)) { $0.note($1) }
     center.observe(LevelChanged.self, owner: self, on: .queue(queue).ordered) { $0.note($1) }

@@ -14,10 +14,10 @@ func read(
   _ center: MessageCenter, _ player: Player, _ broadcaster: Broadcaster<Int>,
   _ state: CurrentValue<Bool>
 ) async {
-  for await message in center.messages(of: TrackChanged.self, buffering: .newest(16)) {
+  for await message in center.messages(of: TrackChanged.self).values(buffering: .newest(16)) {
     print(message.title)
   }
-  for await message in center.messages(of: LevelChanged.self, about: player) {
+  for await message in center.messages(of: LevelChanged.self, about: player).values() {
     print(message.level)
   }
   for await value in broadcaster.values() { print(value) }
@@ -36,7 +36,9 @@ final class Screen {
   var title = ""
 
   func follow(_ center: MessageCenter) async {
-    for await message in center.messages(of: TrackChanged.self) { title = message.title }
+    for await message in center.messages(of: TrackChanged.self).values() {
+      title = message.title
+    }
   }
 }
 
@@ -44,5 +46,6 @@ func countDrops(_ broadcaster: Broadcaster<Int>) -> Int {
   let values = broadcaster.values(buffering: .newest(1))
   broadcaster.send(1)
   broadcaster.send(2)
+  print(values.registration?.waitingCount ?? 0, broadcaster.registrations[0].droppedCount)
   return values.droppedCount
 }

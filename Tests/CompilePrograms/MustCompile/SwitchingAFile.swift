@@ -1,9 +1,16 @@
 // The examples of the guide of this name.
 // not-with-default-isolation: the classes here are used from every thread.
+import Campanile
+import CampanileFoundation
+import CampanileTesting
 import Foundation
+import XCTest
 
 import class CampanileNotificationCenter.NotificationCenter
 import class CampanileNotificationCenter.NotificationQueue
+
+typealias NotificationCenter = CampanileNotificationCenter.NotificationCenter
+typealias NotificationQueue = CampanileNotificationCenter.NotificationQueue
 
 extension Notification.Name {
   static let trackChanged = Notification.Name("TrackChanged")
@@ -28,6 +35,24 @@ final class Log {
 
   func stop() {
     if let observer { NotificationCenter.default.removeObserver(observer) }
+  }
+}
+
+@MainActor
+final class Title {
+  var text = ""
+
+  init() {
+    NotificationCenter.default.observe(.trackChanged, owner: self, on: .main) {
+      title, notification in
+      title.text = notification["title"] ?? ""
+    }
+  }
+}
+
+func read() async {
+  for await notification in NotificationCenter.default.notifications(of: .trackChanged).values() {
+    print(notification["title"] ?? "")
   }
 }
 
@@ -68,4 +93,23 @@ func postLater(_ player: Player) {
 final class Program {
   private let forwarding = NotificationCenter.default.forwardNotifications(
     of: UserDefaults.didChangeNotification)
+}
+
+final class PlayerTests: XCTestCase {
+  func testPlaying() {
+    let forwarding = NotificationCenter.default.forwardNotifications(
+      of: .trackChanged, to: Foundation.NotificationCenter.default)
+    let changed = expectation(forNotification: .trackChanged, object: nil)
+    NotificationCenter.default.post(name: .trackChanged, object: nil)
+    wait(for: [changed], timeout: 10)
+    withExtendedLifetime(forwarding) {}
+  }
+}
+
+func expectTitle() async throws {
+  let changes = Recorder(observing: NotificationCenter.default.notifications(of: .trackChanged))
+  NotificationCenter.default.post(
+    name: .trackChanged, object: nil, userInfo: ["title": "Aria"])
+  let notification = try await changes.next()
+  assert(notification["title"] == "Aria")
 }

@@ -1,7 +1,9 @@
 // The examples of the guide of this name.
 import Campanile
+import CampanileFoundation
 import CampanileTesting
 import Dispatch
+import Foundation
 import Synchronization
 import Testing
 import XCTest
@@ -17,6 +19,27 @@ nonisolated final class TitleLog: Sendable {
       log.stored.withLock { $0.append(message.title) }
     }
   }
+}
+
+nonisolated struct KeyboardWillShow: TypedNotification {
+  static let notificationName = Notification.Name("KeyboardWillShow")
+  var height: Double
+
+  init(height: Double) { self.height = height }
+
+  init(from notification: Notification) throws {
+    height = try notification.value(forKey: "height")
+  }
+
+  var userInfo: [AnyHashable: any Sendable] { ["height": height] }
+}
+
+func testNotifications() async throws {
+  let keyboards = Recorder(
+    observing: NotificationCenter.default.notifications(of: KeyboardWillShow.self))
+  NotificationCenter.default.post(KeyboardWillShow(height: 300))
+  let height = try await keyboards.next().height
+  precondition(height == 300)
 }
 
 func testExpectations(
@@ -41,7 +64,7 @@ func testExpectations(
     try await clock.sleep(for: .seconds(3_600))
     ticks.send(1)
   }
-  await clock.waitForSleepers()
+  try await clock.waitForSleepers()
   clock.advance(by: .seconds(3_600))
   try await everything.expect(1)
   try await alarm.value
@@ -117,8 +140,8 @@ nonisolated final class TitleTestCase: XCTestCase {
 }
 
 func testErrors() throws {
-  let failures = Recorder<ObserverFailure>()
-  let strict = MessageCenter(label: "test") { failures.record($0) }
+  let strict = MessageCenter(label: "test")
+  let failures = Recorder(observing: strict.failures)
   strict.post(TrackChanged(title: "Aria"))
   try failures.expectNothingMore()
 }

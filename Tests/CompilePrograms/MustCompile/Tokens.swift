@@ -17,15 +17,13 @@ final class Log {
 
   func start(_ center: MessageCenter, _ player: Player) {
     self.token = center.observe(TrackChanged.self) { print($0.title) }
-    tokens.append(center.observe(LevelChanged.self, about: player) { print($0.level) })
-    tokens.append(
-      center.observe(LevelChanged.self) { message, subject in print(message, subject as Any) })
+    let levels = center.messages(of: LevelChanged.self, about: player)
+    tokens.append(levels.observe { print($0.level) })
+    tokens.append(levels.withSubject.observe { print($0.message, $0.subject as Any) })
     tokens += [
       center.observe(TrackChanged.self, on: .mainQueue) { print($0.title) },
       center.observe(TrackChanged.self, on: .main) { print($0.title) },
-      center.observe(LevelChanged.self, on: .main) { message, subject in
-        print(message, subject as Any)
-      },
+      levels.withSubject.observe(on: .main) { print($0.message, $0.subject as Any) },
       center.anyMessage.observe { print($0.message) },
     ]
     center.observe(TrackChanged.self) { print($0.title) }.store(in: bag)
@@ -36,7 +34,7 @@ final class Log {
     tokens.first?.pause()
     tokens.first?.resume()
     tokens.first?.cancel()
-    await tokens.last?.cancelAndFinish()
+    await tokens.last?.cancelAndWait()
     bag.cancel()
   }
 

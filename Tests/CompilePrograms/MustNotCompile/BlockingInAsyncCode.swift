@@ -1,4 +1,4 @@
-// expect-error: is unavailable from asynchronous contexts
+// expect-error: is 'async' but is not marked with 'await'
 import Campanile
 
 func stop(_ token: ObservationToken) async {

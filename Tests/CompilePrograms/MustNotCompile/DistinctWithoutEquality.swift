@@ -1,4 +1,4 @@
-// expect-error: static property 'distinct' requires
+// expect-error: 'distinct' is unavailable: Only changes of a state can be compared
 import Campanile
 
 struct Track {}

@@ -1,4 +1,4 @@
-// expect-error: has no member 'initial'
+// expect-error: 'initial' is unavailable: Only a state has a value to begin with
 import Campanile
 
 func follow(_ ticks: Broadcaster<Int>) -> ObservationToken {

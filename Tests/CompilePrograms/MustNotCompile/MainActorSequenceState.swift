@@ -8,6 +8,6 @@ final class Screen {
   var title = ""
 
   nonisolated func follow(_ center: MessageCenter) async {
-    for await message in center.messages(of: TrackChanged.self) { title = message.title }
+    for await message in center.messages(of: TrackChanged.self).values() { title = message.title }
   }
 }

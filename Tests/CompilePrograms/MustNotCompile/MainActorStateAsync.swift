@@ -8,7 +8,7 @@ final class Screen {
   var title = ""
 
   func follow(_ center: MessageCenter) {
-    center.observeAsync(TrackChanged.self, owner: self) { screen, message in
+    center.messages(of: TrackChanged.self).observeAsync(owner: self) { screen, message in
       screen.title = message.title
     }
   }

@@ -9,5 +9,5 @@ struct LevelChanged: MessageCenter.Message {
 }
 
 func observe(_ center: MessageCenter, _ radio: Radio) -> ObservationToken {
-  center.observe(LevelChanged.self, about: radio) { _ in }
+  center.messages(of: LevelChanged.self, about: radio).observe { _ in }
 }

@@ -1,4 +1,4 @@
-// expect-error: (aka 'Int') to expected argument type 'String'
+// expect-error: cannot convert value of type 'Int' to expected argument type 'String'
 import Campanile
 
 func show(_ title: String) { print(title) }

@@ -2,8 +2,8 @@
 import Campanile
 
 final class Player: Sendable {
-  private let _finished = Broadcaster<String>()
-  var finished: some Followable<String> { _finished }
+  private let finishes = Broadcaster<String>()
+  var finished: Signal<String> { finishes.signal }
 }
 
 func send(_ player: Player) {

@@ -3,7 +3,7 @@ import Campanile
 
 final class Player: Sendable {
   private let state = CurrentValue(false)
-  var isPlaying: some FollowableValue<Bool> { state }
+  var isPlaying: ReadOnlyState<Bool> { state.readOnly }
 }
 
 func set(_ player: Player) {

@@ -4,5 +4,5 @@ import Campanile
 struct TrackChanged: MessageCenter.Message { var title: String }
 
 func observe(_ center: MessageCenter) {
-  center.observeAsync(TrackChanged.self) { print($0.title) }
+  center.messages(of: TrackChanged.self).observeAsync { print($0.title) }
 }

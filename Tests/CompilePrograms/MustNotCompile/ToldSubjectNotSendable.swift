@@ -1,4 +1,4 @@
-// expect-error: type 'LevelChanged.Subject' (aka 'Player') does not conform to the 'Sendable' protocol
+// expect-error: does not conform to the 'Sendable' protocol
 import Campanile
 
 final class Player {}
@@ -7,6 +7,6 @@ struct LevelChanged: MessageCenter.Message {
   typealias Subject = Player
 }
 
-func observe(_ center: MessageCenter) -> ObservationToken {
-  center.observe(LevelChanged.self) { message, subject in print(message, subject as Any) }
+func tell(_ center: MessageCenter) {
+  _ = center.messages(of: LevelChanged.self).withSubject
 }

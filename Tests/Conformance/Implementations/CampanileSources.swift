@@ -60,7 +60,10 @@ private struct Rung: MessageCenter.Message {
 }
 
 private final class CenterSource: Source {
-  private let center = MessageCenter(onError: { _ in })
+  private let center = MessageCenter()
+  private let failures: ObservationToken
+
+  init() { failures = center.failures.observe { _ in } }
 
   func post(_ number: Int) { center.post(Rung(number: number)) }
   func post(_ number: Int, about subject: Bell) {
@@ -78,23 +81,17 @@ private final class CenterSource: Source {
           if let rung = posted.message as? Rung { try observer(rung.number) }
         })
     }
-    let subject: Bell?? = wish.subject.map { .some($0) } ?? .none
-    if let owner = wish.owner {
-      return Handle(
-        center.observe(
-          Rung.self, about: subject, owner: owner, on: wish.delivery, buffering: wish.buffering
-        ) { (_: Owner, rung: Rung) in try observer(rung.number) })
-    }
-    return Handle(
-      center.observe(
-        Rung.self, about: subject, on: wish.delivery, buffering: wish.buffering
-      ) { (rung: Rung) in try observer(rung.number) })
+    let source =
+      if let subject = wish.subject { center.messages(of: Rung.self, about: subject) } else {
+        center.messages(of: Rung.self)
+      }
+    return follow(source, wish, []) { try observer($0.number) }
   }
 }
 
 /// Observes a source of this package's the way the wish says.
 private func follow<S: ObservationSource>(
-  _ source: S, _ wish: Wish, _ options: S.Options,
+  _ source: S, _ wish: Wish, _ options: ObservationOptions<S>,
   _ observer: @escaping @Sendable (S.Element) throws -> Void
 ) -> Handle {
   if let owner = wish.owner {
@@ -110,7 +107,10 @@ private func follow<S: ObservationSource>(
 }
 
 private final class BroadcasterSource: Source {
-  private let numbers = Broadcaster<Int>(onError: { _ in })
+  private let numbers = Broadcaster<Int>()
+  private let failures: ObservationToken
+
+  init() { failures = numbers.failures.observe { _ in } }
 
   func post(_ number: Int) { numbers.send(number) }
   func postAndWait(_ number: Int) async throws { try await numbers.sendAndWait(number) }
@@ -122,7 +122,10 @@ private final class BroadcasterSource: Source {
 }
 
 private final class ValueSource: Source {
-  private let number = CurrentValue(0, onError: { _ in })
+  private let number = CurrentValue(0)
+  private let failures: ObservationToken
+
+  init() { failures = number.failures.observe { _ in } }
 
   func post(_ number: Int) { self.number.value = number }
   var listedCount: Int { number.observerCount }

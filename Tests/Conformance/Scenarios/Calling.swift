@@ -113,6 +113,21 @@ extension Scenario {
       try stage.expect(heard.values == ["a1", "b1", "a2", "b2"], "tells \(heard.values)")
       for handle in [first, second] { handle.cancel() }
     },
+    Scenario(14, "A follower that missed changes in a pause is told one when it goes on", .state) {
+      stage in
+      let (source, heard) = (stage.makeSource(), Recorder<Int>())
+      let handle = source.observe { heard.record($0) }
+      for number in 1...2 {
+        handle.pause()
+        source.post(number * 10)
+        source.post(number * 10 + 1)
+        handle.resume()
+      }
+      handle.pause()
+      handle.resume()
+      try stage.expect(heard.values == [11, 21], "delivers \(heard.values)")
+      handle.cancel()
+    },
     Scenario(14, "A follower begins with the value, misses none, and ends with the newest", .state)
     {
       stage in

@@ -26,7 +26,7 @@ extension Scenario {
       let (source, gate) = (stage.makeSource(), Gate())
       let handle = source.observe { _ in gate.pass() }
       let posts = stage.begin { source.post(1) }
-      gate.waitUntilReached()
+      try gate.waitUntilReached()
       let cancels = stage.begin { handle.cancel() }
       let returned = cancels()
       gate.open()
@@ -39,7 +39,7 @@ extension Scenario {
         log.record("call ended")
       }
       let posts = stage.begin { source.post(1) }
-      gate.waitUntilReached()
+      try gate.waitUntilReached()
       let began = DispatchSemaphore(value: 0)
       let waits = stage.begin {
         began.signal()
@@ -116,7 +116,7 @@ extension Scenario {
       let (source, leaks, gate) = (stage.makeSource(), LeakTracker(), Gate())
       let held = source.observe { _ in gate.pass() }
       let posts = stage.begin { source.post(1) }
-      gate.waitUntilReached()
+      try gate.waitUntilReached()
       for _ in 0..<100 {
         let probe = leaks.makeProbe("closure")
         source.observe { _ in probe.touch() }.cancel()

@@ -84,7 +84,9 @@ enum Memory {
       return .build { count in
         let center = MessageCenter()
         let tokens = array(count) { index in
-          center.observe(SubjectMessage.self, about: subjects[index]) { sink.add($0.value) }
+          center.messages(of: SubjectMessage.self, about: subjects[index]).observe {
+            sink.add($0.value)
+          }
         }
         return (center, tokens)
       }

@@ -99,7 +99,7 @@ enum Posting {
       let sink = Sink()
       let subject = Subject()
       let tokens = (0..<count).map { _ in
-        center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+        center.messages(of: SubjectMessage.self, about: subject).observe { sink.add($0.value) }
       }
       return .loop { iterations in
         for value in 0..<iterations { center.post(SubjectMessage(value), about: subject) }

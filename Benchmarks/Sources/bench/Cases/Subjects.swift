@@ -47,7 +47,7 @@ enum Subjects {
     init(_ count: Int) {
       choice = Choice(count)
       tokens = choice.subjects.map { [center, sink] subject in
-        center.observe(SubjectMessage.self, about: subject) { sink.add($0.value) }
+        center.messages(of: SubjectMessage.self, about: subject).observe { sink.add($0.value) }
       }
     }
   }
@@ -71,7 +71,7 @@ enum Subjects {
       let (center, choice, sink) = (fixture.center, fixture.choice, fixture.sink)
       return .loop { iterations in
         for value in 0..<iterations {
-          let token = center.observe(SubjectMessage.self, about: choice[value]) {
+          let token = center.messages(of: SubjectMessage.self, about: choice[value]).observe {
             sink.add($0.value)
           }
           token.cancel()

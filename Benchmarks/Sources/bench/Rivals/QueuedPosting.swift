@@ -33,7 +33,7 @@ struct QueuedPosting: Sendable {
   /// Campanile, read by a task.
   static let sequence = QueuedPosting(name: Contender.ours) { observer in
     let center = MessageCenter()
-    let messages = center.messages(of: Message8.self)
+    let messages = center.messages(of: Message8.self).values()
     let task = Task { for await message in messages { observer(message) } }
     return { message in
       center.post(message)

@@ -1,0 +1,194 @@
+/// What a follower of a state misses while it is paused, and is told as one change when it goes on.
+///
+/// The bit in the registration word that says so is set as long as there is anything here: then
+/// every change for the follower comes by.
+final class MissedChanges<Value: Sendable>: Sendable {
+  typealias Change = ValueChange<Value>
+
+  /// What is missed at one place; it decides, the lists act.
+  struct StateMachine {
+    private struct Range {
+      /// What the follower knew, and what there was when it missed the last change.
+      var old: Value?
+      var new: Value
+      var revisions: ClosedRange<UInt64>
+    }
+
+    private var missed: Range?
+
+    var isEmpty: Bool { missed == nil }
+
+    /// Takes in a change that was skipped.
+    mutating func miss(_ change: Change) {
+      guard var range = missed else {
+        let revisions = change.revision...change.revision
+        missed = Range(old: change.old, new: change.new, revisions: revisions)
+        return
+      }
+      // The calls of a concurrent observer come in any order.
+      let (first, last) = (range.revisions.lowerBound, range.revisions.upperBound)
+      if change.revision < first { range.old = change.old }
+      if change.revision > last { range.new = change.new }
+      range.revisions = min(first, change.revision)...max(last, change.revision)
+      missed = range
+    }
+
+    /// - Returns: What is told when `change` comes: that, with what was missed before it.
+    mutating func pass(_ change: Change) -> Change {
+      guard var range = missed, change.revision > range.revisions.upperBound else { return change }
+      range.new = change.new
+      range.revisions = range.revisions.lowerBound...change.revision
+      missed = range
+      return end() ?? change
+    }
+
+    /// - Returns: One change in place of what was missed, if anything was; the initial call, if the
+    ///   request for that was.
+    mutating func end() -> Change? {
+      guard let range = missed.take() else { return nil }
+      return range.revisions.lowerBound == 0
+        ? .initialRequest(range.new)
+        : Change(old: range.old, new: range.new, revision: range.revisions.upperBound)
+    }
+  }
+
+  /// Protected by the lock.
+  private struct State {
+    /// What was not sent to the place of the follower's own, if it has one.
+    var unsent = StateMachine()
+    /// What was not told where the follower is called.
+    var untold = StateMachine()
+    /// How many requests are on their way to where the follower is called.
+    var requestCount = 0
+
+    var isAnyMissed: Bool { !unsent.isEmpty || !untold.isEmpty }
+
+    /// - Returns: What a request to be told comes to, or the request itself if it is to go on.
+    mutating func answer(_ request: Change, isArrival: Bool) -> Change? {
+      let sent = isArrival ? nil : unsent.end()
+      // What is sent now takes what was not told before with it.
+      if sent == nil && !isArrival && !untold.isEmpty { return request }
+      requestCount -= 1
+      return isArrival ? untold.end() : sent
+    }
+  }
+
+  private let state = Locked(State())
+  private let storage: StateStorage<Value>
+
+  init(of storage: StateStorage<Value>) { self.storage = storage }
+
+  /// Decides about a change whose follower may not simply be called.
+  ///
+  /// - Parameter isArrival: Whether the follower is called here, and not sent the change to a place
+  ///   of its own.
+  /// - Returns: What the follower is told.
+  func admit(_ change: Change, to observer: AnyObserver, isArrival: Bool) -> Change? {
+    // What is let go of is released outside the lock, with the copy.
+    let (told, before) = state.withLock { state -> (Change?, State) in
+      let before = state
+      if observer.isEnded { return (nil, before) }
+      let told = decide(change, observer, isArrival: isArrival, &state)
+      if !state.isAnyMissed && state.requestCount == 0 { observer.forgetMiss() }
+      return (told, before)
+    }
+    withExtendedLifetime(before) {}
+    return told
+  }
+
+  private func decide(
+    _ change: Change, _ observer: AnyObserver, isArrival: Bool, _ state: inout State
+  ) -> Change? {
+    if change.isResumption {
+      if !observer.isPaused { return state.answer(change, isArrival: isArrival) }
+      // It is made again when the follower goes on.
+      state.requestCount -= 1
+      return nil
+    }
+    let isPaused = observer.noteMiss()
+    switch (isPaused, isArrival) {
+    case (true, true): state.untold.miss(change)
+    case (true, false): state.unsent.miss(change)
+    case (false, true): return state.untold.pass(change)
+    case (false, false): return state.unsent.pass(change)
+    }
+    return nil
+  }
+}
+
+/// What the engine asks for an observer that it would skip.
+protocol SkipKeeper: Sendable {
+  /// Decides about a value that was skipped because of a pause now or before.
+  ///
+  /// - Returns: What the observer is called with in its place, if it is to be called.
+  func admit<Value>(_ value: Value, to observer: AnyObserver, isArrival: Bool) -> Value?
+
+  /// Goes on after a pause.
+  ///
+  /// Under no lock: the observer may be called.
+  func resume(_ registration: Registration)
+}
+
+extension MissedChanges: SkipKeeper {
+  func admit<Skipped>(_ value: Skipped, to observer: AnyObserver, isArrival: Bool) -> Skipped? {
+    guard let change = value as? Change else { return nil }
+    return admit(change, to: observer, isArrival: isArrival) as? Skipped
+  }
+
+  func resume(_ registration: Registration) {
+    let isAnyMissed = state.withLock { state in
+      if state.isAnyMissed { state.requestCount += 1 }
+      return state.isAnyMissed
+    }
+    if isAnyMissed { storage.tellMissed(registration) }
+  }
+}
+
+extension ObserverRegistry {
+  /// Calls an observer that is not to be skipped after all: its state keeps what it missed.
+  @inline(never)
+  func callSkipped<Value>(
+    _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
+    _ post: borrowing Post
+  ) {
+    let isArrival = !observer.hasArrival
+    guard let keeper = observer.details?.skipKeeper,
+      let told = keeper.admit(value, to: observer, isArrival: isArrival)
+    else { return }
+    if isArrival { note(.called, list.topic.value, observer.location) }
+    reach(.willCall)
+    do {
+      try observer.call(told, post, id, in: list)
+    } catch {
+      handle(
+        error, at: observer.location, of: Registration(list: list, id: id, counters: nil))
+    }
+  }
+
+  /// Does the same at the place that the value was sent to.
+  ///
+  /// - Returns: The call, if it is to be made in a task.
+  @inline(never)
+  func arriveSkipped<Value>(
+    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at registration: Registration
+  ) -> PreparedCall? {
+    guard let keeper = observer.details?.skipKeeper,
+      let told = keeper.admit(value, to: observer, isArrival: true)
+    else { return nil }
+    note(.called, registration.list.topic.value, observer.location)
+    reach(.willCall)
+    do {
+      return try observer.callArrival(told, post, registration)
+    } catch {
+      handle(error, at: observer.location, of: registration)
+      return nil
+    }
+  }
+
+  /// The observer of a registration, unless it has ended.
+  func observer(of registration: Registration) -> AnyObserver? {
+    withState { _, held in
+      unsafe registration.seat(held)?.observer(held).takeUnretainedValue()
+    }
+  }
+}

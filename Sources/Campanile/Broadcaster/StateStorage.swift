@@ -1,0 +1,243 @@
+import Synchronization
+
+/// A value, its followers, and the changes that they have not been told.
+///
+/// A current value keeps one and ends its registrations when it goes; what is known of a follower
+/// besides keeps the storage until then.
+final class StateStorage<Value: Sendable>: Sendable {
+  private typealias Held = Locked<Value>.Held
+
+  let registry: ObserverRegistry
+  let list: ObserverList
+  /// The value, whose lock protects the three that follow.
+  private let current: Locked<Value>
+  /// Counts the sets.
+  private let revision = Atomic<UInt64>(0)
+  /// Whether a thread tells changes, and goes on with those that wait.
+  private let isTelling = Atomic<Bool>(false)
+  private let isAnyWaiting = Atomic<Bool>(false)
+  /// The changes that the thread which tells has not come to.
+  private let waiting = Locked(BoundedQueue<Notice>(.unbounded))
+  /// The thread that runs `update`'s closure, or 0.
+  private let updater = Atomic<UInt>(0)
+
+  /// A change, or the request of a follower that goes on after a pause.
+  private struct Notice: Sendable {
+    let change: ValueChange<Value>
+    /// The newest follower that is to hear it.
+    var limit = UInt64.max
+    /// Whom alone it is for, if it is a request.
+    var follower: Registration?
+    /// The thread that set the value.
+    let setter = ThreadRecord.currentID
+  }
+
+  /// How many changes of other threads a thread tells before it offers the others to the next
+  /// thread that sets the value.
+  static var foreignLimit: Int { 64 }
+
+  init(_ value: Value, _ registry: ObserverRegistry) {
+    self.registry = registry
+    list = ObserverList(
+      registry: registry, topic: .init(value: Value.self, subject: nil))
+    current = Locked(value)
+  }
+
+  // MARK: The value
+
+  var value: Value {
+    checkAccess()
+    return current.withLock { $0 }
+  }
+
+  /// The value, and which of the sets it comes from.
+  var newest: (value: Value, revision: UInt64) {
+    current.withLock { ($0, revision.load(ordering: .relaxed)) }
+  }
+
+  func set(_ newValue: Value) {
+    checkAccess()
+    var other = newValue
+    let place = current.withLock { value, held -> Place? in
+      swap(&value, &other)
+      let place = enqueue(held)
+      if let place, place.turn != .first { keep(other, value, place, held) }
+      return place
+    }
+    // The old value goes with this, if nobody is told it, and not under the lock.
+    guard let place else { return }
+    switch place.turn {
+    case .first: tell(other, newValue, place)
+    case .next: goOn()
+    case .others: break
+    }
+  }
+
+  func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    checkAccess()
+    var told: (change: ValueChange<Value>, place: Place)?
+    var isNext = false
+    // Out here, so that it does not go under the lock.
+    var old: Value?
+    defer {
+      if let told { tell(told.change, told.place) } else if isNext { goOn() }
+    }
+    return try current.withLock { value, held in
+      // Without followers nobody wants the old value, and a copy of it would make `body` copy too.
+      if !list.isEmpty { old = value }
+      updater.store(ThreadRecord.currentID, ordering: .relaxed)
+      defer {
+        updater.store(0, ordering: .relaxed)
+        if let place = enqueue(held) {
+          let change = ValueChange(old: old, new: value, revision: place.revision)
+          if place.turn == .first { told = (change, place) } else { keep(change, place, held) }
+          isNext = place.turn == .next
+        }
+      }
+      return try body(&value)
+    }
+  }
+
+  private func checkAccess() {
+    let updater = updater.load(ordering: .relaxed)
+    precondition(
+      updater == 0 || updater != ThreadRecord.currentID,
+      "A current value was used inside its own update(_:), which has it exclusively")
+  }
+
+  // MARK: Telling
+
+  /// Counts a change that has just been stored.
+  ///
+  /// - Returns: The place of the change, if anybody hears it.
+  @inline(__always)
+  private func enqueue(_ held: borrowing Held) -> Place? {
+    let revision = revision.load(ordering: .relaxed) &+ 1
+    self.revision.store(revision, ordering: .relaxed)
+    if !isTelling.load(ordering: .relaxed) && !registry.isHeard(list) { return nil }
+    // Who registers from here on has this value already.
+    return Place(revision: revision, limit: registry.now, turn: takeTurn(held))
+  }
+
+  /// Decides who tells what is new.
+  @inline(__always)
+  private func takeTurn(_ held: borrowing Held) -> Place.Turn {
+    if isTelling.load(ordering: .relaxed) { return .others }
+    isTelling.store(true, ordering: .relaxed)
+    return isAnyWaiting.load(ordering: .relaxed) ? .next : .first
+  }
+
+  // What follows is apart from the setter and from each other because a function looks up the types
+  // made of `Value` that it names, whether it comes to use them or not.
+
+  @inline(never)
+  private func keep(_ old: Value, _ new: Value, _ place: Place, _ held: borrowing Held) {
+    keep(ValueChange(old: old, new: new, revision: place.revision), place, held)
+  }
+
+  @inline(never)
+  private func keep(_ change: ValueChange<Value>, _ place: Place, _ held: borrowing Held) {
+    keep(Notice(change: change, limit: place.limit), held)
+  }
+
+  private func keep(_ notice: Notice, _ held: borrowing Held) {
+    _ = waiting.withLock { $0.append(notice) }
+    isAnyWaiting.store(true, ordering: .relaxed)
+  }
+
+  @inline(never)
+  private func tell(_ old: Value, _ new: Value, _ place: Place) {
+    tell(ValueChange(old: old, new: new, revision: place.revision), place)
+  }
+
+  /// Tells a change, and those that come meanwhile.
+  @inline(__always)
+  private func tell(_ change: ValueChange<Value>, _ place: Place) {
+    registry.post(change, Post(), to: list, limit: place.limit)
+    if !stopTelling() { goOn() }
+  }
+
+  /// Lets the next set be told by its own thread, if no change waits.
+  @inline(__always)
+  private func stopTelling() -> Bool {
+    current.withLock { _ in
+      if isAnyWaiting.load(ordering: .relaxed) { return false }
+      isTelling.store(false, ordering: .relaxed)
+      return true
+    }
+  }
+
+  /// Tells the changes that wait, until none does or another thread has taken over.
+  @inline(never)
+  private func goOn() {
+    let thread = ThreadRecord.currentID
+    var foreignCount = 0
+    while let notice = next() {
+      if let follower = notice.follower {
+        registry.post(notice.change, onlyTo: follower)
+      } else {
+        registry.post(notice.change, Post(), to: list, limit: notice.limit)
+      }
+      if notice.setter == thread { continue }
+      foreignCount += 1
+      if foreignCount >= Self.foreignLimit, isRelieved(foreignCount - Self.foreignLimit) { return }
+    }
+  }
+
+  /// The oldest change that waits, or `nil` when the next set is to be told by its own thread.
+  private func next() -> Notice? {
+    current.withLock { _ in
+      let (notice, isLast) = waiting.withLock { ($0.popFirst(), $0.isEmpty) }
+      if isLast { isAnyWaiting.store(false, ordering: .relaxed) }
+      if notice == nil { isTelling.store(false, ordering: .relaxed) }
+      return notice
+    }
+  }
+
+  /// Offers what waits to the next thread that sets the value, between two changes.
+  ///
+  /// Only a thread that comes now can take it: nobody waits for another thread, and a change that
+  /// nobody has taken stays with this one. The more often nobody came, the longer the offer stands.
+  ///
+  /// - Returns: Whether another thread tells what waits, or nothing does.
+  private func isRelieved(_ count: Int) -> Bool {
+    current.withLock { _ in isTelling.store(false, ordering: .relaxed) }
+    registry.reach(.willTakeBack)
+    for _ in 0...min(count, 127) { Platform.linger() }
+    return current.withLock { _ in
+      if isTelling.load(ordering: .relaxed) || !isAnyWaiting.load(ordering: .relaxed) {
+        return true
+      }
+      isTelling.store(true, ordering: .relaxed)
+      return false
+    }
+  }
+
+  // MARK: Pauses
+
+  /// Asks a follower that goes on after a pause to be told what it missed: where it is called, and
+  /// after the changes that were made before.
+  func tellMissed(_ follower: Registration) {
+    let turn = current.withLock { value, held in
+      keep(Notice(change: .resumption(value), follower: follower), held)
+      return takeTurn(held)
+    }
+    if turn != .others { goOn() }
+  }
+}
+
+/// Where a change stands among the sets and among the followers.
+private struct Place {
+  enum Turn {
+    /// The thread that set the value tells the change, and before it nothing waits.
+    case first
+    /// It goes on with what waits, and with the change behind that.
+    case next
+    /// Another thread is at it.
+    case others
+  }
+
+  let revision: UInt64
+  let limit: UInt64
+  let turn: Turn
+}

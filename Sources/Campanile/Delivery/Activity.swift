@@ -1,0 +1,104 @@
+/// Who is emptying a mailbox, and which jobs are on their way to it.
+///
+/// Asked and changed under the mailbox's lock.
+///
+/// A job is enqueued by the first post to find the mailbox idle, and by a more urgent post while the
+/// jobs on their way have not begun. The job that begins first empties the mailbox; the others then
+/// find nothing to do.
+struct Activity {
+  private enum Stage {
+    case idle
+    /// Something waits, and a job is on its way.
+    case scheduled
+    /// A job is delivering.
+    case draining
+    /// A poster that is on the target runs observers itself.
+    case inline
+  }
+
+  private var stage = Stage.idle
+  /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
+  private var jobs: UInt64 = 0
+  /// The most urgent post that came during a drain, as far as somebody asked.
+  private var wanted: Urgency?
+
+  var isIdle: Bool { stage == .idle }
+
+  // MARK: Posts
+
+  /// Takes in that something waits.
+  ///
+  /// The priority of the poster is looked up, at about the price of a lock, only where it matters: at
+  /// an idle mailbox, and where the jobs on their way are less urgent than `.high`.
+  ///
+  /// - Parameter duringDrains: Whether it is looked up during a drain too, which may last.
+  /// - Returns: The priority of the job that is to be enqueued, if one is.
+  mutating func arrive(duringDrains: Bool = false) -> Urgency? {
+    switch stage {
+    case .idle:
+      stage = .scheduled
+      return request(.ofCaller)
+    case .scheduled:
+      return jobs >> Urgency.high.bit == 0 ? request(.ofCaller) : nil
+    case .draining:
+      let known = wanted ?? .background
+      if duringDrains && known < .high { wanted = max(known, .ofCaller) }
+      return nil
+    case .inline:
+      return nil
+    }
+  }
+
+  /// A job of this priority, unless one that is as urgent is on its way.
+  private mutating func request(_ priority: Urgency) -> Urgency? {
+    if jobs >> priority.bit != 0 { return nil }
+    jobs |= 1 << priority.bit
+    return priority
+  }
+
+  // MARK: Turns
+
+  /// Gives an idle mailbox to a poster that is on the target.
+  mutating func beginInline() -> Bool {
+    if stage != .idle { return false }
+    stage = .inline
+    return true
+  }
+
+  /// Takes in that a job begins.
+  ///
+  /// - Returns: Whether the job is to deliver; if not, somebody else does, or nothing waits.
+  mutating func begin(_ priority: Urgency) -> Bool {
+    jobs &= ~(1 << priority.bit)
+    if stage != .scheduled { return false }
+    stage = .draining
+    return true
+  }
+
+  /// Ends the turn of a job or of an inline poster.
+  ///
+  /// - Parameter isEmpty: Whether nothing waits.
+  /// - Returns: The priority of the job that is to be enqueued for the rest, if one is.
+  mutating func end(_ priority: Urgency, isEmpty: Bool) -> Urgency? {
+    let urgency = max(wanted.take() ?? priority, priority)
+    stage = isEmpty ? .idle : .scheduled
+    return isEmpty ? nil : request(urgency)
+  }
+
+  /// Whether a post has come during this drain that is more urgent than the drain.
+  func isMoreUrgent(than priority: Urgency) -> Bool {
+    wanted.map { $0 > priority } ?? false
+  }
+
+  /// Takes in that the job has made one delivery, and is on its way again if something waits.
+  mutating func endStep(_ priority: Urgency, isEmpty: Bool) {
+    stage = isEmpty ? .idle : .scheduled
+    if !isEmpty { jobs |= 1 << priority.bit }
+  }
+
+  /// Takes in that a job was released without having run, so that what waits is given up.
+  mutating func giveUp(_ priority: Urgency) {
+    jobs &= ~(1 << priority.bit)
+    if stage == .scheduled { stage = .idle }
+  }
+}

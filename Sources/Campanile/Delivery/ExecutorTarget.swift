@@ -1,0 +1,55 @@
+/// An executor as a place where observers run.
+///
+/// Everybody who names one executor gets one target, found in a table that does not keep it.
+final class ExecutorTarget: DeliveryTarget {
+  /// What has been named so far; tests look at its size.
+  static let table = Locked(WeakTable<ObjectIdentifier, ExecutorTarget>())
+
+  let mailbox = Mailbox()
+  let deliveryName: String
+  private let place: Place
+
+  private enum Place {
+    /// Jobs may run beside each other there; those of one mailbox do not.
+    case task(any TaskExecutor)
+    /// An actor on the executor: what runs on it runs there.
+    case serial(ExecutorActor)
+  }
+
+  private init(_ executor: any Executor, _ place: Place) {
+    deliveryName = ".executor(\(type(of: executor)))"
+    self.place = place
+  }
+
+  static func of(_ executor: any TaskExecutor) -> ExecutorTarget {
+    shared(executor) { ExecutorTarget(executor, .task(executor)) }
+  }
+
+  static func of(_ executor: any SerialExecutor) -> ExecutorTarget {
+    shared(executor) { ExecutorTarget(executor, .serial(ExecutorActor(executor))) }
+  }
+
+  /// The target of an executor; a target that lives keeps its executor, and so its address.
+  private static func shared(
+    _ executor: any Executor, _ make: () -> ExecutorTarget
+  ) -> ExecutorTarget {
+    let new = make()
+    // What was looked at goes outside the lock: to look may be to hold it last.
+    let (target, seen) = table.withLock { table -> (ExecutorTarget, [ExecutorTarget]) in
+      let id = ObjectIdentifier(executor)
+      if let known = table[id] { return (known, []) }
+      return (new, table.insert(new, for: id))
+    }
+    withExtendedLifetime(seen) {}
+    return target
+  }
+
+  func enqueue(_ job: DeliveryJob) {
+    switch place {
+    case .task(let executor):
+      Task.detached(executorPreference: executor) { job.run() }
+    case .serial(let actor):
+      Task.detached { await actor.run(job) }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/// What a source reports about itself: its events, and what its observers throw.
+///
+/// Made when somebody first asks for one of the two. Both are sources with a registry of their own.
+final class SourceReports: Sendable {
+  let events: Broadcaster<SourceEvent>
+  let failures = Broadcaster<ObserverFailure>()
+
+  init(of registry: ObserverRegistry) {
+    events = Broadcaster(
+      registry: ObserverRegistry(), home: .events(ObserverList.Unowned(object: registry)))
+  }
+
+  /// Observes the failures for as long as the source lives.
+  func observeFailures(_ observer: @escaping @Sendable (ObserverFailure) -> Void) {
+    let location = SourceLocation(file: #fileID, line: #line)
+    _ = failures.register(
+      ObservationRequest(.unbounded, location), ObserverBody(observer), SourceOptions())
+  }
+
+  /// Ends every observation of the two.
+  func finish() {
+    events.finish()
+    failures.finish()
+  }
+}
+
+extension Broadcaster {
+  /// Whether anybody observes who would be called now: an owner may have died, or a pause be on.
+  var hasListeners: Bool { registrations.contains { !$0.isPaused } }
+}
+
+extension MessageCenter {
+  /// What happens at this center, to be observed like any other source.
+  ///
+  /// ```swift
+  /// self.token = MessageCenter.default.events.observe { event in trace.record(event) }
+  /// ```
+  ///
+  /// Any number of observers can observe the events, at any time, from any thread and from inside an
+  /// observer. Observations that exist already are reported too. An event is sent where it happens,
+  /// under no lock. A post in progress when somebody begins or ends to observe may be reported in
+  /// part. An observer of the events that uses the center causes further events, and receives them.
+  ///
+  /// While nobody observes the events, a post pays one load and one branch for them, also after
+  /// somebody did. The center's ``registrations`` don't list the observers of its events. The
+  /// center's release ends their observations; ``finish()`` doesn't. What such an observer throws
+  /// goes to standard error.
+  public var events: Signal<SourceEvent> { registry.reports.events.signal }
+
+  /// What the observers of this center throw, to be observed like any other source.
+  ///
+  /// ```swift
+  /// self.token = MessageCenter.default.failures.observe { failure in log(failure.description) }
+  /// ```
+  ///
+  /// Any number of observers can observe the failures, at any time, from any thread and from inside
+  /// an observer. A failure is sent on the thread that threw, under no lock. While nobody observes
+  /// the failures, or all who do are paused, each failure is a line on standard error.
+  ///
+  /// The center's ``registrations`` don't list the observers of its failures. The center's release
+  /// ends their observations; ``finish()`` doesn't. What such an observer throws goes to standard
+  /// error.
+  public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
+}
+
+extension Broadcaster {
+  /// What happens at this broadcaster, to be observed at any time; see ``MessageCenter/events``.
+  public var events: Signal<SourceEvent> { registry.reports.events.signal }
+
+  /// What the observers of this broadcaster throw, to be observed at any time; see
+  /// ``MessageCenter/failures``.
+  public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
+}
+
+extension CurrentValue {
+  /// What happens at this state, to be observed at any time; see ``MessageCenter/events``.
+  ///
+  /// A set whose change waits for the thread that notifies is reported when that thread posts it.
+  public var events: Signal<SourceEvent> { registry.reports.events.signal }
+
+  /// What the observers of this state throw, to be observed at any time; see
+  /// ``MessageCenter/failures``.
+  public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
+}

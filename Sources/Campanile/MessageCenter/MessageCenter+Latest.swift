@@ -1,0 +1,44 @@
+extension MessageCenter {
+  /// The last message of a type, as a state: a late observer begins with it.
+  ///
+  /// ```swift
+  /// center.latest(of: TrackChanged.self).observe(owner: self, on: .main, .initial) {
+  ///   screen, change in screen.title = change.new?.title ?? "nothing"
+  /// }
+  /// ```
+  ///
+  /// The center remembers the messages of a type from the first call of this method for that type
+  /// until the center ends. Call it where the program starts, before the first message. Until then
+  /// the value is `nil`. The first call registers an observer: it remembers a message when the post
+  /// reaches it, in the order of registration.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the messages, whatever they are about.
+  ///   - file: The caller's file, for descriptions.
+  ///   - line: The caller's line.
+  /// - Returns: A state that does not keep the center. When the center ends, the observations of the
+  ///   state do, and it keeps its value.
+  public func latest<M: Message>(
+    of type: M.Type, file: StaticString = #fileID, line: UInt = #line
+  ) -> ReadOnlyState<M?> {
+    let id = ObjectIdentifier(type)
+    if let known = latestMessages.withLock({ $0[id] }) { return Self.state(known) }
+    // Registered before it is published: whoever finds it there misses no later message.
+    let new = CurrentValue<M?>(nil)
+    let body = ObserverBody<M>(
+      .reader({ message, _ in new.value = message }, onEnd: { new.finish() }))
+    let registration = register(.inPlace(file: file, line: line), body, SourceOptions<M>())
+    let winner = latestMessages.withLock { known -> any AnyObject & Sendable in
+      if let other = known[id] { return other }
+      known[id] = new
+      return new
+    }
+    if winner !== new { registration.cancel() }
+    return Self.state(winner)
+  }
+
+  private static func state<M: Message>(_ known: any AnyObject & Sendable) -> ReadOnlyState<M?> {
+    // A type's state is kept under the identity of the type.
+    (known as! CurrentValue<M?>).readOnly
+  }
+}

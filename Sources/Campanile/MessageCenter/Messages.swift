@@ -1,0 +1,169 @@
+extension MessageCenter {
+  /// The messages of one type, of whatever subject or about one.
+  ///
+  /// ```swift
+  /// center.messages(of: LevelChanged.self, about: player)
+  ///   .observe(owner: self, on: .main) { meter, message in meter.show(message.level) }
+  /// for await message in center.messages(of: TrackChanged.self).values(buffering: .newest(16)) {
+  ///   print(message.title)
+  /// }
+  /// ```
+  ///
+  /// It is a value: keep it, send it to another thread, observe it as often as you like. It keeps
+  /// its center. It does not keep the subject: observers and sequences about a subject that has died
+  /// hear nothing.
+  public struct Messages<M: Message>: ObservationSource {
+    /// What observers are given.
+    public typealias Element = M
+
+    let base: MessagesBase<M>
+
+    /// The messages, without what else can be asked of them.
+    public var signal: Signal<M> { Signal(base: base) }
+  }
+
+  /// A message and what it is about.
+  public struct Posted<M: Message>: Sendable where M.Subject: Sendable {
+    /// The message.
+    public let message: M
+    /// What the message is about, if it is about anything.
+    public let subject: M.Subject?
+  }
+
+  /// The messages of a type, of whatever subject.
+  ///
+  /// - Parameter type: The type of the messages.
+  public func messages<M: Message>(of type: M.Type) -> Messages<M> {
+    Messages(base: MessagesBase(self, about: nil))
+  }
+
+  /// The messages of a type about one instance.
+  ///
+  /// A message that is about nothing, or about another instance, is not among them.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the messages.
+  ///   - subject: What the messages are about. It is compared by identity and not kept alive, and
+  ///     its address is not taken for another's after its death.
+  public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
+    Messages(base: MessagesBase(self, about: ObservedSubject(subject, of: registry)))
+  }
+}
+
+extension MessageCenter.Messages where M.Subject: Sendable {
+  /// The same messages, each with what it is about.
+  ///
+  /// What is delivered later keeps the subject until then.
+  public var withSubject: Signal<MessageCenter.Posted<M>> {
+    Signal(base: PostedBase(base))
+  }
+}
+
+/// What a source of messages is about.
+///
+/// The instance is not kept. Its name is reserved, so that no other one is taken for it, and no weak
+/// reference slows the instance.
+struct ObservedSubject: Sendable {
+  fileprivate let identity: SubjectIdentity
+  /// What ends the registrations, if the instance has one.
+  fileprivate let lifetime: Lifetime.Storage?
+
+  fileprivate init(_ subject: AnyObject, of registry: ObserverRegistry) {
+    identity = SubjectIdentity(subject)
+    lifetime = registry.subjectLifetimes.lifetime(of: subject)
+  }
+}
+
+/// The messages of one type as what a signal is of.
+final class MessagesBase<M: MessageCenter.Message>: SignalBase {
+  private let center: MessageCenter
+  private let subject: ObservedSubject?
+
+  fileprivate init(_ center: MessageCenter, about subject: ObservedSubject?) {
+    self.center = center
+    self.subject = subject
+  }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
+    _ options: SourceOptions<M>
+  ) -> Registration {
+    guard let subject else { return center.register(request, body, options) }
+    request.isOnce = options.isOnce
+    let name = subject.identity.name
+    return request.register(
+      body, with: center.registry, subjectLifetime: subject.lifetime
+    ) { [center] _, held in
+      center.topics.destination(of: M.self, about: name, center.registry, held)
+    } ?? center.ended
+  }
+
+  var reference: @Sendable () -> (any SignalBase<M>)? {
+    { [weak center, subject] in center.map { MessagesBase($0, about: subject) } }
+  }
+}
+
+/// The same with the subject of each.
+private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Subject: Sendable {
+  typealias Element = MessageCenter.Posted<M>
+
+  private let messages: any SignalBase<M>
+
+  init(_ messages: any SignalBase<M>) { self.messages = messages }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject) -> Element? in
+      // The subject of a message of type M is an M.Subject: `post` takes no other.
+      Element(message: message, subject: subject.map { $0 as! M.Subject })
+    }
+    return messages.register(request, told, SourceOptions())
+  }
+
+  var reference: @Sendable () -> (any SignalBase<Element>)? {
+    let messages = messages.reference
+    return { messages().map { PostedBase($0) } }
+  }
+}
+
+extension MessageCenter {
+  /// A message of whatever type, as observers of any message see it.
+  public struct PostedMessage: Sendable {
+    /// The message.
+    public let message: any Message
+    /// The identity of the instance that the message is about, if there is one.
+    public let subject: ObjectIdentifier?
+  }
+
+  /// Everything that is posted here.
+  ///
+  /// ```swift
+  /// self.token = center.anyMessage.observe { print($0.message) }
+  /// ```
+  ///
+  /// Observers of any message run among those of single types, in the order in which they
+  /// registered. A center that has any makes one existential value for each post.
+  public var anyMessage: Signal<PostedMessage> { Signal(base: AnyMessageBase(self)) }
+}
+
+private final class AnyMessageBase: SignalBase {
+  private let center: MessageCenter
+
+  init(_ center: MessageCenter) { self.center = center }
+
+  func register(
+    _ request: consuming ObservationRequest,
+    _ body: consuming ObserverBody<MessageCenter.PostedMessage>,
+    _ options: SourceOptions<MessageCenter.PostedMessage>
+  ) -> Registration {
+    request.isOnce = options.isOnce
+    return request.register(body, with: center.registry) { [center] _, _ in .list(center.wide) }
+      ?? center.ended
+  }
+
+  var reference: @Sendable () -> (any SignalBase<MessageCenter.PostedMessage>)? {
+    { [weak center] in center.map { AnyMessageBase($0) } }
+  }
+}

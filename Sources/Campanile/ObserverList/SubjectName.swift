@@ -1,0 +1,178 @@
+#if canImport(ObjectiveC)
+  import ObjectiveC
+#endif
+
+/// What a subject is known by in every table and list.
+///
+/// A subject is found by an address, which no other object may come to have while a registration
+/// knows it. For an object that Swift counts, an unowned reference ensures that: it reserves the
+/// memory of an object that has died.
+///
+/// Other runtimes reserve nothing. On Apple platforms an unowned reference to an object of a class
+/// below `NSObject` is a weak one. To copy it may be to hold the object last. So an object that
+/// Swift does not count is never referred to. It has a *tag*: a native object that is attached to
+/// it and released with it. The address of the tag is the subject's.
+struct SubjectName: Sendable, Equatable {
+  /// Of the subject's memory, or of its tag's.
+  ///
+  /// A `SubjectHold` reserves it.
+  let address: SubjectAddress
+  /// The subject itself, as descriptions show it.
+  let id: ObjectIdentifier
+
+  /// Names `subject`, which gets a tag if it needs one.
+  ///
+  /// Under no lock. The caller keeps the subject until it has made a hold, or is done.
+  @inline(__always)
+  init(_ subject: AnyObject) {
+    if SubjectTag.isNeeded(by: subject) {
+      address = SubjectAddress(SubjectTag.make(for: subject))
+    } else {
+      address = SubjectAddress(subject)
+    }
+    id = ObjectIdentifier(subject)
+  }
+
+  /// The name by which `subject` may be known already, or `nil` if it never was named.
+  ///
+  /// The caller keeps the subject while it compares.
+  @inline(__always)
+  init?(known subject: AnyObject) {
+    if SubjectTag.isNeeded(by: subject) {
+      guard let tag = SubjectTag.existing(of: subject) else { return nil }
+      address = SubjectAddress(tag)
+    } else {
+      address = SubjectAddress(subject)
+    }
+    id = ObjectIdentifier(subject)
+  }
+
+  /// Whether the address is that of a tag.
+  @inline(__always)
+  var isTagged: Bool { SubjectTag.isUsed && address.id != id }
+
+  static func == (one: Self, other: Self) -> Bool { one.address.word == other.address.word }
+}
+
+/// Reserves the address of one subject's name.
+///
+/// It refers to native memory. To move it counts nothing, and to end it frees that memory at most:
+/// both may be done under a lock.
+struct SubjectHold: ~Copyable, @unchecked Sendable {
+  // SAFETY: never read; it is here for what an unowned reference does to native memory.
+  private unowned let memory: AnyObject
+
+  /// Reserves the address of a name, whose subject the caller keeps.
+  init(_ name: SubjectName) { memory = name.address.living }
+}
+
+/// The native object that names a subject which Swift does not count.
+///
+/// It has no `deinit`, and nothing is released with it.
+final class SubjectTag: Sendable {
+  /// Whether there can be any; where not, nothing is left of the code that asks.
+  @inline(__always)
+  static var isUsed: Bool {
+    #if canImport(ObjectiveC) || DEBUG
+      true
+    #else
+      false
+    #endif
+  }
+
+  /// Whether Swift does not count `subject`.
+  @inline(__always)
+  fileprivate static func isNeeded(by subject: AnyObject) -> Bool {
+    #if DEBUG
+      if let standIn = subject as? any ForeignStandIn, standIn.attachment != nil { return true }
+    #endif
+    #if canImport(ObjectiveC)
+      return rootClass(of: type(of: subject)) != nativeRootClass
+    #else
+      return false
+    #endif
+  }
+
+  /// The tag of a subject that needs one, if it has been made.
+  ///
+  /// The subject keeps it. The runtime that attaches objects locks its own table for a moment.
+  fileprivate static func existing(of subject: AnyObject) -> SubjectTag? {
+    #if DEBUG
+      if let attachment = (subject as? any ForeignStandIn)?.attachment {
+        return attachment.tag.withLock { $0 }
+      }
+    #endif
+    #if canImport(ObjectiveC)
+      return unsafe objc_getAssociatedObject(subject, key) as! SubjectTag?
+    #else
+      return nil
+    #endif
+  }
+
+  private static let making = Locked(())
+
+  /// The tag of a subject that needs one, made if there is none.
+  fileprivate static func make(for subject: AnyObject) -> SubjectTag {
+    // Two threads may name a subject for the first time: both get the same tag.
+    making.withLock { _ in
+      if let tag = existing(of: subject) { return tag }
+      let tag = SubjectTag()
+      attach(tag, to: subject)
+      return tag
+    }
+  }
+
+  private static func attach(_ tag: SubjectTag, to subject: AnyObject) {
+    #if DEBUG
+      if let attachment = (subject as? any ForeignStandIn)?.attachment {
+        attachment.tag.withLock { $0 = tag }
+        return
+      }
+    #endif
+    #if canImport(ObjectiveC)
+      // Not atomic: the tag is never replaced, so that to read it need not leave it to a pool, which
+      // could keep it when the subject has gone.
+      unsafe objc_setAssociatedObject(subject, key, tag, .OBJC_ASSOCIATION_RETAIN_NONATOMIC)
+    #endif
+  }
+
+  #if canImport(ObjectiveC)
+    /// The class that every natively counted one descends from.
+    private static let nativeRootClass: AnyClass = rootClass(of: SubjectTag.self)
+
+    private static func rootClass(of subclass: AnyClass) -> AnyClass {
+      var root: AnyClass = subclass
+      while let next = class_getSuperclass(root) { root = next }
+      return root
+    }
+
+    /// What tags are attached under: an address that nobody else uses.
+    private static var key: UnsafeRawPointer {
+      // SAFETY: compared, and never read.
+      unsafe UnsafeRawPointer(bitPattern: UInt(bitPattern: ObjectIdentifier(SubjectTag.self)))!
+    }
+  #endif
+}
+
+extension SubjectTag {
+  /// The address of a subject's tag, if it has one, for a post that found nothing by the subject's.
+  @inline(never)
+  static func address(for subject: ObjectIdentifier) -> UInt? {
+    // SAFETY: who posts keeps the subject until the post returns.
+    let living = SubjectAddress(word: UInt(bitPattern: subject)).living
+    return SubjectName(known: living)?.address.word
+  }
+}
+
+#if DEBUG
+  /// An object that tests declare not to be counted by Swift.
+  protocol ForeignStandIn: AnyObject {
+    /// What is attached to it, and released when it ends; `nil` for one that is native after all.
+    var attachment: SubjectAttachment? { get }
+  }
+
+  /// The place of what is attached to a stand-in.
+  final class SubjectAttachment: Sendable {
+    fileprivate let tag = Locked<SubjectTag?>(nil)
+  }
+#endif

@@ -1,0 +1,106 @@
+import Synchronization
+
+extension StateSource {
+  /// The state of both values together.
+  ///
+  /// Each change of one of the two is a change of the pair. The notifications of the pair are
+  /// serialized: a change that another thread makes meanwhile is notified next, by the thread that
+  /// notifies.
+  ///
+  /// - Parameter other: The state whose values are the second ones.
+  /// - Returns: A state that keeps both. It ends when both have ended. Its observers run where they
+  ///   want to, with one call for each change of either state, and two objects are allocated for
+  ///   the pair.
+  public func combined<Other: StateSource>(
+    with other: Other
+  ) -> ReadOnlyState<(Value, Other.Value)> {
+    ReadOnlyState(base: CombinedState(readOnly.base, other.readOnly.base))
+  }
+}
+
+/// The values of two states.
+private final class CombinedState<First: Sendable, Second: Sendable>: StateBase {
+  typealias Value = (First, Second)
+
+  private let first: any StateBase<First>
+  private let second: any StateBase<Second>
+  private let pair: PairOfChanges<First, Second>
+
+  init(_ first: any StateBase<First>, _ second: any StateBase<Second>) {
+    self.first = first
+    self.second = second
+    pair = PairOfChanges(first, second)
+  }
+
+  var value: (First, Second) { (first.value, second.value) }
+
+  func register(
+    _ request: consuming ObservationRequest,
+    _ body: consuming ObserverBody<ValueChange<(First, Second)>>,
+    _ options: SourceOptions<ValueChange<(First, Second)>>
+  ) -> Registration {
+    pair.register(request, body, options)
+  }
+
+  var reference: @Sendable () -> (any SignalBase<ValueChange<(First, Second)>>)? {
+    pair.reference
+  }
+}
+
+/// The changes of two states as changes of one, which a current value notifies.
+///
+/// What the two states call keeps that value. Its observers keep this object. This object keeps the
+/// two observations, but not the states. So the observations end when nobody has or observes the
+/// combined state any more. The combined state ends when both states have ended.
+private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase {
+  typealias Element = ValueChange<(First, Second)>
+
+  private let pair: CurrentValue<(First, Second)>
+  private let tokens: [ObservationToken]
+
+  init(_ first: any StateBase<First>, _ second: any StateBase<Second>) {
+    let pair = CurrentValue((first.value, second.value))
+    let remaining = Remaining()
+    let onEnd = { @Sendable in if remaining.isLast() { pair.finish() } }
+    self.pair = pair
+    tokens = [
+      Self.follow(first, onEnd) { change in
+        // Exchanged, so that the old value is not released under the lock.
+        var value = change.new
+        pair.update { swap(&$0.0, &value) }
+      },
+      Self.follow(second, onEnd) { change in
+        var value = change.new
+        pair.update { swap(&$0.1, &value) }
+      },
+    ]
+  }
+
+  /// Calls `take` with each change where it is made, first with the value now.
+  private static func follow<Value: Sendable>(
+    _ state: any StateBase<Value>, _ onEnd: @escaping @Sendable () -> Void,
+    _ take: @escaping @Sendable (ValueChange<Value>) -> Void
+  ) -> ObservationToken {
+    let body = ObserverBody<ValueChange<Value>>(
+      .reader({ change, _ in take(change) }, onEnd: onEnd))
+    return ObservationToken(state.register(.inPlace(), body, SourceOptions(isInitial: true)))
+  }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    pair.register(request, body.keeping(self), options)
+  }
+
+  var reference: @Sendable () -> (any SignalBase<Element>)? { { [weak self] in self } }
+}
+
+/// How many of two states have not ended.
+private final class Remaining: Sendable {
+  private let count = Atomic(2)
+
+  func isLast() -> Bool {
+    count.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
+  }
+}

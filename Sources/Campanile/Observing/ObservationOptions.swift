@@ -1,0 +1,86 @@
+/// What can be asked of an observation: `.once` of every source, `.initial` and `.distinct` of a
+/// state.
+///
+/// ```swift
+/// state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in … }
+/// ```
+public struct ObservationOptions<Source: ObservationSource>: Sendable, ExpressibleByArrayLiteral {
+  package var settings: SourceOptions<Source.Element>
+
+  package init(_ settings: SourceOptions<Source.Element>) { self.settings = settings }
+
+  /// Combines options.
+  public init(arrayLiteral options: Self...) {
+    settings = SourceOptions()
+    for option in options {
+      settings.isInitial = settings.isInitial || option.settings.isInitial
+      settings.isOnce = settings.isOnce || option.settings.isOnce
+      settings.isRepetition = settings.isRepetition ?? option.settings.isRepetition
+    }
+  }
+
+  /// Ends the observation with its first call.
+  ///
+  /// Of many threads that post, one delivers. No second call begins meanwhile, and what the observer
+  /// captured is released when the call has returned. This end does not cancel the task of an
+  /// asynchronous observer; canceling the observation while the call runs does.
+  public static var once: Self { Self(SourceOptions(isOnce: true)) }
+}
+
+extension ObservationOptions where Source: StateSource {
+  /// Begins with a call that carries the value of that moment; changes wait until it has returned.
+  ///
+  /// The call is made where the observer is delivered. For immediate delivery, and where the caller
+  /// is on the target already and nothing waits there, that is before `observe` returns.
+  public static var initial: Self { Self(SourceOptions(isInitial: true)) }
+}
+
+extension ObservationOptions where Source: StateSource, Source.Value: Equatable {
+  /// Leaves out changes from a value to an equal one.
+  ///
+  /// It compares the old and the new value of the change. `==` runs where the observer is delivered,
+  /// and under no lock.
+  public static var distinct: Self {
+    Self(
+      SourceOptions(isRepetition: { change in
+        if let old = change.old { old == change.new } else { false }
+      }))
+  }
+}
+
+extension ObservationOptions {
+  /// Not for this source.
+  @available(
+    *, unavailable, message: "Only a state has a value to begin with: CurrentValue, ReadOnlyState"
+  )
+  @_disfavoredOverload
+  public static var initial: Self { Self(SourceOptions()) }
+
+  /// Not for this source.
+  @available(
+    *, unavailable,
+    message: "Only changes of a state can be compared, and only if its values are Equatable"
+  )
+  @_disfavoredOverload
+  public static var distinct: Self { Self(SourceOptions()) }
+}
+
+/// Options as they reach a source.
+package struct SourceOptions<Element: Sendable>: Sendable {
+  package var isInitial = false
+  package var isOnce = false
+  /// Whether an element says nothing new; such an element is left out.
+  package var isRepetition: (@Sendable (Element) -> Bool)?
+
+  package init(
+    isInitial: Bool = false, isOnce: Bool = false,
+    isRepetition: (@Sendable (Element) -> Bool)? = nil
+  ) {
+    self.isInitial = isInitial
+    self.isOnce = isOnce
+    self.isRepetition = isRepetition
+  }
+
+  /// Whether an observer needs no more than the elements themselves.
+  var isPlain: Bool { !isInitial && !isOnce && isRepetition == nil }
+}

@@ -1,0 +1,312 @@
+extension ObservationSource {
+  @inline(__always)
+  private func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: ObservationOptions<Self>
+  ) -> Registration {
+    signal.base.register(request, body, options.settings)
+  }
+
+  /// Observes until the token is released.
+  ///
+  /// - Parameters:
+  ///   - delivery: Where the observer runs; on the sender's thread by default.
+  ///   - buffering: How many elements wait for an observer that is behind. Only for a delivery that
+  ///     queues: with `.immediate`, a bound is a precondition failure.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, with one element at a time, in the order in which they were
+  ///     sent. What it throws is reported by the source's `failures` and stops nobody else.
+  /// - Returns: A token that ends the observation when it is released. The token of a source that
+  ///   has finished has ended already.
+  public func observe(
+    on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: consuming @escaping @Sendable (Element) throws -> Void
+  ) -> ObservationToken {
+    let request = ObservationRequest(
+      on: delivery, buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(observer), options))
+  }
+
+  /// Observes until the owner ends; the owner is handed to the observer.
+  ///
+  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
+  /// `deinit` has begun, nor does one that was queued.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose end ends the observation.
+  ///   - delivery: Where the observer runs; on the sender's thread by default.
+  ///   - buffering: How many elements wait for an observer that is behind. Only for a delivery that
+  ///     queues: with `.immediate`, a bound is a precondition failure.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, with the owner and one element at a time, in the order in
+  ///     which they were sent. What it throws is reported by the source's `failures` and stops
+  ///     nobody else.
+  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  @discardableResult
+  public func observe<Owner: AnyObject & Sendable>(
+    owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Owner, Element) throws -> Void
+  ) -> Registration {
+    let request = ObservationRequest(
+      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, observer), options)
+  }
+
+  /// Observes on the main actor until the token is released.
+  ///
+  /// - Parameters:
+  ///   - delivery: `.main`, inline where the sender is there already and nothing waits; or
+  ///     `.main.ordered`, always queued.
+  ///   - buffering: How many elements wait for an observer that is behind.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, isolated to the main actor. What it throws is reported by the
+  ///     source's `failures` and stops nobody else.
+  /// - Returns: A token that ends the observation when it is released. The token of a source that
+  ///   has finished has ended already.
+  public func observe(
+    on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
+  ) -> ObservationToken {
+    let request = ObservationRequest(
+      on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(onMain: observer), options))
+  }
+
+  /// Observes on the main actor until the owner ends; the owner is handed to the observer.
+  ///
+  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
+  /// `deinit` has begun, nor does one that was queued.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose end ends the observation.
+  ///   - delivery: `.main`, inline where the sender is there already and nothing waits; or
+  ///     `.main.ordered`, always queued.
+  ///   - buffering: How many elements wait for an observer that is behind.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called with the owner, isolated to the main actor. What it throws is
+  ///     reported by the source's `failures` and stops nobody else.
+  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  @discardableResult
+  public func observe<Owner: AnyObject & Sendable>(
+    owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
+  ) -> Registration {
+    let request = ObservationRequest(
+      owner: owner, on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, onMain: observer), options)
+  }
+
+  /// Observes on an actor until the actor ends; the observer is isolated to it.
+  ///
+  /// The actor is the owner: it is held weakly. Deliveries always queue, and run one at a time.
+  ///
+  /// - Parameters:
+  ///   - instance: The actor.
+  ///   - buffering: How many elements wait for an actor that is behind.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called with the actor, isolated to it. What it throws is reported by
+  ///     the source's `failures` and stops nobody else.
+  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  @discardableResult
+  public func observe<Instance: Actor>(
+    on instance: Instance, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
+  ) -> Registration {
+    let request = ObservationRequest(
+      on: instance, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(isolatedTo: instance, observer), options)
+  }
+}
+
+/// Observing with a function that suspends.
+extension ObservationSource {
+  /// Observes asynchronously until the token is released, which cancels the task that runs.
+  ///
+  /// The observer has its own buffer. Its order relative to other observers is not promised.
+  ///
+  /// - Parameters:
+  ///   - execution: Whether a call waits for the one before it.
+  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
+  ///     keeps none waiting: a bound is a precondition failure there.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, in a task without isolation. What it throws is reported by the
+  ///     source's `failures` and stops nobody else.
+  /// - Returns: A token that ends the observation when it is released. The token of a source that
+  ///   has finished has ended already.
+  public func observeAsync(
+    execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Element) async throws -> Void
+  ) -> ObservationToken {
+    let request = ObservationRequest(buffering, SourceLocation(file: file, line: line))
+    return ObservationToken(register(request, ObserverBody(execution, observer), options))
+  }
+
+  /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
+  ///
+  /// The end of the owner cancels the task that runs. The observer has its own buffer. Its
+  /// order relative to other observers is not promised.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose end ends the observation.
+  ///   - execution: Whether a call waits for the one before it.
+  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
+  ///     keeps none waiting: a bound is a precondition failure there.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called with the owner, in a task without isolation. What it throws is
+  ///     reported by the source's `failures` and stops nobody else.
+  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  @discardableResult
+  public func observeAsync<Owner: AnyObject & Sendable>(
+    owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
+    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
+  ) -> Registration {
+    let request = ObservationRequest(
+      owner: owner, buffering, SourceLocation(file: file, line: line))
+    return register(request, ObserverBody(owner, execution, observer), options)
+  }
+
+  /// Observes asynchronously on the main actor until the token is released, which cancels the task
+  /// that runs.
+  ///
+  /// The observer has its own buffer. Its order relative to other observers is not promised.
+  ///
+  /// - Parameters:
+  ///   - delivery: `.main`. A task is always queued, so that `.main.ordered` means the same.
+  ///   - execution: Whether a call waits for the one before it.
+  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
+  ///     keeps none waiting: a bound is a precondition failure there.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, isolated to the main actor. What it throws is reported by the
+  ///     source's `failures` and stops nobody else.
+  /// - Returns: A token that ends the observation when it is released. The token of a source that
+  ///   has finished has ended already.
+  public func observeAsync(
+    on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @MainActor @Sendable (Element) async throws -> Void
+  ) -> ObservationToken {
+    observeAsync(
+      execution: execution, buffering: buffering, options, file: file, line: line, observer)
+  }
+
+  /// Observes asynchronously on the main actor until the owner ends; the owner lives for the length
+  /// of each call.
+  ///
+  /// The end of the owner cancels the task that runs. The observer has its own buffer. Its
+  /// order relative to other observers is not promised.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose end ends the observation.
+  ///   - delivery: `.main`. A task is always queued, so that `.main.ordered` means the same.
+  ///   - execution: Whether a call waits for the one before it.
+  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
+  ///     keeps none waiting: a bound is a precondition failure there.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called with the owner, isolated to the main actor. What it throws is
+  ///     reported by the source's `failures` and stops nobody else.
+  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  @discardableResult
+  public func observeAsync<Owner: AnyObject & Sendable>(
+    owner: Owner, on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @MainActor @Sendable (Owner, Element) async throws -> Void
+  ) -> Registration {
+    observeAsync(
+      owner: owner, execution: execution, buffering: buffering, options, file: file, line: line,
+      observer)
+  }
+
+  /// Observes asynchronously on an actor until the actor ends; the observer is isolated to it.
+  ///
+  /// The actor is the owner: it is held weakly, and its end cancels the task that runs. While the
+  /// observer suspends, the actor runs other code. The observer has its own buffer. Its order
+  /// relative to other observers is not promised.
+  ///
+  /// - Parameters:
+  ///   - instance: The actor.
+  ///   - execution: Whether a call waits for the one before it.
+  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
+  ///     keeps none waiting: a bound is a precondition failure there.
+  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called with the actor, isolated to it. What it throws is reported by
+  ///     the source's `failures` and stops nobody else.
+  /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
+  @discardableResult
+  public func observeAsync<Instance: Actor>(
+    on instance: Instance, execution: AsyncExecution = .oneAtATime,
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (isolated Instance, Element) async throws -> Void
+  ) -> Registration {
+    observeAsync(
+      owner: instance, execution: execution, buffering: buffering, options, file: file, line: line
+    ) { instance, element in try await observer(instance, element) }
+  }
+
+  /// The elements that come from now on, as an asynchronous sequence.
+  ///
+  /// It observes from the moment it is made, before its first `next()`. It can be read many times:
+  /// each reader has its own buffer. The first reader's buffer begins with the sequence, every other
+  /// one with its reader. The sequence ends with the source, and at once in a canceled task.
+  /// Releasing it ends its observation.
+  ///
+  /// - Parameters:
+  ///   - buffering: How many elements wait for a reader that is behind.
+  ///   - options: `.once`, for a sequence of one element; of a state also `.initial` and
+  ///     `.distinct`.
+  ///   - file: The caller's file, for descriptions.
+  ///   - line: The caller's line.
+  public func values(
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> ValueSequence<Element> {
+    let location = SourceLocation(file: file, line: line)
+    let reference = signal.base.reference
+    let settings = options.settings
+    return ValueSequence<Element> { counters in
+      let buffer = SequenceBuffer<Element>(buffering, counters)
+      guard let base = reference() else {
+        buffer.finish()
+        return ValueSequence.Reader(buffer, nil)
+      }
+      let body = ObserverBody<Element>(
+        .reader(
+          { element, _ in buffer.append(element) }, onEnd: { buffer.finish() },
+          buffer: buffer.counts))
+      let request = ObservationRequest(.unbounded, location)
+      return ValueSequence.Reader(buffer, base.register(request, body, settings))
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/// A state that can be read and observed, and not set.
+///
+/// ```swift
+/// final class Player {
+///   private let state = CurrentValue(false)
+///   var isPlaying: ReadOnlyState<Bool> { state.readOnly }
+/// }
+///
+/// player.isPlaying.map { !$0 }.observe(owner: button, on: .main, [.initial, .distinct]) {
+///   button, change in button.isEnabled = change.new
+/// }
+/// ```
+///
+/// It is a value: keep it in a property, in an array, send it to another thread. It keeps its
+/// ``CurrentValue`` alive. The promises of a current value hold for the states that are made from
+/// it. Notifications are serialized. There is no gap and no repeat, and the last change that an
+/// observer sees carries the newest value.
+public struct ReadOnlyState<Value: Sendable>: StateSource {
+  /// What observers are given.
+  public typealias Element = ValueChange<Value>
+
+  package let base: any StateBase<Value>
+
+  package init(base: any StateBase<Value>) { self.base = base }
+
+  /// The state itself.
+  public var readOnly: ReadOnlyState<Value> { self }
+  /// The value now.
+  public var value: Value { base.value }
+  /// The changes, without the value at other times.
+  public var signal: Signal<ValueChange<Value>> { Signal(base: base.changes) }
+}
+
+/// What a state is of: where observers register, and the value now.
+package protocol StateBase<Value>: SignalBase where Element == ValueChange<Value> {
+  associatedtype Value: Sendable
+
+  var value: Value { get }
+  /// The state itself, for those who ask for its changes alone.
+  var changes: any SignalBase<ValueChange<Value>> { get }
+}
+
+extension StateBase {
+  package var changes: any SignalBase<ValueChange<Value>> { self }
+}
+
+extension StateSource {
+  /// The state whose value is what `transform` makes of this one's.
+  ///
+  /// Every change of this state is a change of that one, even if the two values made are equal. Ask
+  /// for `.distinct` to leave those out.
+  ///
+  /// - Parameter transform: Called once for each read of the value. Called twice for each observer
+  ///   and change, with the old and the new value, where the observer runs.
+  /// - Returns: A state that keeps this one, and nothing else.
+  public func map<Result: Sendable>(
+    _ transform: @escaping @Sendable (Value) -> Result
+  ) -> ReadOnlyState<Result> {
+    ReadOnlyState(base: MappedState(readOnly.base, transform))
+  }
+}
+
+/// A state of what a closure makes of another one's values.
+private final class MappedState<Upstream: Sendable, Value: Sendable>: StateBase {
+  private let upstream: any StateBase<Upstream>
+  private let mapped: TransformedSignal<ValueChange<Upstream>, ValueChange<Value>>
+  private let transform: @Sendable (Upstream) -> Value
+
+  init(
+    _ upstream: any StateBase<Upstream>, _ transform: @escaping @Sendable (Upstream) -> Value
+  ) {
+    self.upstream = upstream
+    self.transform = transform
+    mapped = TransformedSignal(upstream.changes, isSelective: false) { $0.map(transform) }
+  }
+
+  var value: Value { transform(upstream.value) }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
+    _ options: SourceOptions<ValueChange<Value>>
+  ) -> Registration {
+    mapped.register(request, body, options)
+  }
+
+  var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? { mapped.reference }
+}

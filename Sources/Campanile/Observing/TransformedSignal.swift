@@ -1,0 +1,79 @@
+extension ObservationSource {
+  /// What `transform` makes of each element.
+  ///
+  /// - Parameter transform: Called once for each observer and element, where the observer runs; for
+  ///   a sequence, where the element is sent.
+  /// - Returns: A source that keeps this one.
+  public func map<Result: Sendable>(
+    _ transform: @escaping @Sendable (Element) -> Result
+  ) -> Signal<Result> {
+    Signal(base: TransformedSignal(signal.base, isSelective: false, transform))
+  }
+
+  /// What `transform` makes of each element, without `nil`.
+  ///
+  /// - Parameter transform: Called once for each observer and element, where the observer runs; for
+  ///   a sequence, where the element is sent. For an observer with its own buffer it is called where
+  ///   the element is sent, too. An element that it leaves out takes no room in the buffer.
+  /// - Returns: A source that keeps this one. An observer with `.once` is called with the first
+  ///   element that is not left out.
+  public func compactMap<Result: Sendable>(
+    _ transform: @escaping @Sendable (Element) -> Result?
+  ) -> Signal<Result> {
+    Signal(base: TransformedSignal(signal.base, isSelective: true, transform))
+  }
+
+  /// The elements for which `isIncluded` returns true.
+  ///
+  /// - Parameter isIncluded: Called once for each observer and element, where the observer runs; for
+  ///   a sequence, where the element is sent. For an observer with its own buffer it is called where
+  ///   the element is sent, too. An element that it leaves out takes no room in the buffer.
+  /// - Returns: A source that keeps this one. An observer with `.once` is called with the first
+  ///   element that is not left out.
+  public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
+    compactMap { isIncluded($0) ? $0 : nil }
+  }
+}
+
+/// A signal of what a closure makes of another one's elements.
+///
+/// It keeps nothing between two elements, so that everything that the other one promises about
+/// order, ends and deliveries holds here.
+final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase {
+  private let upstream: any SignalBase<Upstream>
+  /// Whether some elements are left out.
+  private let isSelective: Bool
+  private let transform: @Sendable (Upstream) -> Element?
+
+  init(
+    _ upstream: any SignalBase<Upstream>, isSelective: Bool,
+    _ transform: @escaping @Sendable (Upstream) -> Element?
+  ) {
+    self.upstream = upstream
+    self.isSelective = isSelective
+    self.transform = transform
+  }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    let transform = transform
+    let isRepetition = options.isRepetition
+    var isWanted: (@Sendable (Upstream) -> Bool)?
+    if isSelective { isWanted = { transform($0) != nil } }
+    let mapped = body.mapped(once: options.isOnce, where: isWanted) {
+      (element: Upstream) -> Element? in
+      guard let result = transform(element), isRepetition?(result) != true else { return nil }
+      return result
+    }
+    return upstream.register(request, mapped, SourceOptions(isInitial: options.isInitial))
+  }
+
+  var reference: @Sendable () -> (any SignalBase<Element>)? {
+    let upstream = upstream.reference
+    return { [isSelective, transform] in
+      upstream().map { TransformedSignal($0, isSelective: isSelective, transform) }
+    }
+  }
+}

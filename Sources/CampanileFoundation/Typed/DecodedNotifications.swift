@@ -1,0 +1,53 @@
+import Campanile
+import Foundation
+
+/// The notifications of one name as values, as what a signal is of.
+final class DecodedNotifications<Element: Sendable>: SignalBase {
+  private let notifications: PostedNotifications
+  private let descriptor: NotificationDescriptor<Element>
+  private let onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
+
+  init(
+    _ notifications: PostedNotifications, _ descriptor: NotificationDescriptor<Element>,
+    _ onFailure: (@Sendable (NotificationDecodingFailure) -> Void)?
+  ) {
+    self.notifications = notifications
+    self.descriptor = descriptor
+    self.onFailure = onFailure
+  }
+
+  func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    let name = descriptor.name
+    let place = request.place
+    // The observer keeps the use; when the last one has gone, nothing is decoded any more.
+    let use = notifications.hub.codecs.use(descriptor.codec, of: name)
+    let onFailure = onFailure
+    let mapped = body.mapped(once: options.isOnce) {
+      (notification: PostedNotification) -> Element? in
+      switch use.decoded(notification) {
+      case .success(let value):
+        // The codec is known by the type or the object that decodes as an Element.
+        return value as? Element
+      case .failure(let error):
+        let failure = NotificationDecodingFailure(
+          name: name, valueType: Element.self, error: error, file: place.file, line: place.line)
+        failure.report(to: onFailure)
+        return nil
+      case nil:
+        // The post began before this observer was registered.
+        return nil
+      }
+    }
+    return notifications.register(request, mapped, once: false, isReader: false)
+  }
+
+  var reference: @Sendable () -> (any SignalBase<Element>)? {
+    let notifications = notifications.weakly
+    return { [descriptor, onFailure] in
+      notifications().map { DecodedNotifications($0, descriptor, onFailure) }
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import Campanile
+import CampanileFoundation
+import Foundation
+import Testing
+
+@Suite("Notifications as a source among others")
+struct NotificationSourceTests {
+  private actor Log {
+    private(set) var numbers: [Int] = []
+    func append(_ number: Int) { numbers.append(number) }
+  }
+
+  /// A source of each kind, in a center of its own.
+  enum Kind: CaseIterable {
+    case named, any, about, typed, described, mapped, filtered
+
+    func source(_ center: NotificationCenter, about bell: Bell) -> Signal<Int> {
+      let named = center.notifications(of: Rung.notificationName)
+      return switch self {
+      case .named: named.map { $0.number }
+      case .any: center.notifications(of: nil).map { $0.number }
+      case .about: center.notifications(of: nil, object: bell).map { $0.number }
+      case .typed: center.notifications(of: Rung.self).map { $0.number }
+      case .described: center.notifications(of: Rung.descriptor, object: bell).map { $0.number }
+      case .mapped: named.map { $0.number }.map { $0 * 2 }.map { $0 / 2 }
+      case .filtered: named.filter { $0.number >= 0 }.map { $0.number }
+      }
+    }
+  }
+
+  private let center = NotificationCenter()
+  private let heard = Recorder<Int>()
+
+  @Test("It stands in an array with messages and broadcasters, and all are observed alike")
+  func stored() {
+    let (messages, ticks) = (MessageCenter(), Broadcaster<Int>())
+    let sources: [Signal<Int>] = [
+      ticks.signal,
+      messages.messages(of: Rung.self).map { $0.number },
+      center.notifications(of: .tick).map { $0.number },
+      center.notifications(of: Rung.self).map { $0.number },
+    ]
+    let tokens = sources.enumerated().map { index, source in
+      source.observe { [heard] in heard.record(index * 10 + $0) }
+    }
+    ticks.send(1)
+    messages.post(Rung(number: 2))
+    center.post(.tick, 3)
+    center.post(Rung(number: 4))
+    #expect(heard.values == [1, 12, 23, 34])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("`map` and `filter` are asked where the observer runs, for each notification once")
+  func transformed() {
+    let (target, asked) = (ManualTarget(), Recorder<Int>())
+    let even = center.notifications(of: .tick).filter { notification in
+      asked.record(notification.number)
+      return notification.number.isMultiple(of: 2)
+    }
+    let token = even.map { $0.number * 10 }.observe(on: .target(target)) { [heard] in
+      heard.record($0)
+    }
+    for number in 1...4 { center.post(.tick, number) }
+    #expect(asked.values == [])
+    target.runJobs()
+    #expect(asked.values == [1, 2, 3, 4])
+    #expect(heard.values == [20, 40])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K12 what a filter leaves out takes no room in a sequence's buffer")
+  func filteredBuffer() async {
+    let values = center.notifications(of: .tick).filter { $0.number > 0 }.values(
+      buffering: .newest(2))
+    for number in [1, -1, 2, -2, 3, -3] { center.post(.tick, number) }
+    var iterator = values.makeAsyncIterator()
+    #expect(await iterator.next()?.number == 2)
+    #expect(await iterator.next()?.number == 3)
+    #expect(values.droppedCount == 1)
+  }
+
+  @Test("K12 a sequence keeps the oldest or the newest, as many as it is told", arguments: [1, 3])
+  func buffered(count: Int) async {
+    let source = center.notifications(of: .tick)
+    let sequences = [
+      source.values(buffering: .newest(count)), source.values(buffering: .oldest(count)),
+    ]
+    for number in 1...5 { center.post(.tick, number) }
+    var iterators = sequences.map { $0.makeAsyncIterator() }
+    for index in 0..<count {
+      #expect(await iterators[0].next()?.number == 6 - count + index)
+      #expect(await iterators[1].next()?.number == 1 + index)
+    }
+    #expect(sequences.map(\.droppedCount) == [5 - count, 5 - count])
+  }
+
+  // Broken by: NotificationSource, if it keeps the hub alone.
+  @Test(
+    "K16 a source keeps its center, and what is observed through it does not",
+    arguments: Kind.allCases)
+  func center(kind: Kind) {
+    let bell = Bell()
+    weak var seen: NotificationCenter?
+    func observe() -> ObservationToken {
+      let source: Signal<Int>
+      do {
+        let center = NotificationCenter()
+        seen = center
+        source = kind.source(center, about: bell)
+      }
+      #expect(seen != nil)
+      let token = source.observe { [heard] in heard.record($0) }
+      seen?.post(Rung(number: 1), object: bell)
+      #expect(token.isActive)
+      withExtendedLifetime(source) {}
+      return token
+    }
+    let token = observe()
+    #expect(seen == nil)
+    #expect(!token.isActive)
+    #expect(heard.values == [1])
+  }
+
+  // Broken by: PostedNotifications.weakly, if it keeps the center.
+  @Test(
+    "K16 a sequence ends with its center, and so does one that begins to be read later",
+    .timeLimit(.minutes(10)), arguments: Kind.allCases)
+  func sequenceEnds(kind: Kind) async {
+    let bell = Bell()
+    weak var seen: NotificationCenter?
+    func read() -> ValueSequence<Int> {
+      let center = NotificationCenter()
+      seen = center
+      let values = kind.source(center, about: bell).values()
+      center.post(Rung(number: 1), object: bell)
+      return values
+    }
+    let values = read()
+    #expect(seen == nil)
+    for await number in values { heard.record(number) }
+    for await number in values { heard.record(number * 10) }
+    #expect(heard.values == [1])
+  }
+
+  @Test("Asynchronous observers on the main actor and on an actor are isolated to it")
+  @MainActor func asynchronous() async {
+    let (screen, log, room) = (MainScreen(), Log(), Room())
+    let (shown, owned, logged) = (Inbox<Int>(), Inbox<Int>(), Inbox<Int>())
+    let source = center.notifications(of: .tick)
+    let token = source.observeAsync(on: .main) { notification in
+      await Task.yield()
+      screen.numbers.append(notification.number)
+      shown.record(notification.number)
+    }
+    source.observeAsync(owner: room, on: .main) { room, notification in
+      await Task.yield()
+      screen.numbers.append(notification.number * 10)
+      owned.record(notification.number)
+    }
+    let registration = center.notifications(of: Rung.self).observeAsync(on: log) { log, rung in
+      await Task.yield()
+      log.append(rung.number)
+      logged.record(rung.number)
+    }
+    for number in 1...3 { center.post(.tick, number) }
+    for number in 4...6 { center.post(Rung(number: number)) }
+    #expect(await shown.values(count: 3) == [1, 2, 3])
+    #expect(await owned.values(count: 3) == [1, 2, 3])
+    #expect(await logged.values(count: 3) == [4, 5, 6])
+    #expect(screen.numbers.sorted() == [1, 2, 3, 10, 20, 30])
+    #expect(await log.numbers == [4, 5, 6])
+    await token.cancelAndWait()
+    await registration.cancelAndWait()
+    #expect(!token.isActive && !registration.isActive)
+    withExtendedLifetime((room, log)) {}
+  }
+}

@@ -1,0 +1,82 @@
+import Campanile
+import Foundation
+import Testing
+
+@testable import CampanileFoundation
+
+@Suite("Notifications that are decoded where they are posted")
+struct DecodedMemoryTests {
+  private let center = NotificationCenter()
+
+  private func post(_ live: LiveCount) {
+    center.post(
+      name: Ended.notificationName, object: Tracked(live),
+      userInfo: ["number": 1, "more": Tracked(live)])
+  }
+
+  // Broken by: NotificationInTransit.settle, if it always keeps what it has.
+  @Test("K16 where all are given what was decoded, nothing is kept of a notification")
+  func decodedOnly() {
+    let (target, heard, live) = (ManualTarget(), Recorder<Int>(), LiveCount())
+    let tokens = [
+      center.notifications(of: Ended.self).observe(on: .target(target)) { heard.record($0.number) },
+      center.notifications(of: Ended.descriptor).observe(on: .target(target)) {
+        heard.record($0.number)
+      },
+    ]
+    let values = center.notifications(of: Ended.self).values()
+    post(live)
+    #expect(live.current == 0)
+    target.runJobs()
+    #expect(heard.values == [1, 1])
+    withExtendedLifetime((tokens, values)) {}
+  }
+
+  // Broken by: NotificationHub.register, if it does not say that a reader comes.
+  @Test(
+    "K16 beside an observer of the notification itself it is kept until that has been called",
+    arguments: [false, true])
+  func read(isFirst: Bool) {
+    let (target, heard, live) = (ManualTarget(), Recorder<Int>(), LiveCount())
+    func observeAsItIs() -> ObservationToken {
+      center.observe(Ended.notificationName, on: .target(target)) { heard.record($0.number * 10) }
+    }
+    let early = isFirst ? observeAsItIs() : nil
+    let token = center.notifications(of: Ended.self).observe(on: .target(target)) {
+      heard.record($0.number)
+    }
+    let late = isFirst ? nil : observeAsItIs()
+    post(live)
+    #expect(live.current == 2)
+    target.runJobs()
+    #expect(live.current == 0)
+    #expect(heard.values == (isFirst ? [10, 1] : [1, 10]))
+    withExtendedLifetime((early, token, late)) {}
+  }
+
+  @Test(
+    "K1 who begins to read while typed observers come and go finds all of a notification",
+    arguments: [2, 8])
+  func readers(width: Int) {
+    let empty = Recorder<Int>()
+    onThreads(width) { [center] thread in
+      for number in 0..<300 {
+        if thread % 2 == 0 {
+          let target = ManualTarget()
+          let token = center.observe(Ended.notificationName, on: .target(target)) {
+            if $0.number < 0 { empty.record(number) }
+          }
+          center.post(Ended(number: number))
+          target.runJobs()
+          withExtendedLifetime(token) {}
+        } else {
+          let token = center.notifications(of: Ended.self).observe(on: .mainQueue.ordered) { _ in }
+          center.post(Ended(number: number))
+          token.cancel()
+          center.post(Ended(number: number))
+        }
+      }
+    }
+    #expect(empty.values == [])
+  }
+}

@@ -1,0 +1,98 @@
+import Dispatch
+import Testing
+
+@testable import Campanile
+
+@Suite("Executors as places")
+struct ExecutorTests {
+  private let ticks = Broadcaster<Int>()
+  private let heard = Recorder<Int>()
+
+  @Test("K6 K11 A task executor gets one job for a burst, always queued, and the order is kept")
+  func taskExecutor() {
+    let executor = ManualExecutor()
+    let tokens = [
+      ticks.observe(on: .executor(executor)) { [heard] in heard.record($0) },
+      ticks.observe(on: .executor(executor)) { [heard] in heard.record($0 * 10) },
+    ]
+    ticks.send(contentsOf: 1...3)
+    #expect(heard.values == [])
+    executor.runUntilIdle()
+    #expect(heard.values == [1, 10, 2, 20, 3, 30])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K6 A serial executor runs observers beside the actors on it, never at the same time")
+  func serialExecutor() async throws {
+    let queue = TestQueue()
+    let executor = QueueExecutor(queue.queue)
+    let detector = OverlapDetector()
+    let places = Recorder<Bool>()
+    let tokens = (0..<2).map { _ in
+      ticks.observe(on: .executor(executor as any SerialExecutor)) { [heard] number in
+        detector.run {
+          places.record(queue.isCurrent)
+          heard.record(number)
+        }
+      }
+    }
+    for number in 1...100 { ticks.send(number) }
+    try await ticks.sendAndWait(101)
+    #expect(heard.count == 202)
+    #expect(places.values.allSatisfy { $0 })
+    #expect(!detector.hasOverlapped)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K5 Whoever names one executor gets one target, and it goes with the last registration")
+  func oneTarget() {
+    let executor = ManualExecutor()
+    let first = ticks.observe(on: .executor(executor)) { _ in }
+    let target = ExecutorTarget.of(executor)
+    #expect(ExecutorTarget.of(executor) === target)
+    #expect(first.registration.isActive)
+    weak var weakExecutor: ManualExecutor?
+    do {
+      let other = ManualExecutor()
+      weakExecutor = other
+      let token = ticks.observe(on: .executor(other)) { _ in }
+      token.cancel()
+    }
+    #expect(weakExecutor == nil)
+    withExtendedLifetime((first, target)) {}
+  }
+
+  @Test(
+    "K6 Unbounded observers on an executor with many threads run one at a time", arguments: [2, 8])
+  func manyThreads(width: Int) async throws {
+    let executor = QueueExecutor(DispatchQueue(label: "many", attributes: .concurrent))
+    let detector = OverlapDetector()
+    let delivery = Delivery.executor(executor as any TaskExecutor)
+    let token = ticks.observe(on: delivery) { [heard] number in
+      detector.run { heard.record(number) }
+    }
+    onThreads(width) { thread in
+      for step in 0..<100 { ticks.send(thread * 100 + step) }
+    }
+    try await ticks.sendAndWait(-1)
+    #expect(heard.count == width * 100 + 1)
+    #expect(!detector.hasOverlapped)
+    withExtendedLifetime(token) {}
+  }
+}
+
+/// Runs jobs on a queue: a serial executor if that is one.
+private final class QueueExecutor: SerialExecutor, TaskExecutor {
+  private let queue: DispatchQueue
+
+  init(_ queue: DispatchQueue) { self.queue = queue }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async {
+      // SAFETY: the closure keeps the executor until the job has run.
+      unsafe job.runSynchronously(
+        isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor())
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import Testing
+
+@testable import Campanile
+
+@Suite("How urgent a delivery is")
+struct PriorityTests {
+  private let source = Broadcaster<Int>()
+  private let heard = Recorder<Int>()
+
+  /// A target that keeps its jobs, and runs them one after the other when it is told to.
+  private final class Kept: DeliveryTarget {
+    let mailbox = Mailbox()
+    let jobs = Recorder<DeliveryJob>()
+    func enqueue(_ job: DeliveryJob) { jobs.record(job) }
+    var priorities: [TaskPriority] { jobs.values.map(\.priority) }
+  }
+
+  private let target = Kept()
+
+  private func post(_ value: Int, _ priority: TaskPriority) async {
+    await post(value..<value + 1, priority)
+  }
+
+  private func post(_ values: Range<Int>, _ priority: TaskPriority) async {
+    let done = AsyncStream<Void>.makeStream()
+    // Nobody waits for the task itself, which would raise it.
+    Task.detached(priority: priority) { [source] in
+      for value in values { source.send(value) }
+      done.continuation.finish()
+    }
+    for await _ in done.stream {}
+  }
+
+  // Broken by: Activity.arrive, if a more urgent post raises nothing, or any post does.
+  @Test(
+    "A more urgent post brings one more job at its priority, and no other post does",
+    arguments: [Buffering.unbounded, .newest(64)])
+  func raises(buffering: Buffering) async {
+    let token = source.observe(on: .target(target), buffering: buffering) { [heard] in
+      heard.record($0)
+    }
+    await post(1, .background)
+    await post(2, .background)
+    await post(3, .high)
+    await post(4, .high)
+    await post(5, .medium)
+    #expect(target.priorities == [.background, .high])
+    target.jobs.values[1].run()
+    #expect(heard.values == [1, 2, 3, 4, 5])
+    // The first job is still on its way: it will do for what is no more urgent.
+    await post(6, .background)
+    #expect(target.jobs.count == 2)
+    target.jobs.values[0].run()
+    #expect(heard.values == [1, 2, 3, 4, 5, 6])
+    await post(7, .background)
+    #expect(target.priorities == [.background, .high, .background])
+    target.jobs.values[2].run()
+    #expect(heard.values == [1, 2, 3, 4, 5, 6, 7])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Activity.begin, if two jobs deliver at a time.
+  @Test(
+    "K6 Of two jobs that a concurrent target runs at once, one delivers",
+    arguments: [Buffering.unbounded, .newest(64)])
+  func oneAtATime(buffering: Buffering) async {
+    let gate = Gate()
+    let overlap = OverlapDetector()
+    let token = source.observe(on: .target(target), buffering: buffering) { [heard] value in
+      overlap.run {
+        if value == 1 { gate.pass() }
+        heard.record(value)
+      }
+    }
+    await post(1, .background)
+    await post(2, .high)
+    let jobs = target.jobs.values
+    let first = onThread { jobs[0].run() }
+    gate.waitUntilReached()
+    jobs[1].run()
+    #expect(heard.values.isEmpty)
+    gate.open()
+    first()
+    #expect(heard.values == [1, 2])
+    #expect(!overlap.hasOverlapped)
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Activity.end, if the rest goes on at another priority.
+  @Test("What a job leaves goes on at the same priority")
+  func goesOn() async {
+    let token = source.observe(on: .target(target)) { [heard] in heard.record($0) }
+    await post(0..<1_500, .low)
+    target.jobs.values[0].run()
+    #expect(target.priorities == [.low, .low])
+    target.jobs.values[1].run()
+    #expect(heard.values == Array(0..<1_500))
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A manual delivery counts what waits once, however many jobs there are for it")
+  func manual() async {
+    let manual = ManualTarget()
+    let token = source.observe(on: .target(manual)) { [heard] in heard.record($0) }
+    await post(1, .background)
+    await post(2, .high)
+    #expect(manual.enqueuedCount == 2)
+    #expect(manual.pendingCount == 2)
+    #expect(manual.runAll() == 2)
+    #expect(heard.values == [1, 2])
+    withExtendedLifetime(token) {}
+  }
+
+  /// An actor whose turn a test can hold.
+  private actor Busy {
+    func wait(_ gate: Gate) { gate.pass() }
+  }
+
+  // Broken by: ActorTarget.enqueue, if the job has the priority of whoever is first.
+  @Test("A message that is posted urgently is heard urgently on a busy actor")
+  func actor() async throws {
+    let busy = Busy()
+    let gate = Gate()
+    let priorities = Recorder<TaskPriority>()
+    source.observe(on: busy) { [heard] _, value in
+      priorities.record(Task.currentPriority)
+      heard.record(value)
+    }
+    let holder = Task.detached(priority: .high) { await busy.wait(gate) }
+    gate.waitUntilReached()
+    await post(1, .background)
+    await post(2, .high)
+    gate.open()
+    await holder.value
+    try await heard.expect(1, 2, within: patience)
+    #expect(priorities.values.last.map { $0 >= .high } == true)
+  }
+
+  // Broken by: PrivateMailbox.drain, if it goes on for a more urgent post.
+  @Test("An asynchronous observer hears a message that is posted urgently in an urgent task")
+  func asynchronous() async throws {
+    let gate = AsyncGate()
+    let priorities = Recorder<TaskPriority>()
+    let token = source.observeAsync { [heard] value in
+      priorities.record(Task.currentPriority)
+      if value == 1 { await gate.pass() }
+      heard.record(value)
+    }
+    await post(1, .background)
+    await gate.waitUntilReached()
+    await post(2, .high)
+    gate.open()
+    try await heard.expect(1, 2, within: patience)
+    #expect(priorities.values.last.map { $0 >= .high } == true)
+    withExtendedLifetime(token) {}
+  }
+}

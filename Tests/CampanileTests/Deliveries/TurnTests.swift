@@ -1,0 +1,180 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Campanile
+
+@Suite("K6 How long a job keeps its target")
+struct TurnTests {
+  private let source = Broadcaster<Int>()
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  // Broken by: Mailbox.drain, if it looks at the limit between batches only; PrivateMailbox.drain, if
+  // it has no limit.
+  @Test(
+    "A block that is enqueued right after the first message of very many runs after 1,024 of them",
+    arguments: [Buffering.unbounded, .newest(5_000)])
+  func block(buffering: Buffering) {
+    let token = source.observe(on: queue.delivery, buffering: buffering) { [heard] in
+      heard.record($0)
+    }
+    let seen = Slot<Int>()
+    queue.hold()
+    source.send(0)
+    queue.queue.async { [heard] in seen.set(heard.count) }
+    for number in 1..<5_000 { source.send(number) }
+    queue.letGo()
+    queue.flush()
+    #expect(seen.value == 1_024)
+    #expect(heard.values == Array(0..<5_000))
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Mailbox.giveWay, if the rest of the batch goes behind what came later, or is lost.
+  @Test(
+    "What is left of a batch keeps its place before what came later, and is waited for",
+    arguments: [2, 8])
+  func rest(width: Int) async throws {
+    let token = source.observe(on: queue.delivery) { [heard] in heard.record($0) }
+    queue.hold()
+    for number in 0..<3_000 { source.send(number) }
+    queue.letGo()
+    onThreads(width) { [source] thread in
+      for number in 0..<2_000 { source.send((thread + 1) * 10_000 + number) }
+    }
+    try await source.sendAndWait(-1)
+    let values = heard.values
+    #expect(values.count == 3_001 + width * 2_000)
+    #expect(Array(values.prefix(3_000)) == Array(0..<3_000))
+    #expect(values.last == -1)
+    for thread in 1...width {
+      let own = values.filter { $0 / 10_000 == thread }
+      #expect(own == (0..<2_000).map { thread * 10_000 + $0 })
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Mailbox.discardPending, if it forgets the rest of a batch.
+  @Test("What a job left waiting is discarded with its target, counted and waited for no longer")
+  func discarded() async throws {
+    let target = ManualTarget()
+    let token = source.observe(on: .target(target)) { [heard] in heard.record($0) }
+    for number in 0..<1_500 { source.send(number) }
+    let tracker = DeliveryTracker()
+    source.registry.post(1_500, Post(tracker: tracker), to: source.list)
+    tracker.end()
+    target.takeJob()?.run()
+    #expect(heard.count == 1_024)
+    #expect(target.pendingCount == 477)
+    target.end()
+    #expect(target.mailbox.discardedCount == 477)
+    try await tracker.wait()
+    #expect(heard.values == Array(0..<1_024))
+    withExtendedLifetime(token) {}
+  }
+
+  /// A clock that goes on by one step whenever it is looked at.
+  private final class StepClock: Sendable {
+    let looks = Atomic<Int>(0)
+    func now(_ step: UInt64) -> UInt64 {
+      UInt64(looks.wrappingAdd(1, ordering: .relaxed).oldValue) * step
+    }
+  }
+
+  // Broken by: DrainTurn.note, if it does not look at the clock; QueueTarget, if the main queue's
+  // mailbox only counts.
+  @Test("Where time counts, a turn ends at the first look at the clock that is late enough")
+  func time() {
+    let clock = StepClock()
+    // The third look after the beginning is the first that comes after four milliseconds.
+    var turn = DrainTurn(Pace { clock.now(1_500_000) })
+    var count = 0
+    while !turn.isOver {
+      let portion = turn.portion
+      #expect(portion <= 4)
+      turn.note(portion)
+      count += portion
+    }
+    #expect(clock.looks.load(ordering: .relaxed) == 4)
+    #expect(count == 12)
+    #expect(QueueTarget.main.mailbox.pace.clock != nil)
+    #expect(Delivery.queue(.main).mailbox === QueueTarget.main.mailbox)
+    #expect(QueueTarget(queue.queue).mailbox.pace.clock == nil)
+  }
+
+  // Broken by: Mailbox.drain, if it does not ask the turn.
+  @Test("A timed mailbox gives its target back after a few deliveries, and the rest goes on")
+  func timed() {
+    final class Timed: DeliveryTarget {
+      let clock = StepClock()
+      let mailbox: Mailbox
+      let jobs = Recorder<DeliveryJob>()
+      init() { mailbox = Mailbox(Pace { [clock] in clock.now(1_500_000) }) }
+      func enqueue(_ job: DeliveryJob) { jobs.record(job) }
+    }
+    let target = Timed()
+    let tokens = [
+      source.observe(on: .target(target)) { [heard] in heard.record($0) },
+      source.observe(on: .target(target), buffering: .newest(64)) { [heard] in
+        heard.record($0 + 100)
+      },
+    ]
+    for number in 0..<30 { source.send(number) }
+    target.jobs.values[0].run()
+    #expect(heard.values == (100..<112).map { $0 } || heard.values == Array(0..<12))
+    target.jobs.values[1].run()
+    #expect(heard.values.count == 24)
+    var next = 2
+    while next < target.jobs.count {
+      target.jobs.values[next].run()
+      next += 1
+    }
+    #expect(heard.values.filter { $0 < 100 } == Array(0..<30))
+    #expect(heard.values.filter { $0 >= 100 } == Array(100..<130))
+    withExtendedLifetime(tokens) {}
+  }
+
+  // MARK: Asynchronous
+
+  private typealias Numbers = PrivateMailbox<Int>
+
+  // Broken by: PrivateMailbox.drain, if it never yields.
+  @Test("An asynchronous observer of a stream of values gives its thread away now and then")
+  func asynchronous() async {
+    let executor = ManualExecutor()
+    let mailbox = Numbers(.unbounded, counters: DeliveryCounters()) { _, _ in }
+    let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+    let observer = IndirectObserver<Int>(
+      traits,
+      arrival: { [heard] value, _, _ in
+        heard.record(value)
+        return nil
+      }
+    ) { value, post, registration in mailbox.append(value, post, for: registration) }
+    _ = source.registry.add(observer) { [source] _, _ in .list(source.list) }
+    for number in 0..<1_000 { source.send(number) }
+    let drain = Task.detached(executorPreference: executor) { await mailbox.drain(.medium) }
+    let other = Task.detached(executorPreference: executor) { 1 }
+    executor.runUntilIdle()
+    _ = await (drain.value, other.value)
+    #expect(heard.values == Array(0..<1_000))
+    #expect(executor.ranCount > 1_000 / 64)
+  }
+
+  // Broken by: ValueSequence.Iterator.next, if it never yields.
+  @Test("A reader of values that wait gives its thread away now and then")
+  func sequence() async {
+    let executor = ManualExecutor()
+    let values = source.values()
+    for number in 0..<1_000 { source.send(number) }
+    let reader = Task.detached(executorPreference: executor) { [heard] in
+      var iterator = values.makeAsyncIterator()
+      for _ in 0..<1_000 { if let value = await iterator.next() { heard.record(value) } }
+    }
+    executor.runUntilIdle()
+    await reader.value
+    #expect(heard.values == Array(0..<1_000))
+    #expect(executor.ranCount > 1_000 / 64)
+  }
+}

@@ -1,0 +1,282 @@
+import Testing
+
+@testable import Campanile
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What posts in progress keep, and what that costs the posts after them.
+@Suite("Tickets of posts in progress")
+struct TicketTests {
+  let source = Broadcaster<Int>()
+
+  private static func observe(_ source: Broadcaster<Int>, _ life: LiveCount) -> ObservationToken {
+    let tracked = Tracked(life)
+    return source.observe { _ in tracked.touch() }
+  }
+
+  private static func batchCount(_ registry: ObserverRegistry) -> Int {
+    registry.withState { $0.batches.count }
+  }
+
+  // Broken by: State.takeTickets, if it does not put together what waits for the same posts.
+  @Test(
+    "K16 While posts are held, ends inside other posts cost later posts nothing",
+    arguments: [1, 2, 8])
+  func endsBesideHeldPosts(width: Int) {
+    /// How often a post came back to the lock, or a canceler released a closure.
+    let reclaims = LiveCount()
+    let source = Broadcaster<Int>(
+      registry: ObserverRegistry(probe: { if $0 == .willReclaim { reclaims.increment() } }))
+    let life = LiveCount()
+    let inside = Gate()
+    let victims = Slot<[ObservationToken]>()
+    victims.set((0..<(width * 200)).map { _ in Self.observe(source, life) })
+    let holder = source.observe { if $0 == -1 { inside.pass() } }
+    let canceler = source.observe { number in
+      if number > 0 { victims.value?[number - 1].cancel() }
+    }
+    var ended = 0
+    var waits: [@Sendable () -> Void] = []
+    for _ in 0..<width {
+      waits.append(onThread { source.send(-1) })
+      inside.waitUntilReached()
+      for _ in 0..<200 {
+        ended += 1
+        source.send(ended)
+      }
+    }
+    #expect(life.current == width * 200)
+    // As many as there are rows of held posts that began one after the other.
+    #expect(Self.batchCount(source.registry) <= width * (width + 1) / 2)
+    let before = reclaims.current
+    for _ in 0..<100 { source.send(0) }
+    #expect(reclaims.current == before)
+    inside.open()
+    for wait in waits { wait() }
+    #expect(life.current == 0)
+    #expect(Self.batchCount(source.registry) == 0)
+    withExtendedLifetime((holder, canceler)) {}
+  }
+
+  #if DEBUG
+    // Broken by: ObserverRegistry.collect, if it sets the flag of every post.
+    @Test("K16 A post that cannot hold what has ended meanwhile leaves without the lock")
+    func youngerEnds() {
+      let reclaims = LiveCount()
+      let source = Broadcaster<Int>(
+        registry: ObserverRegistry(probe: { if $0 == .willReclaim { reclaims.increment() } }))
+      let seen = Recorder<Int>()
+      let token = source.observe { _ in
+        source.observe { _ in }.cancel()
+        seen.record(reclaims.current)
+      }
+      // The first makes room: what is cancelled next replaces nothing.
+      for _ in 0..<3 { source.send(0) }
+      #expect(reclaims.current == seen.values.last)
+      withExtendedLifetime(token) {}
+    }
+  #endif
+
+  // Broken by: State.takeTickets, if it leaves the ticket of a post that is not the last.
+  @Test("K4 K16 A thread that posts again delays neither the wait nor the release")
+  func postsAgain() {
+    let (life, resumed) = (LiveCount(), LiveCount())
+    let gates = (0..<3).map { _ in Gate() }
+    let witness = source.observe { gates[$0].pass() }
+    let victim = Self.observe(source, life)
+    let first = onThread { [source] in
+      source.send(0)
+      source.send(2)
+    }
+    let second = onThread { [source] in source.send(1) }
+    gates[0].waitUntilReached()
+    gates[1].waitUntilReached()
+    source.registry.end(victim.registration) { resumed.increment() }
+    // The first thread leaves its post, and is in another one, in the same frame.
+    gates[0].open()
+    gates[2].waitUntilReached()
+    #expect(life.current == 1)
+    #expect(resumed.current == 0)
+    gates[1].open()
+    second()
+    #expect(life.current == 0)
+    #expect(resumed.current == 1)
+    gates[2].open()
+    first()
+    withExtendedLifetime(witness) {}
+  }
+
+  // Broken by: [Ticket].reaching, if it takes each of a thread's posts.
+  @Test("K16 Of a thread's nested posts the outermost that may hold a closure keeps it")
+  func nested() {
+    let life = LiveCount()
+    let victims = Slot<[ObservationToken]>()
+    victims.set((0..<40).map { _ in Self.observe(source, life) })
+    let seen = Recorder<[Int]>()
+    let nesting = source.observe { [source] level in
+      victims.value?[level].cancel()
+      if level < 39 { source.send(level + 1) }
+      seen.record(source.registry.withState { $0.batches.map(\.tickets.count) })
+    }
+    source.send(0)
+    // One batch for the closures, whichever of the nested posts has left, and one for each memory
+    // that the list has moved from.
+    #expect(seen.values.count == 40)
+    #expect(seen.values.allSatisfy { $0.count <= 3 && Set($0) == [1] })
+    #expect(life.current == 0)
+    withExtendedLifetime(nesting) {}
+  }
+
+  // Broken by: [Ticket].reaching, if it takes the outermost post whatever its mark.
+  @Test("K16 What was registered inside a post is released when the nested post has left")
+  func registeredInside() {
+    let life = LiveCount()
+    let seen = Recorder<Int>()
+    let outer = source.observe { [source] level in
+      guard level == 0 else { return }
+      let token = Slot<ObservationToken>()
+      let observe = { [tracked = Tracked(life)] in
+        source.observe { _ in
+          tracked.touch()
+          token.value?.cancel()
+          seen.record(life.current)
+        }
+      }
+      token.set(observe())
+      source.send(1)
+      token.set(nil)
+      seen.record(life.current)
+    }
+    source.send(0)
+    #expect(seen.values == [1, 0])
+    withExtendedLifetime(outer) {}
+  }
+
+  // Broken by: ObserverRegistry.scan, if it does not keep the registry.
+  @Test("A source's registry lives until its last ticket is given back")
+  func keeper() {
+    weak var registry: ObserverRegistry?
+    func begin() -> ObserverRegistry.Visit {
+      let source = Broadcaster<Int>()
+      registry = source.registry
+      let token = source.observe { _ in }
+      let visit = source.registry.enter()
+      source.registry.settle(visit)
+      token.cancel()
+      return visit
+    }
+    let visit = begin()
+    #expect(registry != nil)
+    registry?.leave(visit)
+    #expect(registry == nil)
+  }
+
+  #if canImport(Glibc)
+    /// What threads run that end inside an observer, and their observers.
+    ///
+    /// Such threads never release what they have retained. It is reachable from here, so that no leak is
+    /// reported.
+    private static let abandoned = Locked<[@Sendable () -> Void]>([])
+    private static let abandonedTokens = Locked<[ObservationToken]>([])
+
+    /// Runs `body` on a thread, which has ended when this returns.
+    private static func runAbandoned(_ body: @escaping @Sendable () -> Void) {
+      let number = abandoned.withLock {
+        $0.append(body)
+        return $0.count
+      }
+      var thread = pthread_t()
+      let status = unsafe pthread_create(
+        &thread, nil,
+        { number in
+          let index = Int(bitPattern: number) - 1
+          TicketTests.abandoned.withLock { $0[index] }()
+          return nil
+        }, UnsafeMutableRawPointer(bitPattern: number))
+      precondition(status == 0)
+      pthread_join(thread, nil)
+    }
+
+    /// Registers an observer in which the thread ends that sends 1, nested `depth` deep.
+    private static func observeAndEnd(
+      _ source: Broadcaster<Int>, depth: Int, _ deepest: @escaping @Sendable () -> Void
+    ) {
+      let token = source.observe { [weak source] level in
+        if level == 0 { return }
+        if level < depth { source?.send(level + 1) }
+        deepest()
+        pthread_exit(nil)
+      }
+      abandonedTokens.withLock { $0.append(token) }
+    }
+
+    // Broken by: ThreadRecord.release, if it leaves the frames of posts in progress.
+    @Test(
+      "K4 K16 A thread that ends inside an observer has left its posts",
+      arguments: [1, 8, 9, 40], widths)
+    func threadEnds(depth: Int, width: Int) {
+      let (life, resumed) = (LiveCount(), LiveCount())
+      let inside = Gate()
+      Self.observeAndEnd(source, depth: depth) { inside.pass() }
+      let victim = Self.observe(source, life)
+      let threads = (0..<width).map { _ in
+        onThread { [source] in Self.runAbandoned { source.send(1) } }
+      }
+      inside.waitUntilReached(by: width)
+      source.registry.end(victim.registration) { resumed.increment() }
+      #expect(life.current == 1)
+      #expect(resumed.current == 0)
+      inside.open()
+      for thread in threads { thread() }
+      #expect(life.current == 0)
+      #expect(resumed.current == 1)
+      #expect(Self.batchCount(source.registry) == 0)
+    }
+
+    // Broken by: ThreadRecord.release, if it leaves the depth of posts in progress.
+    @Test("K4 A thread that takes over the record of one that ended inside an observer waits")
+    func recordTakenOver() async {
+      // In a process of its own, whose only threads that post are these.
+      await #expect(processExitsWith: .success) {
+        let source = Broadcaster<Int>()
+        let ids = Recorder<UInt>()
+        TicketTests.observeAndEnd(source, depth: 9) { ids.record(ThreadRecord.currentID) }
+        TicketTests.runAbandoned { source.send(1) }
+        let held = Gate()
+        let order = Recorder<String>()
+        let observer = source.observe { _ in
+          held.pass()
+          order.record("left")
+        }
+        let takeOver = Gate()
+        let waiting = onThread {
+          onEndedThreads {
+            ids.record(ThreadRecord.currentID)
+            takeOver.pass()
+            #expect(!ThreadRecord.isInsidePost)
+            #expect(SourceRegistry.postDepth == 0)
+            #expect(observer.cancelAndWait() == .finished)
+            order.record("waited")
+          }
+        }
+        takeOver.waitUntilReached()
+        let poster = onThread { source.send(0) }
+        held.waitUntilReached()
+        takeOver.open()
+        while order.count == 0,
+          source.registry.withState({ $0.batches.allSatisfy { $0.resumes.isEmpty } })
+        {
+          sched_yield()
+        }
+        held.open()
+        waiting()
+        poster()
+        #expect(order.values == ["left", "waited"])
+        #expect(Set(ids.values).count == 1)
+        #expect(ids.count == 2)
+      }
+    }
+  #endif
+}

@@ -1,0 +1,223 @@
+import Synchronization
+import Testing
+
+@testable import Campanile
+
+@Suite("States made from states")
+struct DerivedStateTests {
+  private let number = CurrentValue(1)
+  private let heard = Recorder<Int>()
+  private let queue = TestQueue()
+
+  // MARK: map
+
+  @Test("A mapped state has what the closure makes of the value, and its changes")
+  func mapped() {
+    let ten = number.map { $0 * 10 }
+    let changes = Recorder<ValueChange<Int>>()
+    let token = ten.observe(.initial) { changes.record($0) }
+    #expect(ten.value == 10)
+    number.value = 2
+    #expect(ten.value == 20)
+    number.update { $0 += 1 }
+    #expect(changes.values.map(\.new) == [10, 20, 30])
+    #expect(changes.values.map(\.old) == [nil, 10, 20])
+    #expect(changes.values.map(\.isInitial) == [true, false, false])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("distinct compares what the closure made, and once is used up by what got through")
+  func distinct() {
+    let isBig = number.map { $0 > 2 }
+    let all = isBig.observe { [heard] _ in heard.record(1) }
+    let distinct = isBig.observe([.initial, .distinct]) { [heard] in
+      heard.record($0.new ? 20 : 10)
+    }
+    let first = isBig.observe([.once, .distinct]) { [heard] in heard.record($0.new ? 200 : 100) }
+    number.value = 2
+    number.value = 3
+    number.value = 4
+    #expect(heard.values == [10, 1, 1, 20, 200, 1])
+    #expect(!first.isActive)
+    withExtendedLifetime((all, distinct)) {}
+  }
+
+  @Test("A mapped state of a mapped state, read-only faces and sequences of them")
+  func chained() async {
+    let text = number.readOnly.map { $0 * 10 }.map { "\($0)" }
+    let sequence = text.values(.initial)
+    number.value = 2
+    number.finish()
+    var read: [String] = []
+    for await change in sequence { read.append(change.new) }
+    #expect(read == ["10", "20"])
+    #expect(text.readOnly.value == "20")
+  }
+
+  @Test("K14 The last change of a mapped state carries the newest value", arguments: [2, 8])
+  func mappedRace(width: Int) {
+    let double = number.map { $0 * 2 }
+    let token = double.observe(.initial) { [heard] in
+      if let old = $0.old, old != heard.values.last { heard.record(-1) }
+      heard.record($0.new)
+    }
+    onThreads(width) { thread in
+      for step in 1...200 { number.value = thread * 1_000 + step }
+    }
+    #expect(heard.count == width * 200 + 1)
+    #expect(!heard.values.contains(-1))
+    #expect(heard.values.last == number.value * 2)
+    withExtendedLifetime(token) {}
+  }
+
+  // MARK: combined
+
+  @Test("A combined state has both values, and a change for each change of one of them")
+  func combined() {
+    let name = CurrentValue("a")
+    let both = number.combined(with: name)
+    let told = Recorder<String>()
+    let token = both.observe(.initial) { change in
+      let old = change.old.map { "\($0.0)\($0.1)" } ?? "nothing"
+      told.record("\(old) \(change.new.0)\(change.new.1)")
+    }
+    number.value = 2
+    name.value = "b"
+    #expect(both.value == (2, "b"))
+    #expect(told.values == ["nothing 1a", "1a 2a", "2a 2b"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Mapped, combined and distinct together")
+  func derived() {
+    let (isLoggedIn, count) = (CurrentValue(false), CurrentValue(0))
+    let mayCheckOut = isLoggedIn.combined(with: count).map { $0.0 && $0.1 > 0 }
+    let token = mayCheckOut.observe([.initial, .distinct]) { [heard] in
+      heard.record($0.new ? 1 : 0)
+    }
+    count.value = 1
+    isLoggedIn.value = true
+    count.value = 2
+    count.value = 0
+    #expect(heard.values == [0, 1, 0])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 The last change of a combined state carries both newest values", arguments: [2, 8])
+  func combinedRace(width: Int) {
+    let other = CurrentValue(0)
+    let both = number.combined(with: other)
+    let changes = Recorder<ValueChange<(Int, Int)>>()
+    let token = both.observe(.initial) { changes.record($0) }
+    onThreads(width) { thread in
+      for step in 1...200 {
+        if thread.isMultiple(of: 2) {
+          number.value = thread * 1_000 + step
+        } else {
+          other.value = thread * 1_000 + step
+        }
+      }
+    }
+    let values = changes.values
+    #expect(values.count == width * 200 + 1)
+    #expect(values.last!.new == (number.value, other.value))
+    for (one, next) in zip(values, values.dropFirst()) { #expect(next.old! == one.new) }
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A combined state ends when both have ended, and its sequences with it")
+  func combinedEnds() async {
+    let other = CurrentValue(0)
+    let both = number.combined(with: other)
+    let token = both.observe { [heard] in heard.record($0.new.1) }
+    let sequence = both.values()
+    number.finish()
+    other.value = 1
+    #expect(token.isActive)
+    other.finish()
+    #expect(!token.isActive)
+    var read: [Int] = []
+    for await change in sequence { read.append(change.new.1) }
+    #expect(read == [1])
+    #expect(heard.values == [1])
+  }
+
+  @Test("K16 A combined state that nobody has or observes any more follows nothing")
+  func combinedReleased() {
+    let other = CurrentValue(0)
+    var both: ReadOnlyState<(Int, Int)>? = number.combined(with: other)
+    #expect(number.observerCount == 1)
+    let token = both!.observe { [heard] in heard.record($0.new.1) }
+    both = nil
+    other.value = 1
+    #expect(heard.values == [1])
+    #expect(number.observerCount == 1)
+    token.cancel()
+    #expect(number.observerCount == 0)
+    #expect(other.observerCount == 0)
+    withExtendedLifetime(both) {}
+  }
+
+  @Test("K7 A value that a combined state lets go of may use the states in its deinit")
+  func combinedReleasesOutsideLocks() {
+    let other = CurrentValue(0)
+    let state = CurrentValue<OnRelease?>(nil)
+    let both = state.combined(with: other)
+    state.value = OnRelease { [heard] in
+      other.value += 1
+      heard.record(both.value.1)
+    }
+    state.value = nil
+    #expect(heard.values == [1])
+    state.finish()
+    other.finish()
+  }
+
+  // MARK: latest
+
+  @Test("The last message of a type waits for a late observer")
+  func latest() {
+    let center = MessageCenter()
+    let latest = center.latest(of: Tick.self)
+    #expect(latest.value == nil)
+    center.post(Tick(number: 1))
+    center.post(Tick(number: 2))
+    let token = center.latest(of: Tick.self).observe(.initial) { [heard] in
+      heard.record($0.new?.number ?? 0)
+    }
+    center.post(Tick(number: 3))
+    #expect(heard.values == [2, 3])
+    #expect(latest.value == Tick(number: 3))
+    #expect(center.observerCount == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The last message outlives the center, the observations of it do not")
+  func latestEnds() {
+    var center: MessageCenter? = MessageCenter()
+    let latest = center!.latest(of: Tick.self)
+    let token = latest.observe { [heard] in heard.record($0.new?.number ?? 0) }
+    center!.post(Tick(number: 1))
+    center = nil
+    #expect(!token.isActive)
+    #expect(latest.value == Tick(number: 1))
+    #expect(heard.values == [1])
+    withExtendedLifetime(center) {}
+  }
+
+  @Test(
+    "K1 Whoever asks for the last message, whenever, misses none after that", arguments: [2, 8])
+  func latestRace(width: Int) {
+    for _ in 0..<50 {
+      let center = MessageCenter()
+      let missed = Atomic(0)
+      onThreads(width) { thread in
+        let latest = center.latest(of: Tick.self)
+        center.post(Tick(number: thread))
+        if latest.value == nil { missed.wrappingAdd(1, ordering: .relaxed) }
+      }
+      #expect(missed.load(ordering: .relaxed) == 0)
+      #expect(center.observerCount == 1)
+    }
+  }
+}

@@ -1,0 +1,378 @@
+import Dispatch
+import Testing
+
+@testable import Campanile
+
+@Suite("K14: followers that are paused")
+struct PausedFollowerTests {
+  private let state = CurrentValue(0)
+  private let queue = TestQueue()
+  private let changes = Recorder<String>()
+
+  /// What a change looks like here.
+  private static func text(_ change: ValueChange<Int>) -> String {
+    "\(change.old.map { "\($0)" } ?? "-")>\(change.new)"
+  }
+
+  private func record() -> @Sendable (ValueChange<Int>) -> Void {
+    { [changes] in changes.record(Self.text($0)) }
+  }
+
+  /// Every way to be called.
+  enum Way: CaseIterable, Sendable {
+    case immediate, queued, ordered, bounded, main, asynchronous, boundedAsynchronous, concurrent
+  }
+
+  private func follow(_ way: Way, _ options: ObservationOptions<CurrentValue<Int>> = [])
+    -> ObservationToken
+  {
+    let body = record()
+    return switch way {
+    case .immediate: state.observe(options) { body($0) }
+    case .queued: state.observe(on: queue.delivery, options) { body($0) }
+    case .ordered: state.observe(on: queue.delivery.ordered, options) { body($0) }
+    case .bounded: state.observe(on: queue.delivery, buffering: .newest(4), options) { body($0) }
+    case .main: state.observe(on: .main, options) { body($0) }
+    case .asynchronous: state.observeAsync(options) { body($0) }
+    case .boundedAsynchronous: state.observeAsync(buffering: .newest(4), options) { body($0) }
+    case .concurrent: state.observeAsync(execution: .concurrent, options) { body($0) }
+    }
+  }
+
+  // Broken by: Registration.resume, if it tells nobody; MissedChanges.miss, if it keeps the
+  // old value of the last change, or the new one of the first.
+  @Test("K14 What was missed in a pause is told as one change at its end", arguments: Way.allCases)
+  func one(way: Way) async throws {
+    let token = follow(way)
+    state.value = 1
+    try await changes.expect("0>1", within: patience)
+    token.pause()
+    for value in 2...5 { state.value = value }
+    // What is on a queue is to have had its turn in the pause.
+    queue.flush()
+    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+    token.resume()
+    try await changes.expect("1>5", within: patience)
+    state.value = 6
+    try await changes.expect("5>6", within: patience)
+    withExtendedLifetime(token) {}
+    #expect(changes.values == ["0>1", "1>5", "5>6"])
+  }
+
+  // Broken by: MissedChanges.resume, if it asks for what nobody missed.
+  @Test(
+    "K14 A follower that missed nothing is told nothing when it resumes", arguments: Way.allCases)
+  func nothing(way: Way) async throws {
+    let token = follow(way)
+    token.pause()
+    token.resume()
+    state.value = 1
+    try await changes.expect("0>1", within: patience)
+    withExtendedLifetime(token) {}
+    #expect(changes.values == ["0>1"])
+  }
+
+  @Test("K14 With distinct, a value that is back where it was is nothing missed")
+  func distinct() {
+    let tokens = [state.observe(.distinct) { [body = record()] in body($0) }, follow(.immediate)]
+    tokens.forEach { $0.pause() }
+    state.value = 1
+    state.value = 0
+    tokens[0].resume()
+    #expect(changes.values.isEmpty)
+    tokens[1].resume()
+    #expect(changes.values == ["0>0"])
+    tokens[0].pause()
+    for value in [0, 1, 0, 7] { state.value = value }
+    tokens[0].resume()
+    #expect(changes.values.last == "0>7")
+  }
+
+  @Test("K14 Nested pauses: what was missed is told when the last is taken back, once")
+  func nested() {
+    let bag = TokenBag()
+    let token = follow(.immediate)
+    token.pause()
+    token.store(in: bag)
+    bag.pause()
+    state.value = 1
+    bag.resume()
+    state.value = 2
+    #expect(changes.values.isEmpty && token.isPaused)
+    token.resume()
+    #expect(changes.values == ["0>2"])
+    token.resume()
+    bag.resume()
+    #expect(changes.values == ["0>2"])
+  }
+
+  // Broken by: TokenBag.resume, if it tells under its lock.
+  @Test("K7 K14 A bag tells its followers what they missed with no lock held")
+  func bag() {
+    let bag = TokenBag()
+    let screen = Screen()
+    state.observe(owner: screen) { [bag] screen, change in
+      screen.heard.record(change.new)
+      if change.new == 2 { bag.cancel() }
+    }.store(in: bag)
+    bag.pause()
+    state.value = 1
+    bag.resume()
+    #expect(screen.heard.values == [1])
+    bag.pause()
+    state.value = 2
+    bag.resume()
+    state.value = 3
+    #expect(screen.heard.values == [1, 2])
+    #expect(bag.count == 0)
+  }
+
+  @Test("K8 K14 An owner that has died in the pause is told nothing")
+  func owner() {
+    let slot = Slot<Screen>()
+    slot.set(Screen())
+    let heard = changes
+    let registration = state.observe(owner: slot.value!) { _, change in
+      heard.record(Self.text(change))
+    }
+    registration.pause()
+    state.value = 1
+    slot.set(nil)
+    registration.resume()
+    #expect(changes.values.isEmpty)
+    #expect(state.observerCount == 0)
+  }
+
+  @Test("K3 K14 A follower that is ended in the pause is told nothing, and keeps no value")
+  func ended() {
+    let live = LiveCount()
+    let state = CurrentValue(Tracked(live))
+    let token = state.observe { [changes] _ in changes.record("heard") }
+    token.pause()
+    for _ in 0..<5 { state.value = Tracked(live) }
+    // The value itself, and the one that the follower knew.
+    #expect(live.current <= 3)
+    token.cancel()
+    token.resume()
+    #expect(live.current == 1)
+    #expect(changes.values.isEmpty)
+  }
+
+  // Broken by: StateStorage.tellMissed, if it tells beside the thread that tells.
+  @Test("K7 K14 A follower that resumes another one in a call has it told after that change")
+  func resumeInside() {
+    let slot = Slot<ObservationToken>()
+    let first = state.observe { [changes, slot] change in
+      changes.record("first \(change.new)")
+      if change.new == 3 { slot.value?.resume() }
+    }
+    slot.set(follow(.immediate))
+    let last = state.observe { [changes] in changes.record("last \($0.new)") }
+    slot.value?.pause()
+    for value in 1...3 { state.value = value }
+    #expect(
+      changes.values == [
+        "first 1", "last 1", "first 2", "last 2", "first 3", "0>3", "last 3",
+      ])
+    state.value = 4
+    #expect(changes.values.suffix(3) == ["first 4", "3>4", "last 4"])
+    withExtendedLifetime((first, last)) {}
+    slot.set(nil)
+  }
+
+  @Test("K14 A follower that pauses itself in a call, and is resumed there, misses nothing")
+  func pausesItself() {
+    let slot = Slot<ObservationToken>()
+    let token = state.observe { [body = record(), state, slot] change in
+      body(change)
+      if change.new == 1 {
+        slot.value?.pause()
+        state.value = 2
+        state.value = 3
+      }
+    }
+    slot.set(token)
+    state.value = 1
+    #expect(changes.values == ["0>1"])
+    token.resume()
+    #expect(changes.values == ["0>1", "1>3"])
+    slot.set(nil)
+  }
+
+  @Test(
+    "K14 A pause before the initial call: that call is made when it resumes",
+    arguments: Way.allCases)
+  func initial(way: Way) async throws {
+    // Where the initial call is made before observe returns there is no time to pause.
+    if way == .immediate { return }
+    queue.hold()
+    let gate = AsyncGate()
+    let held = Recorder<Int>()
+    let token: ObservationToken
+    switch way {
+    case .queued, .ordered, .bounded: token = follow(way, .initial)
+    default:
+      queue.letGo()
+      token = state.observeAsync(.initial) { [body = record()] change in
+        held.record(change.new)
+        if change.isInitial { await gate.pass() }
+        body(change)
+      }
+      try await gate.reached(within: patience)
+    }
+    token.pause()
+    state.value = 1
+    state.value = 2
+    if way == .queued || way == .ordered || way == .bounded {
+      queue.letGo()
+      queue.flush()
+      #expect(changes.values.isEmpty)
+      token.resume()
+      try await changes.expect("->2", within: patience)
+    } else {
+      gate.open()
+      try await changes.expect("->0", within: patience)
+      token.resume()
+      try await changes.expect("0>2", within: patience)
+    }
+    state.value = 3
+    try await changes.expect("2>3", within: patience)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 once: what was missed is the one call")
+  func once() {
+    let token = follow(.immediate, .once)
+    token.pause()
+    state.value = 1
+    state.value = 2
+    #expect(token.isActive)
+    token.resume()
+    #expect(changes.values == ["0>2"])
+    #expect(!token.isActive)
+    state.value = 3
+    #expect(changes.values == ["0>2"])
+  }
+
+  @Test("K14 A sequence of a state that was paused reads one change for what it missed")
+  func sequence() async {
+    var values = state.values(.initial).makeAsyncIterator()
+    state.value = 1
+    for one in state.registrations { one.registration.pause() }
+    for value in 2...4 { state.value = value }
+    for one in state.registrations { one.registration.resume() }
+    state.value = 5
+    var texts: [String] = []
+    for _ in 0..<4 { if let change = await values.next() { texts.append(Self.text(change)) } }
+    #expect(texts == ["->0", "0>1", "1>4", "4>5"])
+  }
+
+  // Broken by: MissedChanges.admit, if what was not sent is told before what was.
+  @Test(
+    "K14 What had been sent before the pause and waits is told in its turn, and once",
+    arguments: [Buffering.unbounded, .newest(16)])
+  func waiting(buffering: Buffering) {
+    queue.hold()
+    let token = state.observe(on: queue.delivery, buffering: buffering) { [body = record()] in
+      body($0)
+    }
+    for value in 1...2 { state.value = value }
+    token.pause()
+    for value in 3...4 { state.value = value }
+    token.resume()
+    for value in 5...6 { state.value = value }
+    queue.letGo()
+    queue.flush()
+    if buffering == .unbounded {
+      // Each has its turn after the pause.
+      #expect(changes.values == ["0>1", "1>2", "2>3", "3>4", "4>5", "5>6"])
+    } else {
+      #expect(changes.values == ["0>1", "1>2", "2>4", "4>5", "5>6"])
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: MissedChanges.admit, if the bit is taken back with a request on its way.
+  @Test("K14 A change that comes before the request takes what was missed with it")
+  func overtaken() {
+    let token = follow(.queued)
+    token.pause()
+    state.value = 1
+    queue.flush()
+    queue.hold()
+    state.value = 2
+    token.resume()
+    state.value = 3
+    queue.letGo()
+    queue.flush()
+    #expect(changes.values == ["0>2", "2>3"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 A request that comes while the follower is paused again is made again")
+  func pausedAgain() {
+    let token = follow(.queued)
+    queue.hold()
+    token.pause()
+    state.value = 1
+    queue.letGo()
+    queue.flush()
+    queue.hold()
+    token.resume()
+    token.pause()
+    state.value = 2
+    queue.letGo()
+    queue.flush()
+    #expect(changes.values.isEmpty)
+    token.resume()
+    queue.flush()
+    state.value = 3
+    queue.flush()
+    #expect(changes.values == ["0>2", "2>3"])
+  }
+
+  /// Whether the followers of one state saw a chain that ends with its value.
+  private func checkChain(_ chain: [ValueChange<Int>], _ way: Way) {
+    for (one, next) in zip(chain, chain.dropFirst()) {
+      #expect(next.old == one.new, "\(way)")
+      #expect(next.new > one.new, "\(way)")
+    }
+    #expect(chain.first?.old == 0, "\(way)")
+    #expect(chain.last?.new == state.value, "\(way)")
+  }
+
+  // Broken by: AnyObserver.noteMiss, if whoever resumes can come between the check and the note;
+  // MissedChanges.admit, if what it decides and what the word says can differ.
+  @Test(
+    "K14 Pausing and resuming while others set: no gap, no repeat, the newest value at the end",
+    arguments: [2, 8])
+  func race(width: Int) async throws {
+    let ways: [Way] = [.immediate, .queued, .bounded, .asynchronous]
+    let heard = ways.map { _ in Recorder<ValueChange<Int>>() }
+    let tokens = [
+      state.observe { heard[0].record($0) },
+      state.observe(on: queue.delivery) { heard[1].record($0) },
+      state.observe(on: queue.delivery, buffering: .newest(100_000)) { heard[2].record($0) },
+      state.observeAsync { heard[3].record($0) },
+    ]
+    onThreads(width) { [state] thread in
+      for number in 0..<300 {
+        if thread == 0 {
+          let token = tokens[number % tokens.count]
+          token.pause()
+          state.update { $0 += 1 }
+          token.resume()
+        } else {
+          state.update { $0 += 1 }
+        }
+      }
+    }
+    // What is told last comes to everybody.
+    state.update { $0 += 1 }
+    for recorder in heard {
+      while recorder.values.last?.new != state.value { try await recorder.next(within: patience) }
+    }
+    for (index, recorder) in heard.enumerated() { checkChain(recorder.values, ways[index]) }
+    withExtendedLifetime(tokens) {}
+  }
+}

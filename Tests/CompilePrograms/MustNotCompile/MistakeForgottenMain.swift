@@ -1,0 +1,16 @@
+// expect-error: 13:14: main actor-isolated property 'title' can not be mutated from a Sendable closure
+// A screen of the main actor forgets to say `on: .main`.
+import Campanile
+
+struct TrackChanged: MessageCenter.Message { var title: String }
+
+@MainActor
+final class Screen {
+  var title = ""
+
+  func follow(_ center: MessageCenter) {
+    center.observe(TrackChanged.self, owner: self) { screen, message in
+      screen.title = message.title
+    }
+  }
+}

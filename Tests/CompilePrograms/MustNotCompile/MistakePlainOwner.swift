@@ -1,0 +1,11 @@
+// expect-error: 9:12: type 'Log' does not conform to the 'Sendable' protocol
+// The owner is a class that is neither isolated nor Sendable.
+import Campanile
+
+struct TrackChanged: MessageCenter.Message { var title: String }
+
+final class Log {
+  func follow(_ center: MessageCenter) {
+    center.observe(TrackChanged.self, owner: self) { _, message in print(message.title) }
+  }
+}

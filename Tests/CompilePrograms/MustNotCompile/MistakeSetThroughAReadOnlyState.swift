@@ -1,0 +1,7 @@
+// expect-error: 6:13: cannot assign to property: 'value' is a get-only property
+// The read-only face is asked to set.
+import Campanile
+
+func stop(_ isPlaying: ReadOnlyState<Bool>) {
+  isPlaying.value = false
+}

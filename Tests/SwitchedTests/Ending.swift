@@ -1,0 +1,1 @@
+../CampanileFoundationTests/Support/Ending.swift

@@ -1,0 +1,1 @@
+../CampanileFoundationTests/Observing/NotificationSourceTests.swift

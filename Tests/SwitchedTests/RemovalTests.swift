@@ -1,0 +1,1 @@
+../CampanileFoundationTests/Observing/RemovalTests.swift

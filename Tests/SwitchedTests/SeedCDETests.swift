@@ -1,0 +1,1 @@
+../CampanileFoundationTests/Seeds/SeedCDETests.swift
