@@ -100,16 +100,18 @@ struct DeliveryTargetTests {
     #expect(heard.values == [1, 2])
   }
 
-  @Test("A post from an observer on the target is delivered by the job that runs")
+  // Broken by: Mailbox.take, if it makes the mailbox idle while there is something to deliver.
+  @Test("K6 a post from an observer on the target is delivered after it, by the job that runs")
   func nested() {
     let token = center.observe(Tick.self, on: .target(target)) { [center, heard] tick in
       heard.record(tick.number)
       if tick.number < 3 { center.post(Tick(number: tick.number + 1)) }
+      heard.record(-tick.number)
     }
     center.post(Tick(number: 1))
     target.runJobs()
     withExtendedLifetime(token) {}
-    #expect(heard.values == [1, 2, 3])
+    #expect(heard.values == [1, -1, 2, -2, 3, -3])
     #expect(target.enqueuedCount == 1)
   }
 
