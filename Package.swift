@@ -13,7 +13,8 @@ let package = Package(
     .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
   ],
   targets: [
-    .target(name: "Campanile"),
+    .systemLibrary(name: "CampanileRuntime"),
+    .target(name: "Campanile", dependencies: ["CampanileRuntime"]),
     .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
     .target(
       name: "CampanileNotificationCenter",
@@ -70,7 +71,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),

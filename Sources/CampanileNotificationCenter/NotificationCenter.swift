@@ -60,10 +60,10 @@ public final class NotificationCenter: Sendable {
   /// Posts a notification.
   public func post(_ notification: Notification) {
     guard let audience = topics.audience(of: notification.name.rawValue) else { return }
-    var content: NotificationInTransit? = hub.makeContent(notification)
+    let content = hub.makeContent(notification)
     let subject = subject(notification.object)
-    topics.post(PostedNotification(content!), about: subject, to: audience)
-    NotificationInTransit.settle(&content, isRead: true)
+    topics.post(PostedNotification(content), about: subject, to: audience)
+    content.settle(isRead: true)
   }
 
   /// Posts a notification of a name, about an object, with user info.
@@ -72,9 +72,9 @@ public final class NotificationCenter: Sendable {
     userInfo aUserInfo: [AnyHashable: Any]? = nil
   ) {
     guard let audience = topics.audience(of: aName.rawValue) else { return }
-    var content: NotificationInTransit? = makeContent(aName, anObject, aUserInfo)
-    topics.post(PostedNotification(content!), about: subject(anObject), to: audience)
-    NotificationInTransit.settle(&content, isRead: true)
+    let content = makeContent(aName, anObject, aUserInfo)
+    topics.post(PostedNotification(content), about: subject(anObject), to: audience)
+    content.settle(isRead: true)
   }
 
   /// The object itself if it is an instance, or the instance that represents an observed value.
@@ -89,7 +89,7 @@ public final class NotificationCenter: Sendable {
   @inline(never)
   private func makeContent(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
-  ) -> NotificationInTransit {
+  ) -> NotificationContent {
     hub.makeContent(Notification(name: name, object: object, userInfo: userInfo))
   }
 
@@ -211,7 +211,7 @@ public final class NotificationCenter: Sendable {
     _ observer: Any, name aName: NSNotification.Name?, object: Any?
   ) {
     if let token = observer as? ObserverToken {
-      if token.matches(name: aName, Sender(object)) { topics.removeObserver(token.registration) }
+      if token.matches(name: aName, object: object) { topics.removeObserver(token.registration) }
       return
     }
     guard type(of: observer) is AnyClass else { return }

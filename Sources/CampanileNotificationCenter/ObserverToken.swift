@@ -14,7 +14,7 @@ final class ObserverToken: NSObject {
   }
 
   /// Whether the observer was added with this name and object, of which each may be left out.
-  func matches(name: Notification.Name?, _ sender: Sender) -> Bool {
-    (name == nil || name == self.name) && sender.includes(self.sender)
+  func matches(name: Notification.Name?, object: Any?) -> Bool {
+    (name == nil || name == self.name) && sender.isIncluded(in: object)
   }
 }

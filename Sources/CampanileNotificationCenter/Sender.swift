@@ -5,7 +5,7 @@ import Foundation
 /// What an observer wants notifications to be about.
 enum Sender: Sendable {
   case any
-  /// An instance, by identity, not kept.
+  /// An instance, by identity, not kept; of one in its deinit, no instance's.
   case instance(SubjectIdentity)
   /// A value, by equality.
   case value(SenderValue)
@@ -22,13 +22,15 @@ enum Sender: Sendable {
     }
   }
 
-  /// Whether an observer that was added with `other` is meant by this.
-  func includes(_ other: Sender) -> Bool {
-    switch (self, other) {
-    case (.any, _): return true
-    case (.instance(let one), .instance(let other)): return one == other
-    case (.value(let one), .value(let other)): return one.isEqual(other)
-    default: return false
+  /// Whether an observer that was added with this is meant by `object`, where `nil` means all.
+  func isIncluded(in object: Any?) -> Bool {
+    guard let object = Notification.sender(object) else { return true }
+    switch self {
+    case .any: return false
+    case .instance(let identity):
+      return Notification.subject(object).map { identity.isIdentity(of: $0) } ?? false
+    case .value(let value):
+      return Notification.subject(object) == nil && value.isEqual(SenderValue(object))
     }
   }
 }

@@ -126,16 +126,16 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// Registers an observer of `key`, or of any key where that is `nil`, about `subject`, or about
   /// any where that was not given.
   ///
-  /// - Returns: a registration that has ended if the subject has gone, or if the center has
-  ///   finished.
+  /// - Returns: a registration that has ended if the subject has gone or is in its deinit, or if
+  ///   the center has finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
     about given: AnyObject??, once: Bool
   ) -> Registration {
     var subject = given ?? nil
-    if case .some(.none) = given {
-      // Nothing comes about an instance that has gone. A sequence stays silent and ends with the
-      // center: it waits for news of an instance that nobody can name.
+    if given != nil, subject.map({ isDeinitializing($0) }) ?? true {
+      // Nothing comes about an instance that has gone, or is going. A sequence stays silent and ends
+      // with the center: it waits for news of an instance that nobody can name.
       guard case .reader = body.kind else { return ended }
       subject = nobody
     }

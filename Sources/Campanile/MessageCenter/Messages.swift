@@ -44,7 +44,8 @@ extension MessageCenter {
   /// - Parameters:
   ///   - type: The type of the messages.
   ///   - subject: What the messages are about. It is compared by identity and not kept alive, and
-  ///     its address is not taken for another's after its death.
+  ///     its address is not taken for another's after its death. About an object whose deinit has
+  ///     begun nothing is heard, as about one that has died.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
     Messages(base: MessagesBase(self, about: ObservedSubject(subject, of: registry)))
   }

@@ -1,10 +1,17 @@
+internal import CampanileRuntime
+
 #if canImport(ObjectiveC)
   import ObjectiveC
 #endif
 
 /// Whether the deinit of `object` has begun.
 ///
-/// Such an object can be used until its deinit has returned, and nothing may keep it for longer.
+/// Such an object can be used until its deinit has returned, and nothing may keep it for longer. Its
+/// memory cannot be reserved either: an object that an optimized build has put on the stack leaves
+/// it when the deinit returns, whatever refers to it by then.
+///
+/// Costs a retain and a release. A weak reference would tell as well, and would make each later
+/// retain and release of the object dearer, for good.
 package func isDeinitializing(_ object: AnyObject) -> Bool {
   #if canImport(ObjectiveC)
     // To form a weak reference to an object below NSObject stops the program there. Its runtime
@@ -18,8 +25,15 @@ package func isDeinitializing(_ object: AnyObject) -> Bool {
       let answer = unsafe unsafeBitCast(method, to: Answer.self)
       return unsafe !answer(object, question).boolValue
     }
+    // The runtime forms no weak reference to an object in its deinit.
+    weak let reference = object
+    return reference == nil
+  #else
+    // SAFETY: the caller keeps the object, which Swift counts, as it does every object here.
+    let memory = unsafe Unmanaged.passUnretained(object).toOpaque()
+    guard let retained = unsafe swift_tryRetain(memory) else { return true }
+    // SAFETY: this is the retain above.
+    unsafe Unmanaged<AnyObject>.fromOpaque(retained).release()
+    return false
   #endif
-  // The runtime forms no weak reference to an object in its deinit.
-  weak let reference = object
-  return reference == nil
 }

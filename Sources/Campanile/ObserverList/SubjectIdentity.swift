@@ -14,12 +14,19 @@ package final class SubjectIdentity: Sendable {
     SubjectName(subject).address.id
   }
 
+  /// Makes the identity of `subject`.
+  ///
+  /// A subject whose deinit has begun is as good as dead, and its name cannot be reserved: what is
+  /// made then is the identity of no instance.
   package init(_ subject: AnyObject) {
-    name = SubjectName(subject)
+    let named = isDeinitializing(subject) ? Nobody() : subject
+    name = SubjectName(named)
     hold = SubjectHold(name)
   }
 
-  package static func == (one: SubjectIdentity, other: SubjectIdentity) -> Bool {
-    one.name == other.name
-  }
+  /// What only an identity knows.
+  private final class Nobody {}
+
+  /// Whether this is `subject`, whose deinit may have begun.
+  package func isIdentity(of subject: AnyObject) -> Bool { name == SubjectName(known: subject) }
 }

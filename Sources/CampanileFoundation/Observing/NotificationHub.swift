@@ -112,8 +112,12 @@ package final class NotificationHub: Sendable {
   /// What observers are given of a notification that is being posted.
   ///
   /// Called on the thread that posts, which settles the content when the post has returned.
-  package func makeContent(_ notification: Notification) -> NotificationInTransit {
-    NotificationInTransit(notification, decoded: codecs.decode(notification))
+  ///
+  /// - Parameter isRead: whether observers may be given more than what was decoded.
+  package func makeContent(
+    _ notification: Notification, isRead: Bool = true
+  ) -> NotificationContent {
+    .make(notification, decoded: codecs.decode(notification), isRead: isRead)
   }
 
   /// How many blocks this hub has in its center.
@@ -165,22 +169,24 @@ package final class NotificationHub: Sendable {
       Self.table.withLock { _ in }
     #endif
     guard feed.isOpen.load(ordering: .acquiring) else { return }
-    var content: NotificationInTransit?
+    var content: NotificationContent?
+    // Who begins to read meanwhile says so before it is registered: asked again afterwards.
+    let isRead = feed.isRead.load(ordering: .acquiring)
     let isHeard: Bool
     if let name = feed.name {
       isHeard = topics.postNarrowly(to: name.rawValue, about: notification.subject) {
-        let made = makeContent(notification)
+        let made = makeContent(notification, isRead: isRead)
         content = made
         return PostedNotification(made)
       }
     } else {
       isHeard = topics.postWidely(about: notification.subject) {
-        let made = NotificationInTransit(notification, decoded: [:])
+        let made = NotificationContent.make(notification, decoded: [:], isRead: isRead)
         content = made
         return PostedNotification(made)
       }
     }
-    NotificationInTransit.settle(&content, isRead: feed.isRead.load(ordering: .acquiring))
+    content?.settle(isRead: feed.isRead.load(ordering: .acquiring))
     if !isHeard { stopUnlessNeeded(feed) }
   }
 

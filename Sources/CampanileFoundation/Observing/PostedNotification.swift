@@ -28,20 +28,17 @@ public import Foundation
 /// precondition failure. Only `any Error`, whose values always are Sendable, may be asked for. The
 /// arguments of other generic types are not looked at: do not ask for a `Box<any P & Sendable>`.
 public struct PostedNotification: Sendable {
-  /// The notification's name.
-  public let name: Notification.Name
   private let content: NotificationContent
 
   /// A notification for code on the poster's thread, and for code that the poster waits for.
   package init(_ notification: Notification) {
-    name = notification.name
-    content = NotificationContent(notification, decoded: [:])
+    content = NotificationContent(notification)
   }
 
-  package init(_ content: NotificationContent) {
-    name = content.name
-    self.content = content
-  }
+  package init(_ content: NotificationContent) { self.content = content }
+
+  /// The notification's name.
+  public var name: Notification.Name { content.name }
 
   /// Not to be read as a whole: what is in it need not be Sendable.
   @available(
@@ -116,7 +113,7 @@ public struct PostedNotification: Sendable {
 
   /// What was decoded for `codec` where the notification was posted, or `nil` if nothing was tried.
   func decoded(for codec: ObjectIdentifier) -> Result<any Sendable, any Error>? {
-    content.decoded[codec]
+    content.decoded(for: codec)
   }
 }
 

@@ -38,6 +38,8 @@ final class Transaction: Sendable {
   func note(_ path: KVOPath, of object: AnyObject) {
     let key = SubjectIdentity.key(of: object)
     state.withLock { state in
+      // Nobody follows an object in its deinit to the end of the transaction.
+      if state.changes[key] == nil && isDeinitializing(object) { return }
       state.changes[key, default: Changes(object: SubjectIdentity(object))].paths.add(path)
     }
   }

@@ -46,7 +46,7 @@ enum Form: CaseIterable, Sendable {
 struct DeinitTests {
   private let center = NotificationCenter()
 
-  // Broken by: NotificationInTransit.State.decide, if it keeps every object.
+  // Broken by: NotificationContent.make, if it keeps an object in its deinit.
   @Test("K9 a notification reaches observers wherever they run", arguments: Place.allCases)
   func delivered(place: Place) async {
     for form in Form.allCases {
@@ -104,6 +104,25 @@ struct DeinitTests {
     let others = (0..<1_000).map { _ in Ending { _ in } }
     #expect(!others.contains { posted.isAbout($0) })
     withExtendedLifetime(token) {}
+  }
+
+  // Broken by: KeyedCenter.register, if it reserves the name of an object in its deinit.
+  @Test("K9 what begins to observe an object in its deinit hears nothing", arguments: Form.allCases)
+  func observedTooLate(form: Form) async {
+    let stage = Stage()
+    for number in 0..<100 {
+      _ = Ending { [center] ending in
+        for place in Place.allCases { form.observe(center, about: ending, on: stage, at: place) }
+        center.post(Ended(number: number), object: ending)
+      }
+    }
+    // Nor is another object taken for one of them.
+    let others = (0..<100).map { _ in Ending { _ in } }
+    for other in others { center.post(Ended(number: -1), object: other) }
+    stage.letGo(isHeld: false)
+    form.observe(center, on: stage, at: .queue)
+    center.post(Ended(number: 100), object: others[0])
+    #expect(await stage.heard.values(count: 1).map { $0.prefix(3) } == ["100"])
   }
 
   @Test("K9 whether it is about an object is known while it is posted, and later")

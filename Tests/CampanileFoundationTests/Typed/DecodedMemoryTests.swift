@@ -14,7 +14,7 @@ struct DecodedMemoryTests {
       userInfo: ["number": 1, "more": Tracked(live)])
   }
 
-  // Broken by: NotificationInTransit.settle, if it always keeps what it has.
+  // Broken by: TransientContent.settle, if it always keeps what it has.
   @Test("K16 where all are given what was decoded, nothing is kept of a notification")
   func decodedOnly() {
     let (target, heard, live) = (ManualTarget(), Recorder<Int>(), LiveCount())

@@ -1,5 +1,6 @@
 #if !DEBUG
   import Campanile
+  import Dispatch
   import CampanileNotificationCenter
   import Foundation
   import Testing
@@ -12,6 +13,9 @@
     /// Where an observer finds the stack at each level.
     private final class Levels: Sendable {
       private let found = Locked<[UInt]>([])
+      private let limit: Int
+
+      init(_ limit: Int = 32) { self.limit = limit }
 
       /// Notes the level, and says whether there are to be more.
       @inline(never)
@@ -21,9 +25,11 @@
         let address = unsafe withUnsafePointer(to: &here) { UInt(bitPattern: $0) }
         return found.withLock { found in
           found.append(address)
-          return found.count < 32
+          return found.count < limit
         }
       }
+
+      var count: Int { found.withLock { $0.count } }
 
       /// The greatest distance between two levels.
       var greatest: Int {
@@ -34,7 +40,8 @@
 
     enum Observed: CaseIterable { case name, object, value, everything, nameBesideObjects }
 
-    // Broken by: NotificationCenter.post, if the notification is on the stack while observers run.
+    // Broken by: NotificationCenter.post or NotificationContent.withNotification, if they put the
+    // notification on the stack while observers run.
     @Test(
       "A nested post takes at most 600 bytes, its observer included", arguments: Observed.allCases)
     func bytes(observed: Observed) {
@@ -56,9 +63,25 @@
       }
       center.post(name: .tick, object: subject)
       #expect(levels.greatest > 0)
-      withKnownIssue("A nested post takes up to 740 bytes.") {
-        #expect(levels.greatest <= 600)
+      #expect(levels.greatest <= 600)
+    }
+
+    // Broken by: what breaks the test above. At the end of its stack the program stops.
+    @Test(
+      "A stack holds as many levels as the page says", arguments: [(512, 800), (8_192, 13_000)])
+    func levels(kilobytes: Int, count: Int) {
+      let (center, levels, done) = (Ours(), Levels(count), DispatchSemaphore(value: 0))
+      center.add(.tick, nil) { [weak center] _ in
+        if levels.enter() { center?.post(name: .tick, object: nil) }
       }
+      let thread = Thread {
+        center.post(name: .tick, object: nil)
+        done.signal()
+      }
+      thread.stackSize = kilobytes * 1_024
+      thread.start()
+      done.wait()
+      #expect(levels.count == count)
     }
   }
 #endif

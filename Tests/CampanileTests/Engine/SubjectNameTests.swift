@@ -147,13 +147,12 @@ struct SubjectNameTests {
       var (successors, player) = (Successors(), Player?.some(Player()))
       let address = ObjectIdentifier(player!)
       let identity = SubjectIdentity(player!)
-      #expect(identity == SubjectIdentity(player!))
+      #expect(identity.isIdentity(of: player!))
       #expect(SubjectIdentity.key(of: player!) == SubjectIdentity.key(of: player!))
       player = nil
-      #expect(identity == identity)
       guard let successor = successors.player(at: address) else { continue }
       reused.increment()
-      #expect(!(identity == SubjectIdentity(successor)))
+      #expect(!identity.isIdentity(of: successor))
       withExtendedLifetime(successor) {}
     }
     checkReuse(reused)
@@ -222,30 +221,27 @@ struct SubjectDeinitTests {
     }
   }
 
-  @Test("K9 Observed in its deinit, a subject is heard of there and not later", arguments: widths)
+  // Broken by: SubjectIdentity.init, if it reserves the name of an object in its deinit: an optimized
+  // build has that object on the stack.
+  @Test("K9 Observed in its deinit, a subject is heard of no more", arguments: widths)
   func observe(width: Int) {
     onThreads(width) { _ in
       let center = MessageCenter()
-      let (heard, tokens) = (Recorder<Int>(), Slot<[ObservationToken]>())
-      var speaker: Speaker? = Speaker { speaker in
-        tokens.set(
-          (0..<2).map { number in
-            center.messages(of: Spoke.self, about: speaker).observe {
-              heard.record($0.word + number)
-            }
-          })
-        center.post(Spoke(word: 10), about: speaker)
-      }
-      withExtendedLifetime(speaker) {}
-      speaker = nil
-      #expect(heard.values == [10, 11])
+      let (heard, sources) = (Recorder<Int>(), Recorder<MessageCenter.Messages<Spoke>>())
+      let tokens = TokenBag()
       for _ in 0..<100 {
-        let other = Speaker { _ in }
-        center.post(Spoke(word: 20), about: other)
+        _ = Speaker { speaker in
+          let source = center.messages(of: Spoke.self, about: speaker)
+          source.observe { heard.record($0.word) }.store(in: tokens)
+          sources.record(source)
+          center.post(Spoke(word: 10), about: speaker)
+        }
       }
-      #expect(heard.count == 2)
-      #expect(center.observerCount == 2)
-      tokens.set(nil)
+      for source in sources.values { source.observe { heard.record($0.word) }.store(in: tokens) }
+      for _ in 0..<100 { _ = Speaker { center.post(Spoke(word: 20), about: $0) } }
+      #expect(heard.values.isEmpty)
+      #expect(center.observerCount == 200)
+      tokens.cancel()
       #expect(center.observerCount == 0)
     }
   }
