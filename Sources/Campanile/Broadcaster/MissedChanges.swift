@@ -117,7 +117,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
 }
 
 /// What the engine asks for an observer that it would skip.
-protocol SkipKeeper: Sendable {
+protocol SkipKeeper: AnyObject, Sendable {
   /// Decides about a value that was skipped because of a pause now or before.
   ///
   /// - Returns: What the observer is called with in its place, if it is to be called.

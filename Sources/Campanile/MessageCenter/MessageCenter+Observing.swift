@@ -18,7 +18,7 @@ extension MessageCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = [],
+    _ options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
@@ -48,7 +48,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
@@ -72,7 +72,7 @@ extension MessageCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = [],
+    _ options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
@@ -103,7 +103,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
     _ type: M.Type, owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = [],
+    _ options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
@@ -130,7 +130,7 @@ extension MessageCenter {
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
     _ type: M.Type, on instance: Instance, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Messages<M>> = [],
+    _ options: ObservationOptions<Messages<M>> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {

@@ -16,10 +16,12 @@ extension MessageCenter {
     /// What observers are given.
     public typealias Element = M
 
-    let base: MessagesBase<M>
-
     /// The messages, without what else can be asked of them.
-    public var signal: Signal<M> { Signal(base: base) }
+    public let signal: Signal<M>
+
+    fileprivate init(_ center: MessageCenter, about subject: ObservedSubject?) {
+      signal = Signal(base: MessagesBase(center, about: subject))
+    }
   }
 
   /// A message and what it is about.
@@ -34,7 +36,7 @@ extension MessageCenter {
   ///
   /// - Parameter type: The type of the messages.
   public func messages<M: Message>(of type: M.Type) -> Messages<M> {
-    Messages(base: MessagesBase(self, about: nil))
+    Messages(self, about: nil)
   }
 
   /// The messages of a type about one instance.
@@ -47,7 +49,7 @@ extension MessageCenter {
   ///     its address is not taken for another's after its death. About an object whose deinit has
   ///     begun nothing is heard, as about one that has died.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
-    Messages(base: MessagesBase(self, about: ObservedSubject(subject, of: registry)))
+    Messages(self, about: ObservedSubject(subject, of: registry))
   }
 }
 
@@ -56,7 +58,7 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   ///
   /// What is delivered later keeps the subject until then.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
-    Signal(base: PostedBase(base))
+    Signal(base: PostedBase(signal.base))
   }
 }
 

@@ -5,18 +5,42 @@
 /// state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in … }
 /// ```
 public struct ObservationOptions<Source: ObservationSource>: Sendable, ExpressibleByArrayLiteral {
-  package var settings: SourceOptions<Source.Element>
+  // Of the same layout for every source: a call without options, in another module, then costs
+  // nothing at run time.
+  @usableFromInline var isInitial = false
+  @usableFromInline var isOnce = false
+  /// The `Repetition` of the source's elements, if there is one.
+  @usableFromInline var repetition: (any AnyObject & Sendable)?
 
-  package init(_ settings: SourceOptions<Source.Element>) { self.settings = settings }
+  /// No option.
+  @inlinable
+  public init() {}
 
   /// Combines options.
   public init(arrayLiteral options: Self...) {
-    settings = SourceOptions()
     for option in options {
-      settings.isInitial = settings.isInitial || option.settings.isInitial
-      settings.isOnce = settings.isOnce || option.settings.isOnce
-      settings.isRepetition = settings.isRepetition ?? option.settings.isRepetition
+      isInitial = isInitial || option.isInitial
+      isOnce = isOnce || option.isOnce
+      repetition = repetition ?? option.repetition
     }
+  }
+
+  package init(_ settings: SourceOptions<Source.Element>) {
+    isInitial = settings.isInitial
+    isOnce = settings.isOnce
+    if let isRepetition = settings.isRepetition { repetition = Repetition(says: isRepetition) }
+  }
+
+  /// The options as they reach the source.
+  @inline(__always)
+  package var settings: SourceOptions<Source.Element> {
+    SourceOptions(
+      isInitial: isInitial, isOnce: isOnce, isRepetition: repetition == nil ? nil : isRepetition)
+  }
+
+  @inline(never)
+  private var isRepetition: (@Sendable (Source.Element) -> Bool)? {
+    (repetition as! Repetition<Source.Element>?)?.says
   }
 
   /// Ends the observation with its first call.
@@ -63,6 +87,12 @@ extension ObservationOptions {
   )
   @_disfavoredOverload
   public static var distinct: Self { Self(SourceOptions()) }
+}
+
+/// Says whether an element says nothing new.
+private final class Repetition<Element>: Sendable {
+  let says: @Sendable (Element) -> Bool
+  init(says: @escaping @Sendable (Element) -> Bool) { self.says = says }
 }
 
 /// Options as they reach a source.

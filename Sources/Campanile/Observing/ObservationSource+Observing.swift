@@ -22,7 +22,7 @@ extension ObservationSource {
   ///   has finished has ended already.
   public func observe(
     on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [],
+    _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: consuming @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
@@ -51,7 +51,7 @@ extension ObservationSource {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
@@ -74,7 +74,7 @@ extension ObservationSource {
   ///   has finished has ended already.
   public func observe(
     on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [],
+    _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
   ) -> ObservationToken {
@@ -102,7 +102,7 @@ extension ObservationSource {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
@@ -126,7 +126,7 @@ extension ObservationSource {
   @discardableResult
   public func observe<Instance: Actor>(
     on instance: Instance, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [],
+    _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
   ) -> Registration {
@@ -155,7 +155,7 @@ extension ObservationSource {
   ///   has finished has ended already.
   public func observeAsync(
     execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(buffering, SourceLocation(file: file, line: line))
@@ -181,7 +181,7 @@ extension ObservationSource {
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<Self> = [], file: StaticString = #fileID, line: UInt = #line,
+    _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
@@ -208,7 +208,7 @@ extension ObservationSource {
   ///   has finished has ended already.
   public func observeAsync(
     on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
@@ -237,7 +237,7 @@ extension ObservationSource {
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
     owner: Owner, on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
@@ -266,7 +266,7 @@ extension ObservationSource {
   @discardableResult
   public func observeAsync<Instance: Actor>(
     on instance: Instance, execution: AsyncExecution = .oneAtATime,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, Element) async throws -> Void
   ) -> Registration {
@@ -289,7 +289,7 @@ extension ObservationSource {
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   public func values(
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
     let location = SourceLocation(file: file, line: line)

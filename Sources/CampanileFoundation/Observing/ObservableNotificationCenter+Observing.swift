@@ -21,7 +21,7 @@ extension ObservableNotificationCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken {
@@ -49,7 +49,7 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, PostedNotification) throws -> Void
   ) -> Registration {
@@ -72,7 +72,7 @@ extension ObservableNotificationCenter {
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<NotificationSource> = [],
+    _ options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken {
@@ -101,7 +101,7 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     _ name: Notification.Name?, owner: Owner, on delivery: MainDelivery,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, PostedNotification) throws -> Void
   ) -> Registration {
@@ -127,7 +127,7 @@ extension ObservableNotificationCenter {
   @discardableResult
   public func observe<Instance: Actor>(
     _ name: Notification.Name?, on instance: Instance, buffering: Buffering = .unbounded,
-    _ options: ObservationOptions<NotificationSource> = [],
+    _ options: ObservationOptions<NotificationSource> = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, PostedNotification) throws -> Void
   ) -> Registration {

@@ -21,7 +21,7 @@ extension Recorder {
   ///   - line: The caller's line.
   public convenience init<Source: ObservationSource<Value>>(
     observing source: Source, on delivery: Delivery = .immediate,
-    buffering: Buffering = .unbounded, _ options: ObservationOptions<Source> = [],
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Source> = .init(),
     timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
   ) {
