@@ -293,6 +293,30 @@ struct KeyedCenterTests {
     #expect(tokens[0].isActive)
   }
 
+  // Broken by: KeyedCenter.register, if it reserves the name of an object in its deinit.
+  @Test("K9 a subject that is observed in its deinit is heard of by nobody")
+  func dyingSubject() {
+    final class Ending: Sendable {
+      let onEnd: @Sendable (Ending) -> Void
+      init(_ onEnd: @escaping @Sendable (Ending) -> Void) { self.onEnd = onEnd }
+      deinit { onEnd(self) }
+    }
+    let kept = Recorder<Registration>()
+    for _ in 0..<100 {
+      _ = Ending { [center, heard] ending in
+        for key in ["key", nil] {
+          kept.record(
+            center.register(
+              .inPlace(), ObserverBody { heard.record($0) }, of: key, about: .some(ending),
+              once: false))
+        }
+        center.post(to: "key", about: ending) { 1 }
+      }
+    }
+    #expect(heard.values.isEmpty)
+    #expect(!kept.values.contains { $0.isActive })
+  }
+
   @Test("K16 keys and subjects that nobody observes any more are forgotten", arguments: [1, 2, 8])
   func forgotten(width: Int) {
     onThreads(width) { [center, heard] thread in
