@@ -22,7 +22,7 @@ public final class Recorder<Value: Sendable>: Sendable {
     /// What was recorded.
     public let value: Value
     /// Where.
-    public let place: Place
+    public let place: RecordedPlace
     /// Its place among all that was recorded in this process, by any recorder: what was recorded
     /// before has a smaller number.
     public let order: UInt64

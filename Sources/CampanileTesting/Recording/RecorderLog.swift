@@ -29,7 +29,7 @@ final class RecorderLog<Value: Sendable>: Sendable {
   func append(_ value: Value, actor: (any Actor)?) {
     // A target of a user's is asked outside the lock.
     let known = state.withLock { $0.known }
-    let place = Place.current(among: known, actor: actor)
+    let place = RecordedPlace.current(among: known, actor: actor)
     state.withLock { state in
       // Numbered here, so that the entries of one recorder stand in the order of their numbers.
       state.entries.append(Entry(value: value, place: place, order: RecordOrder.next()))

@@ -1,4 +1,3 @@
-// not-with-default-isolation: the examples say themselves what is on the main actor.
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import Dispatch
@@ -90,7 +89,7 @@ final class Screen: PlayerDelegate {
   func open(_ link: Track) -> Bool { true }
 }
 
-final class Log: Sendable {
+nonisolated final class Log: Sendable {
   func append(_ title: String) { print(title) }
 
   func follow(_ center: MessageCenter, on decoder: DispatchQueue) {
@@ -129,7 +128,7 @@ func post(to screen: Screen) {
   center.post(TrackChanged(title: "Aria"))
 }
 
-final class Trace: Sendable {
+nonisolated final class Trace: Sendable {
   func record(_ event: SourceEvent) { print(event) }
 }
 
@@ -149,11 +148,11 @@ final class FailureLog {
   }
 }
 
-struct EventLoop {
+nonisolated struct EventLoop {
   func execute(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async { work() } }
 }
 
-let myEventLoop = EventLoop()
+nonisolated let myEventLoop = EventLoop()
 
 final class Loop: DeliveryTarget {
   let mailbox = Mailbox()

@@ -1,4 +1,3 @@
-// not-with-default-isolation: the classes here are used from every thread.
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import CampanileNotificationCenter

@@ -1,4 +1,3 @@
-// not-with-default-isolation: the examples say themselves what is on the main actor.
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import CampanileTesting

@@ -1,4 +1,3 @@
-// not-with-default-isolation: classes here are called from any thread and do not say so twice.
 // The examples of the guide of this name.
 import Campanile
 import Dispatch
@@ -31,7 +30,7 @@ final class Screen {
   }
 }
 
-final class Index: Sendable {
+nonisolated final class Index: Sendable {
   private let titles = Mutex<Set<String>>([])
 
   init(_ center: MessageCenter, on queue: DispatchQueue) {
@@ -80,7 +79,7 @@ final class Loop: DeliveryTarget {
   }
 }
 
-final class Log: Sendable {
+nonisolated final class Log: Sendable {
   private let titles = Mutex<[String]>([])
 
   init(_ center: MessageCenter, delivery: Delivery = .mainQueue) {

@@ -1,5 +1,4 @@
 // The examples of the guide of this name.
-// not-with-default-isolation: the classes here are used from every thread.
 import Campanile
 import CampanileFoundation
 import Foundation

@@ -1,4 +1,3 @@
-// not-with-default-isolation: the center is used from every thread.
 // A module that declares the names itself: whole imports beside them are not ambiguous.
 import Campanile
 import CampanileFoundation

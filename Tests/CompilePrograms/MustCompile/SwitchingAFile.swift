@@ -1,5 +1,4 @@
 // The examples of the guide of this name.
-// not-with-default-isolation: the classes here are used from every thread.
 import Campanile
 import CampanileFoundation
 import CampanileTesting
@@ -13,7 +12,7 @@ typealias NotificationCenter = CampanileNotificationCenter.NotificationCenter
 typealias NotificationQueue = CampanileNotificationCenter.NotificationQueue
 
 extension Notification.Name {
-  static let trackChanged = Notification.Name("TrackChanged")
+  nonisolated static let trackChanged = Notification.Name("TrackChanged")
 }
 
 final class Player: Sendable {}
@@ -95,7 +94,7 @@ final class Program {
     of: UserDefaults.didChangeNotification)
 }
 
-final class PlayerTests: XCTestCase {
+nonisolated final class PlayerTests: XCTestCase {
   func testPlaying() {
     let forwarding = NotificationCenter.default.forwardNotifications(
       of: .trackChanged, to: Foundation.NotificationCenter.default)

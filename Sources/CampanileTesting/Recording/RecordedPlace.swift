@@ -5,7 +5,7 @@ public import Campanile
 /// A place is taken when something is recorded. That a queue, a target or an actor is the place is
 /// known if the recorder was told of it: by observing there, with ``Recorder/recognize(_:)``, or by
 /// ``Recorder/record(_:on:)``.
-public struct Place: Sendable, CustomStringConvertible {
+public struct RecordedPlace: Sendable, CustomStringConvertible {
   /// Whether it was the main queue or the main actor, on whatever thread.
   public let isMain: Bool
   /// A number that no other thread has as long as that one lives.
@@ -16,8 +16,8 @@ public struct Place: Sendable, CustomStringConvertible {
   public let actor: ObjectIdentifier?
 
   /// The place where the caller runs.
-  static func current(among known: [Delivery], actor: (any Actor)? = nil) -> Place {
-    Place(
+  static func current(among known: [Delivery], actor: (any Actor)? = nil) -> RecordedPlace {
+    RecordedPlace(
       isMain: SourceRegistry.isOnMain, thread: SourceRegistry.currentThread,
       delivery: known.first { $0.isCurrent }, actor: actor.map { ObjectIdentifier($0) })
   }
