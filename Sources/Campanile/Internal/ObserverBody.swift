@@ -70,8 +70,9 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   package init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
   ) {
-    self.init { [weak owner] value in
-      guard let owner else { throw ObservationIsOver() }
+    let reference = OwnerReference(owner)
+    self.init { value in
+      guard let owner = reference.object else { throw ObservationIsOver() }
       try observer(owner, value)
     }
   }
@@ -109,8 +110,9 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     _ owner: Owner, _ execution: AsyncExecution,
     _ observer: @escaping @Sendable (Owner, Value) async throws -> Void
   ) {
-    self.init(execution) { [weak owner] value in
-      guard let owner else { throw ObservationIsOver() }
+    let reference = OwnerReference(owner)
+    self.init(execution) { value in
+      guard let owner = reference.object else { throw ObservationIsOver() }
       try await observer(owner, value)
     }
   }

@@ -1,7 +1,7 @@
 /// What a registration needs beyond its closure, where it needs more.
 final class ObserverDetails: Sendable {
   /// The owner, never kept alive by us.
-  weak let owner: (any AnyObject & Sendable)?
+  private let ownerReference: OwnerReference<AnyObject>?
   let ownerType: (any AnyObject.Type)?
   let ownerID: ObjectIdentifier?
   let delivery: String
@@ -21,7 +21,7 @@ final class ObserverDetails: Sendable {
     onEnd: (@Sendable (Registration) -> Void)? = nil,
     onRefused: (@Sendable () -> Void)? = nil
   ) {
-    self.owner = owner
+    ownerReference = owner.map { OwnerReference($0) }
     ownerType = owner.map { type(of: $0) }
     ownerID = owner.map { ObjectIdentifier($0) }
     self.delivery = delivery
@@ -34,7 +34,7 @@ final class ObserverDetails: Sendable {
   var counters: DeliveryCounters? { buffer?.counters }
 
   /// Whether there was an owner and its deinit has begun.
-  var isOwnerGone: Bool { ownerType != nil && owner == nil }
+  var isOwnerGone: Bool { ownerReference.map { $0.object == nil } ?? false }
 }
 
 /// How a registration is to be kept.

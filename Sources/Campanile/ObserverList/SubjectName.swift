@@ -82,16 +82,7 @@ final class SubjectTag: Sendable {
 
   /// Whether Swift does not count `subject`.
   @inline(__always)
-  fileprivate static func isNeeded(by subject: AnyObject) -> Bool {
-    #if DEBUG
-      if let standIn = subject as? any ForeignStandIn, standIn.attachment != nil { return true }
-    #endif
-    #if canImport(ObjectiveC)
-      return rootClass(of: type(of: subject)) != nativeRootClass
-    #else
-      return false
-    #endif
-  }
+  fileprivate static func isNeeded(by subject: AnyObject) -> Bool { !isCountedBySwift(subject) }
 
   /// The tag of a subject that needs one, if it has been made.
   ///
@@ -137,15 +128,6 @@ final class SubjectTag: Sendable {
   }
 
   #if canImport(ObjectiveC)
-    /// The class that every natively counted one descends from.
-    private static let nativeRootClass: AnyClass = rootClass(of: SubjectTag.self)
-
-    private static func rootClass(of subclass: AnyClass) -> AnyClass {
-      var root: AnyClass = subclass
-      while let next = class_getSuperclass(root) { root = next }
-      return root
-    }
-
     /// What tags are attached under: an address that nobody else uses.
     private static var key: UnsafeRawPointer {
       // SAFETY: compared, and never read.
@@ -153,6 +135,30 @@ final class SubjectTag: Sendable {
     }
   #endif
 }
+
+/// Whether Swift counts the references to `object`; on Apple platforms not below `NSObject`.
+@inline(__always)
+func isCountedBySwift(_ object: AnyObject) -> Bool {
+  #if DEBUG
+    if let standIn = object as? any ForeignStandIn, standIn.attachment != nil { return false }
+  #endif
+  #if canImport(ObjectiveC)
+    return rootClass(of: type(of: object)) == nativeRootClass
+  #else
+    return true
+  #endif
+}
+
+#if canImport(ObjectiveC)
+  /// The class that every natively counted one descends from.
+  private let nativeRootClass: AnyClass = rootClass(of: SubjectTag.self)
+
+  private func rootClass(of subclass: AnyClass) -> AnyClass {
+    var root: AnyClass = subclass
+    while let next = class_getSuperclass(root) { root = next }
+    return root
+  }
+#endif
 
 extension SubjectTag {
   /// The address of a subject's tag, if it has one, for a post that found nothing by the subject's.

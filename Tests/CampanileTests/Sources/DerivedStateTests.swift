@@ -3,6 +3,12 @@ import Testing
 
 @testable import Campanile
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 @Suite("States made from states")
 struct DerivedStateTests {
   private let number = CurrentValue(1)
@@ -203,6 +209,24 @@ struct DerivedStateTests {
     #expect(latest.value == Tick(number: 1))
     #expect(heard.values == [1])
     withExtendedLifetime(center) {}
+  }
+
+  // Broken by: MessageCenter.latest, if it publishes the state before it has registered.
+  @Test("K1 The state of the last message is found by others once it hears messages")
+  func latestIsRegisteredFirst() {
+    let (center, gate) = (MessageCenter(), Gate())
+    let holding = onThread {
+      center.registry.withState { (_: inout ObserverRegistry.State) in gate.pass() }
+    }
+    gate.waitUntilReached()
+    // Nothing can be registered now.
+    let asking = onThread { _ = center.latest(of: Tick.self) }
+    for _ in 0..<10_000 where center.latestMessages.withLock({ $0.isEmpty }) { sched_yield() }
+    #expect(center.latestMessages.withLock { $0.isEmpty })
+    gate.open()
+    holding()
+    asking()
+    #expect(center.latestMessages.withLock { $0.count } == 1)
   }
 
   @Test(

@@ -1,0 +1,75 @@
+internal import CampanileRuntime
+
+/// A reference that does not keep its object, and gives it only while its deinit has not begun.
+///
+/// A weak reference promises the same. It costs three times as much to read, and it moves the
+/// object's reference count into a table of its own, so that each later retain and release of the
+/// object is slower, for good. So an object that Swift counts is referred to by its memory: an
+/// unowned reference reserves that, and the runtime retains the object unless its deinit has begun.
+/// What is left of a dead object is freed with the last reference.
+///
+/// Other objects are held weakly: those that Swift does not count, and all of them if the package is
+/// built with `-Xswiftc -DWEAK_OWNERS`.
+@safe
+struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
+  // SAFETY: the object is used as what it is, on the thread that asks; who makes a reference to an
+  // object that is not Sendable hands the object to no other thread.
+
+  // Not an optional: of an optional unowned reference in an optional structure, Swift 6.3 releases
+  // what is not there.
+  /// Reserves the memory of an object that Swift counts; never read.
+  private unowned let memory: AnyObject
+  /// Where that memory is, if the object is referred to by it.
+  private let address: UnsafeMutableRawPointer?
+  private let weak: WeakReference?
+
+  init(_ object: Object) {
+    // An optimized build may have put an object in its deinit on the stack, which nothing reserves.
+    if isDeinitializing(object) {
+      (memory, weak) = (nobody, nil)
+      unsafe address = nil
+    } else if Self.isHeldWeakly(object) {
+      (memory, weak) = (nobody, WeakReference(object))
+      unsafe address = nil
+    } else {
+      (memory, weak) = (object, nil)
+      unsafe address = Unmanaged.passUnretained(object).toOpaque()
+    }
+  }
+
+  /// The object, or `nil` if its deinit has begun.
+  var object: Object? {
+    @inline(__always)
+    get {
+      guard let address = unsafe address else { return weakObject }
+      // SAFETY: `memory` reserves what is there, an object that Swift counts.
+      guard let retained = unsafe swift_tryRetain(address) else { return nil }
+      // SAFETY: the object was one of this type when the reference was made; this is the retain above.
+      return unsafe Unmanaged<Object>.fromOpaque(retained).takeRetainedValue()
+    }
+  }
+
+  @inline(never)
+  private var weakObject: Object? {
+    // SAFETY: the object was one of this type when the reference was made.
+    weak?.object.map { unsafe unsafeDowncast($0, to: Object.self) }
+  }
+
+  private static func isHeldWeakly(_ object: Object) -> Bool {
+    #if WEAK_OWNERS
+      true
+    #else
+      !isCountedBySwift(object)
+    #endif
+  }
+
+  private final class WeakReference {
+    weak let object: AnyObject?
+    init(_ object: AnyObject) { self.object = object }
+  }
+}
+
+private final class Nobody: Sendable {}
+
+/// What is reserved where no object is.
+private let nobody = Nobody()
