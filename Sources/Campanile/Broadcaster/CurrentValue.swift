@@ -123,6 +123,8 @@ extension CurrentValue: StateBase {
     let registration = request.register(follower.wrap(body), with: registry) { _, _ in .list(list) }
     follower.bind(to: registration)
     if options.isInitial, let registration {
+      let (value, revision) = storage.newest
+      follower.begin(with: value, revision)
       registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)
       follower.noteRequest()
     }

@@ -22,6 +22,8 @@ final class Follower<Value: Sendable>: Sendable {
     }
 
     private var state: State
+    /// What the initial call tells, and which of the sets it comes from.
+    private var beginning: (value: Value, revision: UInt64)?
     /// The set that the initial call told; what is not newer has been told.
     private var told: UInt64 = 0
     /// Whether the end is to be told when the changes have been that wait for the initial call.
@@ -61,6 +63,17 @@ final class Follower<Value: Sendable>: Sendable {
         return change.isInitial || change.revision <= told ? .ignore : .tell
       }
     }
+
+    /// Takes in what the initial call is to tell, unless it has begun.
+    mutating func set(beginning value: Value, _ revision: UInt64) {
+      switch state {
+      case .reserved, .due: beginning = (value, revision)
+      case .calling, .open: break
+      }
+    }
+
+    /// - Returns: What the initial call tells, if that is known.
+    mutating func takeBeginning() -> (value: Value, revision: UInt64)? { beginning.take() }
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
@@ -132,6 +145,11 @@ final class Follower<Value: Sendable>: Sendable {
     self.registration.withLock { $0 = registration }
   }
 
+  /// Says what the initial call tells: changes that are newer follow it.
+  func begin(with value: Value, _ revision: UInt64) {
+    state.withLock { $0.set(beginning: value, revision) }
+  }
+
   /// Says that the request for the initial call of an immediate follower has been made.
   ///
   /// Somebody may have paused the follower before that.
@@ -196,7 +214,7 @@ final class Follower<Value: Sendable>: Sendable {
     case .ignore: return
     case .tell: try call(change, observer)
     case .callInitial:
-      var batch: [Change]? = [beginInitial()]
+      var batch: [Change]? = [beginInitial(change)]
       while let changes = batch {
         for change in changes {
           if let change = isReader ? change : admit(change) { try call(change, observer) }
@@ -213,7 +231,7 @@ final class Follower<Value: Sendable>: Sendable {
     case .ignore: return
     case .tell: try await call(change, observer)
     case .callInitial:
-      var batch: [Change]? = [beginInitial()]
+      var batch: [Change]? = [beginInitial(change)]
       while let changes = batch {
         for change in changes {
           if let change = admit(change) { try await call(change, observer) }
@@ -223,9 +241,16 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
-  /// The newest value, from which on changes are told.
-  private func beginInitial() -> Change {
-    let (value, revision) = storage.newest
+  /// The value that the initial call tells, from which on changes are told.
+  ///
+  /// That is the one at the registration. If the request was overtaken by a change, found no room in
+  /// a buffer, or was put off by a pause, the value is the newest.
+  ///
+  /// - Parameter first: What has arrived first, the request or a change.
+  private func beginInitial(_ first: Change) -> Change {
+    let beginning = state.withLock { $0.takeBeginning() }
+    let isOnTime = first.isInitial && !missed.hasMissedRequest
+    let (value, revision) = (isOnTime ? beginning : nil) ?? storage.newest
     state.withLock { $0.beginInitial(telling: revision) }
     return .initialRequest(value)
   }

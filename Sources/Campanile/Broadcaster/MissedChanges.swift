@@ -58,6 +58,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var unsent = StateMachine()
     /// What was not told where the follower is called.
     var untold = StateMachine()
+    /// Whether the request for the initial call was ever missed.
+    var hasMissedRequest = false
     /// How many requests are on their way to where the follower is called.
     var requestCount = 0
 
@@ -77,6 +79,9 @@ final class MissedChanges<Value: Sendable>: Sendable {
   private let storage: StateStorage<Value>
 
   init(of storage: StateStorage<Value>) { self.storage = storage }
+
+  /// Whether the initial call was put off by a pause.
+  var hasMissedRequest: Bool { state.withLock { $0.hasMissedRequest } }
 
   /// Decides about a change whose follower may not simply be called.
   ///
@@ -106,6 +111,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
       return nil
     }
     let isPaused = observer.noteMiss()
+    if isPaused && change.isInitial { state.hasMissedRequest = true }
     switch (isPaused, isArrival) {
     case (true, true): state.untold.miss(change)
     case (true, false): state.unsent.miss(change)

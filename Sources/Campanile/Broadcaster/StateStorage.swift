@@ -52,7 +52,8 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   /// The value, and which of the sets it comes from.
   var newest: (value: Value, revision: UInt64) {
-    current.withLock { ($0, revision.load(ordering: .relaxed)) }
+    checkAccess()
+    return current.withLock { ($0, revision.load(ordering: .relaxed)) }
   }
 
   func set(_ newValue: Value) {

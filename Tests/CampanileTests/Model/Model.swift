@@ -21,6 +21,9 @@ final class Model {
     /// For one with an initial call: whether that was made, and the newest change it has told.
     var isOpen: Bool
     var told = 0
+    /// The value that there was at the registration, and its revision; until the request for the
+    /// initial call is missed.
+    var beginning: (number: Int, revision: Int)?
     /// What it missed while it was paused: the revisions, the first of which is 0 for the initial
     /// call, and the newest value.
     var missed: (first: Int, last: Int, number: Int)?
@@ -118,7 +121,10 @@ final class Model {
   private func add(_ spec: Spec) -> Registered {
     let new = Registered(registered.count, spec, spec.owner.map { owners[$0] })
     registered.append(new)
-    if spec.isInitial { deliver(Post(number: 0, subject: nil, limit: .max, only: new)) }
+    if spec.isInitial {
+      new.beginning = (value, revision)
+      deliver(Post(number: 0, subject: nil, limit: .max, only: new))
+    }
     return new
   }
 
@@ -203,10 +209,12 @@ final class Model {
       return
     }
     if !found.isOpen {
-      // Whatever arrives first makes the initial call, with the value of that moment.
+      // Whatever arrives first makes the initial call: if it is the request, with the value that
+      // there was at the registration.
       found.isOpen = true
-      found.told = revision
-      number = value
+      let isRequest = post.only != nil && !post.isResumption
+      let newest = (number: value, revision: revision)
+      (number, found.told) = isRequest ? found.beginning ?? newest : newest
     } else if isState && upTo <= found.told {
       return
     }
@@ -222,6 +230,7 @@ final class Model {
 
   /// Notes what a paused follower is not told, to tell it as one change.
   private func miss(_ found: Registered, _ post: Post) {
+    if post.only != nil { found.beginning = nil }
     let first = found.missed?.first ?? post.revision
     found.missed = (first, post.revision, post.number)
   }

@@ -79,8 +79,8 @@ struct CurrentValueTests {
     #expect(places.values == [true, true])
   }
 
-  @Test("K14 the initial call on a queue carries the value of its moment, nothing twice")
-  func initialIsNewest() {
+  @Test("K1 K14 the initial call on a queue carries the value at registration, changes follow it")
+  func initialIsOfRegistration() {
     queue.hold()
     let token = state.observe(on: queue.delivery, .initial) { [heard] in heard.record($0.new) }
     state.value = 1
@@ -90,7 +90,7 @@ struct CurrentValueTests {
     state.value = 3
     queue.flush()
     withExtendedLifetime(token) {}
-    #expect(heard.values == [2, 3])
+    #expect(heard.values == [0, 1, 2, 3])
   }
 
   @Test("K14 changes wait until the initial call has returned")

@@ -23,7 +23,42 @@ struct InitialCallTests {
     withExtendedLifetime((token, events)) {}
   }
 
-  // Broken by: CurrentValue._register, if an initial call that was skipped is waited for.
+  // Broken by: Follower.beginInitial, if it tells the newest value.
+  @Test(
+    "K1 K14 An initial call that waits tells the value at registration, and the changes come after",
+    arguments: [Buffering.unbounded, .newest(8)])
+  func waiting(buffering: Buffering) async {
+    let (state, target) = (CurrentValue(1), ManualTarget())
+    let changes = Recorder<String>()
+    let token = state.observe(on: target.delivery, buffering: buffering, .initial) { change in
+      changes.record("\(change.old ?? 0) to \(change.new)\(change.isInitial ? ", initial" : "")")
+    }
+    state.value = 2
+    state.value = 3
+    target.runJobs()
+    state.value = 4
+    target.runJobs()
+    #expect(changes.values == ["0 to 1, initial", "1 to 2", "2 to 3", "3 to 4"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K14 An initial call that a pause put off tells the newest value, and that alone")
+  func waitingAndPaused() {
+    let (state, target) = (CurrentValue(1), ManualTarget())
+    let token = state.observe(on: target.delivery, .initial) { [heard] in heard.record($0.new) }
+    token.pause()
+    state.value = 2
+    target.runJobs()
+    state.value = 3
+    token.resume()
+    target.runJobs()
+    #expect(heard.values == [3])
+    state.value = 4
+    target.runJobs()
+    #expect(heard.values == [3, 4])
+  }
+
+  // Broken by: CurrentValue.register, if an initial call that was skipped is waited for.
   @Test("K14 An immediate follower that was paused before its initial call has it when it resumes")
   func pausedBefore() {
     let slot = Slot<CurrentValue<Int>>()
