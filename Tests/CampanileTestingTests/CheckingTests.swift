@@ -151,6 +151,9 @@ struct IsolatedDefaultTests {
     let read = Recorder(reading: center.messages(of: Tick.self).values())
     try center.expectNoObservers()
     #expect(center.observerCount == 3)
+    // Nor is the center's own memory of the last message one.
+    #expect(center.latest(of: Tick.self).value == nil)
+    try center.expectNoObservers()
     // The messages of somebody else's sequence, and what records by hand, are not the recorder's.
     let messages = center.messages(of: Tick.self).values()
     let token = center.observe(Tick.self) { ticks.record($0) }
@@ -160,7 +163,7 @@ struct IsolatedDefaultTests {
     messages.registration?.cancel()
     for recorder in [ticks, read] { recorder.stop() }
     try center.expectNoObservers()
-    #expect(center.observerCount == 1)
+    #expect(center.observerCount == 2)
     withExtendedLifetime(any) {}
   }
 

@@ -105,6 +105,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 }
 
 extension CurrentValue: StateBase {
+  package var reporters: Reporters { Reporters(registries: [registry]) }
+
   package func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
     _ options: SourceOptions<ValueChange<Value>>

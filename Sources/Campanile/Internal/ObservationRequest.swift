@@ -9,6 +9,8 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var buffering: Buffering
   var location: SourceLocation
   var isOnce = false
+  /// How a reader is described.
+  private var reader = "a sequence"
   /// Who keeps what the observer misses while it is paused, if anybody does.
   var skipKeeper: (any SkipKeeper)?
 
@@ -21,6 +23,13 @@ package struct ObservationRequest: ~Copyable, Sendable {
     self.delivery = delivery
     self.buffering = buffering
     self.location = location
+  }
+
+  /// A request of a state that is derived from the source, made at `location`.
+  static func derived(at location: SourceLocation) -> Self {
+    var request = Self(.unbounded, location)
+    request.reader = RegistrationDescription.derivedState
+    return request
   }
 
   /// A request for an observer that is isolated to an actor, which is the owner too.
@@ -113,7 +122,7 @@ extension ObservationRequest {
       return Made(observer: observer, groupTarget: nil)
     case .reader(let take, let onEnd, let buffer):
       let traits = traits(
-        lifetimes, "a sequence", buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
+        lifetimes, reader, buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
       let observer = IndirectObserver<Value>(traits) { value, post, _ in
         try take(value, post.subject)
       }
@@ -131,7 +140,8 @@ extension ObservationRequest {
   ) -> Made {
     guard let target = delivery.target else {
       preconditionFailure(
-        "An immediate observer was given a buffer; it is called at once and keeps nothing waiting")
+        "An immediate observer was given a buffer at \(location.fileName):\(location.line); "
+          + "it is called at once and keeps nothing waiting")
     }
     let counters = DeliveryCounters()
     let mailbox = PrivateMailbox<Value>(buffering, counters: counters) {

@@ -23,6 +23,10 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   /// The handle of the registration.
   public let registration: Registration
 
+  /// Whether this is the source's own, for a state that is derived from it.
+  package var isDerivedState: Bool { delivery == Self.derivedState }
+  static var derivedState: String { "behalf of a derived state" }
+
   /// One line with all of it.
   public var description: String {
     var parts = [name ?? "\(valueType)"]

@@ -10,7 +10,8 @@ extension MessageCenter {
   /// The center remembers the messages of a type from the first call of this method for that type
   /// until the center ends. Call it where the program starts, before the first message. Until then
   /// the value is `nil`. The first call registers an observer: it remembers a message when the post
-  /// reaches it, in the order of registration.
+  /// reaches it, in the order of registration. What an observer of the state throws is reported by the
+  /// center's `failures`.
   ///
   /// - Parameters:
   ///   - type: The type of the messages, whatever they are about.
@@ -24,10 +25,11 @@ extension MessageCenter {
     let id = ObjectIdentifier(type)
     if let known = latestMessages.withLock({ $0[id] }) { return Self.state(known) }
     // Registered before it is published: whoever finds it there misses no later message.
-    let new = CurrentValue<M?>(nil)
+    let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
     let body = ObserverBody<M>(
       .reader({ message, _ in new.value = message }, onEnd: { new.finish() }))
-    let registration = register(.inPlace(file: file, line: line), body, SourceOptions<M>())
+    let location = SourceLocation(file: file, line: line)
+    let registration = register(.derived(at: location), body, SourceOptions<M>())
     let winner = latestMessages.withLock { known -> any AnyObject & Sendable in
       if let other = known[id] { return other }
       known[id] = new

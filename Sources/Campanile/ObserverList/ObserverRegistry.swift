@@ -41,6 +41,8 @@ final class ObserverRegistry: @unchecked Sendable {
   private let watched = Atomic<Bool>(false)
   /// The source's events and failures, once somebody has asked for them.
   private let lazyReports = LazyReference<SourceReports>()
+  /// The sources that this one is derived from, which report its failures too.
+  private let upstream: [ObserverRegistry]
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
@@ -59,11 +61,14 @@ final class ObserverRegistry: @unchecked Sendable {
     var isFinished = false
   }
 
-  /// - Parameter onError: The first observer of the source's failures.
+  /// - Parameters:
+  ///   - upstream: The sources that this one is derived from, which report its failures too.
+  ///   - onError: The first observer of the source's failures.
   init(
-    onError: (@Sendable (ObserverFailure) -> Void)? = nil,
+    upstream: [ObserverRegistry] = [], onError: (@Sendable (ObserverFailure) -> Void)? = nil,
     probe: (@Sendable (Checkpoint) -> Void)? = nil
   ) {
+    self.upstream = upstream
     self.probe = probe
     if let onError { reports.observeFailures(onError) }
   }
@@ -239,15 +244,21 @@ extension ObserverRegistry {
     }
   }
 
-  /// Reports what an observer threw to those who observe the source's failures, or, if nobody does,
-  /// to standard error.
+  /// Reports what an observer threw to those who observe the failures of this source, or of one that
+  /// it is derived from, or, if nobody does, to standard error.
   func report(_ error: any Error, at location: SourceLocation, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
-    if let failures = lazyReports.load()?.failures, failures.hasListeners {
-      failures.send(failure)
-    } else {
-      Platform.writeToStandardError(failure.description)
-    }
+    var sources: [ObjectIdentifier: ObserverRegistry] = [:]
+    collectSources(&sources)
+    let heard = sources.values.compactMap { $0.lazyReports.load()?.failures }.filter(\.hasListeners)
+    for failures in heard { failures.send(failure) }
+    if heard.isEmpty { Platform.writeToStandardError(failure.description) }
+  }
+
+  /// Adds this source and those that it is derived from, each once.
+  private func collectSources(_ sources: inout [ObjectIdentifier: ObserverRegistry]) {
+    sources[ObjectIdentifier(self)] = self
+    for one in upstream { one.collectSources(&sources) }
   }
 
   /// The source's events and failures, made if nobody has asked for them before.

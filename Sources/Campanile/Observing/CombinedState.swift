@@ -7,14 +7,20 @@ extension StateSource {
   /// serialized: a change that another thread makes meanwhile is notified next, by the thread that
   /// notifies.
   ///
-  /// - Parameter other: The state whose values are the second ones.
+  /// What an observer of the pair throws is reported by the `failures` of both.
+  ///
+  /// - Parameters:
+  ///   - other: The state whose values are the second ones.
+  ///   - file: The caller's file, for descriptions of the two states.
+  ///   - line: The caller's line.
   /// - Returns: A state that keeps both. It ends when both have ended. Its observers run where they
   ///   want to, with one call for each change of either state, and two objects are allocated for
   ///   the pair.
   public func combined<Other: StateSource>(
-    with other: Other
+    with other: Other, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<(Value, Other.Value)> {
-    ReadOnlyState(base: CombinedState(readOnly.base, other.readOnly.base))
+    let location = SourceLocation(file: file, line: line)
+    return ReadOnlyState(base: CombinedState(readOnly.base, other.readOnly.base, location))
   }
 }
 
@@ -26,13 +32,18 @@ private final class CombinedState<First: Sendable, Second: Sendable>: StateBase 
   private let second: any StateBase<Second>
   private let pair: PairOfChanges<First, Second>
 
-  init(_ first: any StateBase<First>, _ second: any StateBase<Second>) {
+  init(
+    _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: SourceLocation
+  ) {
     self.first = first
     self.second = second
-    pair = PairOfChanges(first, second)
+    pair = PairOfChanges(first, second, location)
   }
 
   var value: (First, Second) { (first.value, second.value) }
+  var reporters: Reporters {
+    Reporters(registries: first.reporters.registries + second.reporters.registries)
+  }
 
   func register(
     _ request: consuming ObservationRequest,
@@ -58,18 +69,22 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
   private let pair: CurrentValue<(First, Second)>
   private let tokens: [ObservationToken]
 
-  init(_ first: any StateBase<First>, _ second: any StateBase<Second>) {
-    let pair = CurrentValue((first.value, second.value))
+  init(
+    _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: SourceLocation
+  ) {
+    let reporters = first.reporters.registries + second.reporters.registries
+    let pair = CurrentValue(
+      (first.value, second.value), registry: ObserverRegistry(upstream: reporters))
     let remaining = Remaining()
     let onEnd = { @Sendable in if remaining.isLast() { pair.finish() } }
     self.pair = pair
     tokens = [
-      Self.follow(first, onEnd) { change in
+      Self.follow(first, location, onEnd) { change in
         // Exchanged, so that the old value is not released under the lock.
         var value = change.new
         pair.update { swap(&$0.0, &value) }
       },
-      Self.follow(second, onEnd) { change in
+      Self.follow(second, location, onEnd) { change in
         var value = change.new
         pair.update { swap(&$0.1, &value) }
       },
@@ -78,12 +93,14 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
 
   /// Calls `take` with each change where it is made, first with the value now.
   private static func follow<Value: Sendable>(
-    _ state: any StateBase<Value>, _ onEnd: @escaping @Sendable () -> Void,
+    _ state: any StateBase<Value>, _ location: SourceLocation,
+    _ onEnd: @escaping @Sendable () -> Void,
     _ take: @escaping @Sendable (ValueChange<Value>) -> Void
   ) -> ObservationToken {
     let body = ObserverBody<ValueChange<Value>>(
       .reader({ change, _ in take(change) }, onEnd: onEnd))
-    return ObservationToken(state.register(.inPlace(), body, SourceOptions(isInitial: true)))
+    return ObservationToken(
+      state.register(.derived(at: location), body, SourceOptions(isInitial: true)))
   }
 
   func register(

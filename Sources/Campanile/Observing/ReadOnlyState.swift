@@ -36,8 +36,15 @@ package protocol StateBase<Value>: SignalBase where Element == ValueChange<Value
   associatedtype Value: Sendable
 
   var value: Value { get }
+  /// Where the failures of what is derived from this are reported.
+  var reporters: Reporters { get }
   /// The state itself, for those who ask for its changes alone.
   var changes: any SignalBase<ValueChange<Value>> { get }
+}
+
+/// The sources that report the failures of what is derived from them.
+package struct Reporters: Sendable {
+  let registries: [ObserverRegistry]
 }
 
 extension StateBase {
@@ -75,6 +82,7 @@ private final class MappedState<Upstream: Sendable, Value: Sendable>: StateBase 
   }
 
   var value: Value { transform(upstream.value) }
+  var reporters: Reporters { upstream.reporters }
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,

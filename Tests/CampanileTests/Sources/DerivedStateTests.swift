@@ -131,6 +131,30 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ObserverRegistry.report, if it asks one source alone.
+  @Test("K13 What a follower of a combined state throws is reported by both states, once each")
+  func combinedFailures() {
+    let other = CurrentValue(1)
+    let reports = [number, other].map { Recorder(observing: $0.failures) }
+    let twice = number.map { $0 * 2 }.combined(with: number).combined(with: other.readOnly)
+    let token = twice.observe { _ in throw CancellationError() }
+    number.value = 2
+    for report in reports {
+      #expect(report.values.map { $0.error is CancellationError } == [true, true])
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("K15 What a combined state observes is described as that, with the line that made it")
+  func combinedDescribed() {
+    let line = #line + 1
+    let both = number.combined(with: CurrentValue(1))
+    let described = number.registrations
+    #expect(described.map(\.line) == [line])
+    #expect(described[0].description.contains("on behalf of a derived state"))
+    withExtendedLifetime(both) {}
+  }
+
   @Test("A combined state ends when both have ended, and its sequences with it")
   func combinedEnds() async {
     let other = CurrentValue(0)
@@ -209,6 +233,17 @@ struct DerivedStateTests {
     #expect(latest.value == Tick(number: 1))
     #expect(heard.values == [1])
     withExtendedLifetime(center) {}
+  }
+
+  @Test("K13 What a follower of the last message throws is reported by the center")
+  func latestFailures() {
+    let center = MessageCenter()
+    let failures = Recorder(observing: center.failures)
+    let line = #line + 1
+    let token = center.latest(of: Tick.self).observe { _ in throw CancellationError() }
+    center.post(Tick(number: 1))
+    #expect(failures.values.map(\.line) == [line])
+    withExtendedLifetime(token) {}
   }
 
   // Broken by: MessageCenter.latest, if it publishes the state before it has registered.
