@@ -18,3 +18,13 @@ public struct MainDelivery: Sendable {
   /// On the main actor, always through its queue: never before the post returns.
   public var ordered: MainDelivery { MainDelivery(delivery: delivery.ordered) }
 }
+
+extension Delivery {
+  /// Not for a delivery that says nothing about isolation.
+  @available(
+    *, unavailable,
+    message: "A Delivery says nothing about isolation: use .mainQueue, or a MainDelivery for .main"
+  )
+  @_disfavoredOverload
+  public static var main: Delivery { .mainQueue }
+}

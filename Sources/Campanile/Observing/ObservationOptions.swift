@@ -52,7 +52,11 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
 }
 
 extension ObservationOptions where Source: StateSource {
-  /// Begins with a call that carries the value of that moment; changes wait until it has returned.
+  /// Begins with a call that carries the value at the registration; changes wait until it has
+  /// returned.
+  ///
+  /// A first call that was put off by a pause, or that found no room in a buffer, carries the newest
+  /// value instead.
   ///
   /// The call is made where the observer is delivered. For immediate delivery, and where the caller
   /// is on the target already and nothing waits there, that is before `observe` returns.

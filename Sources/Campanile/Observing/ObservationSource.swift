@@ -1,8 +1,8 @@
 /// Anything that can be observed.
 ///
 /// A broadcaster is a source, and so are a state, the messages of a type and the notifications of a
-/// name. A source can be stored in a property or an array and handed on, and all sources are observed
-/// in the same ways.
+/// name. A source can be stored in a property, or as a ``Signal`` in an array, and handed on. All
+/// sources are observed in the same ways.
 ///
 /// ```swift
 /// ticks.observe(owner: self, on: .main) { screen, tick in screen.count = tick }

@@ -80,6 +80,10 @@ final class Meter {
   }
 }
 
+func report(_ level: Float, of player: Player, _ center: MessageCenter) {
+  center.post(LevelChanged(level: level), about: player)
+}
+
 func read(_ center: MessageCenter) async {
   let messages = center.messages(of: TrackChanged.self)
   for await message in messages.values(buffering: .newest(16)) {

@@ -1,4 +1,4 @@
-// expect-error: type 'Delivery' has no member 'main'
+// expect-error: 5:27: 'main' is unavailable: A Delivery says nothing about isolation: use .mainQueue, or a MainDelivery for .main
 import Campanile
 
 // A stored delivery says nothing about isolation; the form for the main queue is `mainQueue`.
