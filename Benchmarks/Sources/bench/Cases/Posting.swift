@@ -5,7 +5,8 @@ enum Posting {
   static let counts = [0, 1, 10, 100, 1_000, 10_000]
 
   static var cases: [Case] {
-    counts.map(send) + counts.map(post) + counts.dropFirst().map(owners) + counts.map(subject)
+    counts.map(send) + counts.map(post) + counts.dropFirst().map(owners) + [ownerCounting]
+      + counts.map(subject)
       + counts.map(wildcard) + [1, 10, 100].map(handedIn)
       + [1, 10, 100].map { payload(Message32.self, bytes: 32, $0) }
       + [1, 10, 100].map { payload(Message256.self, bytes: 256, $0) }
@@ -70,6 +71,35 @@ enum Posting {
     Case(
       name: "post \(bytes) bytes to \(count, "observer")",
       contenders: [center(count, of: type)] + others(count, of: type))
+  }
+
+  /// What it costs to keep an object for a moment, by what refers to the object besides.
+  private static var ownerCounting: Case {
+    func counting(_ name: String, _ refer: @escaping (Owner) -> Any) -> Contender {
+      Contender(name) {
+        let owner = Owner(Sink())
+        let (reference, slot) = (refer(owner), opaque(OwnerSlot()))
+        return .loop { iterations in
+          for _ in 0..<iterations { slot.owner = opaque(owner) }
+          withExtendedLifetime((reference, owner)) {}
+        }
+      }
+    }
+    return Case(
+      name: "retain and release an owner",
+      contenders: [
+        counting(Contender.ours) { owner in
+          let center = MessageCenter()
+          center.observe(Message8.self, owner: owner) { $0.add($1.value) }
+          return center
+        },
+        counting("no reference") { _ in 0 },
+        counting("weak reference") { owner in { [weak owner] in owner?.add(1) } },
+      ])
+  }
+
+  private final class OwnerSlot {
+    var owner: Owner?
   }
 
   private static func owners(_ count: Int) -> Case {
