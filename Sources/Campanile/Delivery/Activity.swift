@@ -19,7 +19,7 @@ struct Activity {
   private var stage = Stage.idle
   /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
   private var jobs: UInt64 = 0
-  /// The most urgent post that came during a drain, as far as somebody asked.
+  /// The most urgent post that came during a drain.
   private var wanted: Urgency?
 
   var isIdle: Bool { stage == .idle }
@@ -29,11 +29,11 @@ struct Activity {
   /// Takes in that something waits.
   ///
   /// The priority of the poster is looked up, at about the price of a lock, only where it matters: at
-  /// an idle mailbox, and where the jobs on their way are less urgent than `.high`.
+  /// an idle mailbox, and where the jobs on their way, or the posts during a drain, are less urgent
+  /// than `.high`.
   ///
-  /// - Parameter duringDrains: Whether it is looked up during a drain too, which may last.
   /// - Returns: The priority of the job that is to be enqueued, if one is.
-  mutating func arrive(duringDrains: Bool = false) -> Urgency? {
+  mutating func arrive() -> Urgency? {
     switch stage {
     case .idle:
       stage = .scheduled
@@ -42,7 +42,7 @@ struct Activity {
       return jobs >> Urgency.high.bit == 0 ? request(.ofCaller) : nil
     case .draining:
       let known = wanted ?? .background
-      if duringDrains && known < .high { wanted = max(known, .ofCaller) }
+      if known < .high { wanted = max(known, .ofCaller) }
       return nil
     case .inline:
       return nil
@@ -93,7 +93,7 @@ struct Activity {
   /// Takes in that the job has made one delivery, and is on its way again if something waits.
   mutating func endStep(_ priority: Urgency, isEmpty: Bool) {
     stage = isEmpty ? .idle : .scheduled
-    if !isEmpty { jobs |= 1 << priority.bit }
+    if isEmpty { wanted = nil } else { jobs |= 1 << priority.bit }
   }
 
   /// Takes in that a job was released without having run, so that what waits is given up.

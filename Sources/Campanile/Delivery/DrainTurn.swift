@@ -18,13 +18,9 @@ struct DrainTurn {
   static let deliveryLimit = 1_024
   /// How long a job goes on delivering where time counts, in nanoseconds.
   static let timeLimit: UInt64 = 4_000_000
-  /// After how many deliveries the clock is read.
-  private static let interval = 4
-
   private let clock: (@Sendable () -> UInt64)?
   private let start: UInt64
   private var left: Int
-  private var untilLook = Self.interval
 
   /// - Parameter pace: `nil` for a turn that ends when nothing is left.
   init(_ pace: Pace?) {
@@ -36,14 +32,12 @@ struct DrainTurn {
   var isOver: Bool { left == 0 }
 
   /// How many deliveries may be made before `note` is told of them.
-  var portion: Int { clock == nil ? left : min(left, untilLook) }
+  ///
+  /// One where time counts: an observer may take long.
+  var portion: Int { clock == nil ? left : min(left, 1) }
 
   mutating func note(_ count: Int) {
     left -= count
-    guard let clock else { return }
-    untilLook -= count
-    if untilLook > 0 { return }
-    untilLook = Self.interval
-    if clock() &- start >= Self.timeLimit { left = 0 }
+    if let clock, clock() &- start >= Self.timeLimit { left = 0 }
   }
 }

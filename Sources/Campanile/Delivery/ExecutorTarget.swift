@@ -47,9 +47,9 @@ final class ExecutorTarget: DeliveryTarget {
   func enqueue(_ job: DeliveryJob) {
     switch place {
     case .task(let executor):
-      Task.detached(executorPreference: executor) { job.run() }
+      Task.detached(executorPreference: executor, priority: job.priority) { job.run() }
     case .serial(let actor):
-      Task.detached { await actor.run(job) }
+      Task.detached(priority: job.priority) { await actor.run(job) }
     }
   }
 }

@@ -54,7 +54,7 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
       if state.schedule == nil { return (element, false) }
       state.registration = registration
       let dropped = state.queue.append(element)
-      job = state.job(state.activity.arrive(duringDrains: true))
+      job = state.job(state.activity.arrive())
       return (dropped, dropped != nil)
     }
     if wasDropped { counters.countDrop() }

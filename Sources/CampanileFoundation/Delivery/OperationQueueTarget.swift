@@ -32,6 +32,19 @@ final class OperationQueueTarget: DeliveryTarget {
 
   func enqueue(_ job: DeliveryJob) {
     // An operation that is canceled before it runs lets go of the job, which discards what waits.
-    queue.addOperation { job.run() }
+    let operation = BlockOperation { job.run() }
+    operation.queuePriority = Operation.QueuePriority(job.priority)
+    queue.addOperation(operation)
+  }
+}
+
+extension Operation.QueuePriority {
+  fileprivate init(_ priority: TaskPriority) {
+    switch priority {
+    case .high...: self = .high
+    case .medium...: self = .normal
+    case .utility...: self = .low
+    default: self = .veryLow
+    }
   }
 }

@@ -44,6 +44,36 @@ struct ExecutorTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: ExecutorTarget.enqueue, if its tasks have no priority.
+  @Test(
+    "A job on an executor is as urgent as the post that asked for it", arguments: [true, false])
+  func priority(isSerial: Bool) async throws {
+    let queue = TestQueue()
+    let executor = QueueExecutor(queue.queue)
+    let manual = ManualExecutor()
+    let priorities = Recorder<TaskPriority>()
+    let token = ticks.observe(
+      on: isSerial ? .executor(executor as any SerialExecutor) : .executor(manual)
+    ) { [heard] value in
+      priorities.record(Task.currentPriority)
+      heard.record(value)
+    }
+    for (value, priority) in [TaskPriority.background, .high, .low].enumerated() {
+      // Nobody waits for the task itself, which would raise it.
+      let sent = AsyncStream<Void>.makeStream()
+      Task.detached(priority: priority) { [ticks] in
+        ticks.send(value)
+        sent.continuation.finish()
+      }
+      for await _ in sent.stream {}
+      if !isSerial { manual.runUntilIdle() }
+      try await heard.expect(value, within: patience)
+    }
+    #expect(
+      priorities.values.map(\.rawValue) == [TaskPriority.background, .high, .low].map(\.rawValue))
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K5 Whoever names one executor gets one target, and it goes with the last registration")
   func oneTarget() {
     let executor = ManualExecutor()

@@ -98,6 +98,31 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: Activity.arrive, if it forgets how urgent a post is that comes during a drain.
+  @Test("What a job leaves goes on as urgently as the most urgent post that came meanwhile")
+  func urgentDuringDrain() async {
+    let gate = Gate()
+    let token = source.observe(on: .target(target)) { [heard] value in
+      if value == 0 { gate.pass() }
+      heard.record(value)
+    }
+    await post(0..<1_500, .background)
+    let job = target.jobs.values[0]
+    let draining = onThread { job.run() }
+    gate.waitUntilReached()
+    await post(1_500, .high)
+    await post(1_501, .low)
+    gate.open()
+    draining()
+    #expect(target.priorities == [.background, .high])
+    target.jobs.values[1].run()
+    #expect(heard.values == Array(0..<1_502))
+    // What comes later is as urgent as it is.
+    await post(1_502, .background)
+    #expect(target.priorities == [.background, .high, .background])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A manual delivery counts what waits once, however many jobs there are for it")
   func manual() async {
     let manual = ManualTarget()

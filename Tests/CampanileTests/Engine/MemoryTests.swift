@@ -80,6 +80,36 @@
       }
     }
 
+    @Test(
+      "K16 Live bytes after observing at targets 1,000 and 10,000 times differ by less than 64 KiB",
+      arguments: [false, true])
+    func targets(isBounded: Bool) async {
+      await #expect(processExitsWith: .success) { [isBounded = isBounded as Bool] in
+        let source = Broadcaster<Int>()
+        let staying = ManualTarget()
+        func run(_ rounds: Int) {
+          for round in 0..<rounds {
+            // One place for all, and one for this round alone.
+            for target in [staying, ManualTarget()] {
+              let token = source.observe(
+                on: .target(target), buffering: isBounded ? .newest(4) : .unbounded
+              ) { _ in }
+              for value in 0..<8 { source.send(value) }
+              if round % 2 == 0 { target.runJobs() }
+              token.cancel()
+              target.runJobs()
+            }
+          }
+        }
+        run(1_000)
+        let early = liveBytes
+        run(9_000)
+        let growth = liveBytes - early
+        #expect(early > 0)
+        #expect(abs(growth) < 64 * 1_024)
+      }
+    }
+
     // Broken by: RecordBuffer.dropEmptyChunks, if it frees no chunk but the newest.
     @Test(
       "K16 Live bytes after 10 and 100 bursts that fill several chunks differ by less than 64 KiB",
