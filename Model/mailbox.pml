@@ -17,6 +17,8 @@
  *
  * step NO_SCHEDULING      Delivery/Activity.swift:arrive                        who finds the mailbox idle wakes the target
  * step NO_RAISING         Delivery/Activity.swift:arrive                        and who is more urgent than the jobs on their way
+ * step NO_WANTING         Delivery/Activity.swift:arrive                        a drain takes in how urgent those are that come
+ * step NO_HANDING_OVER    Delivery/Activity.swift:begin                         and the job that finds it at work
  * step NO_IDLE_CHECK      Delivery/Activity.swift:request                       and nobody else does
  * step NO_INLINE_CHECK    Delivery/Activity.swift:beginInline                   who runs inline takes the target first
  * step NO_RETURN          Delivery/Mailbox.swift:endInline                      and gives it back
@@ -51,6 +53,8 @@ mtype = { idle, scheduled, draining, inline_ };
 mtype activity = idle;
 /* Whether a job of that priority is on its way: 0 is low, 1 is urgent. */
 bool isOnWay[2];
+/* Whether something urgent has come since the drain began. */
+bool wanted;
 /* What waits: the poster in the upper bits, its number in the lower. */
 chan filling = [ROOM] of { byte };
 /* What a job left of its batch. */
@@ -69,6 +73,9 @@ byte discarded, delivered;
 /* The target's own thread: runs jobs, or a poster that is on it. */
 bool targetThread;
 #define isEmpty (len(filling) + len(rest) == 0)
+/* Whether the last message of the urgent poster has not been taken: its messages come in order. */
+byte sent;
+#define isUrgentWaiting (sent > newest[1])
 
 inline deliver(message) {
   d_step {
@@ -119,6 +126,7 @@ inline request(urgency) {
 inline append(message, urgency) {
   atomic {
     filling ! message;
+    sent = ((message) / 8 == 1 -> (message) % 8 : sent);
     mustSchedule = false;
     if
 #ifndef NO_SCHEDULING
@@ -126,6 +134,9 @@ inline append(message, urgency) {
 #endif
 #ifndef NO_RAISING
     :: activity == scheduled -> request(urgency)
+#endif
+#ifndef NO_WANTING
+    :: activity == draining -> wanted = wanted || urgency
 #endif
     :: else
     fi;
@@ -249,6 +260,9 @@ proctype Target() {
 #endif
       if
       :: mayDeliver -> activity = draining; exchange()
+#ifndef NO_HANDING_OVER
+      :: !mayDeliver && activity == draining -> wanted = wanted || urgency
+#endif
       :: else
       fi
     }
@@ -282,8 +296,13 @@ proctype Target() {
 #else
           if
           :: isEmpty -> activity = idle
-          :: else -> activity = scheduled; request(urgency)
-          fi
+          :: else ->
+            urgency = (wanted -> 1 : urgency);
+            activity = scheduled;
+            request(urgency)
+          fi;
+          wanted = false;
+          assert(hasEnded || !isUrgentWaiting || isOnWay[1])
 #endif
         }
 #ifndef NO_GOING_ON
@@ -305,14 +324,14 @@ proctype Target() {
         activity = idle
 #elif !defined(NO_BECOMING_IDLE) && !defined(LATE_IDLE)
         if
-        :: isLast -> activity = idle
+        :: isLast -> activity = idle; wanted = false
         :: else
         fi
 #endif
       }
 #ifdef LATE_IDLE
       if
-      :: isLast -> activity = idle
+      :: isLast -> activity = idle; wanted = false
       :: else
       fi;
 #endif

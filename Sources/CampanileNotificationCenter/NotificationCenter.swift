@@ -119,10 +119,14 @@ public final class NotificationCenter: Sendable {
     }
     let own = OwnRegistration()
     let body = ObserverBody<PostedNotification> { posted in
-      QueuedCall.make(on: queue) {
-        // Removed meanwhile, the observer is not called.
-        if own.isActive { posted.withNotification(block) }
+      // Few words of the stack are taken where the poster is on the queue: the observer may post again.
+      guard QueuedCall.isMadeAtOnce(on: queue) else {
+        return QueuedCall.make(on: queue) {
+          // Removed meanwhile, the observer is not called.
+          if own.isActive { posted.withNotification(block) }
+        }
       }
+      if own.isActive { posted.withNotification(block) }
     }
     let registration = register(request, body, of: name, sender, instance)
     own.set(registration)

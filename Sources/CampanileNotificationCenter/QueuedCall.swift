@@ -17,15 +17,14 @@ final class QueuedCall: Sendable {
     self.waiter = waiter
   }
 
+  /// Whether the calling thread is one of the queue's, and makes calls for it itself.
+  @inline(never)
+  static func isMadeAtOnce(on queue: OperationQueue) -> Bool { currentQueue === queue }
+
   /// Calls `body` on `queue`, and returns when it has returned, or when the queue has canceled it.
-  ///
-  /// On a thread of that queue the call is made at once.
+  @inline(never)
   static func make(on queue: OperationQueue, _ body: @escaping @Sendable () -> Void) {
     let current = currentQueue
-    if current === queue {
-      body()
-      return
-    }
     let waiter = Waiter()
     let call = QueuedCall(body, for: waiter)
     if let current { Desks.sitDown(waiter, at: current) }

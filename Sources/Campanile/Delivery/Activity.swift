@@ -19,7 +19,7 @@ struct Activity {
   private var stage = Stage.idle
   /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
   private var jobs: UInt64 = 0
-  /// The most urgent post that came during a drain.
+  /// The most urgent post that came during a drain, or before a job that has come during it.
   private var wanted: Urgency?
 
   var isIdle: Bool { stage == .idle }
@@ -70,9 +70,17 @@ struct Activity {
   /// - Returns: Whether the job is to deliver; if not, somebody else does, or nothing waits.
   mutating func begin(_ priority: Urgency) -> Bool {
     jobs &= ~(1 << priority.bit)
-    if stage != .scheduled { return false }
-    stage = .draining
-    return true
+    switch stage {
+    case .scheduled:
+      stage = .draining
+      return true
+    case .draining:
+      // What it was asked for may be in the batch of the one that delivers, which may give way.
+      wanted = max(wanted ?? .background, priority)
+      return false
+    case .idle, .inline:
+      return false
+    }
   }
 
   /// Ends the turn of a job or of an inline poster.

@@ -1,6 +1,7 @@
 #if !DEBUG
   import Campanile
   import Dispatch
+  import CampanileFoundation
   import CampanileNotificationCenter
   import Foundation
   import Testing
@@ -38,13 +39,31 @@
       }
     }
 
-    enum Observed: CaseIterable { case name, object, value, everything, nameBesideObjects }
+    enum Observed: CaseIterable {
+      case name, object, value, everything, nameBesideObjects, userInfo, notification, method, queue
+      case source, owner
+    }
+
+    /// Observes with a method.
+    private final class Listener: Sendable {
+      private let levels: Levels
+      private weak let center: Ours?
+
+      init(_ center: Ours, _ levels: Levels) {
+        self.center = center
+        self.levels = levels
+      }
+
+      func hear(_ notification: Notification) {
+        if levels.enter() { center?.post(name: .tick, object: nil) }
+      }
+    }
 
     // Broken by: NotificationCenter.post or NotificationContent.withNotification, if they put the
     // notification on the stack while observers run.
     @Test(
       "A nested post takes at most 600 bytes, its observer included", arguments: Observed.allCases)
-    func bytes(observed: Observed) {
+    func bytes(observed: Observed) async {
       let (center, levels, bell) = (Ours(), Levels(), Bell())
       let subject: Any = observed == .value ? 5 : bell
       let block: @Sendable (Notification) -> Void = { [weak center] _ in
@@ -53,6 +72,8 @@
       let aboutSubject: @Sendable (Notification) -> Void = { [weak center] notification in
         if levels.enter() { center?.post(name: .tick, object: notification.object) }
       }
+      let listener = Listener(center, levels)
+      var token: ObservationToken?
       switch observed {
       case .name: center.add(.tick, nil, block)
       case .object, .value: center.add(.tick, subject, aboutSubject)
@@ -60,10 +81,37 @@
       case .nameBesideObjects:
         center.add(.tick, bell) { _ in }
         center.add(.tick, nil, aboutSubject)
+      case .userInfo:
+        center.add(.tick, nil) { [weak center] notification in
+          if levels.enter() {
+            center?.post(name: .tick, object: nil, userInfo: notification.userInfo)
+          }
+        }
+      case .notification:
+        center.add(.tick, nil) { [weak center] notification in
+          if levels.enter() { center?.post(notification) }
+        }
+      case .method:
+        center.addObserver(listener, selector: Listener.hear, name: .tick, object: nil)
+      case .queue:
+        _ = center.addObserver(forName: .tick, object: nil, queue: .main, using: block)
+      case .source:
+        token = center.observe(.tick) { [weak center] _ in
+          if levels.enter() { center?.post(name: .tick, object: nil) }
+        }
+      case .owner:
+        center.observe(.tick, owner: listener) { [weak center] _, _ in
+          if levels.enter() { center?.post(name: .tick, object: nil) }
+        }
       }
-      center.post(name: .tick, object: subject)
+      if observed == .queue {
+        await MainActor.run { center.post(name: .tick, object: nil) }
+      } else {
+        center.post(name: .tick, object: subject, userInfo: ["number": 1])
+      }
+      withExtendedLifetime((token, listener)) {}
       #expect(levels.greatest > 0)
-      #expect(levels.greatest <= 600)
+      #expect(levels.greatest <= 600, "\(observed)")
     }
 
     // Broken by: what breaks the test above. At the end of its stack the program stops.

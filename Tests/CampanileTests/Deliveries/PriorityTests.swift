@@ -123,6 +123,28 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: Activity.begin, if an urgent job that finds another one at work leaves no trace.
+  @Test("What an urgent job was asked for goes on urgently, though a less urgent one took it")
+  func urgentJobDuringDrain() async {
+    let gate = Gate()
+    let token = source.observe(on: .target(target)) { [heard] value in
+      if value == 0 { gate.pass() }
+      heard.record(value)
+    }
+    await post(0..<1_500, .background)
+    await post(1_500, .high)
+    let jobs = target.jobs.values
+    let draining = onThread { jobs[0].run() }
+    gate.waitUntilReached()
+    jobs[1].run()
+    gate.open()
+    draining()
+    #expect(target.priorities == [.background, .high, .high])
+    target.jobs.values[2].run()
+    #expect(heard.values == Array(0...1_500))
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A manual delivery counts what waits once, however many jobs there are for it")
   func manual() async {
     let manual = ManualTarget()
