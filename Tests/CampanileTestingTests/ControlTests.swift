@@ -57,19 +57,34 @@ struct GateTests {
   func closed() async {
     let (gate, asyncGate, warnings) = (Gate(), AsyncGate(), Recorder<String>())
     // Opened by the warning itself: without one, the test would not go on.
-    gate.pass(warningAfter: .zero) {
+    gate.pass(warningAfter: .zero, within: .seconds(600)) { _ in
       warnings.record("thread")
       gate.open()
     }
-    await asyncGate.pass(warningAfter: .zero) {
+    await asyncGate.pass(warningAfter: .zero, within: .seconds(600)) { _ in
       warnings.record("task")
       asyncGate.open()
     }
     #expect(warnings.values == ["thread", "task"])
     // An open one holds nobody and says nothing.
-    gate.pass(warningAfter: .zero) { warnings.record("open") }
-    await asyncGate.pass(warningAfter: .zero) { warnings.record("open") }
+    gate.pass(warningAfter: .zero, within: .zero) { _ in warnings.record("open") }
+    await asyncGate.pass(warningAfter: .zero, within: .zero) { _ in warnings.record("open") }
     #expect(warnings.count == 2)
+  }
+
+  @Test("A gate that nobody opens opens by itself, and says so")
+  func nobodyOpens() async {
+    let (limit, warnings) = (Duration.milliseconds(1), Recorder<String>())
+    for patience in [Duration.zero, .seconds(1)] {
+      let (gate, asyncGate) = (Gate(), AsyncGate())
+      gate.pass(warningAfter: patience, within: limit) { warnings.record("\($0)") }
+      await asyncGate.pass(warningAfter: patience, within: limit) { warnings.record("\($0)") }
+      // Open for everybody from here on.
+      gate.pass()
+      await asyncGate.pass()
+    }
+    let (held, opened) = ("held(0.0 seconds)", "opened(0.001 seconds)")
+    #expect(warnings.values == [held, opened, held, opened, opened, opened])
   }
 
   @Test("Holds a task, whatever becomes of it")

@@ -14,27 +14,38 @@ public final class AsyncGate: Sendable {
 
   /// Says that the task is here, and suspends it until the gate is open.
   ///
-  /// Only ``open()`` ends the wait, and cancellation doesn't: the test decides when the observer goes
-  /// on. If the gate is not open after ten seconds, a line with the place of the call goes to standard
-  /// error.
+  /// Cancellation doesn't end the wait: the test decides when the observer goes on. If the gate is not
+  /// open after ten seconds, a line with the place of the call goes to standard error. After `limit`
+  /// the gate opens by itself, and another line says so: a test that forgot to open it ends.
   ///
   /// - Parameters:
-  ///   - file: The caller's file, for that line.
+  ///   - limit: How long the task is held at most, by the system's clock.
+  ///   - file: The caller's file, for those lines.
   ///   - line: The caller's line.
-  public func pass(file: StaticString = #fileID, line: UInt = #line) async {
-    await pass(warningAfter: Gate.patience) { Gate.warn(Caller(file, line)) }
+  public func pass(
+    within limit: Duration = .seconds(600), file: StaticString = #fileID, line: UInt = #line
+  ) async {
+    await pass(warningAfter: Gate.patience, within: limit) { Gate.warn($0, Caller(file, line)) }
   }
 
   func pass(
-    warningAfter patience: Duration, _ warn: @escaping @Sendable () -> Void
+    warningAfter patience: Duration, within limit: Duration,
+    _ warn: @escaping @Sendable (Gate.Warning) -> Void
   ) async {
     arrived.add()
     if opened.value > 0 { return }
-    let warning = Task {
-      if await TimeLimit(patience, by: ContinuousClock()).pass() { warn() }
+    let watch = Task { [opened] in
+      if patience < limit {
+        guard await TimeLimit(patience, by: ContinuousClock()).pass() else { return }
+        warn(.held(patience))
+      }
+      let rest = patience < limit ? limit - patience : limit
+      guard await TimeLimit(rest, by: ContinuousClock()).pass() else { return }
+      warn(.opened(limit))
+      opened.add()
     }
     await opened.waitRegardless()
-    warning.cancel()
+    watch.cancel()
   }
 
   /// Waits until tasks have come to the gate.

@@ -31,24 +31,32 @@ public final class Gate: Sendable {
 
   /// Says that the thread is here, and blocks it until the gate is open.
   ///
-  /// Only ``open()`` ends the wait. If the gate is not open after ten seconds, a line with the place
-  /// of the call goes to standard error.
+  /// If the gate is not open after ten seconds, a line with the place of the call goes to standard
+  /// error. After `limit` the gate opens by itself, and another line says so: a test that forgot to
+  /// open it ends.
   ///
   /// - Parameters:
-  ///   - file: The caller's file, for that line.
+  ///   - limit: How long the thread is held at most, by the system's clock.
+  ///   - file: The caller's file, for those lines.
   ///   - line: The caller's line.
-  public func pass(file: StaticString = #fileID, line: UInt = #line) {
-    pass(warningAfter: Self.patience) { Self.warn(Caller(file, line)) }
+  public func pass(
+    within limit: Duration = .seconds(600), file: StaticString = #fileID, line: UInt = #line
+  ) {
+    pass(warningAfter: Self.patience, within: limit) { Self.warn($0, Caller(file, line)) }
   }
 
-  func pass(warningAfter patience: Duration, _ warn: () -> Void) {
+  func pass(warningAfter patience: Duration, within limit: Duration, _ warn: (Warning) -> Void) {
     arrived.add()
     arrivals.signal()
-    if opened.wait(timeout: .now() + .init(patience)) == .timedOut {
-      warn()
-      opened.wait()
+    // Whoever has passed lets the next one pass.
+    defer { opened.signal() }
+    let start = DispatchTime.now()
+    if opened.wait(timeout: start + .init(min(patience, limit))) == .success { return }
+    if patience < limit {
+      warn(.held(patience))
+      if opened.wait(timeout: start + .init(limit)) == .success { return }
     }
-    opened.signal()
+    warn(.opened(limit))
   }
 
   /// Blocks the calling thread until a thread has come to the gate.
@@ -104,11 +112,20 @@ extension DispatchTimeInterval {
 }
 
 extension Gate {
-  /// Says on standard error that somebody still waits.
-  static func warn(_ caller: Caller) {
-    Platform.writeToStandardError(
-      "\(caller.file):\(caller.line): The gate has held somebody here for \(patience), and is closed."
-    )
+  /// What is said of somebody whom a gate holds.
+  enum Warning: Equatable {
+    case held(Duration)
+    case opened(Duration)
+  }
+
+  /// Says on standard error that somebody still waits, or does not wait any more.
+  static func warn(_ warning: Warning, _ caller: Caller) {
+    let sentence =
+      switch warning {
+      case .held(let time): "The gate has held somebody here for \(time), and is closed."
+      case .opened(let limit): "Nobody opened the gate within \(limit); it opens by itself."
+      }
+    Platform.writeToStandardError("\(caller.file):\(caller.line): \(sentence)")
   }
 }
 
