@@ -17,8 +17,8 @@
 /// released without having run, because the target has ended, discards what was waiting and counts
 /// it.
 ///
-/// A job makes 1,024 deliveries at most, and on the main queue goes on for a few milliseconds at
-/// most. What is left keeps its place, and another job is enqueued for it.
+/// A job delivers 1,024 messages at most, each to all its observers there. On the main queue it begins
+/// no message after four milliseconds. What is left keeps its place, and another job is enqueued for it.
 public protocol DeliveryTarget: AnyObject, Sendable {
   /// What waits for this target. Store `Mailbox()` in a `let`: one target, one mailbox.
   var mailbox: Mailbox { get }

@@ -67,6 +67,16 @@ extension ObservableNotificationCenter {
     notifications(of: name)
   }
 
+  /// Not for an object that may be `nil`.
+  @available(
+    *, unavailable,
+    message: "Unwrap the object first; leave out 'object:' to observe whatever the object is"
+  )
+  @_disfavoredOverload
+  public func notifications(
+    of name: Notification.Name?, object: AnyObject?
+  ) -> NotificationSource { notifications(of: name) }
+
   /// Ends the observations of this center that `owner` bounds.
   ///
   /// ```swift

@@ -1,4 +1,4 @@
-// expect-error: argument type 'Player?' expected to be an instance of a class
+// expect-error: 8:10: 'notifications(of:object:)' is unavailable: Unwrap the object first; leave out 'object:' to observe whatever the object is
 import CampanileFoundation
 import Foundation
 
