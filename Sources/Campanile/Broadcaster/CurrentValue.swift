@@ -121,7 +121,8 @@ extension CurrentValue: StateBase {
       return request.register(body, with: registry) { _, _ in .list(list) } ?? ended
     }
     let follower = Follower(
-      options, isImmediate: body.isImmediate(request.delivery), request.location, storage, missed)
+      options, isImmediate: body.isImmediate(request.delivery),
+      isBounded: request.buffering != .unbounded, request.location, storage, missed)
     let registration = request.register(follower.wrap(body), with: registry) { _, _ in .list(list) }
     follower.bind(to: registration)
     if options.isInitial, let registration {

@@ -124,17 +124,21 @@ final class Follower<Value: Sendable>: Sendable {
   /// Known a moment after the registration is made.
   private let registration = Locked<Registration?>(nil)
   private let options: SourceOptions<ValueChange<Value>>
+  /// Whether there is a buffer that may have no room for the request.
+  private let isBounded: Bool
   private let hasCalled = Atomic<Bool>(false)
   private let location: SourceLocation
   private let storage: StateStorage<Value>
   private let missed: MissedChanges<Value>
 
   init(
-    _ options: SourceOptions<ValueChange<Value>>, isImmediate: Bool, _ location: SourceLocation,
+    _ options: SourceOptions<ValueChange<Value>>, isImmediate: Bool, isBounded: Bool,
+    _ location: SourceLocation,
     _ storage: StateStorage<Value>, _ missed: MissedChanges<Value>
   ) {
     state = Locked(StateMachine(isInitial: options.isInitial, isImmediate: isImmediate))
     self.options = options
+    self.isBounded = isBounded
     self.location = location
     self.storage = storage
     self.missed = missed
@@ -243,13 +247,13 @@ final class Follower<Value: Sendable>: Sendable {
 
   /// The value that the initial call tells, from which on changes are told.
   ///
-  /// That is the one at the registration. If the request was overtaken by a change, found no room in
-  /// a buffer, or was put off by a pause, the value is the newest.
+  /// That is the one at the registration, though a change may have overtaken the request. If the
+  /// request was put off by a pause, or may have found no room in a buffer, the value is the newest.
   ///
   /// - Parameter first: What has arrived first, the request or a change.
   private func beginInitial(_ first: Change) -> Change {
     let beginning = state.withLock { $0.takeBeginning() }
-    let isOnTime = first.isInitial && !missed.hasMissedRequest
+    let isOnTime = !missed.hasMissedRequest && (first.isInitial || !isBounded)
     let (value, revision) = (isOnTime ? beginning : nil) ?? storage.newest
     state.withLock { $0.beginInitial(telling: revision) }
     return .initialRequest(value)

@@ -40,11 +40,9 @@ struct Activity {
       return request(.ofCaller)
     case .scheduled:
       return jobs >> Urgency.high.bit == 0 ? request(.ofCaller) : nil
-    case .draining:
+    case .draining, .inline:
       let known = wanted ?? .background
       if known < .high { wanted = max(known, .ofCaller) }
-      return nil
-    case .inline:
       return nil
     }
   }

@@ -12,15 +12,15 @@ extension Delivery {
   ///
   /// All deliveries that wait are one job. After 1,024 of them it lets others have a turn and goes to
   /// the end, on the main queue also after a few milliseconds; the rest comes after `action`. A place
-  /// that runs
-  /// several jobs at a time, as a concurrent queue does, may run `action` beside them.
+  /// that runs several jobs at a time, as a concurrent queue does, may run `action` beside them. The
+  /// caller's priority does not move `action` before what is there.
   ///
   /// If the place ends first, `action` is released without having run. Not for `.immediate`.
   package func perform(_ action: @escaping @Sendable () -> Void) {
     guard let target else {
       preconditionFailure("An immediate delivery has no place where anything could run later")
     }
-    target.enqueue(DeliveryJob(Turn(action), .ofCaller, on: target))
+    target.enqueue(DeliveryJob(Turn(action), .medium, on: target))
   }
 }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 #if canImport(Darwin)
@@ -43,15 +44,10 @@ struct ThreadSlot: Sendable {
 
 /// What the package needs of the C library besides.
 package enum Platform {
-  /// What `linger` reads, and nobody writes.
-  ///
-  /// A local would not do: an optimizer leaves out what only one function sees.
-  private static let word = Atomic<Int>(0)
-
-  /// Lets about half a microsecond pass, without sleeping and without touching what others write.
-  @inline(never)
+  /// Lets half a microsecond pass, without sleeping and without touching what others use.
   static func linger() {
-    for _ in 0..<1_000 { _ = word.load(ordering: .sequentiallyConsistent) }
+    let end = DispatchTime.now().uptimeNanoseconds &+ 500
+    while DispatchTime.now().uptimeNanoseconds < end {}
   }
 
   /// Writes one line to standard error.

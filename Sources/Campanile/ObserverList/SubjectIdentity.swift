@@ -22,6 +22,8 @@ package final class SubjectIdentity: Sendable {
     let named = isDeinitializing(subject) ? Nobody() : subject
     name = SubjectName(named)
     hold = SubjectHold(name)
+    // Kept until its name is reserved.
+    withExtendedLifetime(named) {}
   }
 
   /// What only an identity knows.

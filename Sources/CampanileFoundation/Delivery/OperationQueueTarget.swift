@@ -33,18 +33,8 @@ final class OperationQueueTarget: DeliveryTarget {
   func enqueue(_ job: DeliveryJob) {
     // An operation that is canceled before it runs lets go of the job, which discards what waits.
     let operation = BlockOperation { job.run() }
-    operation.queuePriority = Operation.QueuePriority(job.priority)
+    // Never lower than that of the queue's other operations, which would hold it up for good.
+    if job.priority >= .high { operation.queuePriority = .high }
     queue.addOperation(operation)
-  }
-}
-
-extension Operation.QueuePriority {
-  fileprivate init(_ priority: TaskPriority) {
-    switch priority {
-    case .high...: self = .high
-    case .medium...: self = .normal
-    case .utility...: self = .low
-    default: self = .veryLow
-    }
   }
 }

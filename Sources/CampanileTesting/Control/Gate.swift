@@ -12,7 +12,7 @@ import Dispatch
 /// gate.open()
 /// ```
 ///
-/// The held side calls ``pass(file:line:)``, which blocks its thread: hold observers on threads and queues of
+/// The held side calls ``pass(within:file:line:)``, which blocks its thread: hold observers on threads and queues of
 /// their own with it, and asynchronous ones with an ``AsyncGate``. An opened gate lets everybody
 /// through. All methods are safe from any thread.
 public final class Gate: Sendable {

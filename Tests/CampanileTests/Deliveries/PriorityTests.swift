@@ -145,6 +145,23 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: Activity.arrive, if it forgets how urgent a post is that comes during an inline call.
+  @Test("What came while a poster called its observers itself goes on as urgently as it was posted")
+  func urgentDuringInline() async {
+    let (manual, gate) = (ManualTarget(), Gate())
+    let token = source.observe(on: .target(manual)) { [heard] value in
+      if value == 0 { gate.pass() }
+      heard.record(value)
+    }
+    let posting = onThread { [source] in manual.run { source.send(0) } }
+    gate.waitUntilReached()
+    await post(1, .high)
+    gate.open()
+    posting()
+    #expect(manual.takeJob().map { $0.priority >= .high } == true)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A manual delivery counts what waits once, however many jobs there are for it")
   func manual() async {
     let manual = ManualTarget()

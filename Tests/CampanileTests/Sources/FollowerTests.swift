@@ -32,7 +32,8 @@ struct FollowerTests {
     let location = SourceLocation(file: #fileID, line: #line)
     let storage = StateStorage(1, ObserverRegistry())
     let follower = Follower<Int>(
-      SourceOptions(isOnce: true), isImmediate: false, location, storage, MissedChanges(of: storage)
+      SourceOptions(isOnce: true), isImmediate: false, isBounded: false, location, storage,
+      MissedChanges(of: storage)
     )
     let body = follower.wrap(ObserverBody(.concurrent) { _ in await gate.pass() })
     guard case .async(_, _, let call) = body.kind else {

@@ -42,7 +42,7 @@ struct HandOverTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Platform.linger, if an optimizer leaves it out; StateStorage.isRelieved, if it does not
+  // Broken by: Platform.linger, if it takes no time; StateStorage.isRelieved, if it does not
   // wait. A thread that is never relieved tells until nobody sets.
   @Test("K14 A setter whose follower is slow is relieved while another thread goes on setting")
   func relievedOfSlowFollower() {

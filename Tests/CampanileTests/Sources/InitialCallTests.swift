@@ -42,6 +42,21 @@ struct InitialCallTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: Follower.beginInitial, if a change that overtakes the request begins with the newest.
+  @Test(
+    "K1 K14 Concurrent calls, in whatever order they begin, tell the first value and every change")
+  func overtaken() async throws {
+    for _ in 0..<50 {
+      let (state, values) = (CurrentValue(0), Recorder<Int>())
+      let token = state.signal.observeAsync(execution: .concurrent) { _ in }
+      let told = state.observeAsync(execution: .concurrent, .initial) { values.record($0.new) }
+      for value in 1...8 { state.value = value }
+      let all = await values.values(count: 9)
+      #expect(Set(all) == Set(0...8))
+      withExtendedLifetime((token, told)) {}
+    }
+  }
+
   @Test("K14 An initial call that a pause put off tells the newest value, and that alone")
   func waitingAndPaused() {
     let (state, target) = (CurrentValue(1), ManualTarget())
