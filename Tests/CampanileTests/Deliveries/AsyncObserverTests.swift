@@ -360,7 +360,8 @@ struct AsyncObserverTests {
       gates.hold(at: .engine(.willCheck), gate: passage)
       let arrival = gates.hold(at: .willCheck)
       source.send(Tracked(LiveCount()))
-      arrival.waitUntilReached()
+      // Not blocking: the task that comes here may need this thread.
+      try await arrival.reached(within: patience)
       for _ in 0..<3 { source.send(Tracked(life)) }
       #expect(life.current == 3)
       arrival.open()

@@ -191,7 +191,8 @@ struct PriorityTests {
       heard.record(value)
     }
     let holder = Task.detached(priority: .high) { await busy.wait(gate) }
-    gate.waitUntilReached()
+    // Not blocking: the task that comes there may need this thread.
+    try await gate.reached(within: patience)
     await post(1, .background)
     await post(2, .high)
     gate.open()
