@@ -359,6 +359,8 @@ struct AsyncObserverTests {
       passage.open()
       gates.hold(at: .engine(.willCheck), gate: passage)
       let arrival = gates.hold(at: .willCheck)
+      // A failure leaves no thread of the pool held.
+      defer { arrival.open() }
       source.send(Tracked(LiveCount()))
       // Not blocking: the task that comes here may need this thread.
       try await arrival.reached(within: patience)
