@@ -156,3 +156,27 @@ extension MessageCenter {
   /// A registration that has ended.
   var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
 }
+
+/// The subject given to `observe`, so that the compiler says where it belongs.
+extension MessageCenter {
+  /// A source names the subject.
+  @available(
+    *, unavailable, message: "Name the subject first: messages(of: type, about: subject).observe"
+  )
+  public func observe<M: Message>(
+    _ type: M.Type, about subject: M.Subject?, on delivery: Delivery = .immediate,
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
+    _ observer: (M) throws -> Void
+  ) -> ObservationToken { fatalError() }
+
+  /// A source names the subject.
+  @available(
+    *, unavailable, message: "Name the subject first: messages(of: type, about: subject).observe"
+  )
+  @discardableResult
+  public func observe<M: Message, Owner: AnyObject>(
+    _ type: M.Type, about subject: M.Subject?, owner: Owner, on delivery: Delivery = .immediate,
+    buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
+    _ observer: (Owner, M) throws -> Void
+  ) -> Registration { fatalError() }
+}

@@ -135,3 +135,30 @@ extension ObservableNotificationCenter {
       on: instance, buffering: buffering, options, file: file, line: line, observer)
   }
 }
+
+/// Foundation's way to name the object, so that the compiler says what it is called here.
+extension ObservableNotificationCenter {
+  /// A source names the object.
+  @available(
+    *, unavailable,
+    message:
+      "Name the object first: notifications(of: name, object: object).observe; or leave it out"
+  )
+  public func observe(
+    _ name: Notification.Name?, object: AnyObject?, on delivery: Delivery = .immediate,
+    _ observer: (PostedNotification) throws -> Void
+  ) -> Campanile.ObservationToken { fatalError() }
+
+  /// A source names the object.
+  @available(
+    *, unavailable,
+    message:
+      "Name the object first: notifications(of: name, object: object).observe; or leave it out"
+  )
+  @discardableResult
+  public func observe<Owner: AnyObject>(
+    _ name: Notification.Name?, object: AnyObject?, owner: Owner,
+    on delivery: Delivery = .immediate,
+    _ observer: (Owner, PostedNotification) throws -> Void
+  ) -> Registration { fatalError() }
+}

@@ -1,5 +1,4 @@
-// expect-error: 13:17: extraneous argument label 'about:' in call
-// expect-error: 13:44: cannot convert value of type 'Player' to expected argument type 'ObservationOptions<MessageCenter.Messages<LevelChanged>>'
+// expect-error: 12:10: 'observe(_:about:on:buffering:_:_:)' is unavailable: Name the subject first: messages(of: type, about: subject).observe
 // The subject is given to `observe`, and not to `messages(of:about:)`.
 import Campanile
 
