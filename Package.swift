@@ -27,6 +27,7 @@ let package = Package(
       dependencies: ["CampanileKVO", "Campanile"],
       path: "Examples/Player"
     ),
+    .executableTarget(name: "list", dependencies: ["CampanileKVO"], path: "Examples/List"),
     .target(
       name: "TestSupport", dependencies: ["CampanileTesting", "Campanile"],
       path: "Tests/TestSupport"

@@ -29,7 +29,7 @@ struct LevelChanged: MessageCenter.Message {
 /// It knows nobody who follows it. What passes by, it posts through its center; its state is a
 /// current value, whose changes everybody gets in one order; what it plays, and how far it is, are
 /// properties, which anybody may observe by key path.
-final class Player: Sendable, Observable {
+final class Player: SharedObservable {
   enum State: Equatable, Sendable {
     case ready, playing, paused
     /// Someone asked for the end.

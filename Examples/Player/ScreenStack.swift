@@ -25,14 +25,12 @@ import CampanileKVO
   let tally: Tally
   /// Everything the screen follows, to be paused and resumed together.
   fileprivate let followings = TokenBag()
-  private lazy var kvo = KVOController(owner: self)
 
   init(_ name: String, _ player: Player) {
     tally = Tally(name)
-    kvo.observe(player, \.position, on: .main) { screen, _, _ in screen.tally.note() }
-    for registration in kvo.registrations(of: player, \.position) {
-      registration.store(in: followings)
-    }
+    player.changes(of: \.position)
+      .observe(owner: self, on: .main) { screen, _ in screen.tally.note() }
+      .store(in: followings)
   }
 
   var line: String { "\(tally.name) \(tally.count)" }

@@ -9,14 +9,13 @@ import Foundation
 
 /// Shows the state and how far the music is.
 ///
-/// The screen owns what it observes: no token to keep, nothing to undo when it goes. Its controller
-/// observes the player's properties by key path, and hands the screen to each observer.
+/// The screen owns what it observes: no token to keep, nothing to undo when it goes. The player's
+/// properties are observed by key path, and the screen is handed to each observer.
 @MainActor final class NowPlayingScreen: Screen {
   let tally = Tally("now-playing screen")
   private var state = Player.State.ready
   private var duration = 0.0
   private var seconds = 0.0
-  private lazy var kvo = KVOController(owner: self)
 
   init(_ player: Player) {
     player.state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in
@@ -24,13 +23,14 @@ import Foundation
       screen.state = change.new
     }
     // The track was there before the screen; `.initial` tells it.
-    kvo.observe(player, \.track?.duration, options: .initial, on: .main) { screen, _, change in
+    player.changes(of: \.track?.duration, .initial).observe(owner: self, on: .main) {
+      screen, change in
       screen.tally.note()
       screen.duration = change.new ?? 0
     }
     // The decoding thread sets the position. The screen hears of it on the main actor, with the
     // value of that moment, however late.
-    kvo.observe(player, \.position.seconds, on: .main) { screen, _, change in
+    player.changes(of: \.position.seconds).observe(owner: self, on: .main) { screen, change in
       screen.tally.note()
       screen.seconds = change.new
     }

@@ -17,7 +17,6 @@ import CampanileKVO
   private let visualizerTally = Tally("visualizer")
   /// What there had been to hear, and what the visualizer had heard of it, when it was closed.
   private var atClose: (told: Int, heard: Int)?
-  private lazy var kvo = KVOController(owner: self)
 
   /// All who can draw a line, held weakly: who is closed is not asked again.
   private let screens = Multicast<any Screen>()
@@ -38,7 +37,9 @@ import CampanileKVO
       if let screen { screens.add(screen) }
     }
     // Registered last, so it is called last: all screens have heard of the position by then.
-    kvo.observe(player, \.position, on: .main) { stage, _, change in stage.turn(at: change.new) }
+    player.changes(of: \.position).observe(owner: self, on: .main) { stage, change in
+      stage.turn(at: change.new)
+    }
     player.state.observe(owner: self, on: .main, .distinct) { stage, _ in stage.refresh() }
   }
 

@@ -3,27 +3,16 @@
 /// The values are those at the time of the change, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
   /// Which call this is.
-  public let phase: KVOPhase
-  /// What was done to the value: since the call before, as ``indexes`` says.
-  public let kind: KVOKind
+  public let phase: Phase
+  /// What was done to the value since the call before.
+  public let kind: Kind
   /// The value before the change.
   ///
   /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be
-  /// read: see ``KVOOptions/old``.
+  /// read: see ``Options/old``.
   public var old: Value? { oldValue?.value }
   /// The value after the change; in the initial call and in the prior one, the value as it is.
   public let new: Value
-  /// The places of an insertion or replacement in `new`, or of a removal in `old`.
-  ///
-  /// `nil` unless the value is an array, or an optional one by optional chaining, and was changed
-  /// through a ``KVOArray``. They can be applied to the value of the call before: who does so, and takes
-  /// `new` of every setting, has the array in the end. So an edit that another change has overtaken, by
-  /// an earlier observer or another thread, is told as a setting; so are several edits of one
-  /// transaction. In the prior call they are those of the change that is about to be made.
-  ///
-  /// Who has been paused, or was too slow for a bounded buffer, has missed changes, and begins anew
-  /// with `new`.
-  public let indexes: RangeSet<Int>?
   /// The key path that is observed.
   public let path: KVOPath
   /// The properties that changed, in the order of their first change.
@@ -38,13 +27,12 @@ public struct KVOChange<Value> {
   /// Part of its caller, where the type has been looked up already.
   @inline(__always)
   init(
-    phase: KVOPhase, kind: KVOKind, new: Value, indexes: RangeSet<Int>?, path: KVOPath,
-    changed: ChangedPaths, oldValue: OldValue<Value>?
+    phase: Phase, kind: Kind, new: Value, path: KVOPath, changed: ChangedPaths,
+    oldValue: OldValue<Value>?
   ) {
     self.phase = phase
     self.kind = kind
     self.new = new
-    self.indexes = indexes
     self.path = path
     self.changed = changed
     self.oldValue = oldValue
@@ -76,36 +64,85 @@ extension KVOChange {
   /// The same change with other values.
   func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
     KVOChange<Other>(
-      phase: phase, kind: kind, new: transform(new), indexes: indexes, path: path,
-      changed: changed, oldValue: old.map { OldValue(transform($0)) })
+      phase: .init(phase), kind: .init(kind), new: transform(new), path: path, changed: changed,
+      oldValue: old.map { OldValue(transform($0)) })
   }
 
   /// The call that an observation begins with.
   init(initial value: Value, at path: KVOPath) {
     self.init(
-      phase: .initial, kind: .setting, new: value, indexes: nil, path: path,
-      changed: ChangedPaths(nil), oldValue: nil)
+      phase: .initial, kind: .setting, new: value, path: path, changed: ChangedPaths(nil),
+      oldValue: nil)
   }
 }
 
-/// Which call of an observer it is.
-public enum KVOPhase: Sendable, Hashable {
-  /// The first call, with the value as it is, for an observer that asked for `.initial`.
-  case initial
-  /// The call before a change, for an observer that asked for `.prior`.
-  case prior
-  /// The call after a change.
-  case changed
-}
+extension KVOChange {
+  /// Which call of an observer it is.
+  public enum Phase: Sendable, Hashable {
+    /// The first call, with the value as it is, for an observer that asked for `.initial`.
+    case initial
+    /// The call before a change, for an observer that asked for `.prior`.
+    case prior
+    /// The call after a change.
+    case changed
 
-/// What was done to a value.
-public enum KVOKind: Sendable, Hashable {
-  /// It was set, changed in place, announced by hand, or edited while other changes were made.
-  case setting
-  /// Elements were inserted through a ``KVOArray`` or ``KVOSet``.
-  case insertion
-  /// Elements were removed through a ``KVOArray`` or ``KVOSet``.
-  case removal
-  /// Elements were replaced through a ``KVOArray`` or ``KVOSet``.
-  case replacement
+    fileprivate init<Other>(_ other: KVOChange<Other>.Phase) {
+      switch other {
+      case .initial: self = .initial
+      case .prior: self = .prior
+      case .changed: self = .changed
+      }
+    }
+  }
+
+  /// What was done to a value.
+  ///
+  /// Apply the edits to the value of the call before, and take ``KVOChange/new`` at each setting: the
+  /// copy is then the collection. So an edit that another change overtakes, by an earlier observer or
+  /// on another thread, is told as a setting; so are several edits of one transaction. The indexes of
+  /// a prior call are those of the change that is about to be made.
+  ///
+  /// An observer that was paused, or too slow for a bounded buffer, has missed changes, and begins
+  /// again with ``KVOChange/new``.
+  ///
+  /// The indexes are empty where a set was edited.
+  public enum Kind: Sendable, Hashable {
+    /// It was set, changed in place, announced by hand, or edited while other changes were made.
+    case setting
+    /// Elements were inserted through a ``KVOArray`` or ``KVOSet``, at these indexes of the new value.
+    case insertion(at: RangeSet<Int>)
+    /// Elements were removed through a ``KVOArray`` or ``KVOSet``, at these indexes of the old value.
+    case removal(at: RangeSet<Int>)
+    /// Elements were replaced through a ``KVOArray`` or ``KVOSet``, at these indexes.
+    case replacement(at: RangeSet<Int>)
+    /// Several edits were made as one change of a ``KVOArray``, or elements changed their places.
+    ///
+    /// The new value has the inserted elements at `insertions`, and a moved element at the index that
+    /// its move goes to. The other places take the elements of the old value that are neither removed
+    /// nor moved, in their order. The indexes of `removals` are those of the old value. A replaced
+    /// element is among both the removals and the insertions.
+    case edits(removals: RangeSet<Int>, insertions: RangeSet<Int>, moves: [KVOMove])
+
+    init(_ deed: CollectionEdit.Deed?) {
+      switch deed {
+      case nil: self = .setting
+      case .insertion(let indexes): self = .insertion(at: indexes)
+      case .removal(let indexes): self = .removal(at: indexes)
+      case .replacement(let indexes): self = .replacement(at: indexes)
+      case .edits(let removals, let insertions, let moves):
+        self = .edits(removals: removals, insertions: insertions, moves: moves)
+      }
+    }
+
+    fileprivate init<Other>(_ other: KVOChange<Other>.Kind) {
+      switch other {
+      case .setting: self = .setting
+      case .insertion(let indexes): self = .insertion(at: indexes)
+      case .removal(let indexes): self = .removal(at: indexes)
+      case .replacement(let indexes): self = .replacement(at: indexes)
+      case .edits(let removals, let insertions, let moves):
+        self = .edits(removals: removals, insertions: insertions, moves: moves)
+      }
+    }
+  }
 }

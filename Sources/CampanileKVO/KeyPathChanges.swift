@@ -46,16 +46,21 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
       request, owner: nil, upstream: upstream, onError: nil)
     self.upstream = upstream
     changes = observation.changes
+    let isObserved: Bool
     if request.options.isInitial {
       let newest = CurrentValue<KVOChange<Value>?>(nil)
       let registration = changes.addConfined(
         owner: nil, file: request.file, line: request.line, onEnd: { newest.finish() }
       ) { newest.value = $0 }
       self.newest = newest
-      observation.start(for: registration)
+      isObserved = observation.start(for: registration)
     } else {
       newest = nil
-      observation.start(for: nil)
+      isObserved = observation.start(for: nil)
+    }
+    if !isObserved {
+      request.warnOfNothing()
+      changes.finish()
     }
   }
 

@@ -1,133 +1,177 @@
 public import Campanile
 public import Observation
 
-/// Observing without a controller.
 extension Observable where Self: AnyObject {
-  /// Observes a key path where it is changed, until the token is released.
-  ///
-  /// As the plain form of ``KVOController``, for objects and handlers that stay in one isolation.
+  /// Observes a key path until the token is released, and calls the observer where the change is
+  /// made.
   ///
   /// - Parameters:
-  ///   - keyPath: What is observed.
+  ///   - keyPath: Which of the object's values. It may lead through other objects and optionals, and
+  ///     to computed properties. If it reads no property that can be observed, one line on standard
+  ///     error says so, and the observation ends.
   ///   - options: What else is wanted besides the new values.
-  ///   - isolation: The isolation of the caller.
+  ///   - isolation: The isolation of the caller, where the observer runs.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - handler: What is called, with the object and the change.
+  ///   - observer: What is called, with the object and the change, before the setter returns. What it
+  ///     throws is written to standard error.
+  /// - Returns: A token that ends the observation when it is released. It keeps the observer, and not
+  ///   the object.
   public func observe<Value>(
-    _ keyPath: KeyPath<Self, Value>, options: KVOOptions<Value> = [],
+    _ keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = [],
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
-    line: UInt = #line, _ handler: @escaping (Self, KVOChange<Value>) throws -> Void
+    line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> KVOToken {
-    let request = KVORequest(
-      self, keyPath, options, .append, isOnMain: isolation.isMain, file, line)
-    let upstream = Upstream()
-    let observation = KeyPathObservation(
-      request, owner: nil, upstream: upstream, onError: nil)
-    let object = ObjectReference(self, isRetained: false)
-    let registration = observation.changes.addConfined(
-      owner: nil, isOnce: options.isOnce, file: file, line: line
-    ) { change in
-      guard let object = object.object else { throw SourceRegistry.endOfObservation }
-      try handler(object, change)
-      withExtendedLifetime(upstream) {}
-    }
-    observation.start(for: registration)
-    return KVOToken(registration)
-  }
-}
-
-extension Observable where Self: AnyObject & Sendable {
-  /// Observes a key path that any thread may change, on the thread that changes it, until the token
-  /// is released.
-  public func observe<Value: Sendable>(
-    _ keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
-    file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
-  ) -> ObservationToken {
-    observe(keyPath, options: options, on: .immediate, file: file, line: line, handler)
+    KVORequest(self, keyPath, options, isOnMain: isolation.isMain, file, line).observe(observer)
   }
 
-  /// Observes a key path that any thread may change, with a handler elsewhere, until the token is
-  /// released.
-  public func observe<Value: Sendable>(
-    _ keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
-    on delivery: Delivery, buffering: Buffering = .unbounded,
-    file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
-  ) -> ObservationToken {
-    let request = KVORequest(self, keyPath, options, .append, isOnMain: false, file, line)
-    return observe(request) { source, object, upstream in
-      source.observe(
-        on: delivery, buffering: buffering, options.isOnce ? .once : [], file: file, line: line
-      ) { change in
-        guard let object = object.object else { throw SourceRegistry.endOfObservation }
-        try handler(object, change)
-        withExtendedLifetime(upstream) {}
-      }
-    }
-  }
-
-  /// Observes a key path that any thread may change, with a handler on the main actor, until the
-  /// token is released.
-  public func observe<Value: Sendable>(
-    _ keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
-    on delivery: MainDelivery, buffering: Buffering = .unbounded, file: StaticString = #fileID,
-    line: UInt = #line,
-    _ handler: @escaping @MainActor @Sendable (Self, KVOChange<Value>) throws -> Void
-  ) -> ObservationToken {
-    let request = KVORequest(self, keyPath, options, .append, isOnMain: false, file, line)
-    return observe(request) { source, object, upstream in
-      source.observe(
-        on: delivery, buffering: buffering, options.isOnce ? .once : [], file: file, line: line
-      ) { change in
-        guard let object = object.object else { throw SourceRegistry.endOfObservation }
-        try handler(object, change)
-        withExtendedLifetime(upstream) {}
-      }
-    }
-  }
-
-  private func observe<Value: Sendable>(
-    _ request: KVORequest<Self, Value>,
-    _ register: (Signal<KVOChange<Value>>, ObjectReference<Self>, Upstream) -> ObservationToken
-  ) -> ObservationToken {
-    let upstream = Upstream()
-    let observation = KeyPathObservation(
-      request, owner: nil, upstream: upstream, onError: nil)
-    let token = register(
-      Signal(base: ChangeSource(list: observation.changes)),
-      ObjectReference(self, isRetained: false), upstream)
-    observation.start(for: token.registration)
-    return token
-  }
-
-  /// The changes of a key path that any thread may change, to be observed in every way there is.
+  /// Observes what a closure reads until the token is released, and calls the observer where one of
+  /// these properties is changed.
   ///
   /// - Parameters:
-  ///   - keyPath: What is observed.
-  ///   - options: What is wanted besides the new values; `.once` is asked of an observation.
+  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
+  ///     called again after each change of one of them.
+  ///   - options: What else is wanted besides the new values.
+  ///   - isolation: The isolation of the caller, where the observer and the closure run.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  public func changes<Value: Sendable>(
-    of keyPath: any KeyPath<Self, Value> & Sendable, options: KVOOptions<Value> = [],
-    file: StaticString = #fileID, line: UInt = #line
-  ) -> KeyPathChanges<Value> {
-    KeyPathChanges(KVORequest(self, keyPath, options, .append, isOnMain: false, file, line))
+  ///   - observer: What is called, with the object and the change.
+  /// - Returns: A token that ends the observation when it is released.
+  public func observe<Value>(
+    of value: @escaping (Self) -> Value, _ options: KVOChange<Value>.Options = [],
+    isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
+    line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
+  ) -> KVOToken {
+    KVORequest(self, of: value, options, isOnMain: isolation.isMain, file, line).observe(observer)
   }
 
   /// The changes of a main-actor key path, to be observed in every way there is.
   ///
   /// - Parameters:
-  ///   - keyPath: What is observed.
+  ///   - keyPath: Which of the object's values.
   ///   - options: What is wanted besides the new values; `.once` is asked of an observation.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   @MainActor
   public func changes<Value: Sendable>(
-    of keyPath: KeyPath<Self, Value>, options: KVOOptions<Value> = [],
+    of keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = [],
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(KVORequest(self, keyPath, options, .append, isOnMain: true, file, line))
+    KeyPathChanges(KVORequest(self, keyPath, options, isOnMain: true, file, line))
+  }
+}
+
+extension SharedObservable {
+  /// Observes a key path until the token is released, and calls the observer on the thread that makes
+  /// the change.
+  ///
+  /// If two threads change the object at once, one of them calls the observer for both, one change
+  /// after the other: the other setter may return before its change is told. To run the observer
+  /// elsewhere, observe ``changes(of:_:file:line:)``.
+  ///
+  /// - Parameters:
+  ///   - keyPath: Which of the object's values. It may lead through other objects and optionals, and
+  ///     to computed properties. If it reads no property that can be observed, one line on standard
+  ///     error says so, and the observation ends.
+  ///   - options: What else is wanted besides the new values.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, with the object and the change. What it throws is written to
+  ///     standard error.
+  /// - Returns: A token that ends the observation when it is released. It keeps the observer, and not
+  ///   the object.
+  public func observe<Value: Sendable>(
+    _ keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
+  ) -> ObservationToken {
+    KVORequest(self, keyPath, options, file, line).observe(observer)
+  }
+
+  /// Observes what a closure reads until the token is released, and calls the observer on the thread
+  /// that changes one of these properties.
+  ///
+  /// - Parameters:
+  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
+  ///     called again after each change of one of them.
+  ///   - options: What else is wanted besides the new values.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, with the object and the change.
+  /// - Returns: A token that ends the observation when it is released.
+  public func observe<Value: Sendable>(
+    of value: @escaping @Sendable (Self) -> Value, _ options: KVOChange<Value>.Options = [],
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
+  ) -> ObservationToken {
+    KVORequest(self, of: value, options, file, line).observe(observer)
+  }
+
+  /// The changes of a key path, to be observed in every way there is.
+  ///
+  /// - Parameters:
+  ///   - keyPath: Which of the object's values.
+  ///   - options: What is wanted besides the new values; `.once` is asked of an observation.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  public func changes<Value: Sendable>(
+    of keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = [],
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> KeyPathChanges<Value> {
+    KeyPathChanges(KVORequest(self, keyPath, options, file, line))
+  }
+}
+
+extension KVORequest {
+  /// Begins an observation whose observer stays in the isolation of the object.
+  fileprivate func observe(
+    _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
+  ) -> KVOToken {
+    let upstream = Upstream()
+    let object = ObjectReference(object, isRetained: false)
+    return KVOToken(
+      begin(upstream) { changes in
+        changes.addConfined(owner: nil, isOnce: options.isOnce, file: file, line: line) { change in
+          guard let object = object.object else { throw SourceRegistry.endOfObservation }
+          try observer(object, change)
+          withExtendedLifetime(upstream) {}
+        }
+      })
+  }
+
+  private func begin(
+    _ upstream: Upstream, _ register: (SourceList<KVOChange<Value>>) -> Registration
+  ) -> Registration {
+    let observation = KeyPathObservation(self, owner: nil, upstream: upstream, onError: nil)
+    let registration = register(observation.changes)
+    if !observation.start(for: registration) {
+      registration.cancel()
+      warnOfNothing()
+    }
+    return registration
+  }
+}
+
+extension KVORequest where Object: Sendable, Value: Sendable {
+  /// Begins an observation whose observer runs on any thread.
+  fileprivate func observe(
+    _ observer: @escaping @Sendable (Object, KVOChange<Value>) throws -> Void
+  ) -> ObservationToken {
+    let upstream = Upstream()
+    let object = ObjectReference(object, isRetained: false)
+    var token: ObservationToken?
+    _ = begin(upstream) { changes in
+      let made = Signal(base: ChangeSource(list: changes)).observe(
+        options.isOnce ? .once : [], file: file, line: line
+      ) { change in
+        guard let object = object.object else { throw SourceRegistry.endOfObservation }
+        try observer(object, change)
+        withExtendedLifetime(upstream) {}
+      }
+      token = made
+      return made.registration
+    }
+    // `begin` runs its closure.
+    return token!
   }
 }

@@ -220,7 +220,7 @@ final class KeyValueRun {
     say(
       "observe #\(followings.count - 1) path \(place) kinds \(kinds) value \(following.value as Any)"
     )
-    var options: [KVOOptions<Int?>] = []
+    var options: [KVOChange<Int?>.Options] = []
     if following.isOld { options.append(.old) }
     if following.isDistinct { options.append(.distinct) }
     switch kinds & 12 {
@@ -229,9 +229,9 @@ final class KeyValueRun {
     case 12: options.append(.once)
     default: break
     }
-    let all = options.reduce(into: [] as KVOOptions<Int?>) { $0 = Self.join($0, $1) }
+    let all = options.reduce(into: [] as KVOChange<Int?>.Options) { $0 = Self.join($0, $1) }
     let canary = Canary(cage)
-    following.token = root.observe(path, options: all) {
+    following.token = root.observe(path, all) {
       [unowned self, unowned following] track, change in
       canary.check()
       hear(following, track, change)
@@ -239,7 +239,9 @@ final class KeyValueRun {
   }
 
   /// Both of two sets of options.
-  private static func join(_ one: KVOOptions<Int?>, _ other: KVOOptions<Int?>) -> KVOOptions<Int?> {
+  private static func join(_ one: KVOChange<Int?>.Options, _ other: KVOChange<Int?>.Options)
+    -> KVOChange<Int?>.Options
+  {
     [one, other]
   }
 
@@ -337,21 +339,45 @@ extension KeyValueRun {
     }
 
     func apply(_ change: KVOChange<[Int]>) {
+      if change.phase == .prior { return }
       let new = change.new
-      guard change.phase == .changed, let indexes = change.indexes, change.kind != .setting else {
-        if change.phase != .prior { elements = new }
-        return
+      if let old = change.old, change.kind != .setting {
+        require(old == elements, "\(elements) was \(old)")
       }
-      let places = indexes.ranges.flatMap { $0 }
-      let limit = change.kind == .removal ? elements.count : new.count
-      require(places.allSatisfy { $0 < limit }, "\(places) is outside of \(limit) elements")
-      if let old = change.old { require(old == elements, "\(elements) was \(old)") }
       switch change.kind {
-      case .insertion: for place in places { elements.insert(new[place], at: place) }
-      case .removal: for place in places.reversed() { elements.remove(at: place) }
-      default: for place in places { elements[place] = new[place] }
+      case .setting: elements = new
+      case .insertion(let indexes):
+        for place in places(indexes, below: new.count) { elements.insert(new[place], at: place) }
+      case .removal(let indexes):
+        for place in places(indexes, below: elements.count).reversed() {
+          elements.remove(at: place)
+        }
+      case .replacement(let indexes):
+        for place in places(indexes, below: new.count) { elements[place] = new[place] }
+      case .edits(let removals, let insertions, let moves):
+        apply(
+          places(removals, below: elements.count), places(insertions, below: new.count), moves, new)
       }
-      require(elements == new, "\(change.kind) \(places) made \(elements), not \(new)")
+      require(elements == new, "\(change.kind) made \(elements), not \(new)")
+    }
+
+    private func places(_ indexes: RangeSet<Int>, below limit: Int) -> [Int] {
+      let places = indexes.ranges.flatMap { $0 }
+      require(places.allSatisfy { $0 < limit }, "\(places) is outside of \(limit) elements")
+      return places
+    }
+
+    private func apply(_ removals: [Int], _ insertions: [Int], _ moves: [KVOMove], _ new: [Int]) {
+      let leaving = Set(removals + moves.map(\.from))
+      var staying = elements.indices.filter { !leaving.contains($0) }[...]
+      var moved: [Int: Int] = [:]
+      for move in moves { moved[move.to] = move.from }
+      let count = elements.count - removals.count + insertions.count
+      elements = (0..<count).map { place in
+        if insertions.contains(place) { return new[place] }
+        if let source = moved[place] ?? staying.popFirst() { return elements[source] }
+        return -1
+      }
     }
   }
 
@@ -362,7 +388,7 @@ extension KeyValueRun {
     let place = choices.pick(paths.count)
     let copy = Copy(paths[place], root[keyPath: paths[place]])
     copies.append(copy)
-    var options: KVOOptions<[Int]> = []
+    var options: KVOChange<[Int]>.Options = []
     switch choices.pick(5) {
     case 0: options = .old
     case 1: options = [.prior, .old]
@@ -372,11 +398,11 @@ extension KeyValueRun {
     }
     say("copy #\(copies.count - 1) path \(place) \(options) of \(copy.elements)")
     let canary = Canary(cage)
-    copy.token = root.observe(copy.path, options: options) {
+    copy.token = root.observe(copy.path, options) {
       [unowned self, unowned copy] track, change in
       canary.check()
       require(!copy.hasEnded, "An observer was told a change after its end")
-      say("copy \(change.phase) \(change.kind) \(change.indexes as Any) \(change.new)")
+      say("copy \(change.phase) \(change.kind) \(change.new)")
       copy.apply(change)
       // Its token is not there yet, to end it.
       if change.phase == .initial { return }
@@ -411,13 +437,22 @@ extension KeyValueRun {
 
   private func edit(_ array: KVOArray<Track, Int>, _ number: Int) {
     let count = array.count
-    switch choices.pick(8) {
+    switch choices.pick(11) {
     case 0, 1: array.append(number)
     case 2: array.insert(contentsOf: [number, number], at: 0)
     case 3: array.insert(number, at: choices.pick(count + 1))
     case 4: if count > 0 { array.remove(at: choices.pick(count)) }
     case 5: if count > 0 { array[choices.pick(count)] = number }
     case 6: if count > 1 { array.swapAt(0, count - 1) }
+    case 7: array.sort()
+    case 8: if count > 0 { array.move(from: choices.pick(count), to: choices.pick(count)) }
+    case 9:
+      array.edit { edited in
+        edited.removeAll { $0 < number }
+        edited.append(number)
+        edited.move(from: edited.count - 1, to: choices.pick(edited.count))
+        edited[choices.pick(edited.count)] = number
+      }
     default: array.removeAll { $0 < number }
     }
   }

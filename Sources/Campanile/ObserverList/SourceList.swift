@@ -31,6 +31,14 @@ package struct SourceRegistry: Sendable {
   /// Whether the calling code runs on the main queue or the main actor.
   package static var isOnMain: Bool { QueueTarget.main.isCurrent }
 
+  /// Writes a line to standard error.
+  package static func warn(_ line: String) { Platform.writeToStandardError(line) }
+
+  /// A registration that has ended, of no source.
+  package static var endedRegistration: Registration {
+    SourceRegistry().makeList(of: Never.self).ended
+  }
+
   /// What an observer throws to end its registration.
   package static var endOfObservation: any Error { ObservationIsOver() }
 }

@@ -6,9 +6,11 @@ import Campanile
 /// The setter of the collection's property announces a change like any other; this tells which.
 final class CollectionEdit: Sendable {
   /// What is done to the elements, and to which.
-  struct Deed {
-    let kind: KVOKind
-    var indexes: RangeSet<Int>?
+  enum Deed {
+    case insertion(RangeSet<Int>)
+    case removal(RangeSet<Int>)
+    case replacement(RangeSet<Int>)
+    case edits(removals: RangeSet<Int>, insertions: RangeSet<Int>, moves: [KVOMove])
   }
 
   let deed: Deed
@@ -136,6 +138,10 @@ final class AnnouncedEdit: Sendable {
   ///
   /// Changes are counted when they begin, so that none can be seen that is not.
   var isWhole: Bool { isAlone && property.begun == number }
+
+  /// Whether it is the change with that number, of a collection that is the property itself, and began
+  /// with the value that the change before had stored.
+  func isNumber(_ number: UInt) -> Bool { isOwn && isAlone && self.number == number }
 }
 
 extension Equatable {

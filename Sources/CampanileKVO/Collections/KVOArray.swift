@@ -8,6 +8,7 @@ public import Observation
 /// tracks.append(aria)          // an insertion at 0
 /// tracks[0] = bourree          // a replacement at 0
 /// tracks.remove(at: 0)         // a removal of what was at 0
+/// tracks.sort { $0.title < $1.title }  // moves
 /// ```
 ///
 /// Each call is one change of the property: it reads the array once, changes it, and sets it, which
@@ -32,50 +33,46 @@ public struct KVOArray<Object: AnyObject, Element> {
   public var elements: [Element] { object[keyPath: keyPath] }
 
   /// Changes the elements; `body` says what it has done to them, if anything.
-  private func edit(
-    _ body: (inout [Element]) throws -> (kind: KVOKind, indexes: RangeSet<Int>)?
-  ) rethrows {
-    try CollectionEdit.perform(of: object, keyPath) { elements in
-      try body(&elements).map { CollectionEdit.Deed(kind: $0.kind, indexes: $0.indexes) }
-    }
+  private func change(_ body: (inout [Element]) throws -> CollectionEdit.Deed?) rethrows {
+    try CollectionEdit.perform(of: object, keyPath, body)
   }
 
   // MARK: Inserting
 
   /// Inserts an element at the end.
   public func append(_ element: Element) {
-    edit { elements in
+    change { elements in
       elements.append(element)
-      return (.insertion, RangeSet(elements.count - 1..<elements.count))
+      return .insertion(RangeSet(elements.count - 1..<elements.count))
     }
   }
 
   /// Inserts elements at the end.
   public func append(contentsOf new: some Collection<Element>) {
     if new.isEmpty { return }
-    edit { elements in Self.insert(new, at: elements.count, into: &elements) }
+    change { elements in Self.insert(new, at: elements.count, into: &elements) }
   }
 
   /// Inserts an element before the one at `index`.
   public func insert(_ element: Element, at index: Int) {
-    edit { elements in
+    change { elements in
       elements.insert(element, at: index)
-      return (.insertion, RangeSet(index..<index + 1))
+      return .insertion(RangeSet(index..<index + 1))
     }
   }
 
   /// Inserts elements before the one at `index`.
   public func insert(contentsOf new: some Collection<Element>, at index: Int) {
     if new.isEmpty { return }
-    edit { elements in Self.insert(new, at: index, into: &elements) }
+    change { elements in Self.insert(new, at: index, into: &elements) }
   }
 
   private static func insert(
     _ new: some Collection<Element>, at index: Int, into elements: inout [Element]
-  ) -> (KVOKind, RangeSet<Int>) {
+  ) -> CollectionEdit.Deed {
     let count = elements.count
     elements.insert(contentsOf: new, at: index)
-    return (.insertion, RangeSet(index..<index + elements.count - count))
+    return .insertion(RangeSet(index..<index + elements.count - count))
   }
 
   // MARK: Removing
@@ -95,11 +92,11 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// - Parameter place: Which one, of how many.
   private func remove(_ place: (Int) -> Int) -> Element {
     var removed: Element?
-    edit { elements in
+    change { elements in
       let index = place(elements.count)
       precondition(elements.indices.contains(index), "There is no element \(index) to remove")
       removed = elements.remove(at: index)
-      return (.removal, RangeSet(index..<index + 1))
+      return .removal(RangeSet(index..<index + 1))
     }
     // `edit` runs its closure.
     return removed!
@@ -108,27 +105,27 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// Removes the elements in a range.
   public func removeSubrange(_ range: Range<Int>) {
     if range.isEmpty { return }
-    edit { elements in
+    change { elements in
       elements.removeSubrange(range)
-      return (.removal, RangeSet(range))
+      return .removal(RangeSet(range))
     }
   }
 
   /// Removes the elements for which `shouldBeRemoved` holds, as one change.
   public func removeAll(where shouldBeRemoved: (Element) throws -> Bool) rethrows {
-    try edit { elements in
+    try change { elements in
       let removed = try elements.indices(where: shouldBeRemoved)
       elements.removeSubranges(removed)
-      return removed.isEmpty ? nil : (.removal, removed)
+      return removed.isEmpty ? nil : .removal(removed)
     }
   }
 
   /// Removes all elements.
   public func removeAll() {
-    edit { elements in
+    change { elements in
       let all = elements.indices
       elements = []
-      return all.isEmpty ? nil : (.removal, RangeSet(all))
+      return all.isEmpty ? nil : .removal(RangeSet(all))
     }
   }
 
@@ -145,10 +142,10 @@ public struct KVOArray<Object: AnyObject, Element> {
     let common = Swift.min(range.count, new.count)
     let middle = range.lowerBound + common
     if common > 0 {
-      edit { elements in
+      change { elements in
         precondition(range.upperBound <= elements.count, "The range ends behind the array")
         elements.replaceSubrange(range.lowerBound..<middle, with: new[..<common])
-        return (.replacement, RangeSet(range.lowerBound..<middle))
+        return .replacement(RangeSet(range.lowerBound..<middle))
       }
     }
     replaceRest(middle..<range.upperBound, with: new[common...], isAlone: common == 0)
@@ -161,16 +158,65 @@ public struct KVOArray<Object: AnyObject, Element> {
     insert(contentsOf: new, at: start)
   }
 
+  // MARK: Several edits
+
+  /// Makes several edits as one change.
+  ///
+  /// Observers are told of them as ``KVOChange/Kind/edits(removals:insertions:moves:)``, or, if that says
+  /// it all, as an insertion, a removal or a replacement. Nothing is changed if `body` throws.
+  ///
+  /// - Complexity: O(*n* log *n*) in the number of elements.
+  public func edit<Result>(
+    _ body: (inout KVOArrayEditor<Element>) throws -> Result
+  ) rethrows -> Result {
+    var result: Result?
+    try change { elements in
+      var editor = KVOArrayEditor(elements)
+      result = try body(&editor)
+      let deed = editor.deed
+      if deed != nil { elements = editor.elements }
+      return deed
+    }
+    // `change` runs its closure.
+    return result!
+  }
+
+  /// Moves the element at an index, so that its index is `destination` afterwards.
+  public func move(from index: Int, to destination: Int) {
+    edit { $0.move(from: index, to: destination) }
+  }
+
+  /// Sorts the elements, as one change; equal ones keep their order.
+  public func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
+    try edit { try $0.sort(by: areInIncreasingOrder) }
+  }
+
+  /// Puts the elements in a random order, as one change.
+  public func shuffle() { edit { $0.shuffle() } }
+
+  /// Puts the elements in a random order, as one change.
+  public func shuffle(using generator: inout some RandomNumberGenerator) {
+    edit { $0.shuffle(using: &generator) }
+  }
+
+  /// Reverses the elements, as one change.
+  public func reverse() { edit { $0.reverse() } }
+
   /// Exchanges two elements, as one change.
   public func swapAt(_ first: Int, _ second: Int) {
     if first == second { return }
-    edit { elements in
+    change { elements in
       elements.swapAt(first, second)
       var indexes = RangeSet(first..<first + 1)
       indexes.insert(contentsOf: second..<second + 1)
-      return (.replacement, indexes)
+      return .replacement(indexes)
     }
   }
+}
+
+extension KVOArray where Element: Comparable {
+  /// Sorts the elements, the least first, as one change.
+  public func sort() { sort(by: <) }
 }
 
 extension KVOArray: RandomAccessCollection, MutableCollection {
@@ -183,15 +229,33 @@ extension KVOArray: RandomAccessCollection, MutableCollection {
   public subscript(index: Int) -> Element {
     get { elements[index] }
     nonmutating set {
-      edit { elements in
+      change { elements in
         elements[index] = newValue
-        return (.replacement, RangeSet(index..<index + 1))
+        return .replacement(RangeSet(index..<index + 1))
       }
     }
   }
 }
 
 extension Observable where Self: AnyObject {
+  /// An array property, to be changed so that observers learn what was inserted, removed or
+  /// replaced.
+  public func mutableArray<Element>(
+    _ keyPath: ReferenceWritableKeyPath<Self, [Element]>
+  ) -> KVOArray<Self, Element> {
+    KVOArray(self, keyPath)
+  }
+
+  /// A set property, to be changed so that observers learn whether members were inserted or
+  /// removed.
+  public func mutableSet<Element>(
+    _ keyPath: ReferenceWritableKeyPath<Self, Set<Element>>
+  ) -> KVOSet<Self, Element> {
+    KVOSet(self, keyPath)
+  }
+}
+
+extension SharedObservable {
   /// An array property, to be changed so that observers learn what was inserted, removed or
   /// replaced.
   public func mutableArray<Element>(

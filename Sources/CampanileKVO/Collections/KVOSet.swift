@@ -9,7 +9,7 @@
 /// copies the members once. A call that changes nothing tells nothing. Which members came and went is
 /// computed on request: see ``KVOChange/insertedMembers()``. It keeps the object; make one when it is
 /// needed. Use it in the isolation of the object. Where edits are told as settings is what
-/// ``KVOChange/indexes`` says of arrays.
+/// ``KVOChange/Kind`` says.
 public struct KVOSet<Object: AnyObject, Element: Hashable> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, Set<Element>>
@@ -29,10 +29,8 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
   public func contains(_ member: Element) -> Bool { members.contains(member) }
 
   /// Changes the members; `body` says what it has done to them, if anything.
-  private func edit(_ body: (inout Set<Element>) -> KVOKind?) {
-    CollectionEdit.perform(of: object, keyPath) { members in
-      body(&members).map { CollectionEdit.Deed(kind: $0) }
-    }
+  private func edit(_ body: (inout Set<Element>) -> CollectionEdit.Deed?) {
+    CollectionEdit.perform(of: object, keyPath, body)
   }
 
   /// Inserts a member.
@@ -43,7 +41,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     var isNew = false
     edit { members in
       isNew = members.insert(member).inserted
-      return isNew ? .insertion : nil
+      return isNew ? .insertion(RangeSet()) : nil
     }
     return isNew
   }
@@ -56,7 +54,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     var wasMember = false
     edit { members in
       wasMember = members.remove(member) != nil
-      return wasMember ? .removal : nil
+      return wasMember ? .removal(RangeSet()) : nil
     }
     return wasMember
   }
@@ -66,7 +64,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     edit { members in
       let count = members.count
       members.formUnion(other)
-      return members.count > count ? .insertion : nil
+      return members.count > count ? .insertion(RangeSet()) : nil
     }
   }
 
@@ -89,7 +87,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     edit { members in
       let count = members.count
       body(&members)
-      return members.count < count ? .removal : nil
+      return members.count < count ? .removal(RangeSet()) : nil
     }
   }
 
@@ -97,9 +95,11 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
   public func replaceAll(with other: some Sequence<Element>) {
     let new = Set(other)
     edit { members in
-      if new == members { return nil }
+      let old = members
       members = new
-      return .replacement
+      if new == old { return nil }
+      if new.isSuperset(of: old) { return .insertion(RangeSet()) }
+      return new.isSubset(of: old) ? .removal(RangeSet()) : .replacement(RangeSet())
     }
   }
 }

@@ -1,12 +1,9 @@
 public import Campanile
+public import Observation
 
-/// Observing one key path.
+/// Objects that stay in one isolation: plain classes, and classes isolated to an actor.
 extension KVOController {
-  /// Observes a key path where it is changed.
-  ///
-  /// For objects, owners and handlers that stay in one isolation: plain classes, and classes
-  /// isolated to the main actor. Changes that other threads make on the way of a main-actor key
-  /// path are told on the main actor.
+  /// Observes a key path, and calls the observer where the change is made.
   ///
   /// - Parameters:
   ///   - object: What is observed.
@@ -14,122 +11,142 @@ extension KVOController {
   ///     computed properties.
   ///   - options: What else is wanted besides the new values.
   ///   - policy: What to do if the key path is observed already.
-  ///   - isolation: The isolation of the caller.
+  ///   - isolation: The isolation of the caller, where the observer runs. What other threads change on
+  ///     a main-actor key path is told on the main actor.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - handler: What is called, with the owner, the object and the change. What it throws goes to
-  ///     the controller's error handler.
-  /// - Returns: Whether the observation was made.
+  ///   - observer: What is called, with the owner, the object and the change, before the setter
+  ///     returns, and after the observers that registered earlier. What it throws goes to the
+  ///     controller's error handler.
+  /// - Returns: The registration, and whether it is new. To keep it isn't necessary: the observation
+  ///   ends with the owner, the controller or the object.
   @discardableResult
-  public func observe<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
-    policy: KVOPolicy = .ignore, isolation: isolated (any Actor)? = #isolation,
+  public func observe<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
+    _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     addConfined(
-      KVORequest(object, keyPath, options, policy, isOnMain: isolation.isMain, file, line), handler)
+      KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line), policy, observer
+    )
+  }
+
+  /// Observes what a closure reads, and calls the observer where one of these properties is changed.
+  ///
+  /// ```swift
+  /// kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in … }
+  /// ```
+  ///
+  /// Each call makes an observation of its own.
+  ///
+  /// - Parameters:
+  ///   - object: What is observed.
+  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
+  ///     called again after each change of one of them.
+  ///   - options: What else is wanted besides the new values.
+  ///   - isolation: The isolation of the caller, where the observer and the closure run.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  ///   - observer: What is called, with the owner, the object and the change, whose
+  ///     ``KVOChange/changedPaths`` say which properties changed.
+  /// - Returns: The registration, and whether there is something to observe.
+  @discardableResult
+  public func observe<Object: Observable & AnyObject, Value>(
+    _ object: Object, of value: @escaping (Object) -> Value,
+    _ options: KVOChange<Value>.Options = [], isolation: isolated (any Actor)? = #isolation,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult {
+    addConfined(
+      KVORequest(object, of: value, options, isOnMain: isolation.isMain, file, line), .append,
+      observer)
   }
 }
 
+/// Objects that any thread may change.
 extension KVOController where Owner: Sendable {
-  /// Observes a key path that any thread may change, on the thread that changes it.
+  /// Observes a key path of an object for any thread, and calls the observer on the thread that makes
+  /// the change.
   ///
-  /// If two threads change it at once, one of them tells for both, one change after the other: the
-  /// handler never runs on two threads at a time, but for calls before a change, which each thread
-  /// makes itself (see ``KVOOptions/prior``).
+  /// If two threads change the object at once, one of them calls the observer for both, one change
+  /// after the other: the other setter may return before its change is told. The observer never runs
+  /// on two threads at a time, but for prior calls, which each thread makes itself.
+  ///
+  /// To run the observer elsewhere, observe the object's `changes(of:)`.
   ///
   /// - Parameters:
   ///   - object: What is observed.
-  ///   - keyPath: Which of its values.
+  ///   - keyPath: Which of its values. It may lead through other objects and optionals, and to
+  ///     computed properties.
   ///   - options: What else is wanted besides the new values.
   ///   - policy: What to do if the key path is observed already.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - handler: What is called.
-  /// - Returns: Whether the observation was made.
+  ///   - observer: What is called, with the owner, the object and the change. What it throws goes to
+  ///     the controller's error handler.
+  /// - Returns: The registration, and whether it is new. To keep it isn't necessary: the observation
+  ///   ends with the owner, the controller or the object.
   @discardableResult
-  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
+  public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore,
+    _ options: KVOChange<Value>.Options = [], policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
+    _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    observe(
-      object, keyPath, options: options, policy: policy, on: .immediate, file: file, line: line,
-      handler)
+    addShared(KVORequest(object, keyPath, options, file, line), policy, observer)
   }
 
-  /// Observes a key path that any thread may change, with a handler elsewhere.
+  /// Observes what a closure reads of an object for any thread, and calls the observer on the thread
+  /// that changes one of these properties.
   ///
-  /// The values are those at the time of the change. When the handler's turn comes, the owner, the
-  /// object and the observation must still live.
+  /// Each call makes an observation of its own.
   ///
   /// - Parameters:
   ///   - object: What is observed.
-  ///   - keyPath: Which of its values.
+  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
+  ///     called again after each change of one of them.
   ///   - options: What else is wanted besides the new values.
-  ///   - policy: What to do if the key path is observed already.
-  ///   - delivery: Where the handler runs.
-  ///   - buffering: How many changes wait for a handler that is behind; not for immediate delivery.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - handler: What is called.
-  /// - Returns: Whether the observation was made.
+  ///   - observer: What is called, with the owner, the object and the change, whose
+  ///     ``KVOChange/changedPaths`` say which properties changed.
+  /// - Returns: The registration, and whether there is something to observe.
   @discardableResult
-  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
-    _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore, on delivery: Delivery,
-    buffering: Buffering = .unbounded, file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
+  public func observe<Object: SharedObservable, Value: Sendable>(
+    _ object: Object, of value: @escaping @Sendable (Object) -> Value,
+    _ options: KVOChange<Value>.Options = [], file: StaticString = #fileID, line: UInt = #line,
+    _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    add(
-      KVORequest(object, keyPath, options, policy, isOnMain: false, file, line), on: delivery,
-      buffering, handler)
-  }
-
-  /// Observes a key path that any thread may change, with a handler on the main actor.
-  @discardableResult
-  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
-    _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    options: KVOOptions<Value> = [], policy: KVOPolicy = .ignore, on delivery: MainDelivery,
-    buffering: Buffering = .unbounded, file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @MainActor @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult {
-    add(
-      KVORequest(object, keyPath, options, policy, isOnMain: false, file, line), on: delivery,
-      buffering, handler)
-  }
-
-  /// Observes a main-actor key path, with a handler elsewhere.
-  @MainActor @discardableResult
-  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
-    policy: KVOPolicy = .ignore, on delivery: Delivery, buffering: Buffering = .unbounded,
-    file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult {
-    add(
-      KVORequest(object, keyPath, options, policy, isOnMain: true, file, line), on: delivery,
-      buffering, handler)
-  }
-
-  /// Observes a main-actor key path, with a handler on the main actor: inline if nothing waits
-  /// there.
-  @MainActor @discardableResult
-  public func observe<Object: AnyObject & Sendable, Value: Sendable>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, options: KVOOptions<Value> = [],
-    policy: KVOPolicy = .ignore, on delivery: MainDelivery, buffering: Buffering = .unbounded,
-    file: StaticString = #fileID, line: UInt = #line,
-    _ handler: @escaping @MainActor @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult {
-    add(
-      KVORequest(object, keyPath, options, policy, isOnMain: true, file, line), on: delivery,
-      buffering, handler)
+    addShared(KVORequest(object, of: value, options, file, line), .append, observer)
   }
 }
 
-extension Optional<any Actor> {
-  /// Whether it is the isolation of the main actor.
-  var isMain: Bool { self === MainActor.shared }
+/// A delivery given to a controller, so that the compiler says where it belongs.
+extension KVOController {
+  /// The object's changes take a delivery.
+  @available(
+    *, unavailable,
+    message:
+      "Observe elsewhere by the changes: object.changes(of: keyPath).observe(owner: self, on:)"
+  )
+  @discardableResult
+  public func observe<Object: AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    policy: Policy = .ignore, on delivery: Delivery,
+    _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult { fatalError() }
+
+  /// The object's changes take a delivery.
+  @available(
+    *, unavailable,
+    message:
+      "Observe elsewhere by the changes: object.changes(of: keyPath).observe(owner: self, on:)"
+  )
+  @discardableResult
+  public func observe<Object: AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    policy: Policy = .ignore, on delivery: MainDelivery,
+    _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> KVOResult { fatalError() }
 }

@@ -8,7 +8,7 @@ public import Campanile
 ///   lazy var kvo = KVOController(owner: self)
 ///
 ///   func show(_ player: Player) {
-///     kvo.observe(player, \.currentTrack?.title, options: .initial) { screen, player, change in
+///     kvo.observe(player, \.currentTrack?.title, .initial) { screen, player, change in
 ///       screen.title = change.new ?? ""
 ///     }
 ///   }
@@ -17,23 +17,28 @@ public import Campanile
 ///
 /// ## Behavior
 ///
-/// An observer is called for each change of the value at the end of the key path, also if an object
-/// on the way is replaced, and for a computed property when something that it is made of changes.
-/// By default it is called where the change is made, before the setter returns, with the observers
-/// of one object in the order in which they registered. In the forms with a delivery it runs
-/// elsewhere, with the values of the time of the change.
+/// An observer is called for each change of the value at the end of the key path. That includes the
+/// replacement of an object on the way, and, for a computed property, a change of what it is computed
+/// from. The call is made where the change is made, before the setter returns, with the observers of
+/// one object in the order in which they registered. To run an observer elsewhere, observe the
+/// object's `changes(of:)`.
+///
+/// The class of the object decides the form. A class that stays in one isolation conforms to the
+/// standard `Observable`, and its observers stay in that isolation too. A class that any thread may
+/// change conforms to ``SharedObservable``; its observers are `@Sendable`, and so is the owner.
 ///
 /// The controller keeps neither its owner nor, unless asked to, what it observes. An observation
 /// ends with the controller, its owner or the observed object, or by one of the `unobserve`
 /// methods; none of its calls begins afterwards. An object may observe itself, and is not kept by
 /// that.
 ///
-/// One object and key path is observed once; what a second call does is its ``KVOPolicy``. Key
-/// paths are the same if they compare equal: that of a subclass differs from that of its
-/// superclass.
+/// The controller observes one key path of one object once; what a second call does is its
+/// ``Policy-swift.enum``. Key paths are the same if they compare equal: that of a subclass differs from that of
+/// its superclass.
 ///
 /// A controller is Sendable if its owner is, and then safe from any thread, also inside an
-/// observer. No lock is held while an observer runs.
+/// observer. No lock is held while an observer runs. An observation costs as much however many the
+/// controller has.
 public final class KVOController<Owner: AnyObject> {
   /// Whom the observations are for, as long as it lives.
   public weak let owner: Owner?
@@ -71,12 +76,13 @@ public final class KVOController<Owner: AnyObject> {
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    let id = ObjectIdentifier(object)
     let path = KVOPath(keyPath)
-    let numbers = ObservationTable.Numbers(of: entries(of: id)) { $0.path == path }
-    var removed: [ObservationTable.Entry] = []
-    observations.withLock { removed = $0.remove(id, numbers) }
-    end(removed)
+    let key = ObservationTable.Key(object, path)
+    let same = observations.withLock { $0.entries(for: key) }.filter { $0.path == path }
+    if same.isEmpty { return }
+    let numbers = Set(same.map(\.number))
+    observations.withLock { $0.remove(numbers, for: key) }
+    end(same)
   }
 
   /// Ends every observation of `object`.
@@ -99,25 +105,15 @@ public final class KVOController<Owner: AnyObject> {
   public func isObserving<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> Bool {
-    !registrations(of: object, keyPath).isEmpty
+    owner != nil && !liveEntries(of: object, KVOPath(keyPath)).isEmpty
   }
 
-  /// The live registrations for a key path of `object`, oldest first: to pause one, say.
-  public func registrations<Object: AnyObject, Value>(
-    of object: Object, _ keyPath: KeyPath<Object, Value>
-  ) -> [Registration] {
-    if owner == nil { return [] }
-    let path = KVOPath(keyPath)
-    let entries = entries(of: ObjectIdentifier(object))
-    return entries.filter { $0.path == path && $0.isLive(of: object) }.map(\.registration)
-  }
-
-  /// The entries of an object, whether or not they have ended, oldest first; to be compared under no
-  /// lock.
-  func entries(of object: ObjectIdentifier) -> [ObservationTable.Entry] {
-    var entries: [ObservationTable.Entry] = []
-    observations.withLock { entries = $0.entries(of: object) }
-    return entries
+  /// The live observations of a key path of `object`, oldest first.
+  func liveEntries(of object: AnyObject, _ path: KVOPath) -> [ObservationTable.Entry] {
+    // Hashed outside the lock.
+    let key = ObservationTable.Key(object, path)
+    let entries = observations.withLock { $0.entries(for: key) }
+    return entries.filter { $0.path == path && $0.isLive(of: object) }
   }
 
   /// How many observations have not ended.
@@ -142,22 +138,14 @@ extension KVOController: CustomStringConvertible {
   }
 }
 
-/// What a call to `observe` came to.
-public enum KVOResult: Sendable, Hashable {
-  /// The observation has been made, whether or not it is the first one of its key path.
-  case added
-  /// The key path was observed before, and that is how it stays.
-  case alreadyObserved
-  /// Nothing was done: the owner has died.
-  case refused
-}
-
-/// What to do about a key path of an object that a controller observes already.
-public enum KVOPolicy: Sendable, Hashable {
-  /// Leave it as it is, and say so.
-  case ignore
-  /// End the observation there is, and make the new one.
-  case replace
-  /// Make another one.
-  case append
+extension KVOController {
+  /// What to do about a key path of an object that the controller observes already.
+  public enum Policy: Sendable, Hashable {
+    /// Leave it as it is, and say so.
+    case ignore
+    /// End the observation there is, and make the new one.
+    case replace
+    /// Make another one.
+    case append
+  }
 }

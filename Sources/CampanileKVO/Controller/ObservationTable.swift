@@ -1,11 +1,22 @@
 internal import Campanile
 
-/// What a controller observes, by object.
+/// What a controller observes, by object and key path.
 ///
-/// Key paths may have arguments, whose `==` is foreign code. So nothing here, under the
-/// controller's lock, compares them: who asks about one takes ``entries(of:)``, compares, and comes
-/// back with the numbers of those that it means.
+/// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. The table neither
+/// compares nor hashes them, since it is used under the controller's lock: a key has the hash of its
+/// path, and whoever asks for one path compares what is stored under its key, outside the lock.
 struct ObservationTable {
+  /// An object and the hash of a key path.
+  struct Key {
+    let object: ObjectIdentifier
+    let pathHash: Int
+
+    init(_ object: AnyObject, _ path: KVOPath) {
+      self.object = ObjectIdentifier(object)
+      pathHash = path.hashValue
+    }
+  }
+
   struct Entry {
     /// Told apart from a later object at the same address.
     let object: SubjectReference<AnyObject>
@@ -13,112 +24,66 @@ struct ObservationTable {
     let registration: Registration
     let text: @Sendable () -> String
     /// Counts the entries of a table.
-    var number = 0
+    fileprivate(set) var number = 0
 
     private var living: AnyObject? { object.current ?? nil }
 
     /// Whether the observation has not ended.
     ///
-    /// To be asked outside the lock: it may come to hold the object last.
+    /// Ask outside the lock: the answer may release the object.
     var isLive: Bool { registration.isActive && living != nil }
 
-    /// Whether it is an observation of this object, not of one that had its address before.
-    ///
-    /// What is held meanwhile is this object, or nothing.
+    /// Whether it is a live observation of this object, and not of an earlier one at its address.
     func isLive(of object: AnyObject) -> Bool { living === object && registration.isActive }
   }
 
-  /// The numbers of some of the entries of an object.
-  struct Numbers {
-    /// Ascending, as the entries are.
-    private var all: [Int] = []
-
-    /// The numbers of those entries that `isIncluded` holds for.
-    init(of entries: [Entry], where isIncluded: (Entry) -> Bool) {
-      for entry in entries where isIncluded(entry) { all.append(entry.number) }
-    }
-
-    var isEmpty: Bool { all.isEmpty }
-
-    func contains(_ number: Int) -> Bool {
-      var rest = all[...]
-      while let first = rest.first, first <= number {
-        let middle = rest.startIndex + rest.count / 2
-        if rest[middle] == number || first == number { return true }
-        rest = rest[middle] < number ? rest[(middle + 1)...] : rest[..<middle]
-      }
-      return false
-    }
-  }
-
-  /// The entries of each object, oldest first: few, mostly one.
-  private var entries: [ObjectIdentifier: [Entry]] = [:]
+  /// The entries of each object, by the hashes of their key paths, oldest first.
+  private var objects: [ObjectIdentifier: [Int: [Entry]]] = [:]
   private var count = 0
   private var nextNumber = 0
   private var purgeThreshold = 32
 
-  enum AddAction {
-    /// The entry is in its place, and these, which may have ended before, are not any more.
-    case added(removed: [Entry])
-    case refused
-    /// There are newer entries of the object, which are to be looked at first.
-    case outdated
-  }
+  // MARK: Looking
 
-  /// Decides about an entry of `object`, and puts it in its place.
-  ///
-  /// - Parameters:
-  ///   - same: The entries of its key path.
-  ///   - newest: The newest entry of the object that has been looked at, if there was one.
-  mutating func add(
-    _ entry: Entry, of object: AnyObject, _ policy: KVOPolicy, same: Numbers, newest: Int?
-  ) -> AddAction {
-    let id = ObjectIdentifier(object)
-    if let last = entries[id]?.last?.number, last > newest ?? -1 {
-      return .outdated
-    }
+  /// The entries under a key, whether or not they have ended, oldest first.
+  func entries(for key: Key) -> [Entry] { objects[key.object]?[key.pathHash] ?? [] }
+
+  /// The number of the newest entry under a key.
+  func newest(for key: Key) -> Int? { objects[key.object]?[key.pathHash]?.last?.number }
+
+  /// The entries, whether or not they have ended, in no order.
+  var all: [Entry] { objects.values.flatMap { $0.values.joined() } }
+
+  // MARK: Changing
+
+  /// Adds an entry, and takes out those with the numbers in `replaced`.
+  mutating func add(_ entry: Entry, _ key: Key, insteadOf replaced: Set<Int> = []) {
+    if !replaced.isEmpty { remove(replaced, for: key) }
     var entry = entry
     entry.number = nextNumber
     nextNumber += 1
-    guard let known = entries.removeValue(forKey: id) else {
-      entries[id] = [entry]
-      count += 1
-      return .added(removed: [])
-    }
-    let isObserved = known.contains { same.contains($0.number) && $0.isLive(of: object) }
-    if isObserved && policy == .ignore {
-      entries[id] = known
-      return .refused
-    }
-    let isToStay = { (other: Entry) in
-      !same.contains(other.number) || policy == .append && other.isLive(of: object)
-    }
-    let removed = known.filter { !isToStay($0) }
-    entries[id] = (removed.isEmpty ? known : known.filter(isToStay)) + [entry]
-    count += 1 - removed.count
-    return .added(removed: removed)
+    objects[key.object, default: [:]][key.pathHash, default: []].append(entry)
+    count += 1
   }
 
-  /// Takes out the entries of an object with these numbers.
-  mutating func remove(_ object: ObjectIdentifier, _ numbers: Numbers) -> [Entry] {
-    guard !numbers.isEmpty, let known = entries.removeValue(forKey: object) else { return [] }
-    let removed = known.filter { numbers.contains($0.number) }
-    if removed.count < known.count {
-      entries[object] = known.filter { !numbers.contains($0.number) }
-    }
-    count -= removed.count
-    return removed
+  /// Takes out the entries under a key that have these numbers.
+  mutating func remove(_ numbers: Set<Int>, for key: Key) {
+    let kept = entries(for: key).filter { !numbers.contains($0.number) }
+    count -= entries(for: key).count - kept.count
+    objects[key.object]?[key.pathHash] = kept.isEmpty ? nil : kept
+    if objects[key.object]?.isEmpty == true { objects[key.object] = nil }
   }
 
+  /// Takes out the entries of an object.
   mutating func remove(_ object: ObjectIdentifier) -> [Entry] {
-    let removed = entries.removeValue(forKey: object) ?? []
+    let removed = objects.removeValue(forKey: object).map { Array($0.values.joined()) } ?? []
     count -= removed.count
     return removed
   }
 
   mutating func removeAll() -> [Entry] {
     defer {
-      entries = [:]
+      objects = [:]
       count = 0
     }
     return all
@@ -127,30 +92,24 @@ struct ObservationTable {
   // MARK: What has ended by itself
 
   /// All entries, once in a while: those that have ended are to be forgotten.
+  ///
+  /// The table has doubled since it was last asked, so that the cost of an addition stays constant.
   mutating func suspects() -> [Entry] {
     if count < purgeThreshold { return [] }
-    purgeThreshold = max(32, count * 2)
+    purgeThreshold = count * 2
     return all
   }
 
   /// Takes out the entries with these numbers.
-  mutating func forget(_ numbers: Set<Int>) -> [Entry] {
-    var forgotten: [Entry] = []
-    for (id, known) in entries where known.contains(where: { numbers.contains($0.number) }) {
-      forgotten += known.filter { numbers.contains($0.number) }
-      let kept = known.filter { !numbers.contains($0.number) }
-      entries[id] = kept.isEmpty ? nil : kept
+  mutating func forget(_ numbers: Set<Int>) {
+    for (object, paths) in objects {
+      for (hash, entries) in paths where entries.contains(where: { numbers.contains($0.number) }) {
+        let kept = entries.filter { !numbers.contains($0.number) }
+        count -= entries.count - kept.count
+        objects[object]?[hash] = kept.isEmpty ? nil : kept
+      }
+      if objects[object]?.isEmpty == true { objects[object] = nil }
     }
-    count -= forgotten.count
     purgeThreshold = max(32, count * 2)
-    return forgotten
   }
-
-  // MARK: Looking
-
-  /// The entries of an object, whether or not they have ended, oldest first.
-  func entries(of object: ObjectIdentifier) -> [Entry] { entries[object] ?? [] }
-
-  /// The entries, whether or not they have ended, in no order.
-  var all: [Entry] { entries.values.flatMap { $0 } }
 }

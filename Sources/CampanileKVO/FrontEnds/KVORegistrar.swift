@@ -19,8 +19,8 @@ public import Synchronization
 /// type that can tell.
 ///
 /// For properties that are not stored, or stored behind a lock, write what the macro writes: report
-/// reads with ``access(_:keyPath:)`` and changes with ``withMutation(of:keyPath:_:)``, or announce
-/// changes with ``willChange(_:keyPath:)`` and ``didChange(_:keyPath:)``.
+/// reads with `access(_:keyPath:)` and changes with `withMutation(of:keyPath:_:)`, or announce
+/// changes with `willChange(_:keyPath:)` and `didChange(_:keyPath:)`.
 ///
 /// Safe from any thread. It allocates its tables when somebody observes. A change of an object that
 /// nobody observes costs two loads; once it has been tracked, by `withObservationTracking` or by
@@ -28,7 +28,7 @@ public import Synchronization
 /// its deinit.
 public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline let uses = PropertyUses()
-  private let standard = ObservationRegistrar()
+  let standard = ObservationRegistrar()
   private let table = LazyReference<PropertyTable>()
 
   /// Creates a registrar for one object, which keeps it in a `let`.
@@ -61,12 +61,17 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   @usableFromInline
   func collect(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
-    guard let collector = Scope.current.collector else { return }
-    if !collector.isOfKnown {
-      collector.add(properties(of: subject).property(keyPath))
-    } else if let known = table.load()?.known(keyPath) {
-      collector.add(known)
-    }
+    if let (property, collector) = collected(subject, keyPath) { collector.add(property) }
+  }
+
+  /// A property that is read, and who wants to know that.
+  func collected(
+    _ subject: AnyObject, _ keyPath: AnyKeyPath
+  ) -> (ObservedProperty, ReadCollector)? {
+    guard let collector = Scope.current.collector else { return nil }
+    let property =
+      collector.isOfKnown ? property(keyPath) : properties(of: subject).property(keyPath)
+    return property.map { ($0, collector) }
   }
 
   private func properties(of subject: AnyObject) -> PropertyTable {
@@ -112,14 +117,21 @@ public struct KVORegistrar: ~Copyable, Sendable {
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
   ) {
     if uses.include(PropertyUses.tracked) { standard.willSet(subject, keyPath: keyPath) }
-    table.load()?.known(keyPath)?.willChange()
+    property(keyPath)?.willChange()
   }
+
+  /// The property, if it has been asked about.
+  func property(_ keyPath: AnyKeyPath) -> ObservedProperty? { table.load()?.known(keyPath) }
 
   @usableFromInline
   func tellDidChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
   ) {
     if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
+    endChange(of: subject, keyPath)
+  }
+
+  func endChange(of subject: AnyObject, _ keyPath: AnyKeyPath) {
     guard let table = table.load() else { return }
     let property = table.known(keyPath)
     if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: subject) }
@@ -133,25 +145,36 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// Announcements of one property nest: of several that are open, the outermost counts. They may
   /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
   /// on whatever thread, are part of that change: it is told once, when all of them have ended. So
-  /// an announcement that is never taken back with ``didChange(_:keyPath:)`` keeps every later
+  /// an announcement that is never taken back with `didChange(_:keyPath:)` keeps every later
   /// change of the property from being told. One that is announced inside a set of the same property
   /// is a change of its own.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if properties(of: subject).property(keyPath).beginByHand() {
-      standard.willSet(subject, keyPath: keyPath)
-    }
+    if beginByHand(subject, keyPath) { standard.willSet(subject, keyPath: keyPath) }
   }
 
   /// Announces that a property which is not stored has changed.
   ///
-  /// Without a ``willChange(_:keyPath:)`` to take back it does nothing. The change is told here, or
+  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is told here, or
   /// where the last change that is part of it ends.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    let property = properties(of: subject).property(keyPath)
-    if property.endByHand(noting: subject) { standard.didSet(subject, keyPath: keyPath) }
+    if endByHand(subject, keyPath) { standard.didSet(subject, keyPath: keyPath) }
+  }
+
+  /// Begins a change that is announced by hand.
+  ///
+  /// - Returns: Whether it is the outermost one.
+  func beginByHand(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
+    properties(of: subject).property(keyPath).beginByHand()
+  }
+
+  /// Ends a change that is announced by hand.
+  ///
+  /// - Returns: Whether it was the last one.
+  func endByHand(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
+    properties(of: subject).property(keyPath).endByHand(noting: subject)
   }
 }

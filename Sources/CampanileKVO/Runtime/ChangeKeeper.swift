@@ -13,6 +13,8 @@ struct ChangeKeeper {
     var old: AnyObject?
     private var rare: Rare?
     var changed: ChangedPaths
+    /// The box of the values before and after, if the class handed them over.
+    fileprivate(set) var values: AnyObject?
 
     /// What few reports have, in a place of its own: reports are copied often, and short.
     private final class Rare {
@@ -83,6 +85,10 @@ struct ChangeKeeper {
 
     mutating func add(_ later: Report) {
       if old == nil { old = later.old }
+      if values != nil {
+        keep(self)
+        values = nil
+      }
       dropEdit()
       if later.isUnread { setUnread() }
       changed.add(later.changed)
@@ -90,7 +96,7 @@ struct ChangeKeeper {
 
     /// Lets go of a report when it goes itself.
     fileprivate mutating func keep(_ other: Report) {
-      if other.old == nil && other.rare == nil { return }
+      if other.old == nil && other.rare == nil && other.values == nil { return }
       rare = Rare(
         edit, toldBefore: rare?.toldBefore ?? 0, known: rare?.known, isUnread: isUnread,
         insteadOf: rare, dropping: other)
@@ -150,25 +156,6 @@ struct ChangeKeeper {
     }
   }
 
-  /// Reports in the order in which they are told, at the same cost however many there are.
-  private struct Queue {
-    private var arrived: [Report] = []
-    /// Those that arrived earlier, the first one last.
-    private var next: [Report] = []
-
-    var isEmpty: Bool { arrived.isEmpty && next.isEmpty }
-
-    mutating func append(_ report: consuming Report) { arrived.append(report) }
-
-    mutating func popFirst() -> Report? {
-      if next.isEmpty {
-        next = arrived.reversed()
-        arrived = []
-      }
-      return next.popLast()
-    }
-  }
-
   /// Whether the values that are told are compared.
   private let isDistinct: Bool
   private var pending: [Pending] = []
@@ -192,7 +179,7 @@ struct ChangeKeeper {
   private var teller: UInt = 0
   private var depth = 0
   /// What other threads have left for it.
-  private var waiting = Queue()
+  private var waiting = Fifo<Report>()
   /// How many reports have been given out to be told.
   private var toldCount: UInt = 0
   /// The box of the value that the observer knows while changes go on, of values that are compared.
@@ -229,7 +216,8 @@ struct ChangeKeeper {
     _ event: ObservedProperty.Event, _ link: Link, on thread: @autoclosure () -> UInt,
     in transaction: @autoclosure () -> ObjectIdentifier? = nil
   ) -> Beginning {
-    if let index = pending.firstIndex(where: { $0.maker == event.maker }) {
+    // Several links announce one change of a maker; a known change is one of one property.
+    if !event.maker.isKnown, let index = pending.firstIndex(where: { $0.maker == event.maker }) {
       if !link.hasEnded { pending[index].begin(link) }
       return .known
     }
@@ -299,6 +287,11 @@ struct ChangeKeeper {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
       // It began before the property was followed, and the value may have been read in between.
       if link.hasEnded { return nil }
+      if let values = event.values {
+        var report = Report(edit: event.edit, changed: ChangedPaths(link.property.path))
+        report.values = values
+        return report
+      }
       guard hasTold else {
         isBehind = true
         return nil
@@ -312,8 +305,11 @@ struct ChangeKeeper {
     // Nearly always there is one.
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
     report.old = ended.old
+    report.values = event.values
     if ended.isUnread { report.setUnread() }
-    if let edit = ended.edit { report.setEdit(edit, toldBefore: ended.toldBefore) }
+    if let edit = event.values == nil ? ended.edit : event.edit {
+      report.setEdit(edit, toldBefore: ended.toldBefore)
+    }
     return report
   }
 
@@ -405,7 +401,7 @@ struct ChangeKeeper {
   /// Says what the observer knows when a report is told: of values that are compared, and whether it
   /// is what it was when an edit began.
   private mutating func giveOut(_ report: inout Report) {
-    report.dropEdit(unlessTold: toldCount)
+    if report.values == nil { report.dropEdit(unlessTold: toldCount) }
     if let known, isKnownTold || !report.isUnread { report.setKnown(known) }
     toldCount &+= 1
   }

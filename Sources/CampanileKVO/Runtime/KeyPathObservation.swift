@@ -6,7 +6,7 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   let changes: SourceList<KVOChange<Value>>
   private weak let root: Root?
   private let readValue: (Root) -> Value
-  private let options: KVOOptions<Value>
+  private let options: KVOChange<Value>.Options
 
   init(
     _ request: KVORequest<Root, Value>, owner: AnyObject?, upstream: Upstream,
@@ -23,21 +23,41 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   deinit { changes.finish() }
 
   /// Begins to follow, and makes the initial call if one was asked for.
-  func start(for registration: Registration?) {
-    guard let root else { return changes.finish() }
+  ///
+  /// - Returns: Whether there is something to follow; if not, the caller ends the observation.
+  func start(for registration: Registration?) -> Bool {
+    guard let root else {
+      changes.finish()
+      return true
+    }
     reserve(isInitial: options.isInitial)
-    let value = readAndFollow(root)
+    var isExact = false
+    var value = readAndFollow(root, &isExact)
+    let isObserved = followsSomething
+    if isDirect && !isExact { value = readDirectly(root) }
     if options.isInitial, let registration {
       let change = KVOChange(initial: value, at: traits.path)
       Scope.withObservers { changes.post(change, onlyTo: registration) }
     }
     open()
+    return isObserved
   }
 
   private func readAndFollow(_ root: Root) -> Value {
+    var isExact = false
+    return readAndFollow(root, &isExact)
+  }
+
+  private func readAndFollow(_ root: Root, _ isExact: inout Bool) -> Value {
     var value: Value?
-    follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) })
+    isExact = follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) })
     // `follow` runs its closure at least once.
+    return value!
+  }
+
+  private func readDirectly(_ root: Root) -> Value {
+    var value: Value?
+    readExactly { value = readValue(root) }
     return value!
   }
 
@@ -68,7 +88,10 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
 
   override func deliver(_ report: Report) {
     guard let root else { return }
-    let new = isDirect ? readValue(root) : readAndFollow(root)
+    if let values = report.values as? ValuesOfChange<Value>, isDirect {
+      return deliver(values, report)
+    }
+    let new = isDirect ? readDirectly(root) : readAndFollow(root)
     // What `readOld` made.
     var old: OldValue<Value>?
     if let box = report.old { old = box as? OldValue<Value> }
@@ -86,6 +109,14 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     post(.changed, old, new, report, edit)
   }
 
+  /// Tells a change whose values the class has handed over.
+  private func deliver(_ values: ValuesOfChange<Value>, _ report: Report) {
+    if isTold(values.number) { return }
+    if let areEqual = options.areEqual, areEqual(values.old, values.new) { return }
+    let old = options.wantsOld ? OldValue(values.old) : nil
+    post(.changed, old, values.new, report, report.edit?.edit)
+  }
+
   /// Whether an edit's places are those of a value that has been read.
   ///
   /// - Parameter isItsOwn: Compares the value with the edit's, if it was read along a key path that
@@ -95,12 +126,12 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   }
 
   private func post(
-    _ phase: KVOPhase, _ old: OldValue<Value>?, _ new: Value, _ report: Report,
+    _ phase: KVOChange<Value>.Phase, _ old: OldValue<Value>?, _ new: Value, _ report: Report,
     _ edit: CollectionEdit?
   ) {
     let change = KVOChange(
-      phase: phase, kind: edit?.deed.kind ?? .setting, new: new, indexes: edit?.deed.indexes,
-      path: traits.path, changed: report.changed, oldValue: options.wantsOld ? old : nil)
+      phase: phase, kind: .init(edit?.deed), new: new, path: traits.path, changed: report.changed,
+      oldValue: options.wantsOld ? old : nil)
     if Scope.isAnyOpen {
       Scope.withObservers { changes.post(change) }
     } else {

@@ -33,6 +33,15 @@ final class ObservedProperty: Sendable {
     }
     /// Who announces changes by hand, on whatever threads.
     static let hand = Maker(thread: 0, depth: 0)
+
+    private static let changes = Atomic<UInt>(0)
+
+    /// A change that is known with its values: it has a maker of its own, since another thread may tell it
+    /// after the one that made it has gone on to the next.
+    static func known() -> Maker {
+      Maker(thread: changes.wrappingAdd(1, ordering: .relaxed).newValue, depth: -1)
+    }
+    var isKnown: Bool { depth < 0 }
   }
 
   /// One step of one change.
@@ -46,6 +55,8 @@ final class ObservedProperty: Sendable {
     let maker: Maker
     /// What is about to be done to a collection, if that is the change.
     let edit: AnnouncedEdit?
+    /// At the end, the box of the values before and after, if the class handed them over.
+    var values: AnyObject?
   }
 
   let subject: Subject
@@ -57,6 +68,10 @@ final class ObservedProperty: Sendable {
   private let byHand = Locked(ByHand())
   /// Whether any of these is open, so that other changes take no lock to see that none is.
   private let isAnnounced = Atomic<Bool>(false)
+  /// What has been stored with its values, and not been told.
+  // SAFETY: only classes for any thread hand values over, and those are Sendable.
+  private let stored = UncheckedLock(Stored())
+  private let hasHandedOver = Atomic<Bool>(false)
 
   init(_ keyPath: AnyKeyPath, of subject: Subject, _ registry: SourceRegistry) {
     self.subject = subject
@@ -110,6 +125,72 @@ final class ObservedProperty: Sendable {
 
   private func post(_ event: Event) {
     Scope.withObservers { events.post(event) }
+  }
+
+  // MARK: Changes that are known with their values
+
+  /// A change whose values the class hands over, from when it begins until it has been stored.
+  struct KnownChange {
+    fileprivate let maker: Maker
+    fileprivate let edit: AnnouncedEdit?
+  }
+
+  /// Changes in the order in which they were stored.
+  private struct Stored {
+    var events = Fifo<Event>()
+    /// Whether a thread tells them.
+    var isTelling = false
+
+    /// The next one to be told; `nil` if there is none, which ends the telling.
+    mutating func next() -> Event? {
+      let event = events.popFirst()
+      isTelling = event != nil
+      return event
+    }
+  }
+
+  /// Whether a class has handed over values of it.
+  var handsOver: Bool { hasHandedOver.load(ordering: .acquiring) }
+
+  /// Begins a change whose values the class hands over.
+  ///
+  /// - Returns: `nil` if it is part of another change, of a transaction or of one that is announced by
+  ///   hand, whose value is read at its end.
+  func beginKnown() -> KnownChange? {
+    if isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen && Scope.current.transaction != nil
+    {
+      return nil
+    }
+    if !handsOver { hasHandedOver.store(true, ordering: .releasing) }
+    let edit = Scope.isAnyOpen ? Scope.current.edit?.claim(by: self, as: begun &+ 1) : nil
+    let change = KnownChange(maker: .known(), edit: edit)
+    if !events.isEmpty { post(Event(phase: .willChange, maker: change.maker, edit: edit)) }
+    return change
+  }
+
+  /// Counts and keeps a change; called under the lock of the class, when the value has been stored.
+  ///
+  /// - Parameter values: Makes the box of the values.
+  func store<Values: AnyObject>(_ change: KnownChange, _ values: (_ number: UInt) -> Values)
+    -> Values
+  {
+    beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+    let values = values(number)
+    let edit = change.edit?.isNumber(number) == true ? change.edit : nil
+    let event = Event(phase: .didChange, maker: change.maker, edit: edit, values: values)
+    stored.withLock { $0.events.append(event) }
+    return values
+  }
+
+  /// Tells what has been stored, unless a thread does so already, which tells this too.
+  func tellStored() {
+    var event: Event?
+    stored.withLock { if !$0.isTelling { event = $0.next() } }
+    while let next = event {
+      post(next)
+      stored.withLock { event = $0.next() }
+    }
   }
 
   // MARK: Announcements by hand

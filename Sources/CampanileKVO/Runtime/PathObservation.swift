@@ -31,6 +31,10 @@ class PathObservation {
   private let keeper: UncheckedLock<ChangeKeeper>
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
+  /// The property of a direct key path.
+  private let directProperty = LazyReference<ObservedProperty>()
+  /// The newest change of that property that is part of a value which was read.
+  private let floor = Atomic<UInt>(0)
   /// The threads that run the getters on the path, each as often as it is inside.
   private let readers = Locked<[UInt]>([])
   /// How many these are, so that a change takes no lock to see that there is none.
@@ -43,6 +47,8 @@ class PathObservation {
     let path: KVOPath
     /// Whether the value is to be read before a change.
     let needsOld: Bool
+    /// Whether there is a call before a change.
+    let isPrior: Bool
     /// Whether the values that are told are compared.
     let isDistinct: Bool
     /// Whether the key path is read on the main actor alone.
@@ -94,25 +100,44 @@ class PathObservation {
   }
 
   /// Runs `read`, and follows the properties that it reads.
-  func follow(_ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool) {
+  ///
+  /// - Returns: Whether the changes that are heard are those from the last call of `read` on: none came
+  ///   between that and the following of what it read.
+  @discardableResult
+  func follow(_ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool) -> Bool {
     while true {
       collector.collect { asReader(read) }
-      guard let upstream else { return collector.clear() }
-      guard let reads = collector.take(unlessFollowedBy: upstream) else { return }
-      forget(upstream.follow(reads, register))
+      guard let upstream else {
+        collector.clear()
+        return true
+      }
+      var revision: UInt?
+      guard let reads = collector.take(unlessFollowedBy: upstream, &revision) else {
+        // What was followed already when it was read.
+        if isDirect, let revision { floor.store(revision, ordering: .relaxed) }
+        return revision != nil
+      }
       // Not in a subclass, which can override the property and read others.
       let isDirect =
         reads.count == 1 && reads[0].property.subject.id == rootID
         && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
+      if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
       direct.store(isDirect, ordering: .releasing)
+      forget(upstream.follow(reads, register))
       // Of changes that go on, only the end will be heard.
       if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
         keeper.withLock { $0.isBehind = true }
       }
       // What changed between the reading and the following is read again.
-      if reads.allSatisfy({ $0.property.revision == $0.revision }) { return }
+      if reads.allSatisfy({ $0.property.revision == $0.revision }) {
+        if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
+        return true
+      }
     }
   }
+
+  /// Whether a property is followed, or the observer has gone, for whom none is.
+  var followsSomething: Bool { upstream?.isEmpty != true }
 
   /// Runs getters: what they change themselves is no change of their value.
   func asReader(_ read: () -> Void) {
@@ -155,17 +180,51 @@ class PathObservation {
   /// Whether the key path is that of one property of the root, which cannot come to read others.
   var isDirect: Bool { direct.load(ordering: .acquiring) }
 
+  /// Reads the value of a direct key path; changes that are part of it are not told any more.
+  func readExactly(_ read: () -> Void) {
+    guard let property = directProperty.load() else { return read() }
+    if !property.handsOver {
+      read()
+      // Said before the first value is stored.
+      if !property.handsOver { return }
+    }
+    // A getter that does not take the lock with the number is asked again, but not for ever: a value that
+    // is newer than its number is told once more.
+    for attempt in 1... {
+      let before = property.revision
+      collector.collect(read)
+      let reads = collector.take()
+      let exact = reads.count == 1 && reads[0].isExact ? reads[0].revision : nil
+      if exact != nil || property.revision == before || attempt == 8 {
+        return floor.store(exact ?? before, ordering: .relaxed)
+      }
+    }
+  }
+
+  /// Whether a change is part of a value that was read, and so has been told with it.
+  func isTold(_ number: UInt) -> Bool { number <= floor.load(ordering: .relaxed) }
+
   // MARK: Changes of the properties
 
   private func receive(_ event: ObservedProperty.Event, over link: Link) {
     if isReading { return }
     switch event.phase {
     case .willChange: begin(event, over: link)
-    case .didChange: end(event, over: link)
+    case .didChange:
+      var event = event
+      // The values of one property are not those of another key path.
+      if !isDirect { event.values = nil }
+      end(event, over: link)
     }
   }
 
   private func begin(_ event: ObservedProperty.Event, over link: Link) {
+    if event.maker.isKnown && isDirect {
+      // The end of the change brings the values.
+      var report = Report(edit: event.edit, changed: ChangedPaths(link.property.path))
+      if traits.isPrior && isAtHome { _ = readOld(&report) }
+      return
+    }
     var beginning = ChangeKeeper.Beginning.known
     keeper.withLock {
       beginning = $0.begin(

@@ -12,6 +12,8 @@ final class ReadCollector: Sendable {
   struct Read {
     let property: ObservedProperty
     let revision: UInt
+    /// Whether the value that was read is that of the revision, and no newer one.
+    var isExact = false
   }
 
   /// Protected by the lock.
@@ -21,7 +23,7 @@ final class ReadCollector: Sendable {
     var known: Set<ObjectIdentifier> = []
     var isOpen = false
 
-    mutating func add(_ property: ObservedProperty, _ revision: UInt) {
+    mutating func add(_ property: ObservedProperty, _ revision: UInt, _ isExact: Bool) {
       guard isOpen else { return }
       if reads.count < 16 {
         if reads.contains(where: { $0.property === property }) { return }
@@ -29,7 +31,7 @@ final class ReadCollector: Sendable {
         if known.isEmpty { known = Set(reads.map { ObjectIdentifier($0.property) }) }
         guard known.insert(ObjectIdentifier(property)).inserted else { return }
       }
-      reads.append(Read(property: property, revision: revision))
+      reads.append(Read(property: property, revision: revision, isExact: isExact))
     }
   }
 
@@ -40,8 +42,11 @@ final class ReadCollector: Sendable {
   init(isOfKnown: Bool = false) { self.isOfKnown = isOfKnown }
 
   func add(_ property: ObservedProperty) {
-    let revision = property.revision
-    state.withLock { $0.add(property, revision) }
+    add(property, property.revision, isExact: false)
+  }
+
+  func add(_ property: ObservedProperty, _ revision: UInt, isExact: Bool) {
+    state.withLock { $0.add(property, revision, isExact) }
   }
 
   /// Runs `body`, and takes in the properties that it reads, each once, in the order of the reads.
@@ -62,10 +67,13 @@ final class ReadCollector: Sendable {
   }
 
   /// Forgets what was read if `upstream` keeps the same; else returns it, to be followed.
-  func take(unlessFollowedBy upstream: Upstream) -> [Read]? {
+  ///
+  /// - Parameter revision: After it, which revision was read, if one property was, exactly.
+  func take(unlessFollowedBy upstream: Upstream, _ revision: inout UInt?) -> [Read]? {
     var taken: [Read]?
     state.withLock { state in
       if !state.known.isEmpty { state.known = [] }
+      if state.reads.count == 1, state.reads[0].isExact { revision = state.reads[0].revision }
       if upstream.isFollowing(state.reads) {
         // None of them goes with that.
         state.reads.removeAll(keepingCapacity: true)

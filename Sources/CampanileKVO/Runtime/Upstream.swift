@@ -39,6 +39,9 @@ final class Upstream: Sendable {
     for followed in links.withLock({ $0.take() }) { followed.end() }
   }
 
+  /// Whether no property is followed.
+  var isEmpty: Bool { links.withLock { $0.isEmpty } }
+
   /// Whether what is followed are these properties, in this order.
   func isFollowing(_ reads: [ReadCollector.Read]) -> Bool {
     var isSame = false

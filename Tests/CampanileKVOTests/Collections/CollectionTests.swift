@@ -10,9 +10,9 @@ struct CollectionTests {
 
   init() {
     radio.presets = ["a", "b", "c"]
-    log.kvo.observe(radio, \.presets, options: .old) { log, _, change in
+    log.kvo.observe(radio, \.presets, .old) { log, _, change in
       let indexes = change.indexes.map { "\(Array($0.ranges))" } ?? "-"
-      log.lines.append("\(change.kind) \(indexes) \(change.new.joined())")
+      log.lines.append("\(change.edit) \(indexes) \(change.new.joined())")
     }
   }
 
@@ -35,7 +35,7 @@ struct CollectionTests {
   @Test("Removing tells where it was, and the old value has the element")
   func remove() {
     var removed: [String] = []
-    let token = radio.observe(\.presets, options: .old) { _, change in
+    let token = radio.observe(\.presets, .old) { _, change in
       if let old = change.old, let indexes = change.indexes { removed += old[indexes] }
     }
     #expect(presets.remove(at: 1) == "b")
@@ -106,7 +106,7 @@ struct CollectionTests {
     #expect(presets.count == 3)
     #expect(Array(presets) == ["a", "b", "c"])
     #expect(presets.last == "c")
-    var sorted = presets
+    let sorted = presets
     sorted.reverse()
     #expect(radio.presets == ["c", "b", "a"])
   }
@@ -115,8 +115,8 @@ struct CollectionTests {
   func macro() {
     let player = Player()
     let tracks = player.mutableArray(\.tracks)
-    var kinds: [KVOKind] = []
-    let token = player.observe(\.tracks) { _, change in kinds.append(change.kind) }
+    var kinds: [Edit] = []
+    let token = player.observe(\.tracks) { _, change in kinds.append(change.edit) }
     tracks.append("Aria")
     tracks[0] = "Bourree"
     tracks.remove(at: 0)
@@ -127,8 +127,8 @@ struct CollectionTests {
   @Test("The proxy works along an inherited key path")
   func inherited() {
     let radio = ClockRadio()
-    var kinds: [KVOKind] = []
-    let token = radio.observe(\ClockRadio.presets) { _, change in kinds.append(change.kind) }
+    var kinds: [Edit] = []
+    let token = radio.observe(\ClockRadio.presets) { _, change in kinds.append(change.edit) }
     radio.mutableArray(\.presets).append("a")
     #expect(kinds == [.insertion])
     withExtendedLifetime(token) {}
@@ -140,7 +140,7 @@ struct CollectionTests {
     outer.next = radio
     log.lines = []
     log.kvo.observe(outer, \.next!.presets) { log, _, change in
-      log.lines.append("nested \(change.kind) \(change.indexes.map { Array($0.ranges) } ?? [])")
+      log.lines.append("nested \(change.edit) \(change.indexes.map { Array($0.ranges) } ?? [])")
     }
     presets.append("d")
     #expect(log.lines.last == "nested insertion [Range(3..<4)]")
@@ -155,7 +155,7 @@ struct CollectionTests {
     let list = List()
     let log = log
     log.kvo.observe(list, \.sorted) { log, _, change in
-      log.lines.append("\(change.kind) \(change.indexes == nil) \(change.new)")
+      log.lines.append("\(change.edit) \(change.indexes == nil) \(change.new)")
     }
     list.mutableArray(\.items).append("b")
     #expect(log.lines == ["setting true [\"a\", \"b\", \"c\"]"])
@@ -165,7 +165,7 @@ struct CollectionTests {
   func nestedChange() {
     log.kvo.unobserveAll()
     log.kvo.observe(radio, \.presets) { log, radio, change in
-      log.lines.append("\(change.kind) \(change.new.count)")
+      log.lines.append("\(change.edit) \(change.new.count)")
       if change.new.count == 4 { radio.presets = [] }
     }
     presets.append("d")
@@ -175,8 +175,8 @@ struct CollectionTests {
   @Test("The prior call tells the kind too")
   func prior() {
     log.kvo.unobserveAll()
-    log.kvo.observe(radio, \.presets, options: .prior) { log, _, change in
-      log.lines.append("\(change.phase) \(change.kind)")
+    log.kvo.observe(radio, \.presets, .prior) { log, _, change in
+      log.lines.append("\(change.phase) \(change.edit)")
     }
     presets.remove(at: 0)
     #expect(log.lines == ["prior removal", "changed removal"])
@@ -185,7 +185,7 @@ struct CollectionTests {
   @Test("A difference is computed on request")
   func difference() throws {
     var difference: CollectionDifference<String>?
-    let token = radio.observe(\.presets, options: .old) { _, change in
+    let token = radio.observe(\.presets, .old) { _, change in
       difference = change.difference()
     }
     radio.presets = ["b", "c", "d"]
@@ -222,8 +222,8 @@ struct CollectionTests {
       }
     }
     let twin = Twin(radio)
-    var kinds: [KVOKind] = []
-    let token = twin.observe(\.presets) { _, change in kinds.append(change.kind) }
+    var kinds: [Edit] = []
+    let token = twin.observe(\.presets) { _, change in kinds.append(change.edit) }
     twin.mutableArray(\.presets).append("d")
     #expect(log.lines == ["insertion [Range(3..<4)] abcd"])
     // Then the twin's own change, of an array that is the same before and after.
@@ -242,8 +242,8 @@ struct CollectionTests {
     let front = Front()
     var kinds: [String] = []
     let tokens = [
-      front.observe(\.presets) { _, change in kinds.append("front \(change.kind)") },
-      front.backup.observe(\.presets) { _, change in kinds.append("backup \(change.kind)") },
+      front.observe(\.presets) { _, change in kinds.append("front \(change.edit)") },
+      front.backup.observe(\.presets) { _, change in kinds.append("backup \(change.edit)") },
     ]
     front.mutableArray(\.presets).append("c")
     #expect(Set(kinds) == ["front insertion", "backup setting"])
@@ -261,8 +261,8 @@ struct CollectionTests {
     let shelf = Shelf()
     var kinds: [String] = []
     let tokens = [
-      shelf.observe(\.items) { _, change in kinds.append("items \(change.kind)") },
-      shelf.observe(\.copies) { _, change in kinds.append("copies \(change.kind)") },
+      shelf.observe(\.items) { _, change in kinds.append("items \(change.edit)") },
+      shelf.observe(\.copies) { _, change in kinds.append("copies \(change.edit)") },
     ]
     shelf.mutableArray(\.items).append(1)
     #expect(Set(kinds) == ["items insertion", "copies setting"])
@@ -284,14 +284,14 @@ struct CollectionTests {
     }
     let list = List()
     var changes: [KVOChange<[String]>] = []
-    let token = list.observe(\.items, options: [.initial, .old]) { _, change in
+    let token = list.observe(\.items, [.initial, .old]) { _, change in
       changes.append(change)
     }
     let items = list.mutableArray(\.items)
     items.append("b")
     items[0] = "c"
     items.remove(at: 1)
-    #expect(changes.map(\.kind) == [.setting, .insertion, .replacement, .removal])
+    #expect(changes.map(\.edit) == [.setting, .insertion, .replacement, .removal])
     #expect(changes.map(\.new) == [["a"], ["a", "b"], ["c", "b"], ["c"]])
     #expect(changes.map(\.old) == [nil, ["a"], ["a", "b"], ["c", "b"]])
     #expect(changes.map(\.indexes) == [nil, RangeSet(1..<2), RangeSet(0..<1), RangeSet(1..<2)])
@@ -301,9 +301,9 @@ struct CollectionTests {
   @Test("An element is told before and after, with the kind, each time it is edited")
   func priorOfEach() {
     log.kvo.unobserveAll()
-    log.kvo.observe(radio, \.presets, options: [.prior, .old]) { log, _, change in
+    log.kvo.observe(radio, \.presets, [.prior, .old]) { log, _, change in
       let indexes = change.indexes.map { "\($0.ranges.first?.lowerBound ?? -1)" } ?? "-"
-      log.lines.append("\(change.phase) \(change.kind) \(indexes) \(change.new.joined())")
+      log.lines.append("\(change.phase) \(change.edit) \(indexes) \(change.new.joined())")
     }
     presets.append("d")
     presets[0] = "x"
@@ -319,8 +319,8 @@ struct CollectionTests {
   func setCalls() {
     radio.names = ["a", "b"]
     let log = Log()
-    log.kvo.observe(radio, \.names, options: .old) { log, _, change in
-      log.lines.append("\(change.kind) \(change.new.sorted().joined())")
+    log.kvo.observe(radio, \.names, .old) { log, _, change in
+      log.lines.append("\(change.edit) \(change.new.sorted().joined())")
     }
     let names = radio.mutableSet(\.names)
     names.formUnion(["a"])
@@ -341,10 +341,10 @@ struct CollectionTests {
   @Test("A set's members come and go")
   func sets() {
     let log = Log()
-    log.kvo.observe(radio, \.names, options: .old) { log, _, change in
+    log.kvo.observe(radio, \.names, .old) { log, _, change in
       let came = change.insertedMembers()?.sorted() ?? []
       let went = change.removedMembers()?.sorted() ?? []
-      log.lines.append("\(change.kind) \(came) \(went)")
+      log.lines.append("\(change.edit) \(came) \(went)")
     }
     let names = radio.mutableSet(\.names)
     #expect(names.insert("a"))
@@ -369,8 +369,8 @@ struct CollectionTests {
     final class Item {}
     final class Box: Observable { @Observed var items: [Item] = [] }
     let box = Box()
-    var kinds: [KVOKind] = []
-    let token = box.observe(\.items) { _, change in kinds.append(change.kind) }
+    var kinds: [Edit] = []
+    let token = box.observe(\.items) { _, change in kinds.append(change.edit) }
     box.mutableArray(\.items).append(Item())
     #expect(kinds == [.insertion])
     withExtendedLifetime(token) {}
@@ -384,7 +384,7 @@ struct CollectionTests {
     let counts = Shortlist([1, 2, 3]) { number in { number } }
     let heard = Recorder<String>()
     func note<Value: Collection>(_ change: KVOChange<Value>) {
-      heard.record("\(change.kind) \(change.indexes?.ranges.count ?? 0) of \(change.new.count)")
+      heard.record("\(change.edit) \(change.indexes?.ranges.count ?? 0) of \(change.new.count)")
     }
     let tokens = [
       names.observe(\.items) { _, change in note(change) },

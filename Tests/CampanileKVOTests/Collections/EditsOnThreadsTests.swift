@@ -6,7 +6,7 @@ import Testing
 /// Arrays that several threads edit, behind a lock.
 @Suite("Edits on several threads")
 struct EditsOnThreadsTests {
-  final class List: Sendable, Observable {
+  final class List: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked<[Int]>([])
     var items: [Int] {
@@ -35,10 +35,10 @@ struct EditsOnThreadsTests {
   func leftEdits() {
     let list = List()
     let gate = Gate()
-    let kinds = Recorder<KVOKind>()
+    let kinds = Recorder<Edit>()
     let replica = SharedReplica()
     let token = list.observe(\.items) { _, change in
-      kinds.record(change.kind)
+      kinds.record(change.edit)
       replica.apply(change)
       if change.new.count == 1 { gate.pass() }
     }
@@ -62,7 +62,7 @@ struct EditsOnThreadsTests {
     let list = List()
     let gate = Gate()
     let told = Recorder<String>()
-    let token = list.observe(\.items) { _, change in told.record("\(change.kind) \(change.new)") }
+    let token = list.observe(\.items) { _, change in told.record("\(change.edit) \(change.new)") }
     let first = onThread {
       KVOTransaction.perform {
         list.items = [7]
@@ -89,10 +89,10 @@ struct EditsOnThreadsTests {
     // It may be told more than one job delivers.
     let queue = TestQueue()
     let tokens = [
-      list.observe(\.items, options: .initial) { _, change in replicas[0].apply(change) },
-      list.observe(\.items, options: [.old, .prior]) { _, change in replicas[1].apply(change) },
-      list.observe(\.items, options: .distinct) { _, change in replicas[2].apply(change) },
-      list.observe(\.items, on: queue.delivery) { _, change in replicas[3].apply(change) },
+      list.observe(\.items, .initial) { _, change in replicas[0].apply(change) },
+      list.observe(\.items, [.old, .prior]) { _, change in replicas[1].apply(change) },
+      list.observe(\.items, .distinct) { _, change in replicas[2].apply(change) },
+      list.changes(of: \.items).observe(on: queue.delivery) { replicas[3].apply($0) },
       list.observe(\.all) { _, change in replicas[4].apply(change) },
     ]
     onThreads(width) { thread in
@@ -134,8 +134,8 @@ struct EditsOnThreadsTests {
           let replica = SharedReplica()
           let token =
             thread % 2 == 0
-            ? list.observe(\.items, options: .initial) { _, change in replica.apply(change) }
-            : list.observe(\.all, options: .initial) { _, change in replica.apply(change) }
+            ? list.observe(\.items, .initial) { _, change in replica.apply(change) }
+            : list.observe(\.all, .initial) { _, change in replica.apply(change) }
           joined.withLock { $0.append((replica, token)) }
         case 1: items.removeAll { $0 % 2 == round % 2 }
         case 2: list.items = [thread]

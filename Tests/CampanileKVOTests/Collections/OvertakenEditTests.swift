@@ -13,12 +13,12 @@ struct OvertakenEditTests {
 
   /// Follows the presets, and says what is told.
   private func follow(
-    _ options: KVOOptions<[String]> = [], _ log: Log,
+    _ options: KVOChange<[String]>.Options = [], _ log: Log,
     _ body: ((Radio, KVOChange<[String]>) -> Void)? = nil
   ) -> KVOToken {
-    radio.observe(\.presets, options: options) { radio, change in
+    radio.observe(\.presets, options) { radio, change in
       let places = change.indexes.map { "\($0.ranges.map { "\($0)" }.joined(separator: ","))" }
-      log.lines.append("\(change.kind) \(places ?? "-") \(change.new.joined())")
+      log.lines.append("\(change.edit) \(places ?? "-") \(change.new.joined())")
       body?(radio, change)
     }
   }
@@ -45,7 +45,7 @@ struct OvertakenEditTests {
     let (copy, log) = (Radio(), Log())
     copy.presets = radio.presets
     log.kvo.observe(copy, \.presets) { log, _, change in
-      log.lines.append("\(change.kind) \(change.indexes == nil) \(change.new.joined())")
+      log.lines.append("\(change.edit) \(change.indexes == nil) \(change.new.joined())")
     }
     let token = follow([], log) { _, change in copy.presets = change.new }
     presets.append("d")
@@ -147,10 +147,10 @@ struct OvertakenEditTests {
       }
     }
     let sorted = Sorted()
-    var kinds: [KVOKind] = []
+    var kinds: [Edit] = []
     var replica = Replica([1, 3])
     let token = sorted.observe(\.items) { _, change in
-      kinds.append(change.kind)
+      kinds.append(change.edit)
       replica.apply(change)
     }
     sorted.mutableArray(\.items).append(2)
@@ -177,12 +177,12 @@ struct OvertakenEditTests {
     final class Item {}
     final class Box: Observable { @Observed var items: [Item] = [] }
     let box = Box()
-    var kinds: [KVOKind] = []
+    var kinds: [Edit] = []
     let tokens = [
       box.observe(\.items) { box, change in
         if change.new.count == 2 { box.items = [] }
       },
-      box.observe(\.items) { _, change in kinds.append(change.kind) },
+      box.observe(\.items) { _, change in kinds.append(change.edit) },
     ]
     box.mutableArray(\.items).append(Item())
     box.mutableArray(\.items).append(Item())
@@ -355,8 +355,8 @@ struct OvertakenEditTests {
   @Test("A computed array that comes to be the edited one, or ceases to be it, has no indexes")
   func computedPick() {
     let choice = Choice()
-    var kinds: [KVOKind] = []
-    let token = choice.observe(\.picked) { _, change in kinds.append(change.kind) }
+    var kinds: [Edit] = []
+    let token = choice.observe(\.picked) { _, change in kinds.append(change.edit) }
     choice.mutableArray(\.first).append(1)
     choice.mutableArray(\.first).append(2)
     choice.mutableArray(\.first).removeSubrange(1..<3)
@@ -401,9 +401,9 @@ struct OvertakenEditTests {
     outer.next = radio
     var told: [String] = []
     let tokens = [
-      outer.observe(\.next!.presets) { _, change in told.append("outer \(change.kind)") },
-      radio.observe(\.presets) { _, change in told.append("inner \(change.kind)") },
-      front.observe(\.presets) { _, change in told.append("front \(change.kind)") },
+      outer.observe(\.next!.presets) { _, change in told.append("outer \(change.edit)") },
+      radio.observe(\.presets) { _, change in told.append("inner \(change.edit)") },
+      front.observe(\.presets) { _, change in told.append("front \(change.edit)") },
     ]
     outer.mutableArray(\.next!.presets).append("d")
     #expect(told == ["outer insertion", "inner insertion"])
@@ -423,8 +423,8 @@ struct OvertakenEditTests {
       radio.observe(\.names) { radio, change in
         if change.new.count == 2 { radio.names = ["x"] }
       },
-      radio.observe(\.names, options: .old) { _, change in
-        lines.append("\(change.kind) \(change.new.sorted().joined())")
+      radio.observe(\.names, .old) { _, change in
+        lines.append("\(change.edit) \(change.new.sorted().joined())")
       },
     ]
     radio.mutableSet(\.names).insert("a")

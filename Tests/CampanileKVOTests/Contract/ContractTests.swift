@@ -62,7 +62,7 @@ struct ContractTests {
   func k1Distinct() {
     let heard = Recorder<Int>()
     let observer: @Sendable (Counter, KVOChange<Int>) -> Void = { heard.record($1.new) }
-    let tokens = [counter.observe(\.count, observer), counter.observe(\.count, observer)]
+    let tokens = [counter.observe(\.count, [], observer), counter.observe(\.count, [], observer)]
     counter.count = 1
     #expect(heard.values == [1, 1])
     withExtendedLifetime(tokens) {}
@@ -94,15 +94,15 @@ struct ContractTests {
     #expect(owner.lines.values == ["first 1", "first 2", "second 4"])
   }
 
-  @Test("K3 After unobserving no call begins, also not of a delivery that is queued")
+  @Test("K3 After canceling no call begins, also not of a delivery that is queued")
   func k3() async {
     let queue = DispatchQueue(label: "kvo")
     queue.suspend()
-    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+    let token = counter.changes(of: \.count).observe(on: .queue(queue)) { [owner] change in
       owner.lines.record("\(change.new)")
     }
     counter.count = 1
-    kvo.unobserve(counter, \.count)
+    token.cancel()
     queue.resume()
     await withCheckedContinuation { done in queue.async { done.resume() } }
     #expect(owner.lines.count == 0)
@@ -171,7 +171,7 @@ struct ContractTests {
   @Test(
     "K3 An observation that has ended reads its key path no more: not for a change that is told")
   func k3Reading() {
-    final class Reader: Sendable, Observable {
+    final class Reader: SharedObservable {
       let counter = Counter()
       let reads = Recorder<Int>()
       var count: Int {
@@ -221,24 +221,24 @@ struct ContractTests {
   @Test("K4 Inside an observer cancelAndWait returns at once")
   func k4Inside() {
     let results = Recorder<Registration.Wait>()
-    let kvo = kvo
-    kvo.observe(counter, \.count) { _, counter, _ in
-      for registration in kvo.registrations(of: counter, \.count) {
-        results.record(registration.cancelAndWait())
-      }
+    let registration = Slot<Registration>()
+    let result = kvo.observe(counter, \.count) { _, _, _ in
+      guard let registration = registration.value else { return }
+      results.record(registration.cancelAndWait())
     }
+    registration.set(result.registration)
     counter.count = 1
     #expect(results.values == [.insideObserver])
   }
 
   @Test("K5 The observers of one property are called in the order in which they registered")
   func k5() {
-    for index in 0..<10 {
+    let results = (0..<10).map { index in
       kvo.observe(counter, \.count, policy: .append) { owner, _, _ in
         owner.lines.record("\(index)")
       }
     }
-    kvo.registrations(of: counter, \.count)[3].cancel()
+    results[3].registration.cancel()
     counter.count = 1
     #expect(owner.lines.values == ["0", "1", "2", "4", "5", "6", "7", "8", "9"])
   }
@@ -263,7 +263,7 @@ struct ContractTests {
     log.kvo.observe(radio, \.volume) { log, radio, change in
       if change.new == 1 { radio.volume = 2 }
     }
-    log.kvo.observe(radio, \.volume, options: .old, policy: .append) { log, _, change in
+    log.kvo.observe(radio, \.volume, .old, policy: .append) { log, _, change in
       log.lines.append("\(change.old ?? -1) -> \(change.new)")
     }
     radio.volume = 1
@@ -274,7 +274,7 @@ struct ContractTests {
   @Test("K6 Changes arrive on a queue in the order in which they were made")
   func k6Queue() async {
     let queue = DispatchQueue(label: "kvo")
-    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+    counter.changes(of: \.count).observe(owner: owner, on: .queue(queue)) { owner, change in
       owner.lines.record("\(change.new)")
     }
     for value in 1...100 { counter.count = value }
@@ -290,7 +290,7 @@ struct ContractTests {
     let counters = (0..<width).map { _ in Counter() }
     defer { withExtendedLifetime(counters) {} }
     let tokens = counters.enumerated().map { index, counter in
-      counter.observe(\.count, on: .queue(queue)) { _, change in heard.record([index, change.new]) }
+      counter.changes(of: \.count).observe(on: .queue(queue)) { heard.record([index, $0.new]) }
     }
     onThreads(width) { index in for value in 1...100 { counters[index].count = value } }
     await withCheckedContinuation { done in queue.async { done.resume() } }
@@ -309,7 +309,7 @@ struct ContractTests {
     log.kvo.observe(radio, \.volume) { log, radio, change in
       radio.station = "\(change.new)"
       spare = nil
-      log.kvo.observe(radio, \.station, options: .initial) { log, _, change in
+      log.kvo.observe(radio, \.station, .initial) { log, _, change in
         log.lines.append(change.new)
       }
       log.kvo.unobserveAll()
@@ -341,7 +341,7 @@ struct ContractTests {
   func k10() async {
     let queue = DispatchQueue(label: "kvo")
     let gate = Gate()
-    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+    counter.changes(of: \.count).observe(owner: owner, on: .queue(queue)) { owner, change in
       gate.pass()
       owner.lines.record("\(change.new)")
     }
@@ -356,10 +356,11 @@ struct ContractTests {
   @Test("K11 On its queue already, an observer runs inline; ordered ones never do")
   func k11() {
     let queue = DispatchQueue(label: "kvo")
-    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, _ in
+    let changes = counter.changes(of: \.count)
+    changes.observe(owner: owner, on: .queue(queue)) { owner, _ in
       owner.lines.record("inline")
     }
-    kvo.observe(counter, \.count, policy: .append, on: .queue(queue).ordered) { owner, _, _ in
+    changes.observe(owner: owner, on: .queue(queue).ordered) { owner, _ in
       owner.lines.record("ordered")
     }
     queue.sync {
@@ -374,10 +375,9 @@ struct ContractTests {
   func k12() async {
     let queue = DispatchQueue(label: "kvo")
     queue.suspend()
-    kvo.observe(counter, \.count, on: .queue(queue), buffering: .newest(2)) { owner, _, change in
-      owner.lines.record("\(change.new)")
-    }
-    let registration = kvo.registrations(of: counter, \.count)[0]
+    let registration = counter.changes(of: \.count).observe(
+      owner: owner, on: .queue(queue), buffering: .newest(2)
+    ) { owner, change in owner.lines.record("\(change.new)") }
     for value in 1...5 { counter.count = value }
     queue.resume()
     await withCheckedContinuation { done in queue.async { done.resume() } }

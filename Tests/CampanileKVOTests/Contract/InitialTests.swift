@@ -17,13 +17,13 @@ struct InitialTests {
       _ counter: Counter, _ observer: @escaping @Sendable (KVOChange<Int>) -> Void
     ) -> [any AnyObject & Sendable] {
       switch self {
-      case .token: return [counter.observe(\.count, options: .initial) { observer($1) }]
+      case .token: return [counter.observe(\.count, .initial) { observer($1) }]
       case .source:
-        return [counter.changes(of: \.count, options: .initial).observe { observer($0) }]
+        return [counter.changes(of: \.count, .initial).observe { observer($0) }]
       case .controller:
         let owner = SharedLog()
         let kvo = KVOController(owner: owner)
-        kvo.observe(counter, \.count, options: .initial) { observer($2) }
+        kvo.observe(counter, \.count, .initial) { observer($2) }
         return [owner, kvo]
       }
     }
@@ -60,7 +60,7 @@ struct InitialTests {
       let counter = Counter()
       let calls = Recorder<Recorder<KVOChange<Int>>>()
       let kept = Recorder<any AnyObject & Sendable>()
-      let source = counter.changes(of: \.count, options: .initial)
+      let source = counter.changes(of: \.count, .initial)
       onThreads(width) { index in
         if index % 2 == 1 || width == 1 {
           let heard = Recorder<KVOChange<Int>>()
@@ -89,7 +89,7 @@ struct InitialTests {
     "K14 A reader of a source begins with one value and misses none after it", arguments: widths)
   func readers(width: Int) async {
     let counter = Counter()
-    let source = counter.changes(of: \.count, options: .initial)
+    let source = counter.changes(of: \.count, .initial)
     let sequences = Recorder<ValueSequence<KVOChange<Int>>>()
     onThreads(width) { _ in
       for _ in 0..<50 { counter.increment() }
@@ -111,7 +111,7 @@ struct InitialTests {
   @Test("A source ends those who began with a value when the object dies")
   func end() async {
     var counter: Counter? = Counter()
-    let source = counter!.changes(of: \.count, options: .initial)
+    let source = counter!.changes(of: \.count, .initial)
     let token = source.observe { _ in }
     let values = source.values()
     counter?.count = 1
@@ -126,7 +126,7 @@ struct InitialTests {
   func release() {
     let payloads = LiveCount()
     let counter = Counter()
-    var source: KeyPathChanges<Int>? = counter.changes(of: \.count, options: .initial)
+    var source: KeyPathChanges<Int>? = counter.changes(of: \.count, .initial)
     var token: ObservationToken?
     do {
       let payload = Tracked(payloads)
@@ -144,7 +144,7 @@ struct InitialTests {
   func once() {
     let counter = Counter()
     let heard = Recorder<Int>()
-    let token = counter.changes(of: \.count, options: .initial).observe(.once) {
+    let token = counter.changes(of: \.count, .initial).observe(.once) {
       heard.record($0.new)
     }
     counter.count = 1
@@ -155,7 +155,7 @@ struct InitialTests {
   // MARK: In the middle of a change
 
   /// Announces a change, and runs a hook before it makes it.
-  final class Slow: Sendable, Observable {
+  final class Slow: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked(0)
     let hook = Slot<@Sendable () -> Void>()
@@ -175,7 +175,7 @@ struct InitialTests {
   }
 
   /// Leads to a slow object that can be replaced.
-  final class Holder: Sendable, Observable {
+  final class Holder: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked<Slow?>(nil)
 
@@ -197,7 +197,7 @@ struct InitialTests {
     slow.hook.set {
       slow.hook.set(nil)
       onThread {
-        tokens.insert(slow.observe(\.value, options: .initial) { heard.record($1.new) })
+        tokens.insert(slow.observe(\.value, .initial) { heard.record($1.new) })
       }()
     }
     slow.value = 1

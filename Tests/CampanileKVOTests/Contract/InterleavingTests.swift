@@ -9,7 +9,7 @@ import Testing
 @Suite("Changes that meet")
 struct InterleavingTests {
   /// Two numbers behind a lock, and what is computed from them.
-  final class Pair: Sendable, Observable {
+  final class Pair: SharedObservable {
     let registrar = KVORegistrar()
     private let state = Locked([0, 0])
     /// What a getter runs after it has read the first number.
@@ -84,9 +84,9 @@ struct InterleavingTests {
   let owner = SharedLog()
 
   private func followed<Value: Sendable>(
-    _ keyPath: any KeyPath<Pair, Value> & Sendable, _ options: KVOOptions<Value> = []
+    _ keyPath: any KeyPath<Pair, Value> & Sendable, _ options: KVOChange<Value>.Options = []
   ) -> ObservationToken {
-    pair.observe(keyPath, options: options) { [owner] _, change in
+    pair.observe(keyPath, options) { [owner] _, change in
       let names = change.changedPaths.map { $0 == \Pair.first ? "first" : "second" }
       owner.lines.record("\(change.new) \(names.joined(separator: ","))")
     }
@@ -181,7 +181,7 @@ struct InterleavingTests {
     let (root, other) = (Root(), Leaf())
     let log = Log()
     var isReplaced = false
-    log.kvo.observe(root, \.leaf?.value, options: [.prior]) { log, root, change in
+    log.kvo.observe(root, \.leaf?.value, [.prior]) { log, root, change in
       log.lines.append("\(change.phase) \(change.new ?? -1)")
       if change.phase == .prior && !isReplaced {
         isReplaced = true
@@ -217,11 +217,11 @@ struct InterleavingTests {
       if change.new == -1 { root.leaf = nil }
     }
     let log = Log()
-    log.kvo.observe(root, \.shown, options: .distinct) { log, _, change in
+    log.kvo.observe(root, \.shown, .distinct) { log, _, change in
       log.lines.append("\(change.new)")
     }
     var isToBeSet = true
-    let setter = root.observe(\.leaf?.value, options: .prior) { root, change in
+    let setter = root.observe(\.leaf?.value, .prior) { root, change in
       guard change.phase == .prior && isToBeSet else { return }
       isToBeSet = false
       root.leaf = leaf
@@ -251,7 +251,7 @@ struct InterleavingTests {
     }
     let restorer = root.observe(\.signal) { root, _ in root.leaf = leaf }
     let log = Log()
-    log.kvo.observe(root, \.leaf?.value, options: isDistinct ? .distinct : []) { log, _, change in
+    log.kvo.observe(root, \.leaf?.value, isDistinct ? .distinct : []) { log, _, change in
       log.lines.append("\(change.new, default: "nil")")
     }
     // Its end is not heard: the observer before has taken the object away.
@@ -277,7 +277,7 @@ struct InterleavingTests {
       if root.leaf != nil { root.leaf = nil }
     }
     let log = Log()
-    log.kvo.observe(root, \.leaf?.content, options: .old) { log, _, change in
+    log.kvo.observe(root, \.leaf?.content, .old) { log, _, change in
       log.lines.append(change.old == nil ? "unknown" : change.old! == nil ? "nil" : "content")
     }
     content = nil
@@ -291,7 +291,7 @@ struct InterleavingTests {
     "Threads that read old values at the same time do not silence each other", arguments: [2, 8])
   func readOldOnManyThreads(width: Int) {
     let told = Recorder<Int>()
-    let token = pair.observe(\.sum, options: [.old]) { _, change in told.record(change.new) }
+    let token = pair.observe(\.sum, [.old]) { _, change in told.record(change.new) }
     onThreads(width) { _ in
       for number in 0..<200 { pair.first = number }
     }
@@ -309,7 +309,7 @@ struct InterleavingTests {
   func oldOfUnheard() {
     let (pair, owner) = (pair, owner)
     pair.registrar.willChange(pair, keyPath: \.first)
-    let token = pair.observe(\.sum, options: [.initial, .old]) { _, change in
+    let token = pair.observe(\.sum, [.initial, .old]) { _, change in
       owner.lines.record("\(change.old ?? -1) -> \(change.new)")
     }
     KVOTransaction.perform {
@@ -333,7 +333,7 @@ struct InterleavingTests {
     arguments: [false, true])
   func leavesWhileChanged(comesBackAtOnce: Bool) {
     /// Leads to its value while it is on.
-    final class Switch: Sendable, Observable {
+    final class Switch: SharedObservable {
       private let registrar = KVORegistrar()
       private let state = Locked((isOn: true, value: 0))
 
@@ -526,8 +526,8 @@ struct InterleavingTests {
   @Test("A task made in an edit is no part of it, also later on the same thread")
   func taskAfterEdit() async {
     let list = SharedList()
-    let kinds = Recorder<KVOKind>()
-    let token = list.observe(\.items) { _, change in kinds.record(change.kind) }
+    let kinds = Recorder<Edit>()
+    let token = list.observe(\.items) { _, change in kinds.record(change.edit) }
     let resident = Resident()
     let made = Slot<Task<Void, Never>>()
     // The setter runs inside the edit.
@@ -549,8 +549,8 @@ struct InterleavingTests {
   func setInTaskAfterEdit() async {
     let list = PostponingList()
     list.replace(with: [1])
-    let kinds = Recorder<KVOKind>()
-    let token = list.observe(\.items) { _, change in kinds.record(change.kind) }
+    let kinds = Recorder<Edit>()
+    let token = list.observe(\.items) { _, change in kinds.record(change.edit) }
     let resident = Resident()
     let made = Slot<Task<Void, Never>>()
     list.onSet.set { made.set(Task { await resident.run { list.replace(with: [7, 8]) } }) }
@@ -587,7 +587,7 @@ struct InterleavingTests {
   }
 
   /// An array of what cannot be compared, whose setter sets nothing itself.
-  final class PostponingList: Sendable, Observable {
+  final class PostponingList: SharedObservable {
     struct Item: Sendable {
       let number: Int
     }
@@ -613,7 +613,7 @@ struct InterleavingTests {
   }
 
   /// An array behind a lock, whose setter does something else besides.
-  final class SharedList: Sendable, Observable {
+  final class SharedList: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked<[Int]>([])
     /// What the setter does besides.

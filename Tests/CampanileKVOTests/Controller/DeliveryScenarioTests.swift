@@ -23,8 +23,9 @@ struct DeliveryScenarioTests {
   func ownerDies() {
     let heard = Recorder<Int>()
     var owner: SharedLog? = SharedLog()
-    let kvo = KVOController(owner: owner!)
-    kvo.observe(counter, \.count, on: delivery) { _, _, change in heard.record(change.new) }
+    let registration = counter.changes(of: \.count).observe(owner: owner!, on: delivery) {
+      heard.record($1.new)
+    }
     queue.hold()
     counter.count = 1
     owner = nil
@@ -33,17 +34,18 @@ struct DeliveryScenarioTests {
     counter.count = 2
     queue.flush()
     #expect(heard.count == 0)
-    #expect(kvo.observationCount == 0)
+    #expect(!registration.isActive)
   }
 
-  @Test("A controller that dies with a delivery on its way ends it")
-  func controllerDies() {
+  @Test("A registration that is ended with a delivery on its way is told no more")
+  func registrationEnds() {
     let owner = SharedLog()
-    var kvo: KVOController<SharedLog>? = KVOController(owner: owner)
-    kvo?.observe(counter, \.double, on: delivery) { owner, _, _ in owner.lines.record("told") }
+    let registration = counter.changes(of: \.double).observe(owner: owner, on: delivery) {
+      owner, _ in owner.lines.record("told")
+    }
     queue.hold()
     counter.count = 1
-    kvo = nil
+    registration.cancel()
     queue.letGo()
     queue.flush()
     #expect(owner.lines.count == 0)
@@ -56,7 +58,7 @@ struct DeliveryScenarioTests {
     var token: ObservationToken?
     do {
       let probe = Tracked(live)
-      token = counter.observe(\.count, options: [.initial, .prior], on: delivery) { _, change in
+      token = counter.changes(of: \.count, [.initial, .prior]).observe(on: delivery) { change in
         probe.touch()
         heard.record(change.new)
       }
@@ -73,45 +75,44 @@ struct DeliveryScenarioTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("An observation that is replaced with a delivery on its way is told no more")
+  @Test("A token that is replaced with a delivery on its way is told no more")
   func replaced() {
     let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
-    kvo.observe(counter, \.count, on: delivery) { owner, _, change in
+    var token = counter.changes(of: \.count).observe(on: delivery) { change in
       owner.lines.record("first \(change.new)")
     }
     queue.hold()
     counter.count = 1
-    kvo.observe(counter, \.count, options: .initial, policy: .replace, on: delivery) {
-      owner, _, change in
+    token = counter.changes(of: \.count, .initial).observe(on: delivery) { change in
       owner.lines.record("second \(change.new)")
     }
     counter.count = 2
     queue.letGo()
     queue.flush()
     #expect(owner.lines.values == ["second 1", "second 2"])
-    withExtendedLifetime(kvo) {}
+    withExtendedLifetime(token) {}
   }
 
   @Test("A call on a queue that ends its own observation is the last")
   func endedInside() {
     let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
+    let registration = Slot<Registration>()
     queue.hold()
-    kvo.observe(counter, \.count, on: delivery) { owner, counter, change in
-      owner.lines.record("\(change.new)")
-      kvo.unobserve(counter)
-    }
+    registration.set(
+      counter.changes(of: \.count).observe(owner: owner, on: delivery) { owner, change in
+        owner.lines.record("\(change.new)")
+        registration.value?.cancel()
+      })
     for value in 1...3 { counter.count = value }
     queue.letGo()
     queue.flush()
     #expect(owner.lines.values == ["1"])
-    kvo.unobserveAll()
+    #expect(registration.value?.isActive == false)
   }
 
   @Test("A nested path's values are those of the time of the change, though its objects have gone")
   func valuesOfTheTime() {
-    final class Root: Sendable, Observable {
+    final class Root: SharedObservable {
       private let registrar = KVORegistrar()
       private let state = Locked<Counter?>(nil)
       var counter: Counter? {
@@ -132,7 +133,7 @@ struct DeliveryScenarioTests {
     }
     let root = Root()
     let heard = Recorder<String>()
-    let token = root.observe(\.counter?.count, options: .old, on: delivery) { root, change in
+    let token = root.changes(of: \.counter?.count, .old).observe(on: delivery) { change in
       let now = root.counter == nil ? "gone" : "there"
       heard.record("\((change.old ?? nil) ?? -1) -> \(change.new ?? -1) \(now)")
     }
@@ -149,26 +150,23 @@ struct DeliveryScenarioTests {
   @Test("The oldest changes are kept where that is asked for, and the others counted")
   func oldest() {
     let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
     queue.hold()
-    kvo.observe(counter, \.count, options: .old, on: delivery, buffering: .oldest(2)) {
-      owner, _, change in
-      owner.lines.record("\(change.old ?? -1) -> \(change.new)")
-    }
+    let registration = counter.changes(of: \.count, .old).observe(
+      owner: owner, on: delivery, buffering: .oldest(2)
+    ) { owner, change in owner.lines.record("\(change.old ?? -1) -> \(change.new)") }
     for value in 1...5 { counter.count = value }
-    #expect(kvo.registrations(of: counter, \.count)[0].droppedCount == 3)
+    #expect(registration.droppedCount == 3)
     queue.letGo()
     queue.flush()
     #expect(owner.lines.values == ["0 -> 1", "1 -> 2"])
-    withExtendedLifetime(kvo) {}
   }
 
   @Test("A handler runs at a place of the program's own")
   func target() {
     let desk = Desk()
     let heard = Recorder<String>()
-    let token = counter.observe(\.double, options: [.initial, .old], on: .target(desk)) {
-      _, change in
+    let changes = counter.changes(of: \.double, [.initial, .old])
+    let token = changes.observe(on: .target(desk)) { change in
       dispatchPrecondition(condition: .onQueue(desk.queue))
       heard.record("\(change.old ?? -1) -> \(change.new)")
     }
@@ -183,7 +181,7 @@ struct DeliveryScenarioTests {
   func oneObjectManyThreads(width: Int) {
     let heard = Recorder<KVOChange<Int>>()
     let counter = counter
-    let token = counter.observe(\.count, on: delivery) { _, change in heard.record(change) }
+    let token = counter.changes(of: \.count).observe(on: delivery) { heard.record($0) }
     onThreads(width) { _ in for _ in 0..<100 { counter.increment() } }
     queue.flush()
     let values = heard.values.map(\.new)
@@ -242,7 +240,7 @@ struct DeliveryScenarioTests {
     let log = Log()
     let tracked = Recorder<Int>()
     let player = Player()
-    log.kvo.observe(player, \.line, options: .initial) { log, player, change in
+    log.kvo.observe(player, \.line, .initial) { log, player, change in
       log.lines.append(change.new)
       let number = log.lines.count
       withObservationTracking {
@@ -266,7 +264,7 @@ struct MainActorScenarioTests {
 
   @Test("A transaction on the main actor is one call, its prior call made before")
   func transaction() {
-    screen.kvo.observe(stage, \.scene, options: [.prior, .old]) { screen, stage, change in
+    screen.kvo.observe(stage, \.scene, [.prior, .old]) { screen, stage, change in
       screen.lines.append("\(change.phase) \(change.old ?? "-") \(change.new)")
     }
     KVOTransaction.perform {

@@ -17,9 +17,7 @@ struct DeliveryTests {
   @Test("A handler on a queue runs there")
   func queue() async {
     let queue = DispatchQueue(label: "kvo")
-    let kvo = KVOController(owner: owner)
-    defer { withExtendedLifetime(kvo) {} }
-    kvo.observe(counter, \.count, on: .queue(queue)) { owner, _, change in
+    counter.changes(of: \.count).observe(owner: owner, on: .queue(queue)) { owner, change in
       dispatchPrecondition(condition: .onQueue(queue))
       owner.lines.record("\(change.new)")
     }
@@ -31,11 +29,9 @@ struct DeliveryTests {
   @Test("The initial call is made on the queue too, before the changes")
   func initialOnQueue() async {
     let queue = DispatchQueue(label: "kvo")
-    let kvo = KVOController(owner: owner)
-    defer { withExtendedLifetime(kvo) {} }
     queue.suspend()
-    kvo.observe(counter, \.count, options: .initial, on: .queue(queue)) { owner, _, change in
-      owner.lines.record("\(change.phase) \(change.new)")
+    counter.changes(of: \.count, .initial).observe(owner: owner, on: .queue(queue)) {
+      $0.lines.record("\($1.phase) \($1.new)")
     }
     counter.count = 1
     queue.resume()
@@ -46,11 +42,8 @@ struct DeliveryTests {
   @Test("Prior and changed calls arrive on a queue in order, with their values")
   func priorOnQueue() async {
     let queue = DispatchQueue(label: "kvo")
-    let kvo = KVOController(owner: owner)
-    defer { withExtendedLifetime(kvo) {} }
-    kvo.observe(counter, \.count, options: [.prior, .old], on: .queue(queue)) {
-      owner, _, change in
-      owner.lines.record("\(change.phase) \(change.new)")
+    counter.changes(of: \.count, [.prior, .old]).observe(owner: owner, on: .queue(queue)) {
+      $0.lines.record("\($1.phase) \($1.new)")
     }
     counter.count = 1
     counter.count = 2
@@ -62,54 +55,18 @@ struct DeliveryTests {
   func main() async {
     @MainActor final class Screen {
       var values: [Int] = []
-      lazy var kvo = KVOController(owner: self)
     }
     let screen = Screen()
     let counter = counter
     let (told, tell) = AsyncStream.makeStream(of: Int.self)
-    await MainActor.run {
-      _ = screen.kvo.observe(counter, \.count, on: .main) { screen, _, change in
-        screen.values.append(change.new)
-        tell.yield(change.new)
-      }
+    counter.changes(of: \.count).observe(owner: screen, on: .main) { screen, change in
+      screen.values.append(change.new)
+      tell.yield(change.new)
     }
     await Task.detached { counter.count = 1 }.value
     var iterator = told.makeAsyncIterator()
     #expect(await iterator.next() == 1)
     #expect(await screen.values == [1])
-  }
-
-  @Test("A method of the owner runs on a queue")
-  func method() async {
-    final class Store: Sendable {
-      let lines = Recorder<String>()
-      @Sendable func counted(_ counter: Counter, _ change: KVOChange<Int>) {
-        lines.record("\(change.new)")
-      }
-    }
-    let store = Store()
-    let kvo = KVOController(owner: store)
-    defer { withExtendedLifetime(kvo) {} }
-    let queue = DispatchQueue(label: "kvo")
-    kvo.observe(counter, \.count, on: .queue(queue), calling: Store.counted)
-    kvo.observe(counter, \.double, calling: Store.counted)
-    counter.count = 1
-    await drain(queue)
-    #expect(Set(store.lines.values) == ["1", "2"])
-  }
-
-  @Test("Several key paths on a queue")
-  func severalOnQueue() async {
-    let queue = DispatchQueue(label: "kvo")
-    let kvo = KVOController(owner: owner)
-    defer { withExtendedLifetime(kvo) {} }
-    kvo.observe(counter, [\.count, \.double], on: .queue(queue)) { owner, _, change in
-      owner.lines.record("\(change.new)")
-    }
-    kvo.observe(Counter(), [\.count, \.double]) { _, _, _ in }
-    counter.count = 1
-    await drain(queue)
-    #expect(owner.lines.values == ["1", "2"])
   }
 
   // MARK: Sources
@@ -164,7 +121,7 @@ struct DeliveryTests {
 
   @Test("With initial, each observer of a source begins with the newest value")
   func sourceInitial() {
-    let changes = counter.changes(of: \.count, options: .initial)
+    let changes = counter.changes(of: \.count, .initial)
     let heard = Recorder<String>()
     let first = changes.observe { heard.record("first \($0.phase) \($0.new)") }
     counter.count = 3
@@ -175,7 +132,7 @@ struct DeliveryTests {
 
   @Test("A sequence has every change, in order")
   func sequence() async {
-    let values = counter.changes(of: \.count, options: .old).values()
+    let values = counter.changes(of: \.count, .old).values()
     for value in 1...5 { counter.count = value }
     var heard: [String] = []
     for await change in values {
@@ -229,7 +186,7 @@ struct DeliveryTests {
 
   @Test("Releasing a sequence, and what reads it, ends what it follows")
   func sequenceRelease() {
-    final class Costly: Sendable, Observable {
+    final class Costly: SharedObservable {
       private let registrar = KVORegistrar()
       let reads = LiveCount()
       var value: Int {
@@ -278,7 +235,7 @@ struct DeliveryTests {
 
   @Test("A sequence of a nested path follows it to other objects, which other threads put there")
   func nestedSequence() async {
-    final class Holder: Sendable, Observable {
+    final class Holder: SharedObservable {
       private let registrar = KVORegistrar()
       private let state = Locked<Counter?>(nil)
       var counter: Counter? {

@@ -8,7 +8,7 @@ import Testing
 /// changes overlap that set equal ones.
 @Suite struct DistinctOnThreadsTests {
   /// Runs hooks before its value is read, and after it has been set.
-  final class Switch: Sendable, Observable {
+  final class Switch: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked(0)
     let willRead = Slot<@Sendable () -> Void>()
@@ -32,8 +32,8 @@ import Testing
   let device = Switch()
   let heard = Recorder<Int>()
 
-  private func follow(_ options: KVOOptions<Int> = .distinct) -> ObservationToken {
-    device.observe(\.value, options: options) { [heard] in heard.record($1.new) }
+  private func follow(_ options: KVOChange<Int>.Options = .distinct) -> ObservationToken {
+    device.observe(\.value, options) { [heard] in heard.record($1.new) }
   }
 
   /// Sets a value on another thread, which stays in the setter until the gate is opened.
@@ -67,7 +67,7 @@ import Testing
 
   @Test("K14 Distinct tells an observer's own set to what another thread has set meanwhile")
   func sameInObserver() {
-    let token = device.observe(\.value, options: .distinct) { [device, heard] _, change in
+    let token = device.observe(\.value, .distinct) { [device, heard] _, change in
       heard.record(change.new)
       guard change.new == 1 else { return }
       onThread { device.value = 5 }()
@@ -107,7 +107,7 @@ import Testing
   @Test("K14 Distinct tells a stray change to a value that the main actor has set again meanwhile")
   @MainActor func sameAsStray() async {
     let stage = Stage(device)
-    let token = stage.observe(\.value, options: .distinct) { [heard] in heard.record($1.new) }
+    let token = stage.observe(\.value, .distinct) { [heard] in heard.record($1.new) }
     onThread { [device] in device.value = 5 }()
     device.value = 5
     await drainMain()

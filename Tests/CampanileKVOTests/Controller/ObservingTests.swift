@@ -11,7 +11,7 @@ struct ObservingTests {
   func tellsAChange() {
     let player = Player()
     log.kvo.observe(player, \.title) { log, player, change in
-      log.lines.append("\(player.title) \(change.new) \(change.phase) \(change.kind)")
+      log.lines.append("\(player.title) \(change.new) \(change.phase) \(change.edit)")
     }
     player.title = "Aria"
     #expect(log.lines == ["Aria Aria changed setting"])

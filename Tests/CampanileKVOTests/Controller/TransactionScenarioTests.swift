@@ -13,10 +13,13 @@ struct TransactionScenarioTests {
 
   struct Other: Error, Equatable { let number: Int }
 
+  private let registration: Registration
+
   init() {
-    log.kvo.observe(radio, \.volume, options: .old) { log, _, change in
-      log.lines.append("\(change.old ?? -1) -> \(change.new)")
-    }
+    registration =
+      log.kvo.observe(radio, \.volume, .old) { log, _, change in
+        log.lines.append("\(change.old ?? -1) -> \(change.new)")
+      }.registration
   }
 
   // MARK: Errors
@@ -104,7 +107,7 @@ struct TransactionScenarioTests {
   @Test("What a prior call changes in a transaction is part of it")
   func changeInPrior() {
     let other = Radio()
-    log.kvo.observe(other, \.volume, options: .prior) { [radio] log, _, change in
+    log.kvo.observe(other, \.volume, .prior) { [radio] log, _, change in
       log.lines.append("other \(change.phase) \(change.new)")
       if change.phase == .prior { radio.volume += 1 }
     }
@@ -141,7 +144,7 @@ struct TransactionScenarioTests {
       radio.volume = 1
       radio.station = "One"
       tokens.append(
-        radio.observe(\.volume, options: [.initial, .old]) { _, change in
+        radio.observe(\.volume, [.initial, .old]) { _, change in
           lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
         })
       tokens.append(radio.observe(\.station) { _, change in lines.append(change.new) })
@@ -171,7 +174,6 @@ struct TransactionScenarioTests {
 
   @Test("An observer that is paused at the end is not told, and not later either")
   func pausedAtTheEnd() {
-    let registration = log.kvo.registrations(of: radio, \.volume)[0]
     KVOTransaction.perform {
       radio.volume = 1
       registration.pause()
@@ -185,7 +187,7 @@ struct TransactionScenarioTests {
   @Test("An observation that is to be told once is told the whole transaction")
   func once() {
     let other = Radio()
-    log.kvo.observe(other, \.volume, options: [.once, .old]) { log, _, change in
+    log.kvo.observe(other, \.volume, [.once, .old]) { log, _, change in
       log.lines.append("once \(change.old ?? -1) \(change.new)")
     }
     KVOTransaction.perform {
@@ -201,7 +203,7 @@ struct TransactionScenarioTests {
     let (first, second) = (Radio(), Radio())
     (first.volume, second.volume) = (1, 2)
     radio.next = first
-    log.kvo.observe(radio, \.next?.volume, options: .old) { log, _, change in
+    log.kvo.observe(radio, \.next?.volume, .old) { log, _, change in
       let old = (change.old ?? nil) ?? -1
       log.lines.append("next \(old) -> \(change.new ?? -1)")
     }
@@ -223,11 +225,10 @@ struct TransactionScenarioTests {
   @Test("On a queue a transaction is one change, with the values of its end")
   func onQueue() async {
     let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
     let queue = DispatchQueue(label: "kvo")
     queue.suspend()
-    kvo.observe(counter, \.double, options: [.old, .prior], on: .queue(queue)) { owner, _, change in
-      owner.lines.record("\(change.phase) \(change.old ?? -1) \(change.new)")
+    counter.changes(of: \.double, [.old, .prior]).observe(owner: owner, on: .queue(queue)) {
+      $0.lines.record("\($1.phase) \($1.old ?? -1) \($1.new)")
     }
     KVOTransaction.perform { for value in 1...3 { counter.count = value } }
     counter.count = 9
@@ -235,12 +236,11 @@ struct TransactionScenarioTests {
     await withCheckedContinuation { done in queue.async { done.resume() } }
     #expect(
       owner.lines.values == ["prior 0 0", "changed 0 6", "prior 6 6", "changed 6 18"])
-    withExtendedLifetime(kvo) {}
   }
 
   @Test("A sequence has one change for each transaction")
   func sequence() async {
-    let values = counter.changes(of: \.count, options: .old).values()
+    let values = counter.changes(of: \.count, .old).values()
     for round in 1...3 {
       KVOTransaction.perform { for _ in 0..<round { counter.increment() } }
     }
@@ -256,7 +256,7 @@ struct TransactionScenarioTests {
   func otherThread() {
     let heard = Recorder<String>()
     let counter = counter
-    let token = counter.observe(\.count, options: .old) { _, change in
+    let token = counter.observe(\.count, .old) { _, change in
       heard.record("\(change.new)")
     }
     KVOTransaction.perform {
@@ -275,7 +275,7 @@ struct TransactionScenarioTests {
   func otherThreadsTransaction() {
     let heard = Recorder<String>()
     let counter = counter
-    let token = counter.observe(\.count, options: [.old, .prior]) { _, change in
+    let token = counter.observe(\.count, [.old, .prior]) { _, change in
       heard.record("\(change.phase) \(change.old ?? -1) \(change.new)")
     }
     KVOTransaction.perform {
@@ -301,7 +301,7 @@ struct TransactionScenarioTests {
   func otherThreadsChange() {
     let heard = Recorder<String>()
     let counter = counter
-    let token = counter.observe(\.count, options: .old) { _, change in
+    let token = counter.observe(\.count, .old) { _, change in
       heard.record("\(change.old ?? -1) \(change.new)")
     }
     KVOTransaction.perform {
@@ -316,7 +316,7 @@ struct TransactionScenarioTests {
   // Broken by: ChangeKeeper.begin, if a change in a transaction has no old value of its own.
   @Test("A change announced in a transaction that another thread takes back has its old value")
   func takenBackElsewhere() {
-    final class Tally: Sendable, Observable {
+    final class Tally: SharedObservable {
       private let registrar = KVORegistrar()
       private let number = Locked(0)
       var count: Int {
@@ -332,7 +332,7 @@ struct TransactionScenarioTests {
     }
     let heard = Recorder<String>()
     let tally = Tally()
-    let token = tally.observe(\.count, options: .old) { _, change in
+    let token = tally.observe(\.count, .old) { _, change in
       heard.record("\(change.old ?? -1) \(change.new)")
     }
     KVOTransaction.perform {
@@ -361,7 +361,7 @@ struct TransactionScenarioTests {
         }
         lines.append("inner ends")
       },
-      radio.observe(\.volume, options: .old) { _, change in
+      radio.observe(\.volume, .old) { _, change in
         lines.append("\(change.old ?? -1) \(change.new)")
       },
     ]
@@ -425,13 +425,13 @@ struct TransactionScenarioTests {
     for isEditFirst in [true, false] {
       let radio = Radio()
       var changes: [KVOChange<[String]>] = []
-      let token = radio.observe(\.presets, options: .old) { _, change in changes.append(change) }
+      let token = radio.observe(\.presets, .old) { _, change in changes.append(change) }
       KVOTransaction.perform {
         if isEditFirst { radio.mutableArray(\.presets).append("a") }
         radio.presets = ["x"]
         if !isEditFirst { radio.mutableArray(\.presets).append("a") }
       }
-      #expect(changes.map(\.kind) == [.setting])
+      #expect(changes.map(\.edit) == [.setting])
       #expect(changes.map(\.indexes) == [nil])
       #expect(changes[0].old == [])
       #expect(changes[0].difference()?.insertions.count == changes[0].new.count)
@@ -443,7 +443,7 @@ struct TransactionScenarioTests {
   func betweenAnnouncements() {
     let device = ManualTests.Device()
     var levels: [String] = []
-    let token = device.observe(\.level, options: [.old, .prior]) { _, change in
+    let token = device.observe(\.level, [.old, .prior]) { _, change in
       levels.append("\(change.phase) \(change.old ?? -1) \(change.new)")
     }
     device.will()

@@ -9,9 +9,9 @@ struct TransactionTests {
   let player = Player()
 
   private func follow<Value>(
-    _ keyPath: KeyPath<Player, Value>, _ options: KVOOptions<Value> = .old
+    _ keyPath: KeyPath<Player, Value>, _ options: KVOChange<Value>.Options = .old
   ) {
-    log.kvo.observe(player, keyPath, options: options) { log, _, change in
+    log.kvo.observe(player, keyPath, options) { log, _, change in
       let old = change.old.map { "\($0)" } ?? "-"
       log.lines.append("\(change.phase) \(old) -> \(change.new) \(change.changedPaths.count)")
     }
@@ -127,7 +127,7 @@ struct TransactionTests {
   @Test("Changed back is a change, unless distinct")
   func changedBack() {
     follow(\.level, .old)
-    log.kvo.observe(player, \.level, options: .distinct, policy: .append) { log, _, _ in
+    log.kvo.observe(player, \.level, .distinct, policy: .append) { log, _, _ in
       log.lines.append("distinct")
     }
     KVOTransaction.perform {
@@ -149,7 +149,7 @@ struct TransactionTests {
 
   @Test("A change that an observer makes at the end is told by itself")
   func changeWhileTelling() {
-    log.kvo.observe(player, \.level, options: .old) { log, player, change in
+    log.kvo.observe(player, \.level, .old) { log, player, change in
       log.lines.append("\(change.old ?? -1) -> \(change.new)")
       if change.new == 2 { player.level = 9 }
     }
@@ -202,8 +202,8 @@ struct TransactionTests {
   @Test("One edit of a collection keeps its kind, several are a setting")
   func collections() {
     let radio = Radio()
-    var kinds: [KVOKind] = []
-    let token = radio.observe(\.presets) { _, change in kinds.append(change.kind) }
+    var kinds: [Edit] = []
+    let token = radio.observe(\.presets) { _, change in kinds.append(change.edit) }
     let presets = radio.mutableArray(\.presets)
     KVOTransaction.perform { presets.append("a") }
     KVOTransaction.perform {

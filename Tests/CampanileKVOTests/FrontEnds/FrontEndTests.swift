@@ -7,10 +7,10 @@ import Testing
 struct FrontEndTests {
   let log = Log()
 
-  private func follow<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value> = []
+  private func follow<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = []
   ) {
-    log.kvo.observe(object, keyPath, options: options) { log, _, change in
+    log.kvo.observe(object, keyPath, options) { log, _, change in
       let old = change.old.map { "\($0) -> " } ?? ""
       log.lines.append("\(old)\(change.new)")
     }
@@ -174,7 +174,7 @@ struct FrontEndTests {
   @Test("A set after a change in place, and by its observers, is none in the middle of it")
   func setAfterChanging() {
     let radio = Radio()
-    log.kvo.observe(radio, \.presets, options: .prior) { log, radio, change in
+    log.kvo.observe(radio, \.presets, .prior) { log, radio, change in
       log.lines.append("\(change.phase) \(change.new)")
       if change.new.count == 1 && change.phase == .changed { radio.presets = [] }
     }
@@ -281,7 +281,7 @@ struct FrontEndTests {
   func trackingInsideObserver() {
     let radio = Radio()
     let tracked = Recorder<String>()
-    log.kvo.observe(radio, \.display, options: .initial) { _, radio, _ in
+    log.kvo.observe(radio, \.display, .initial) { _, radio, _ in
       withObservationTracking {
         _ = radio.volume
       } onChange: {

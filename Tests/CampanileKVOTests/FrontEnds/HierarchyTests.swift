@@ -46,10 +46,10 @@ extension Radio: Titled {}
 struct HierarchyTests {
   let log = Log()
 
-  private func follow<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value> = .old
+  private func follow<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = .old
   ) {
-    log.kvo.observe(object, keyPath, options: options) { log, _, change in
+    log.kvo.observe(object, keyPath, options) { log, _, change in
       let old = change.old.map { "\($0) -> " } ?? ""
       log.lines.append("\(old)\(change.new)")
     }
@@ -198,7 +198,7 @@ struct HierarchyTests {
   func weakEnd() {
     let player = Player()
     var names: [String] = []
-    let token = player.observe(\.follower, options: [.old, .prior]) { _, change in
+    let token = player.observe(\.follower, [.old, .prior]) { _, change in
       let old = change.old.map { $0?.title ?? "nil" } ?? "-"
       names.append("\(change.phase) \(old) \(change.new?.title ?? "nil")")
     }

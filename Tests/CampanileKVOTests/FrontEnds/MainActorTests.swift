@@ -29,7 +29,7 @@ struct MainActorTests {
   @Test("A handler on .main is told in order, inline or not")
   func onMain() async {
     let (told, tell) = AsyncStream.makeStream(of: String.self)
-    screen.kvo.observe(stage, \.scene, options: .initial, on: .main) { screen, _, change in
+    stage.changes(of: \.scene, .initial).observe(owner: screen, on: .main) { screen, change in
       screen.lines.append(change.new)
       tell.yield(change.new)
     }
@@ -44,7 +44,7 @@ struct MainActorTests {
   func onQueue() async throws {
     let queue = DispatchQueue(label: "kvo")
     let heard = Recorder<String>()
-    screen.kvo.observe(stage, \.scene, options: .old, on: .queue(queue)) { _, _, change in
+    stage.changes(of: \.scene, .old).observe(owner: screen, on: .queue(queue)) { _, change in
       heard.record("\(change.old ?? "-") -> \(change.new)")
     }
     queue.suspend()
@@ -56,9 +56,9 @@ struct MainActorTests {
     #expect(heard.values == [" -> Night", "Night -> Day"])
   }
 
-  @Test("A method of the owner that is isolated to the main actor is a handler")
+  @Test("A method of the owner that is isolated to the main actor is called in an observer")
   func method() {
-    screen.kvo.observe(stage, \.scene, calling: Screen.sceneChanged)
+    screen.kvo.observe(stage, \.scene) { $0.sceneChanged($1, $2) }
     stage.scene = "Night"
     #expect(screen.lines == ["Night"])
   }
@@ -84,7 +84,7 @@ struct MainActorTests {
     "A change that another thread makes on the way has no old value, and distinct lets it through")
   func strayedWithoutOld() async {
     let (told, tell) = AsyncStream.makeStream(of: String.self)
-    screen.kvo.observe(stage, \.counter.count, options: [.old, .distinct]) { _, _, change in
+    screen.kvo.observe(stage, \.counter.count, [.old, .distinct]) { _, _, change in
       tell.yield("\(change.old ?? -1) -> \(change.new)")
     }
     let counter = stage.counter
@@ -121,7 +121,7 @@ struct MainActorTests {
 
   @Test("Changes of a main-actor key path are a sequence")
   func sequence() async {
-    var iterator = stage.changes(of: \.light, options: .initial).values().makeAsyncIterator()
+    var iterator = stage.changes(of: \.light, .initial).values().makeAsyncIterator()
     stage.light = 1
     stage.light = 2
     #expect(await iterator.next()?.phase == .initial)

@@ -22,7 +22,7 @@ struct ManualTests {
   let device = Device()
 
   init() {
-    log.kvo.observe(device, \.level, options: .old) { log, _, change in
+    log.kvo.observe(device, \.level, .old) { log, _, change in
       log.lines.append("\(change.old ?? -1) -> \(change.new)")
     }
   }
@@ -178,7 +178,7 @@ struct ManualTests {
   @Test("The prior call is made at the outermost announcement, with the value as it is")
   func prior() {
     log.kvo.unobserveAll()
-    log.kvo.observe(device, \.level, options: [.prior, .old]) { log, device, change in
+    log.kvo.observe(device, \.level, [.prior, .old]) { log, device, change in
       log.lines.append("\(change.phase) \(device.hardware) \(change.old ?? -1) \(change.new)")
     }
     device.will()
@@ -230,10 +230,10 @@ struct ManualTests {
 
   /// Follows a property of a knob.
   private func follow(
-    _ knob: Knob, _ path: KeyPath<Knob, Int>, _ options: KVOOptions<Int> = .old
+    _ knob: Knob, _ path: KeyPath<Knob, Int>, _ options: KVOChange<Int>.Options = .old
   ) -> KVOToken {
     let log = log
-    return knob.observe(path, options: options) { _, change in
+    return knob.observe(path, options) { _, change in
       log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
     }
   }
@@ -336,7 +336,7 @@ struct ManualTests {
   func setsOnThreads(width: Int) {
     let counter = Announced()
     let heard = Recorder<String>()
-    let token = counter.observe(\.count, options: .old) { _, change in
+    let token = counter.observe(\.count, .old) { _, change in
       heard.record("\(change.old ?? -1) -> \(change.new)")
     }
     for round in 0..<20 {
@@ -355,7 +355,7 @@ struct ManualTests {
   func overlappingSets() {
     let counter = Announced()
     let heard = Recorder<String>()
-    let token = counter.observe(\.count, options: .old) { _, change in
+    let token = counter.observe(\.count, .old) { _, change in
       heard.record("\(change.old ?? -1) -> \(change.new)")
     }
     let gate = Gate()
@@ -377,7 +377,7 @@ struct ManualTests {
   func overlappingOnThreads(width: Int) {
     let counter = Announced()
     let last = LiveCount()
-    let token = counter.observe(\.count, options: .distinct) { _, change in
+    let token = counter.observe(\.count, .distinct) { _, change in
       last.value.store(change.new, ordering: .relaxed)
     }
     onThreads(width) { thread in
@@ -394,7 +394,7 @@ struct ManualTests {
   }
 
   /// Behind a lock, and announced by hand besides.
-  final class Announced: Sendable, Observable {
+  final class Announced: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked(0)
     var count: Int {
@@ -415,7 +415,7 @@ struct ManualTests {
     "Announcements of several threads are one change, from the first to the last of them",
     arguments: [2, 8])
   func threads(width: Int) {
-    final class Shared: Sendable, Observable {
+    final class Shared: SharedObservable {
       let registrar = KVORegistrar()
       let hardware = LiveCount()
       var level: Int {
@@ -427,7 +427,7 @@ struct ManualTests {
     }
     let shared = Shared()
     let heard = Recorder<String>()
-    let token = shared.observe(\.level, options: .old) { _, change in
+    let token = shared.observe(\.level, .old) { _, change in
       heard.record("\(change.old ?? -1) -> \(change.new)")
     }
     for round in 0..<50 {

@@ -39,7 +39,7 @@ struct ArgumentTests {
     }
   }
 
-  final class Sheet: Sendable, Observable {
+  final class Sheet: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked<[Int: Int]>([:])
 
@@ -63,11 +63,11 @@ struct ArgumentTests {
   func apart() {
     let kvo = KVOController(owner: log)
     for number in 0..<20 {
-      kvo.observe(sheet, \.[Cell(number)], options: .old) { log, _, change in
+      kvo.observe(sheet, \.[Cell(number)], .old) { log, _, change in
         log.lines.record("\(number): \(change.old ?? -1) -> \(change.new)")
       }
     }
-    #expect(kvo.observe(sheet, \.[Cell(7)]) { _, _, _ in } == .alreadyObserved)
+    #expect(kvo.observe(sheet, \.[Cell(7)]) { _, _, _ in }.outcome == .alreadyObserved)
     sheet[Cell(7)] = 1
     sheet[Cell(19)] = 2
     sheet[Cell(7)] = 3
@@ -101,8 +101,8 @@ struct ArgumentTests {
       kvo.unobserve(sheet, \.[Cell(2)])
     }
     Cell.$hook.withValue(hook) {
-      for policy in [KVOPolicy.ignore, .replace, .append] {
-        kvo.observe(sheet, \.[Cell(1)], options: .initial, policy: policy) { log, _, change in
+      for policy in [KVOController<SharedLog>.Policy.ignore, .replace, .append] {
+        kvo.observe(sheet, \.[Cell(1)], .initial, policy: policy) { log, _, change in
           log.lines.record("\(change.new)")
         }
       }

@@ -8,10 +8,10 @@ struct ComputedTests {
   let log = Log()
   let player = Player()
 
-  private func follow<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOOptions<Value> = []
+  private func follow<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = []
   ) {
-    log.kvo.observe(object, keyPath, options: options) { log, _, change in
+    log.kvo.observe(object, keyPath, options) { log, _, change in
       let old = change.old.map { "\($0) -> " } ?? ""
       log.lines.append("\(old)\(change.new)")
     }
@@ -233,7 +233,7 @@ struct ComputedTests {
     }
     let counting = Counting()
     follow(counting, \.counted)
-    log.kvo.observe(counting, \.counted, options: [.old, .prior], policy: .append) {
+    log.kvo.observe(counting, \.counted, [.old, .prior], policy: .append) {
       log, _, change in log.lines.append("\(change.phase)")
     }
     log.lines = []

@@ -22,14 +22,14 @@ struct CollectionScenarioTests {
   private func follow() {
     log.kvo.observe(radio, \.presets) { log, _, change in
       let places = change.indexes.map { "\($0.ranges.map { "\($0)" }) " } ?? ""
-      log.lines.append("\(change.kind) \(places)\(change.new.joined())")
+      log.lines.append("\(change.edit) \(places)\(change.new.joined())")
     }
   }
 
   /// Follows with a copy that is edited as the observer is told.
   private func rebuild(_ edits: () -> Void) -> Replica<String> {
     var replica = Replica(radio.presets)
-    let token = radio.observe(\.presets, options: [.old, .prior]) { replica.apply($1) }
+    let token = radio.observe(\.presets, [.old, .prior]) { replica.apply($1) }
     edits()
     withExtendedLifetime(token) {}
     return replica
@@ -97,8 +97,8 @@ struct CollectionScenarioTests {
 
   @Test("Several scattered edits in a transaction are one setting with all old elements")
   func scattered() {
-    let token = radio.observe(\.presets, options: .old) { [log] _, change in
-      log.lines.append("\(change.kind) \(change.indexes == nil)")
+    let token = radio.observe(\.presets, .old) { [log] _, change in
+      log.lines.append("\(change.edit) \(change.indexes == nil)")
       let difference = change.difference()
       log.lines.append("\(difference?.insertions.count ?? -1) \(difference?.removals.count ?? -1)")
     }
@@ -116,7 +116,7 @@ struct CollectionScenarioTests {
   func editsInBetween() {
     var hasEdited = false
     let token = radio.observe(\.presets) { radio, change in
-      if change.kind == .replacement, !hasEdited {
+      if change.edit == .replacement, !hasEdited {
         hasEdited = true
         radio.mutableArray(\.presets).insert("z", at: 0)
       }
@@ -132,7 +132,7 @@ struct CollectionScenarioTests {
   @Test("A replacement by more or by fewer goes on where an observer has left too few elements")
   func fewerInBetween() {
     let token = radio.observe(\.presets) { radio, change in
-      if change.kind == .replacement { radio.presets = ["z"] }
+      if change.edit == .replacement { radio.presets = ["z"] }
     }
     presets.replaceSubrange(2..<3, with: ["x", "y"])
     #expect(radio.presets == ["z", "y"])
@@ -159,9 +159,9 @@ struct CollectionScenarioTests {
   func optionalChaining() {
     let outer = Radio()
     var heard: [String] = []
-    let token = outer.observe(\.next?.presets, options: [.old, .prior]) { _, change in
+    let token = outer.observe(\.next?.presets, [.old, .prior]) { _, change in
       let places = change.indexes.map { "\($0.ranges.map { "\($0)" })" } ?? "-"
-      heard.append("\(change.phase) \(change.kind) \(places) \(change.new?.joined() ?? "nil")")
+      heard.append("\(change.phase) \(change.edit) \(places) \(change.new?.joined() ?? "nil")")
     }
     outer.next = radio
     presets.append("e")
@@ -186,11 +186,11 @@ struct CollectionScenarioTests {
     let outer = Radio()
     outer.next = radio
     let meddler = radio.observe(\.presets) { radio, change in
-      if change.kind == .insertion { radio.presets = ["z"] }
+      if change.edit == .insertion { radio.presets = ["z"] }
     }
     var heard: [String] = []
     let token = outer.observe(\.next?.presets) { _, change in
-      heard.append("\(change.kind) \(change.indexes == nil) \(change.new?.joined() ?? "nil")")
+      heard.append("\(change.edit) \(change.indexes == nil) \(change.new?.joined() ?? "nil")")
     }
     presets.append("e")
     // Followed by the set that overtook it, and by what is left to be told.
@@ -202,7 +202,7 @@ struct CollectionScenarioTests {
   @Test("An edit of a list that the observer's own path only counts has the new count")
   func counted() {
     var counts: [String] = []
-    let token = radio.observe(\.presets.count, options: [.old, .distinct]) { _, change in
+    let token = radio.observe(\.presets.count, [.old, .distinct]) { _, change in
       counts.append("\(change.old ?? -1) -> \(change.new)")
     }
     presets.append("e")
@@ -216,9 +216,9 @@ struct CollectionScenarioTests {
   func sets() {
     let house = House()
     var heard: [String] = []
-    let token = house.observe(\.player?.tags, options: [.old, .prior]) { _, change in
+    let token = house.observe(\.player?.tags, [.old, .prior]) { _, change in
       let old = (change.old ?? nil).map { $0.sorted().joined() } ?? "-"
-      heard.append("\(change.phase) \(change.kind) \(old) \(change.new?.sorted().joined() ?? "-")")
+      heard.append("\(change.phase) \(change.edit) \(old) \(change.new?.sorted().joined() ?? "-")")
     }
     let tags = house.player!.mutableSet(\.tags)
     tags.formUnion(["a", "b", "a"])
@@ -244,7 +244,7 @@ struct CollectionScenarioTests {
     second.next = radio
     var heard: [String] = []
     let token = first.observe(\.next?.next?.presets) { _, change in
-      heard.append("\(change.kind) \(change.indexes.map { Array($0.ranges) } ?? [])")
+      heard.append("\(change.edit) \(change.indexes.map { Array($0.ranges) } ?? [])")
     }
     KVOTransaction.perform { presets.insert(contentsOf: ["x", "y"], at: 2) }
     KVOTransaction.perform {
@@ -284,9 +284,9 @@ struct CollectionScenarioTests {
         depth -= 1
       }
     }
-    let meddler = radio.observe(\.presets, options: .prior, meddle)
+    let meddler = radio.observe(\.presets, .prior, meddle)
     var replica = Replica(radio.presets)
-    let token = outer.observe(\.next?.presets, options: seed % 2 == 0 ? [] : .old) { _, change in
+    let token = outer.observe(\.next?.presets, seed % 2 == 0 ? [] : .old) { _, change in
       replica.apply(change.map { $0 ?? [] })
     }
     for _ in 0..<40 {
@@ -318,10 +318,10 @@ struct CollectionScenarioTests {
     final class Store: Observable { @Observed var box = Box() }
     let store = Store()
     var replica = Replica<String>()
-    var kinds: [KVOKind] = []
-    let token = store.observe(\.box.items, options: .old) { _, change in
+    var kinds: [Edit] = []
+    let token = store.observe(\.box.items, .old) { _, change in
       replica.apply(change)
-      kinds.append(change.kind)
+      kinds.append(change.edit)
     }
     store.mutableArray(\.box.items).append(contentsOf: ["a", "b", "c"])
     store.mutableArray(\.box.items).remove(at: 1)

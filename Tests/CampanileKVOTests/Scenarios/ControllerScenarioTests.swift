@@ -14,16 +14,19 @@ struct ControllerScenarioTests {
   func counts() {
     let other = Radio()
     let kvo = log.kvo
-    kvo.observe(radio, [\.volume]) { _, _, _ in }
-    for _ in 0..<3 { kvo.observe(radio, \.station, policy: .append) { _, _, _ in } }
+    kvo.observe(radio, \.volume) { _, _, _ in }
+    let stations = (0..<3).map { _ in
+      kvo.observe(radio, \.station, policy: .append) { _, _, _ in }.registration
+    }
     kvo.observe(other, \.station) { _, _, _ in }
     kvo.observe(other, \.next?.volume) { _, _, _ in }
     #expect(kvo.observationCount == 6)
-    #expect(kvo.registrations(of: radio, \.station).count == 3)
+    #expect(Set(stations).count == 3 && stations.allSatisfy(\.isActive))
     kvo.unobserve(radio, \.display)
     kvo.unobserve(radio, \.next?.volume)
     #expect(kvo.observationCount == 6)
     kvo.unobserve(radio, \.station)
+    #expect(stations.allSatisfy { !$0.isActive })
     #expect(kvo.observationCount == 3)
     kvo.unobserve(other)
     #expect(kvo.observationCount == 1)
@@ -33,22 +36,20 @@ struct ControllerScenarioTests {
     #expect(!kvo.isObserving(radio, \.volume))
   }
 
-  @Test("The description follows what is observed, with every delivery and option")
+  @Test("The description follows what is observed, with every option")
   func description() {
     let owner = SharedLog()
     let kvo = KVOController(owner: owner)
     let counter = Counter()
-    let queue = DispatchQueue(label: "kvo")
-    kvo.observe(counter, \.count, options: [.prior, .distinct]) { _, _, _ in }
-    kvo.observe(counter, \.double, options: .once, on: .queue(queue)) { _, _, _ in }
-    kvo.observe(counter, \.count.bitWidth, on: .main) { _, _, _ in }
+    kvo.observe(counter, \.count, [.prior, .distinct]) { _, _, _ in }
+    kvo.observe(counter, \.double, .once) { _, _, _ in }
+    kvo.observe(counter, of: { ($0.count, $0.double) }, [.initial, .old]) { _, _, _ in }
     let lines = kvo.description.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(lines[0] == "KVOController of SharedLog")
     #expect(lines[1].contains("[prior, distinct]"))
     #expect(lines[2].contains("[once]"))
-    #expect(lines[2].contains("queue"))
-    #expect(lines[3].contains("main"))
+    #expect(lines[3].contains("\\Counter.self [initial, old] ("))
     kvo.unobserve(counter, \.double)
     let remaining = kvo.description.split(separator: "\n")
     #expect(remaining == [lines[0], lines[1], lines[3]])
@@ -62,7 +63,7 @@ struct ControllerScenarioTests {
     let failures = Recorder<String>()
     let owner = Log()
     let kvo = KVOController(owner: owner, onError: { failures.record("\($0.error)") })
-    kvo.observe(radio, \.volume, options: [.initial, .prior]) { log, _, change in
+    kvo.observe(radio, \.volume, [.initial, .prior]) { log, _, change in
       log.lines.append("\(change.phase)")
       throw TestFailure()
     }
@@ -75,14 +76,15 @@ struct ControllerScenarioTests {
   @Test("A registration that is paused in the prior call misses the change, and hears the next")
   func pausedInPrior() {
     let kvo = log.kvo
-    kvo.observe(radio, \.volume, options: [.prior, .old]) { log, radio, change in
+    var registration: Registration?
+    let result = kvo.observe(radio, \.volume, [.prior, .old]) { log, radio, change in
       log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
-      if change.phase == .prior, change.new == 0 {
-        log.kvo.registrations(of: radio, \.volume)[0].pause()
-      }
+      if change.phase == .prior, change.new == 0 { registration?.pause() }
     }
+    registration = result.registration
     radio.volume = 1
-    kvo.registrations(of: radio, \.volume)[0].resume()
+    #expect(result.registration.isPaused)
+    result.registration.resume()
     radio.volume = 2
     #expect(log.lines == ["prior 0 0", "prior 1 1", "changed 1 2"])
   }
@@ -107,7 +109,7 @@ struct ControllerScenarioTests {
     log.kvo.observe(radio, \.volume) { log, radio, change in
       log.lines.append("volume \(change.new)")
       log.kvo.unobserve(radio)
-      log.kvo.observe(radio, \.station, options: .initial) { log, radio, change in
+      log.kvo.observe(radio, \.station, .initial) { log, radio, change in
         log.lines.append("\(change.phase) \(change.new)")
       }
       radio.station = "inside"
@@ -202,7 +204,7 @@ struct ControllerScenarioTests {
       }
     }
     let file = File()
-    log.kvo.observe(file, \.length, options: [.old, .prior]) { log, _, change in
+    log.kvo.observe(file, \.length, [.old, .prior]) { log, _, change in
       log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
     }
     #expect(throws: TestFailure.self) { try file.writeAll([1, 2, 4]) }
@@ -223,14 +225,13 @@ struct ControllerScenarioTests {
     }
     var feed: Feed? = Feed()
     weak let weakFeed = feed
-    log.kvo.observe(feed!, \.value, options: .prior) { log, _, change in
+    let result = log.kvo.observe(feed!, \.value, .prior) { log, _, change in
       log.lines.append("\(change.phase)")
     }
-    let registration = log.kvo.registrations(of: feed!, \.value)[0]
     feed?.begin()
     feed = nil
     #expect(weakFeed == nil)
-    #expect(!registration.isActive)
+    #expect(!result.registration.isActive)
     #expect(log.lines == ["prior"])
   }
 
@@ -245,7 +246,7 @@ struct ControllerScenarioTests {
       weak let weakRadio = radio
       return { weakRadio }
     }
-    let once = make { kvo.observe($0, \.volume, options: .once) { _, _, _ in } }
+    let once = make { kvo.observe($0, \.volume, .once) { _, _, _ in } }
     #expect(once() != nil)
     once()?.volume = 1
     #expect(once() == nil)
@@ -275,28 +276,37 @@ struct ControllerScenarioTests {
       }
       deinit {
         kvo.unobserveAll()
-        results.record(kvo.observe(radio, \.volume, options: .initial) { _, _, _ in })
+        results.record(kvo.observe(radio, \.volume, .initial) { _, _, _ in })
         #expect(kvo.observationCount == 0)
       }
     }
     let results = Recorder<KVOResult>()
     _ = Late(radio, results)
     radio.volume = 1
-    #expect(results.values == [.refused])
+    #expect(results.values.map(\.outcome) == [.refused])
+    #expect(results.values.allSatisfy { !$0.registration.isActive })
   }
 
   @Test("The path of a change is told apart by a switch")
   func switching() {
-    log.kvo.observe(radio, [\.volume, \.station, \.display]) { log, _, change in
-      switch change.path {
-      case \Radio.volume: log.lines.append("volume")
-      case \Radio.station: log.lines.append("station")
-      default: log.lines.append("\(change.new)")
+    final class Panel: KVOChangeHandler {
+      var lines: [String] = []
+      lazy var kvo = KVOController(owner: self)
+      func handleChange(of object: AnyObject, _ change: KVOChange<Any>) {
+        switch change.path {
+        case \Radio.volume: lines.append("volume")
+        case \Radio.station: lines.append("station")
+        default: lines.append("\(change.new)")
+        }
       }
     }
+    let panel = Panel()
+    panel.kvo.observe(radio, \.volume)
+    panel.kvo.observe(radio, \.station)
+    panel.kvo.observe(radio, \.display)
     radio.volume = 1
     radio.station = "One"
-    #expect(log.lines == ["volume", " 1", "station", "One 1"])
+    #expect(panel.lines == ["volume", " 1", "station", "One 1"])
   }
 
   @Test("Each of ten thousand objects is told to its owner once, and ended at once")

@@ -15,7 +15,7 @@ struct IsolationScenarioTests {
     private lazy var kvo = KVOController(owner: self)
 
     func start() {
-      kvo.observe(radio, \.display, options: .initial) { room, _, change in
+      kvo.observe(radio, \.display, .initial) { room, _, change in
         room.assumeIsolated { $0.heard.append("controller \(change.new)") }
       }
       token = radio.observe(\.next?.volume) { _, change in
@@ -49,10 +49,10 @@ struct IsolationScenarioTests {
     var heard: [String] = []
     lazy var kvo = KVOController(owner: self)
     func follow(_ engine: Engine) {
-      kvo.observe(engine, \.gain, options: .old) { meter, _, change in
+      kvo.observe(engine, \.gain, .old) { meter, _, change in
         meter.heard.append("\(change.old ?? -1) -> \(change.new)")
       }
-      kvo.observe(engine, \.isLoud, options: .distinct) { meter, engine, change in
+      kvo.observe(engine, \.isLoud, .distinct) { meter, engine, change in
         meter.heard.append("\(engine.gain) \(change.new)")
       }
     }
@@ -105,8 +105,8 @@ struct IsolationScenarioTests {
   @Test("A sequence that was left in the middle has ended for that reader alone")
   func brokenOff() async {
     let counter = Counter()
-    let first = counter.changes(of: \.count, options: .initial).values()
-    let second = counter.changes(of: \.double, options: .old).values()
+    let first = counter.changes(of: \.count, .initial).values()
+    let second = counter.changes(of: \.double, .old).values()
     for value in 1...4 { counter.count = value }
     var heard: [Int] = []
     for await change in first {
@@ -127,7 +127,7 @@ struct IsolationScenarioTests {
   func pairs(width: Int) async {
     let counter = Slot<Counter>()
     counter.set(Counter())
-    let values = counter.value!.changes(of: \.count, options: [.prior, .old]).values()
+    let values = counter.value!.changes(of: \.count, [.prior, .old]).values()
     onThreads(width) { _ in for _ in 0..<50 { counter.value?.increment() } }
     // Its death ends the sequence.
     counter.set(nil)
@@ -145,19 +145,24 @@ struct IsolationScenarioTests {
   func queueDelivery(width: Int) {
     let counter = Counter()
     let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
     // There may be more than one job delivers.
     let queue = TestQueue()
     let heard = Recorder<Int>()
-    kvo.observe(counter, \.count, on: queue.delivery) { _, _, change in heard.record(change.new) }
-    kvo.observe(counter, \.double, on: queue.delivery) { _, _, change in heard.record(-change.new) }
+    let registrations = [
+      counter.changes(of: \.count).observe(owner: owner, on: queue.delivery) {
+        heard.record($1.new)
+      },
+      counter.changes(of: \.double).observe(owner: owner, on: queue.delivery) {
+        heard.record(-$1.new)
+      },
+    ]
     onThreads(width) { _ in for _ in 0..<100 { counter.increment() } }
     queue.flush()
     let counts = heard.values.filter { $0 > 0 }
     #expect(counts == counts.sorted())
     #expect(counts.last == width * 100)
     #expect(heard.values.last(where: { $0 < 0 }) == -width * 200)
-    kvo.unobserveAll()
+    for registration in registrations { registration.cancel() }
     counter.increment()
     queue.flush()
     #expect(heard.values.filter { $0 > 0 } == counts)
@@ -177,7 +182,7 @@ struct IsolationScenarioTests {
         if index % 2 == 0 {
           counter.increment()
         } else {
-          let token = counter.observe(\.double, options: .initial) { _, change in
+          let token = counter.observe(\.double, .initial) { _, change in
             if change.new % 2 != 0 { stray.record(round) }
           }
           counter.increment()
@@ -198,7 +203,7 @@ struct IsolationScenarioTests {
     for _ in 0..<20 {
       let counter = Counter()
       let calls = Recorder<Int>()
-      let token = counter.observe(\.double, options: .once) { _, change in calls.record(change.new)
+      let token = counter.observe(\.double, .once) { _, change in calls.record(change.new)
       }
       onThreads(width) { _ in for _ in 0..<10 { counter.increment() } }
       #expect(calls.count == 1)
@@ -210,7 +215,7 @@ struct IsolationScenarioTests {
     "A source on the way is replaced and changed by many threads: the last told is the newest",
     arguments: [2, 8])
   func replacedOnTheWay(width: Int) {
-    final class Holder: Sendable, Observable {
+    final class Holder: SharedObservable {
       private let registrar = KVORegistrar()
       private let state = Locked<Counter?>(nil)
       var counter: Counter? {
@@ -230,9 +235,8 @@ struct IsolationScenarioTests {
     let queued = Recorder<Int?>()
     let tokens = [
       holder.observe(\.counter?.double) { _, change in inline.record(change.new) },
-      holder.observe(\.counter?.double, options: [.old, .distinct], on: .queue(queue)) {
-        _, change in
-        queued.record(change.new)
+      holder.changes(of: \.counter?.double, [.old, .distinct]).observe(on: .queue(queue)) {
+        queued.record($0.new)
       },
     ]
     onThreads(width) { index in
@@ -254,7 +258,7 @@ struct IsolationScenarioTests {
   func bounded() async {
     var counter: Counter? = Counter()
     let oldest = counter!.changes(of: \.count).values(buffering: .oldest(2))
-    let newest = counter!.changes(of: \.count, options: .old).values(buffering: .newest(2))
+    let newest = counter!.changes(of: \.count, .old).values(buffering: .newest(2))
     for value in 1...5 { counter?.count = value }
     counter = nil
     var heard: [String] = []

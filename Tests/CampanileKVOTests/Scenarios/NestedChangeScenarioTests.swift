@@ -13,10 +13,10 @@ struct NestedChangeScenarioTests {
     var distinct: [Int] = []
     let tokens = [
       radio.observe(\.volume) { radio, change in if change.new == 1 { radio.volume = 0 } },
-      radio.observe(\.volume, options: .old) { _, change in
+      radio.observe(\.volume, .old) { _, change in
         second.append("\(change.old ?? -1) \(change.new)")
       },
-      radio.observe(\.volume, options: .distinct) { _, change in distinct.append(change.new) },
+      radio.observe(\.volume, .distinct) { _, change in distinct.append(change.new) },
     ]
     radio.volume = 1
     #expect(second == ["1 0", "0 0"])
@@ -32,7 +32,7 @@ struct NestedChangeScenarioTests {
     weak let detached = radio.next
     var isFirst = true
     var told: [String] = []
-    let token = radio.observe(\.next?.volume, options: .prior) { radio, change in
+    let token = radio.observe(\.next?.volume, .prior) { radio, change in
       told.append("\(change.phase) \(change.new ?? -1)")
       guard isFirst else { return }
       isFirst = false
@@ -49,7 +49,7 @@ struct NestedChangeScenarioTests {
   @Test("A path that grows in a transaction is told once, and followed to its end afterwards")
   func grownInTransaction() {
     var told: [String] = []
-    let token = radio.observe(\.next?.next?.volume, options: .old) { _, change in
+    let token = radio.observe(\.next?.next?.volume, .old) { _, change in
       told.append("\(change.old.flatMap { $0 } ?? -1) \(change.new ?? -1)")
     }
     KVOTransaction.perform {
@@ -82,7 +82,7 @@ struct NestedChangeScenarioTests {
     for isInTransaction in [false, true] {
       var last: Last? = Last()
       let tokens = [
-        last?.observe(\.number, options: [.old, .prior]) { _, _ in told += 1 },
+        last?.observe(\.number, [.old, .prior]) { _, _ in told += 1 },
         last?.observe(\.items) { _, _ in told += 1 },
       ]
       if isInTransaction { KVOTransaction.perform { last = nil } } else { last = nil }

@@ -23,7 +23,8 @@ struct SeedFTests {
       log.kvo.observe(radio, \.volume, policy: .replace) { log, _, _ in log.lines.append("4") })
     radio.volume = 2
     #expect(log.lines == ["1", "3", "4"])
-    #expect(results == [.added, .alreadyObserved, .added, .added])
+    #expect(results.map(\.outcome) == [.added, .alreadyObserved, .added, .added])
+    #expect(results[1].registration == results[0].registration)
   }
 
   @Test("F2 not retained by default, ended by its death, and an observer of itself cannot leak")
@@ -55,9 +56,7 @@ struct SeedFTests {
     let counter = Counter()
     defer { withExtendedLifetime(counter) {} }
     let owner = SharedLog()
-    let kvo = KVOController(owner: owner)
-    defer { withExtendedLifetime(kvo) {} }
-    kvo.observe(counter, \.count, options: .old, on: .queue(queue)) { owner, counter, change in
+    counter.changes(of: \.count, .old).observe(owner: owner, on: .queue(queue)) { owner, change in
       owner.lines.record("\(change.old ?? -1) -> \(change.new), now \(counter.count)")
     }
     counter.count = 1
@@ -84,13 +83,14 @@ struct SeedFTests {
     let added = Recorder<Int>()
     onThreads(width) { index in
       for _ in 0..<100 {
-        if kvo.observe(counter, \.count, { _, _, _ in }) == .added { added.record(index) }
+        let result = kvo.observe(counter, \.count) { _, _, _ in }
+        if result.outcome == .added { added.record(index) }
         kvo.unobserve(counter, \.count)
       }
     }
     #expect(kvo.observationCount == 0)
     #expect(added.count >= 100)
-    #expect(kvo.observe(counter, \.count) { _, _, _ in } == .added)
+    #expect(kvo.observe(counter, \.count) { _, _, _ in }.outcome == .added)
     kvo.unobserveAll()
   }
 
@@ -105,7 +105,7 @@ struct SeedFTests {
       let added = Recorder<Int>()
       onThreads(width) { index in
         let result = kvo.observe(counter, \.count) { _, _, change in heard.record(index) }
-        if result == .added { added.record(index) }
+        if result.outcome == .added { added.record(index) }
       }
       counter.count = 1
       #expect(added.count == 1)
@@ -116,7 +116,7 @@ struct SeedFTests {
 
   @Test("F6 new is after, old is before")
   func f6() {
-    log.kvo.observe(radio, \.volume, options: .old) { log, _, change in
+    log.kvo.observe(radio, \.volume, .old) { log, _, change in
       log.lines.append("from \(change.old ?? -1) to \(change.new)")
     }
     radio.volume = 5
@@ -131,7 +131,7 @@ struct SeedFTests {
       log.lines.append(change.new ?? "nil")
     }
     log.kvo.observe(player, \.longLine) { log, _, change in log.lines.append(change.new) }
-    log.kvo.observe(player, \.tracks) { log, _, change in log.lines.append("\(change.kind)") }
+    log.kvo.observe(player, \.tracks) { log, _, change in log.lines.append("\(change.edit)") }
     player.current = Track("Bourree")
     player.title = "Chaconne"
     player.mutableArray(\.tracks).append("Double")
@@ -143,9 +143,8 @@ struct SeedFTests {
   @Test("F one controller observes one path or many, of one object or many")
   func oneOrMany() {
     let other = Radio()
-    log.kvo.observe(radio, [\.volume, \.station]) { log, _, change in
-      log.lines.append("\(change.new)")
-    }
+    log.kvo.observe(radio, \.volume) { log, _, change in log.lines.append("\(change.new)") }
+    log.kvo.observe(radio, of: { [$0.station] }) { log, _, change in log.lines += change.new }
     log.kvo.observe(other, \.volume) { log, _, change in log.lines.append("other \(change.new)") }
     radio.station = "One"
     radio.volume = 2
@@ -167,7 +166,7 @@ struct SeedFTests {
 
   @Test("F unobserving inside the initial call works; unobserving nothing is harmless")
   func unobserve() {
-    log.kvo.observe(radio, \.volume, options: .initial) { log, radio, change in
+    log.kvo.observe(radio, \.volume, .initial) { log, radio, change in
       log.lines.append("\(change.new)")
       log.kvo.unobserve(radio, \.volume)
       log.kvo.unobserve(radio, \.volume)
@@ -196,7 +195,7 @@ struct SeedFTests {
 
   @Test("F a description lists what is observed")
   func description() {
-    log.kvo.observe(radio, \.volume, options: .prior) { _, _, _ in }
+    log.kvo.observe(radio, \.volume, .prior) { _, _, _ in }
     #expect(log.kvo.description.contains("Radio"))
     #expect(log.kvo.description.contains("[prior]"))
     #expect(log.kvo.description.contains("SeedFTests.swift"))
@@ -212,8 +211,8 @@ struct SeedFTests {
       for round in 0..<200 {
         let counter = counters[(index + round) % 4]
         switch round % 5 {
-        case 0: kvo.observe(counter, \.count, options: .initial) { _, _, _ in }
-        case 1: kvo.observe(counter, \.double, options: .old) { _, _, _ in }
+        case 0: kvo.observe(counter, \.count, .initial) { _, _, _ in }
+        case 1: kvo.observe(counter, \.double, .old) { _, _, _ in }
         case 2: kvo.unobserve(counter, \.count)
         case 3: kvo.unobserve(counter)
         default: counter.increment()

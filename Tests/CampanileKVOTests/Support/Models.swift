@@ -71,7 +71,7 @@ final class ClockRadio: Radio {
 }
 
 /// A Sendable class whose state is behind a lock.
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   private let state = Locked(0)
 

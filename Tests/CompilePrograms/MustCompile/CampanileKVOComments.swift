@@ -1,19 +1,17 @@
-// not-with-default-isolation: the examples say themselves what is on the main actor.
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 import Synchronization
 
 final class Track: Observable {
   @Observed var title = ""
+  @Observed var isPlayed = false
 }
 
 final class Player: Observable {
   @Observed var title = ""
   @Observed var level = 0.5
-  @Observed var balance = 0.5
   @Observed var currentTrack: Track?
   @Observed var tracks: [Track] = []
   @Observed var tags: Set<String> = []
@@ -21,18 +19,35 @@ final class Player: Observable {
 
 final class Mixer: Observable {
   @Observed var level = 0.5
-  @Observed var isMuted = false
 }
 
-final class Counter: Sendable, Observable {
+nonisolated final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   private let state = Mutex(0)
 
   var count: Int {
-    registrar.access(self, keyPath: \.count)
-    return state.withLock { $0 }
+    get { registrar.get(self, \.count, in: state) }
+    set { registrar.set(self, \.count, in: state, to: newValue) }
   }
-  var name: String { "\(count)" }
+}
+
+nonisolated final class Tally: SharedObservable {
+  private let registrar = KVORegistrar()
+  private let state = Mutex(0)
+
+  var count: Int { registrar.get(self, \.count, in: state) }
+  func increment() { registrar.update(self, \.count, in: state) { $0 += 1 } }
+}
+
+nonisolated final class Disc: SharedObservable {
+  struct State { var title = "" }
+  private let registrar = KVORegistrar()
+  private let state = Mutex(State())
+
+  var title: String {
+    get { registrar.get(self, \.title, in: state, \.title) }
+    set { registrar.set(self, \.title, in: state, \.title, to: newValue) }
+  }
 }
 
 enum WithTheMacro {
@@ -55,7 +70,7 @@ enum WithAController {
     lazy var kvo = KVOController(owner: self)
 
     func show(_ player: Player) {
-      kvo.observe(player, \.currentTrack?.title, options: .initial) { screen, player, change in
+      kvo.observe(player, \.currentTrack?.title, .initial) { screen, player, change in
         screen.title = change.new ?? ""
       }
     }
@@ -78,18 +93,18 @@ final class Screen {
   var title = ""
   lazy var kvo = KVOController(owner: self)
 
-  func titleChanged(_ player: Player, _ change: KVOChange<String>) { title = change.new }
-
   func follow(_ player: Player) {
-    kvo.observe(player, \.title, options: [.initial, .old]) { screen, player, change in
+    kvo.observe(player, \.title, [.initial, .old]) { screen, player, change in
       screen.title = change.new
     }
-    kvo.observe(player, \.title, calling: Screen.titleChanged)
+    kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in
+      screen.title = change.new.1
+    }
   }
 
   func followAll(_ player: Player, _ mixer: Mixer) {
     kvo.observe(player, \.title)
-    kvo.observe(mixer, [\.level, \.isMuted])
+    kvo.observe(mixer, \.level)
   }
 }
 
@@ -99,25 +114,7 @@ extension Screen: KVOChangeHandler {
   }
 }
 
-final class Panel {
-  lazy var kvo = KVOController(owner: self)
-
-  func levelChanged(_ player: Player, _ change: KVOChange<Double>) {}
-
-  func follow(_ player: Player) {
-    kvo.observe(player, [\.level, \.balance], calling: Panel.levelChanged)
-  }
-}
-
-final class Store: Sendable {
-  func follow(_ counter: Counter, _ kvo: KVOController<Store>, _ queue: DispatchQueue) {
-    kvo.observe(counter, \.count, \.name, on: .queue(queue)) { store, counter, change in
-      print(change.new)
-    }
-  }
-}
-
-func read(_ counter: Counter) async {
+nonisolated func read(_ counter: Counter) async {
   for await change in counter.changes(of: \.count).values() {
     print(change.new)
   }
@@ -135,8 +132,39 @@ func edit(_ player: Player, _ aria: Track, _ bourree: Track) {
   tracks.append(aria)  // an insertion at 0
   tracks[0] = bourree  // a replacement at 0
   tracks.remove(at: 0)  // a removal of what was at 0
+  tracks.sort { $0.title < $1.title }  // moves
+}
+
+func editSeveral(_ player: Player, _ aria: Track) {
+  player.mutableArray(\.tracks).edit { tracks in
+    tracks.removeAll { $0.isPlayed }
+    tracks.move(from: 3, to: 0)
+    tracks.append(aria)
+  }
 }
 
 func tag(_ player: Player) {
   player.mutableSet(\.tags).insert("live")  // an insertion
+}
+
+// What SwiftUI has.
+@MainActor protocol View {}
+
+struct Image: View {
+  init(systemName: String) {}
+}
+
+@MainActor enum InAView {
+  final class Player {
+    let isPlaying = CurrentValue(false)
+  }
+
+  struct PlayButton: View {
+    let isPlaying: ObservableState<Bool>
+    var body: some View { Image(systemName: isPlaying.value ? "pause" : "play") }
+  }
+
+  static func show(_ player: Player) -> some View {
+    PlayButton(isPlaying: ObservableState(player.isPlaying))
+  }
 }

@@ -1,113 +1,126 @@
-// Every way to say which key paths, where and who: the form that is chosen follows from the types.
+// Every form of `observe`: the class of the object decides which one it is.
 import Campanile
 import CampanileKVO
 import Dispatch
 import Observation
 
-nonisolated final class Counter: Sendable, Observable {
+nonisolated final class Counter: SharedObservable {
   var count: Int { 0 }
   var name: String { "" }
-  var double: Int { 0 }
 }
 @MainActor @Observable final class MainPlayer {
   @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
   var title = ""
-  var artist = ""
+  var subtitle: String?
   var level = 0
 }
 @Observable nonisolated final class Player {
   @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
   var title = ""
-  var artist = ""
+  var subtitle: String?
   var level = 0
 }
 
 @MainActor final class Screen: @MainActor KVOChangeHandler {
   var text = ""
   lazy var kvo = KVOController(owner: self)
+  var tokens: [KVOToken] = []
+  var shared: [ObservationToken] = []
+
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { text = "\(change.new)" }
   func countChanged(_ counter: Counter, _ change: KVOChange<Int>) { text = "" }
   func textChanged(_ player: MainPlayer, _ change: KVOChange<String>) { text = "" }
-  func changed(_ player: MainPlayer, _ change: KVOChange<Any>) { text = "" }
-  nonisolated func save(_ counter: MainPlayer, _ change: KVOChange<String>) {}
+
   func follow(_ player: MainPlayer, _ counter: Counter, _ queue: DispatchQueue) {
-    // several types
-    kvo.observe(player, [\.title, \.level]) { screen, player, _ in screen.text = player.title }
-    kvo.observe(player, \.title, \.level, on: .main) { screen, _, change in
-      screen.text = "\(change.new)"
+    // the controller
+    kvo.observe(player, \.title) { screen, player, change in screen.text = change.new }
+    kvo.observe(player, \.title, .initial) { screen, player, _ in screen.text = player.title }
+    kvo.observe(player, \.title, [.initial, .old, .distinct], policy: .append) {
+      screen, player, change in
+      screen.text = (change.old ?? "") + change.new
     }
-    kvo.observe(player, \.title, \.level, \.artist, on: .queue(queue)) { _, _, change in
-      print(change.new)
+    kvo.observe(player, \.subtitle, .old) { screen, _, change in
+      screen.text = (change.old ?? nil) ?? ""
     }
-    kvo.observe(counter, \.count, \.name, on: .main) { screen, _, change in
-      screen.text = "\(change.new)"
+    kvo.observe(player, \.title, policy: .replace) { $0.textChanged($1, $2) }
+    kvo.observe(player, of: { ($0.title, $0.level) }, .old) { screen, _, change in
+      screen.text = change.new.0
     }
-    kvo.observe(counter, \.count, \.name, on: .main.ordered) { screen, _, change in
-      screen.text = "\(change.new)"
-    }
-    kvo.observe(counter, \.count, \.name, on: .queue(queue)) { _, _, change in print(change.new) }
-    // one type
-    kvo.observe(player, [\.title, \.artist]) { screen, _, change in screen.text = change.new }
-    kvo.observe(player, [\.title, \.artist], on: .main) { screen, _, change in
+    // the owner's one method
+    kvo.observe(player, \.title)
+    kvo.observe(player, \.level, [.initial, .distinct], policy: .append)
+    // tokens
+    tokens.append(player.observe(\.title, [.prior, .once]) { _, change in print(change.phase) })
+    tokens.append(player.observe(of: { ($0.title, $0.level) }) { _, change in print(change.new.1) })
+    shared.append(counter.observe(\.count, .old) { _, change in print(change.old ?? 0) })
+    shared.append(counter.observe(of: { ($0.count, $0.name) }) { _, change in print(change.new.1) })
+    // an object for any thread; what the main actor has is not touched there
+    kvo.observe(counter, \.count) { _, counter, change in print(counter.name, change.new) }
+    kvo.observe(counter, of: { ($0.count, $0.name) }) { _, _, change in print(change.new.0) }
+    // deliveries
+    player.changes(of: \.title).observe(owner: self, on: .main) { screen, change in
       screen.text = change.new
     }
-    kvo.observe(player, [\.title, \.artist], on: .queue(queue)) { _, _, change in print(change.new)
+    player.changes(of: \.title, [.initial, .old]).observe(owner: self, on: .queue(queue)) {
+      _, change in
+      print(change.old ?? "", change.new)
     }
-    // methods
-    kvo.observe(player, \.title, on: .main, calling: Screen.textChanged)
-    kvo.observe(player, \.title, on: .queue(queue), calling: Screen.save)
-    kvo.observe(player, [\.title, \.artist], calling: Screen.textChanged)
-    kvo.observe(player, [\.title, \.artist], on: .main, calling: Screen.textChanged)
-    kvo.observe(player, [\.title, \.artist], on: .queue(queue), calling: Screen.save)
-    kvo.observe(player, [\.title, \.level], calling: Screen.changed)
-    kvo.observe(counter, \.count, on: .main, calling: Screen.countChanged)
-    kvo.observe(counter, [\.count, \.double], on: .main, calling: Screen.countChanged)
-    // general
-    kvo.observe(player, \.title)
-    kvo.observe(player, \.title, options: [.initial, .distinct])
-    kvo.observe(player, [\.title, \.artist])
-    kvo.observe(player, [\.title, \.level])
-    kvo.observe(player, \.title, on: .main)
-    kvo.observe(player, \.title, \.level, on: .main)
-    kvo.observe(counter, \.count, on: .main)
-    kvo.observe(counter, \.count, \.name, on: .main)
+    counter.changes(of: \.count).observe(owner: self, on: .main.ordered) { screen, change in
+      screen.text = "\(change.new)"
+    }
+    counter.changes(of: \.count, .distinct).observe(owner: self, on: .main, .once) {
+      [weak counter] screen, change in
+      if let counter { screen.countChanged(counter, change) }
+    }
+    counter.changes(of: \.name).observeAsync(owner: self) { _, change in
+      await Task.yield()
+      print(change.new)
+    }
+  }
+
+  func results(_ player: MainPlayer) {
+    let result = kvo.observe(player, \.title) { _, _, _ in }
+    switch result.outcome {
+    case .added, .alreadyObserved: result.registration.pause()
+    case .nothingObserved, .refused: break
+    }
   }
 }
+
 nonisolated final class Store: Sendable, KVOControllerOwner, KVOChangeHandler {
   let kvoControllers = KVOControllers()
+
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) {}
   func countChanged(_ counter: Counter, _ change: KVOChange<Int>) {}
+
   func follow(_ counter: Counter, _ queue: DispatchQueue) {
     let kvo = kvoController
-    kvo.observe(counter, \.count, \.name) { _, _, change in print(change.new) }
-    kvo.observe(counter, \.count, \.name, options: [.initial, .old], on: .queue(queue)) {
-      _, _, change in print(change.new)
-    }
-    kvo.observe(counter, [\.count, \.double], calling: Store.countChanged)
-    kvo.observe(counter, [\.count, \.double], on: .queue(queue), calling: Store.countChanged)
+    kvo.observe(counter, \.count) { store, counter, change in store.countChanged(counter, change) }
+    kvo.observe(counter, \.count, [.initial, .old], policy: .append) { $0.countChanged($1, $2) }
+    kvo.observe(counter, of: { ($0.count, $0.name) }, .old) { _, _, change in print(change.new.0) }
     kvo.observe(counter, \.count)
-    kvo.observe(counter, \.count, on: .queue(queue))
-    kvo.observe(counter, \.count, \.name)
-    kvo.observe(counter, \.count, \.name, on: .queue(queue))
-  }
-  @MainActor func follow(_ player: MainPlayer, _ queue: DispatchQueue) {
-    let kvo = kvoController
-    kvo.observe(player, \.title, on: .queue(queue))
-    kvo.observe(player, \.title, \.level, on: .queue(queue))
+    kvo.observe(counter, \.name, .distinct, policy: .replace)
+    counter.changes(of: \.count).observe(owner: self, on: .queue(queue)) { _, change in
+      print(change.new)
+    }
   }
 }
+
 nonisolated final class Log: KVOChangeHandler {
   lazy var kvo = KVOController(owner: self)
   var text = ""
+  var token: KVOToken?
+
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { text = "\(change.new)" }
   func textChanged(_ player: Player, _ change: KVOChange<String>) { text = "" }
-  func changed(_ player: Player, _ change: KVOChange<Any>) { text = "" }
+
   func follow(_ player: Player) {
+    kvo.observe(player, \.title) { log, _, change in log.text = change.new }
+    kvo.observe(player, \.title, .old, policy: .replace) { $0.textChanged($1, $2) }
+    kvo.observe(player, of: { ($0.title, $0.level) }) { log, _, change in log.text = change.new.0 }
     kvo.observe(player, \.title)
-    kvo.observe(player, [\.title, \.artist])
-    kvo.observe(player, [\.title, \.level])
-    kvo.observe(player, [\.title, \.artist], calling: Log.textChanged)
-    kvo.observe(player, [\.title, \.level], calling: Log.changed)
-    kvo.observe(player, [\.title, \.level]) { log, _, _ in log.text = "" }
+    kvo.observe(player, \.level, .initial)
+    token = player.observe(\.subtitle, .old) { _, change in print((change.old ?? nil) ?? "") }
+    token = player.observe(of: { ($0.title, $0.level) }) { _, change in print(change.new) }
   }
 }

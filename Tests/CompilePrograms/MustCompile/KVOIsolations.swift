@@ -1,4 +1,4 @@
-// Which form is chosen follows from the types: nothing is said about isolation.
+// The class of the object decides the form: nothing is said about isolation.
 import Campanile
 import CampanileKVO
 import Dispatch
@@ -37,15 +37,16 @@ nonisolated final class Log {
 
   func follow(_ track: Track, _ live: LiveTrack, _ shelf: Shelf<Int>, _ wrapped: Wrapped) {
     kvo.observe(track, \.title) { log, _, change in log.lines.append(change.new) }
-    kvo.observe(track, \.next?.next?.title, options: [.initial, .old, .prior, .distinct]) {
+    kvo.observe(track, \.next?.next?.title, [.initial, .old, .prior, .distinct]) {
       log, track, change in
       log.lines.append(track.title + (change.old.flatMap { $0 } ?? "") + (change.new ?? ""))
     }
     kvo.observe(live, \.title) { log, live, _ in log.lines.append(live.venue) }
-    kvo.observe(track, [\.title, \.line]) { log, _, change in log.lines.append(change.new) }
-    kvo.observe(track, [\.title, \.length]) { log, _, change in log.lines.append("\(change.new)") }
+    kvo.observe(track, of: { ($0.title, $0.length) }) { log, _, change in
+      log.lines.append("\(change.new)")
+    }
     kvo.observe(shelf, \.items) { log, _, change in log.lines.append("\(change.new.count)") }
-    kvo.observe(wrapped, \.title, calling: Log.titleChanged)
+    kvo.observe(wrapped, \.title) { $0.titleChanged($1, $2) }
     shelf.mutableArray(\.items).append(1)
   }
 
@@ -66,22 +67,23 @@ nonisolated final class Log {
   var token: KVOToken?
 
   func follow(_ player: Player, _ counter: Counter, _ queue: DispatchQueue) {
-    kvo.observe(player, \.title, options: .initial) { screen, player, change in
+    kvo.observe(player, \.title, .initial) { screen, player, change in
       screen.title = change.new + player.title
     }
-    kvo.observe(player, \.title, on: .main) { screen, _, change in screen.title = change.new }
-    kvo.observe(player, \.title, on: .queue(queue)) { screen, player, change in
+    player.changes(of: \.title).observe(owner: self, on: .main) { screen, change in
+      screen.title = change.new
+    }
+    player.changes(of: \.title).observe(owner: self, on: .queue(queue)) { _, change in
       print(change.new)
     }
-    kvo.observe(player, \.title, calling: Screen.titleChanged)
+    kvo.observe(player, \.title, policy: .append) { $0.titleChanged($1, $2) }
     kvo.observe(player, \.counter.count) { screen, _, change in screen.title = "\(change.new)" }
-    kvo.observe(counter, \.count, on: .main) { screen, counter, change in
+    counter.changes(of: \.count).observe(owner: self, on: .main) { [counter] screen, change in
       screen.title = "\(change.new) \(counter.count)"
     }
-    kvo.observe(counter, [\.count, \.double], on: .main) { screen, _, change in
-      screen.title = "\(change.new)"
+    counter.changes(of: \.double).observe(owner: self, on: .queue(queue)) { _, change in
+      print(change.new)
     }
-    kvo.observe(counter, \.count, on: .queue(queue)) { _, counter, change in print(change.new) }
     kvoController.observe(player, \.title) { screen, _, change in screen.title = change.new }
     token = player.observe(\.title) { [kvo] player, change in
       print(change.new, kvo.observationCount)
@@ -92,18 +94,13 @@ nonisolated final class Log {
 }
 
 // A class whose state is behind a lock, observed from anywhere.
-nonisolated final class Counter: Sendable, Observable {
+nonisolated final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   private let state = Mutex(0)
 
   var count: Int {
-    get {
-      registrar.access(self, keyPath: \.count)
-      return state.withLock { $0 }
-    }
-    set {
-      registrar.withMutation(of: self, keyPath: \.count) { state.withLock { $0 = newValue } }
-    }
+    get { registrar.get(self, \.count, in: state) }
+    set { registrar.set(self, \.count, in: state, to: newValue) }
   }
   var double: Int { count * 2 }
 }
@@ -112,13 +109,13 @@ nonisolated final class Store: Sendable {
   func follow(_ counter: Counter, _ queue: DispatchQueue) -> [ObservationToken] {
     let kvo = KVOController(owner: self)
     kvo.observe(counter, \.count) { _, counter, change in print(counter.double, change.new) }
-    kvo.observe(counter, \.count, policy: .append, on: .queue(queue)) { store, _, change in
+    counter.changes(of: \.count).observe(owner: self, on: .queue(queue)) { store, change in
       store.save(change.new)
     }
     return [
       counter.observe(\.count) { _, change in print(change.new) },
-      counter.observe(\.count, on: .queue(queue)) { counter, change in print(change.new) },
-      counter.observe(\.count, on: .main) { counter, change in show(change.new) },
+      counter.changes(of: \.count).observe(on: .queue(queue)) { change in print(change.new) },
+      counter.changes(of: \.count).observe(on: .main) { change in show(change.new) },
       counter.changes(of: \.double).observe { print($0.new) },
     ]
   }

@@ -1,4 +1,3 @@
-// not-with-default-isolation: the examples say themselves what is on the main actor.
 // The examples of the guide of this name.
 import Campanile
 import CampanileKVO
@@ -19,18 +18,13 @@ final class Player: Observable {
   var volume: String { "\(Int(level * 100)) %" }
 }
 
-final class Counter: Sendable, Observable {
+nonisolated final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   private let state = Mutex(0)
 
   var count: Int {
-    get {
-      registrar.access(self, keyPath: \.count)
-      return state.withLock { $0 }
-    }
-    set {
-      registrar.withMutation(of: self, keyPath: \.count) { state.withLock { $0 = newValue } }
-    }
+    get { registrar.get(self, \.count, in: state) }
+    set { registrar.set(self, \.count, in: state, to: newValue) }
   }
   var name: String { "counter at \(count)" }
 }
@@ -47,7 +41,7 @@ final class Counter: Sendable, Observable {
   lazy var kvo = KVOController(owner: self)
 
   func show(_ player: MainPlayer) {
-    kvo.observe(player, \.current?.title, options: .initial) { screen, player, change in
+    kvo.observe(player, \.current?.title, .initial) { screen, player, change in
       screen.title = change.new ?? ""
     }
     kvo.observe(player, \.volume) { screen, player, change in
@@ -67,43 +61,74 @@ final class Panel: KVOChangeHandler {
 }
 
 func follow(_ player: Player, _ panel: Panel) {
-  panel.kvo.observe(player, \.level, calling: Panel.levelChanged)
-  panel.kvo.observe(player, [\.level, \.current]) { panel, player, change in
-    print(change.path == \Player.level ? "level" : "track", change.new)
+  panel.kvo.observe(player, \.level) { $0.levelChanged($1, $2) }
+  panel.kvo.observe(player, of: { ($0.level, $0.current) }) { panel, player, change in
+    let isLevel = change.changedPaths.contains { $0 == \Player.level }
+    print(isLevel ? "level" : "track", change.new.0)
   }
   panel.kvo.observe(player, \.volume)
-  panel.kvo.observe(player, [\.current, \.tracks])
+}
+
+nonisolated final class Store: Sendable, KVOControllerOwner {
+  let kvoControllers = KVOControllers()
+  func save(_ count: Int) {}
+
+  func follow(_ counter: Counter) {
+    kvoController.observe(counter, \.count, .distinct) { store, counter, change in
+      store.save(change.new)
+    }
+  }
 }
 
 final class Meter {
   var token: KVOToken?
 
   func follow(_ player: Player) {
-    token = player.observe(\.level, options: [.initial, .distinct]) { player, change in
+    token = player.observe(\.level, [.initial, .distinct]) { player, change in
       print(change.new)
     }
   }
 }
 
-func read(_ counter: Counter) async {
+@MainActor final class Label {
+  var text = ""
+
+  func follow(_ counter: Counter) {
+    counter.changes(of: \.count, .initial).observe(owner: self, on: .main) { label, change in
+      label.text = "\(change.new)"
+    }
+  }
+}
+
+nonisolated func follow(_ counter: Counter, _ store: Store, _ queue: DispatchQueue) {
+  counter.changes(of: \.count).observe(owner: store, on: .queue(queue)) { store, change in
+    store.save(change.new)
+  }
+}
+
+nonisolated func read(_ counter: Counter) async {
   for await change in counter.changes(of: \.count).values() {
     print(change.new)
   }
 }
 
-final class Store: Sendable, KVOControllerOwner {
-  let kvoControllers = KVOControllers()
-  func save(_ count: Int) {}
+func report(_ player: Player) -> KVOToken {
+  player.observe(\.current?.title, .old) { player, change in
+    print((change.old ?? nil) ?? "nothing", "became", change.new ?? "nothing")
+  }
 }
 
-func follow(_ counter: Counter, _ store: Store, _ queue: DispatchQueue) {
-  store.kvoController.observe(counter, \.count, on: .queue(queue)) { store, counter, change in
-    store.save(change.new)
-  }
-  store.kvoController.observe(counter, \.count, \.name, on: .queue(queue)) { _, _, change in
-    print(change.path == \Counter.name ? "name" : "count", change.new)
+@MainActor protocol Model: AnyObject, Observable {
+  var title: String { get }
+}
+
+@MainActor func show(_ model: some Model, on screen: Screen) {
+  screen.kvo.observe(model, \.title) { screen, model, change in
+    screen.title = change.new
   }
 }
+
+@MainActor func showAny(_ model: any Model, on screen: Screen) { show(model, on: screen) }
 
 func rearrange(_ player: Player, _ aria: Track) {
   let tracks = player.mutableArray(\.tracks)
@@ -113,13 +138,22 @@ func rearrange(_ player: Player, _ aria: Track) {
 }
 
 func list(_ player: Player) -> KVOToken {
-  player.observe(\.tracks, options: .old) { player, change in
+  player.observe(\.tracks) { player, change in
     switch change.kind {
-    case .insertion: print("inserted at", change.indexes as Any)
-    case .removal: print("removed from", change.indexes as Any)
-    case .replacement: print("replaced at", change.indexes as Any)
+    case .insertion(let indexes): print("inserted at", indexes)
+    case .removal(let indexes): print("removed from", indexes)
+    case .replacement(let indexes): print("replaced at", indexes)
+    case .edits(let removals, let insertions, let moves): print(removals, insertions, moves)
     case .setting: print("now", change.new.count)
     }
+  }
+}
+
+func tidy(_ player: Player, _ aria: Track) {
+  player.mutableArray(\.tracks).edit { tracks in
+    tracks.removeAll { $0.title.isEmpty }
+    tracks.sort { $0.title < $1.title }
+    tracks.append(aria)
   }
 }
 
@@ -129,4 +163,13 @@ func reset(_ player: Player) {
     player.tracks = []
     player.level = 0.5
   }
+}
+
+// An object with constant references alone.
+final class Stage: Observable {
+  let player = Player()
+}
+
+func follow(_ stage: Stage, _ panel: Panel) {
+  panel.kvo.observe(stage, \.player.level, policy: .replace).registration.pause()
 }

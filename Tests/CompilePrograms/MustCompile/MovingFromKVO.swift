@@ -1,4 +1,3 @@
-// not-with-default-isolation: the examples say themselves what is on the main actor.
 // The examples of the guide of this name.
 import CampanileKVO
 import Observation
@@ -18,7 +17,7 @@ final class Screen {
   lazy var kvo = KVOController(owner: self)
 
   func follow(_ player: Player) {
-    kvo.observe(player, \.track.title, options: .old) { screen, player, change in
+    kvo.observe(player, \.track.title, .old) { screen, player, change in
       screen.title = change.new
     }
   }
@@ -27,6 +26,25 @@ final class Screen {
     let result = kvo.observe(player, \.level, policy: .append) { screen, player, change in
       screen.level = change.new
     }
-    print(result == .added)
+    print(result.outcome == .added)
+  }
+}
+
+// What the tables name.
+final class Panel: KVOChangeHandler {
+  lazy var kvo = KVOController(owner: self)
+  func levelChanged(_ player: Player, _ change: KVOChange<Int>) {}
+  func handleChange(of object: AnyObject, _ change: KVOChange<Any>) {}
+
+  func follow(_ player: Player) {
+    kvo.observe(player, \.level) { panel, player, change in print(change.new) }
+    kvo.observe(player, \.level) { $0.levelChanged($1, $2) }
+    kvo.observe(player, \.level)
+    kvo.observe(player, of: { ($0.level, $0.track.title) }) { _, _, change in
+      print(change.new.0, change.new.1)
+    }
+    kvo.unobserve(player, \.level)
+    kvo.unobserve(player)
+    kvo.unobserveAll()
   }
 }

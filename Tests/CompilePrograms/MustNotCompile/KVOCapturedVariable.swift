@@ -3,7 +3,7 @@ import Campanile
 import CampanileKVO
 import Observation
 
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   var count: Int {
     registrar.access(self, keyPath: \.count)

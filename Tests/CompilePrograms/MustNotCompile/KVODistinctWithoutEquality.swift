@@ -1,4 +1,4 @@
-// expect-error: static property 'distinct' requires
+// expect-error: 12:27: 'distinct' is unavailable: Values can be compared only if their type is Equatable
 import CampanileKVO
 import Observation
 
@@ -9,5 +9,5 @@ final class Track: Observable {
 }
 
 func follow(_ track: Track) -> KVOToken {
-  track.observe(\.cover, options: .distinct) { _, _ in }
+  track.observe(\.cover, .distinct) { _, _ in }
 }

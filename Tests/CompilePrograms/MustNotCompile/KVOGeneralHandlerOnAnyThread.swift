@@ -1,16 +1,13 @@
-// expect-error: its handler needs 'on: .main', or an owner that is Sendable
-import Campanile
+// expect-error: 22:9: type 'Log' does not conform to the 'Sendable' protocol
 import CampanileKVO
-import Dispatch
 import Observation
 
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   var count: Int {
     registrar.access(self, keyPath: \.count)
     return 0
   }
-  var name: String { "\(count)" }
 }
 
 final class Log: KVOChangeHandler {

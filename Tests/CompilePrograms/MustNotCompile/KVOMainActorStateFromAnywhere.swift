@@ -2,7 +2,7 @@
 import CampanileKVO
 import Observation
 
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   var count: Int {
     registrar.access(self, keyPath: \.count)
@@ -14,7 +14,7 @@ final class Counter: Sendable, Observable {
   var title = ""
   lazy var kvo = KVOController(owner: self)
 
-  // Any thread may change the counter; without `on: .main` the handler would run there.
+  // Any thread may change the counter, and the observer runs there.
   func follow(_ counter: Counter) {
     kvo.observe(counter, \.count) { screen, _, change in
       screen.title = "\(change.new)"

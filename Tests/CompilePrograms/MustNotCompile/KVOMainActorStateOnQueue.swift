@@ -11,10 +11,9 @@ import Observation
 
 @MainActor final class Screen {
   var title = ""
-  lazy var kvo = KVOController(owner: self)
 
   func follow(_ player: Player, _ queue: DispatchQueue) {
-    kvo.observe(player, \.title, on: .queue(queue)) { screen, player, change in
+    player.changes(of: \.title).observe(owner: self, on: .queue(queue)) { screen, change in
       screen.title = change.new
     }
   }

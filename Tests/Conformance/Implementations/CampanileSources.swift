@@ -138,7 +138,7 @@ private final class ValueSource: Source {
 }
 
 /// A number that any thread may set, one at a time.
-private final class Counter: Observable, Sendable {
+private final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   private let stored = Mutex(0)
 

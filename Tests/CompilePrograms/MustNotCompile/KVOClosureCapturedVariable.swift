@@ -1,10 +1,8 @@
 // expect-error: mutation of captured var
-import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   var count: Int {
     registrar.access(self, keyPath: \.count)
@@ -18,6 +16,6 @@ final class Store: Sendable, KVOControllerOwner {
 
   func follow(_ counter: Counter) {
     var count = 0
-    kvoController.observe(counter, \.count, \.name) { _, _, _ in count += 1 }
+    kvoController.observe(counter, of: { ($0.count, $0.name) }) { _, _, _ in count += 1 }
   }
 }

@@ -1,8 +1,8 @@
-// expect-error: its handler needs an owner that is Sendable
+// expect-error: 18:9: type 'Log' does not conform to the 'Sendable' protocol
+// Any thread may change the object, and the owner is not Sendable.
 import CampanileKVO
-import Observation
 
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   var count: Int {
     registrar.access(self, keyPath: \.count)

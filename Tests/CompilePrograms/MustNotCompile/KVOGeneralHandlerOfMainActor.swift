@@ -1,16 +1,13 @@
 // expect-error: main actor-isolated conformance
-import Campanile
 import CampanileKVO
-import Dispatch
 import Observation
 
-final class Counter: Sendable, Observable {
+final class Counter: SharedObservable {
   private let registrar = KVORegistrar()
   var count: Int {
     registrar.access(self, keyPath: \.count)
     return 0
   }
-  var name: String { "\(count)" }
 }
 
 @MainActor final class Screen: @MainActor KVOChangeHandler {
@@ -19,7 +16,8 @@ final class Counter: Sendable, Observable {
 
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { count = "\(change.new)" }
 
-  func follow(_ counter: Counter, _ queue: DispatchQueue) {
-    kvo.observe(counter, \.count, on: .queue(queue))
+  // Any thread may change the counter, and the method is on the main actor.
+  func follow(_ counter: Counter) {
+    kvo.observe(counter, \.count)
   }
 }

@@ -1,0 +1,167 @@
+/// The elements of an array while several edits are made that observers are told as one change.
+///
+/// ```swift
+/// player.mutableArray(\.tracks).edit { tracks in
+///   tracks.removeAll { $0.isPlayed }
+///   tracks.move(from: 3, to: 0)
+///   tracks.append(aria)
+/// }
+/// ```
+///
+/// It has what an array has. An element that is moved, sorted or swapped stays the same element, so
+/// that observers are told of a move. An element that is set is a replacement.
+public struct KVOArrayEditor<Element> {
+  /// An element, and which of the elements before it is, if it is one.
+  private struct Slot {
+    var element: Element
+    var origin: Int?
+    /// Whether another element was put in its place.
+    var isReplaced = false
+  }
+
+  private var slots: [Slot]
+  private let countBefore: Int
+
+  init(_ elements: [Element]) {
+    slots = elements.indices.map { Slot(element: elements[$0], origin: $0) }
+    countBefore = elements.count
+  }
+
+  /// Creates an editor without elements.
+  public init() { self.init([]) }
+
+  /// The elements now.
+  var elements: [Element] { slots.map(\.element) }
+
+  // MARK: Moving
+
+  /// Moves the element at an index, so that its index is `destination` afterwards.
+  public mutating func move(from index: Int, to destination: Int) {
+    precondition(indices.contains(index), "There is no element \(index) to move")
+    precondition(indices.contains(destination), "There is no index \(destination) to move to")
+    slots.insert(slots.remove(at: index), at: destination)
+  }
+
+  /// Exchanges two elements.
+  public mutating func swapAt(_ first: Int, _ second: Int) { slots.swapAt(first, second) }
+
+  /// Sorts the elements; equal ones keep their order.
+  public mutating func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
+    try slots.sort { try areInIncreasingOrder($0.element, $1.element) }
+  }
+
+  /// Puts the elements in a random order.
+  public mutating func shuffle() { slots.shuffle() }
+
+  /// Puts the elements in a random order.
+  public mutating func shuffle(using generator: inout some RandomNumberGenerator) {
+    slots.shuffle(using: &generator)
+  }
+
+  /// Reverses the elements.
+  public mutating func reverse() { slots.reverse() }
+
+  // MARK: What was done
+
+  /// What was done to the elements, in the fewest moves, or `nil` if nothing was.
+  var deed: CollectionEdit.Deed? {
+    if let replaced = replacedInPlace {
+      return replaced.isEmpty ? nil : .replacement(replaced)
+    }
+    let kept = slots.indices.filter { slots[$0].origin != nil && !slots[$0].isReplaced }
+    let origins = kept.map { slots[$0].origin! }
+    let removed = RangeSet(0..<countBefore).subtracting(RangeSet(of: origins))
+    let inserted = RangeSet(slots.indices).subtracting(RangeSet(of: kept))
+    let moves = zip(kept, origins).enumerated().filter {
+      [still = Self.longestIncrease(in: origins)] in !still.contains($0.offset)
+    }.map { KVOMove(from: $0.element.1, to: $0.element.0) }
+    if moves.isEmpty && removed.isEmpty { return .insertion(inserted) }
+    if moves.isEmpty && inserted.isEmpty { return .removal(removed) }
+    return .edits(removals: removed, insertions: inserted, moves: moves)
+  }
+
+  /// The indexes of the elements that were replaced, if nothing else was done.
+  private var replacedInPlace: RangeSet<Int>? {
+    guard slots.count == countBefore, slots.indices.allSatisfy({ slots[$0].origin == $0 }) else {
+      return nil
+    }
+    return slots.indices(where: \.isReplaced)
+  }
+
+  /// The places of a longest ascending subsequence: the elements that need not move.
+  private static func longestIncrease(in numbers: [Int]) -> Set<Int> {
+    /// For each length, the place of the least number that such a subsequence ends with.
+    var ends: [Int] = []
+    var before: [Int?] = []
+    for (place, number) in numbers.enumerated() {
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
+      }
+      before.append(low == 0 ? nil : ends[low - 1])
+      if low == ends.count { ends.append(place) } else { ends[low] = place }
+    }
+    var places: Set<Int> = []
+    var next = ends.last
+    while let place = next {
+      places.insert(place)
+      next = before[place]
+    }
+    return places
+  }
+}
+
+extension KVOArrayEditor: RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
+  /// The index of the first element: zero.
+  public var startIndex: Int { 0 }
+  /// The index behind the last element: the number of elements.
+  public var endIndex: Int { slots.count }
+
+  /// The element at `index`; setting it is a replacement.
+  public subscript(index: Int) -> Element {
+    get { slots[index].element }
+    set {
+      slots[index].element = newValue
+      slots[index].isReplaced = true
+    }
+  }
+
+  /// Replaces the elements in a range: removes them, and inserts the new ones.
+  public mutating func replaceSubrange(
+    _ range: Range<Int>, with new: some Collection<Element>
+  ) {
+    slots.replaceSubrange(range, with: new.map { Slot(element: $0, origin: nil) })
+  }
+}
+
+extension KVOArrayEditor where Element: Comparable {
+  /// Sorts the elements, the least first.
+  public mutating func sort() { sort(by: <) }
+}
+
+/// An element that changed its place in a change of several edits.
+public struct KVOMove: Sendable, Hashable {
+  /// The index of the element in the old value.
+  public let from: Int
+  /// The index of the element in the new value.
+  public let to: Int
+
+  /// Creates a move.
+  public init(from: Int, to: Int) {
+    self.from = from
+    self.to = to
+  }
+}
+
+extension RangeSet<Int> {
+  fileprivate init(of indexes: [Int]) {
+    self.init()
+    for index in indexes { insert(contentsOf: index..<index + 1) }
+  }
+}
+
+extension KVOMove: CustomStringConvertible {
+  /// The two indexes.
+  public var description: String { "\(from) to \(to)" }
+}

@@ -1,0 +1,66 @@
+public import Observation
+
+/// An owner with one method for all changes of whatever it observes.
+///
+/// ```swift
+/// extension Screen: KVOChangeHandler {
+///   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { … }
+/// }
+///
+/// kvo.observe(player, \.title)
+/// kvo.observe(mixer, \.level)
+/// ```
+///
+/// An owner on the main actor conforms there: `extension Screen: @MainActor KVOChangeHandler`.
+public protocol KVOChangeHandler: AnyObject {
+  /// Called for each change of a key path that was observed without an observer of its own.
+  func handleChange(of object: AnyObject, _ change: KVOChange<Any>) throws
+}
+
+extension KVOController where Owner: KVOChangeHandler {
+  /// Observes a key path, and calls the owner's one method for all changes where the change is made.
+  ///
+  /// - Parameters:
+  ///   - object: What is observed.
+  ///   - keyPath: Which of its values.
+  ///   - options: What else is wanted besides the new values.
+  ///   - policy: What to do if the key path is observed already.
+  ///   - isolation: The isolation of the caller, where the method runs.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  /// - Returns: The registration, and whether it is new.
+  @discardableResult
+  public func observe<Object: Observable & AnyObject, Value>(
+    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> KVOResult {
+    addConfined(
+      KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line), policy
+    ) { owner, object, change in try owner.handleChange(of: object, change.map { $0 }) }
+  }
+}
+
+extension KVOController where Owner: KVOChangeHandler & Sendable {
+  /// Observes a key path of an object for any thread, and calls the owner's one method for all changes
+  /// on the thread that makes the change.
+  ///
+  /// - Parameters:
+  ///   - object: What is observed.
+  ///   - keyPath: Which of its values.
+  ///   - options: What else is wanted besides the new values.
+  ///   - policy: What to do if the key path is observed already.
+  ///   - file: The caller's file, for descriptions and failures.
+  ///   - line: The caller's line.
+  /// - Returns: The registration, and whether it is new.
+  @discardableResult
+  public func observe<Object: SharedObservable, Value: Sendable>(
+    _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
+    _ options: KVOChange<Value>.Options = [], policy: Policy = .ignore,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> KVOResult {
+    addShared(KVORequest(object, keyPath, options, file, line), policy) { owner, object, change in
+      try owner.handleChange(of: object, change.map { $0 })
+    }
+  }
+}

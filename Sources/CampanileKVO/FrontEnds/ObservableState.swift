@@ -1,0 +1,49 @@
+public import Campanile
+public import Observation
+
+/// A state that the standard Observation reads: `withObservationTracking`, `Observations`, and the body
+/// of a SwiftUI view, which is evaluated again when the state has changed.
+///
+/// ```swift
+/// struct PlayButton: View {
+///   let isPlaying: ObservableState<Bool>
+///   var body: some View { Image(systemName: isPlaying.value ? "pause" : "play") }
+/// }
+///
+/// PlayButton(isPlaying: ObservableState(player.isPlaying))
+/// ```
+///
+/// It follows the state on the main actor, from when it is created until it is released, and keeps the
+/// state alive. A change arrives as soon as the main actor is free: before the setter returns if it is made
+/// there, and nothing else waits. Create one for each screen, and keep it.
+@MainActor
+public final class ObservableState<Value: Sendable>: Observable {
+  private let registrar = ObservationRegistrar()
+  private let state: ReadOnlyState<Value>
+  private var newest: Value
+
+  /// The newest value that has arrived on the main actor.
+  public var value: Value {
+    registrar.access(self, keyPath: \.value)
+    return newest
+  }
+
+  /// Follows a state: a `CurrentValue`, a `ReadOnlyState`, or one that is derived from others.
+  ///
+  /// - Parameters:
+  ///   - state: What is followed.
+  ///   - file: The caller's file, for descriptions.
+  ///   - line: The caller's line.
+  public init(
+    _ state: some StateSource<Value>, file: StaticString = #fileID, line: UInt = #line
+  ) {
+    self.state = state.readOnly
+    newest = state.value
+    // Initial, so that no change is missed between reading the value and observing.
+    state.observe(owner: self, on: .main, .initial, file: file, line: line) { follower, change in
+      follower.registrar.withMutation(of: follower, keyPath: \.value) {
+        follower.newest = change.new
+      }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+public import Campanile
+
+/// What a call to `observe` of a ``KVOController`` made.
+public struct KVOResult: Sendable {
+  /// What became of the call.
+  public enum Outcome: Sendable, Hashable {
+    /// The observation was made, whether or not it is the first of its key path.
+    case added
+    /// The controller observes the key path already, and its policy is to leave that as it is.
+    case alreadyObserved
+    /// The key path reads no property that can be observed, so the observer would never be called.
+    ///
+    /// One line on standard error says so, with file and line. The observation has ended; an initial
+    /// call was made.
+    case nothingObserved
+    /// The owner has died.
+    case refused
+  }
+
+  /// What became of the call.
+  public let outcome: Outcome
+  /// The observation: the new one, or the one that was there already.
+  ///
+  /// It has ended if the call was refused, or if there is nothing to observe.
+  public let registration: Registration
+
+  init(_ outcome: Outcome, _ registration: Registration) {
+    self.outcome = outcome
+    self.registration = registration
+  }
+}

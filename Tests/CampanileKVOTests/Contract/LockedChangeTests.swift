@@ -1,0 +1,260 @@
+import Campanile
+import CampanileKVO
+import Dispatch
+import Synchronization
+import Testing
+
+/// Properties whose class hands their values over, from under its own lock.
+@Suite("Values handed over from under a lock")
+struct LockedChangeTests {
+  /// Behind the package's lock, which Thread Sanitizer understands.
+  final class Meter: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Locked(0)
+
+    var count: Int {
+      get { registrar.value(of: self, \.count) { read in state.withLock { read($0) } } }
+      set { change { $0 = newValue } }
+    }
+    var double: Int { count * 2 }
+
+    func increment() { change { $0 += 1 } }
+
+    private func change(_ body: (inout Int) -> Void) {
+      registrar.change(
+        of: self, \.count, under: { change in state.withLock { change(&$0) } }, body)
+    }
+  }
+
+  final class Device: SharedObservable {
+    struct State {
+      var name = ""
+      var tags: [String] = []
+    }
+    private let registrar = KVORegistrar()
+    private let level = Mutex(0)
+    private let state = Mutex(State())
+
+    var percent: Int {
+      get { registrar.get(self, \.percent, in: level) }
+      set { registrar.set(self, \.percent, in: level, to: newValue) }
+    }
+    var name: String {
+      get { registrar.get(self, \.name, in: state, \.name) }
+      set { registrar.set(self, \.name, in: state, \.name, to: newValue) }
+    }
+    var tags: [String] {
+      get { registrar.get(self, \.tags, in: state, \.tags) }
+      set { registrar.set(self, \.tags, in: state, \.tags, to: newValue) }
+    }
+    func raise(by amount: Int) throws -> Int {
+      try registrar.update(self, \.percent, in: level) { level in
+        if level + amount > 100 {
+          level = 100
+          throw TooLoud()
+        }
+        level += amount
+        return level
+      }
+    }
+    struct TooLoud: Error {}
+  }
+
+  /// What an observer was told: the old value and the new one of each change.
+  private struct Step: Sendable, Equatable {
+    var old: Int?
+    var new: Int
+  }
+
+  @Test("A property behind a mutex is read, set and updated in one line, and told with its values")
+  func oneLine() throws {
+    let device = Device()
+    let told = Recorder<String>()
+    let tokens = [
+      device.observe(\.percent, [.initial, .old]) { told.record("\($1.old ?? -1) \($1.new)") },
+      device.observe(\.name, .old) { told.record("\($1.old ?? "-") \($1.new)") },
+      device.observe(\.tags) { told.record("\($1.edit) \($1.new)") },
+    ]
+    device.percent = 10
+    #expect(try device.raise(by: 5) == 15)
+    #expect(throws: Device.TooLoud.self) { try device.raise(by: 90) }
+    device.name = "Lamp"
+    device.mutableArray(\.tags).append("new")
+    #expect(
+      told.values == [
+        "-1 0", "0 10", "10 15", "15 100", " Lamp", "insertion [\"new\"]",
+      ])
+    #expect(device.percent == 100 && device.name == "Lamp" && device.tags == ["new"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("Each value is told once, and the old value is the new one before", arguments: [1, 2, 8])
+  func noneIsLost(width: Int) async {
+    let meter = Meter()
+    let (direct, queued, controlled) = (Recorder<Step>(), Recorder<Step>(), Recorder<Step>())
+    let log = SharedLog()
+    let kvo = KVOController(owner: log)
+    let token = meter.observe(\.count, .old) { direct.record(Step(old: $1.old, new: $1.new)) }
+    let elsewhere = meter.changes(of: \.count, .old).observe(
+      on: .queue(DispatchQueue(label: "meter"))
+    ) {
+      queued.record(Step(old: $0.old, new: $0.new))
+    }
+    kvo.observe(meter, \.count, .old) { controlled.record(Step(old: $2.old, new: $2.new)) }
+    var values = meter.changes(of: \.count, .old).values().makeAsyncIterator()
+    let each = 4000 / width
+    onThreads(width) { _ in for _ in 0..<each { meter.increment() } }
+    let total = each * width
+    let all = (1...total).map { Step(old: $0 - 1, new: $0) }
+    #expect(direct.values == all)
+    #expect(controlled.values == all)
+    for step in all {
+      let change = await values.next()
+      guard change?.old == step.old, change?.new == step.new else {
+        Issue.record("\(String(describing: change)) instead of \(step)")
+        break
+      }
+    }
+    #expect(await queued.waits(for: total, within: patience))
+    #expect(queued.values == all)
+    withExtendedLifetime((token, elsewhere, kvo)) {}
+  }
+
+  @Test("Who joins begins with a value, and hears each one after it once", arguments: [2, 8])
+  func joining(width: Int) {
+    let meter = Meter()
+    let logs = (0..<20).map { _ in Recorder<Step>() }
+    let tokens = Locked<[ObservationToken]>([])
+    let first = meter.observe(\.count) { _, _ in }
+    onThreads(width + 1) { index in
+      if index == width {
+        for log in logs {
+          let token = meter.observe(\.count, [.initial, .old]) {
+            log.record(Step(old: $1.old, new: $1.new))
+          }
+          tokens.withLock { $0.append(token) }
+        }
+      } else {
+        for _ in 0..<1000 { meter.increment() }
+      }
+    }
+    for log in logs {
+      let steps = log.values
+      let start = steps[0].new
+      #expect(steps[0].old == nil)
+      #expect(
+        steps.dropFirst() == ArraySlice((start..<width * 1000).map { Step(old: $0, new: $0 + 1) }))
+    }
+    tokens.withLock { $0 = [] }
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("A set by an observer is told after the change that it heard, to everybody in that order")
+  func setByObserver() {
+    let meter = Meter()
+    let steps = Recorder<Step>()
+    let tokens = [
+      meter.observe(\.count) { meter, change in if change.new < 3 { meter.count = change.new + 1 }
+      },
+      meter.observe(\.count, .old) { steps.record(Step(old: $1.old, new: $1.new)) },
+    ]
+    meter.count = 1
+    #expect(steps.values == [Step(old: 0, new: 1), Step(old: 1, new: 2), Step(old: 2, new: 3)])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("`distinct` compares the old value of a change with its new one")
+  func distinct() {
+    let meter = Meter()
+    let values = Recorder<Int>()
+    let token = meter.observe(\.count, .distinct) { values.record($1.new) }
+    meter.count = 0
+    meter.count = 1
+    token.pause()
+    meter.count = 2
+    token.resume()
+    meter.count = 2
+    meter.count = 1
+    #expect(values.values == [1, 1])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A transaction tells the first old and the last new value, and what comes later follows")
+  func transaction() {
+    let meter = Meter()
+    let steps = Recorder<Step>()
+    let token = meter.observe(\.count, .old) { steps.record(Step(old: $1.old, new: $1.new)) }
+    KVOTransaction.perform {
+      meter.count = 1
+      meter.increment()
+    }
+    meter.increment()
+    #expect(steps.values == [Step(old: 0, new: 2), Step(old: 2, new: 3)])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(
+    "Transactions of one thread among the changes of others never take a value back",
+    arguments: [2, 8])
+  func transactionsAmongChanges(width: Int) {
+    let meter = Meter()
+    let values = Recorder<Int>()
+    let token = meter.observe(\.count) { values.record($1.new) }
+    onThreads(width) { index in
+      for _ in 0..<500 {
+        if index == 0 {
+          KVOTransaction.perform {
+            meter.increment()
+            meter.increment()
+          }
+        } else {
+          meter.increment()
+        }
+      }
+    }
+    let told = values.values
+    #expect(told.last == meter.count)
+    #expect(zip(told, told.dropFirst()).allSatisfy { $0 <= $1 })
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(
+    "A computed property and one that is announced by hand are told, and end with the newest value",
+    arguments: [1, 2, 8])
+  func computed(width: Int) {
+    let meter = Meter()
+    let values = Recorder<Int>()
+    let token = meter.observe(\.double, .old) { values.record($1.new) }
+    onThreads(width) { _ in for _ in 0..<500 { meter.increment() } }
+    #expect(values.values.last == width * 1000)
+    #expect(values.count == width * 500)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The values are released when they have been told, outside the lock")
+  func release() {
+    final class Watched: Sendable {
+      let atEnd: @Sendable () -> Void
+      init(_ atEnd: @escaping @Sendable () -> Void) { self.atEnd = atEnd }
+      deinit { atEnd() }
+    }
+    final class Box: SharedObservable {
+      private let registrar = KVORegistrar()
+      private let state = Mutex<Watched?>(nil)
+      var content: Watched? {
+        get { registrar.get(self, \.content, in: state) }
+        set { registrar.set(self, \.content, in: state, to: newValue) }
+      }
+    }
+    let box = Box()
+    let releases = Recorder<Bool>()
+    let token = box.observe(\.content, .old) { _, _ in }
+    box.content = Watched { [weak box] in
+      // It would wait for ever if the lock were held.
+      releases.record(box?.content == nil)
+    }
+    box.content = nil
+    #expect(releases.values == [true])
+    withExtendedLifetime(token) {}
+  }
+}
