@@ -29,10 +29,12 @@ extension KVOChange {
     /// Tells the value before the change too.
     ///
     /// The value is read before each change, and kept until the observers have been called: a
-    /// collection that is changed in place is copied for it. There is no old value where it cannot be
-    /// read: before a change that another thread makes on a main-actor key path, and before a change
-    /// that had begun when the observation came to follow its property. A change that a prior call has
-    /// made is part of the old value's past: the old value is that before the prior call.
+    /// collection that is changed in place is copied for it. If an observer sets the property in its
+    /// prior call, the old value of the outer change is still the one before that call.
+    ///
+    /// There is no old value where it cannot be read: before a change that another thread makes on a
+    /// main-actor key path, and before a change that had begun when the observation came to follow its
+    /// property.
     public static var old: Self { Self { $0.wantsOld = true } }
 
     /// Ends the observation with its first call.
