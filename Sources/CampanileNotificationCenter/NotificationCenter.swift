@@ -60,8 +60,9 @@ public final class NotificationCenter: Sendable {
   /// Posts a notification.
   public func post(_ notification: Notification) {
     guard let audience = topics.audience(of: notification.name.rawValue) else { return }
-    let content = hub.makeContent(notification)
-    let subject = subject(notification.object)
+    let instance = notification.subject
+    let content = hub.makeContent(notification, about: instance)
+    let subject = instance ?? valueSubject(notification.object)
     topics.post(PostedNotification(content), about: subject, to: audience)
     content.settle(isRead: true)
   }
@@ -72,15 +73,23 @@ public final class NotificationCenter: Sendable {
     userInfo aUserInfo: [AnyHashable: Any]? = nil
   ) {
     guard let audience = topics.audience(of: aName.rawValue) else { return }
-    let content = makeContent(aName, anObject, aUserInfo)
-    topics.post(PostedNotification(content), about: subject(anObject), to: audience)
+    let instance = Notification.subject(anObject)
+    let content = makeContent(aName, anObject, aUserInfo, about: instance)
+    let subject = instance ?? valueSubject(anObject)
+    topics.post(PostedNotification(content), about: subject, to: audience)
     content.settle(isRead: true)
   }
 
   /// The object itself if it is an instance, or the instance that represents an observed value.
   private func subject(_ object: Any?) -> AnyObject? {
-    guard let object else { return nil }
-    return Notification.subject(object) ?? values.subject(equalTo: object)
+    Notification.subject(object) ?? valueSubject(object)
+  }
+
+  /// The instance that represents an observed value.
+  private func valueSubject(_ object: Any?) -> AnyObject? {
+    // Asked before the object is taken out, which copies it.
+    if object == nil || values.count == 0 { return nil }
+    return object.flatMap { values.subject(equalTo: $0) }
   }
 
   /// What observers are given of a notification.
@@ -88,9 +97,11 @@ public final class NotificationCenter: Sendable {
   /// Not inlined: the notification is not to be on the stack while observers run.
   @inline(never)
   private func makeContent(
-    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
+    about instance: AnyObject?
   ) -> NotificationContent {
-    hub.makeContent(Notification(name: name, object: object, userInfo: userInfo))
+    hub.makeContent(
+      Notification(name: name, object: object, userInfo: userInfo), about: instance)
   }
 
   // MARK: Observing

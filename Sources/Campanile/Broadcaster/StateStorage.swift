@@ -56,6 +56,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     return current.withLock { ($0, revision.load(ordering: .relaxed)) }
   }
 
+  @inline(__always)
   func set(_ newValue: Value) {
     checkAccess()
     var other = newValue
@@ -99,6 +100,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     }
   }
 
+  @inline(__always)
   private func checkAccess() {
     let updater = updater.load(ordering: .relaxed)
     precondition(

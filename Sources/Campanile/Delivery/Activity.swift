@@ -39,7 +39,7 @@ struct Activity {
       stage = .scheduled
       return request(.ofCaller)
     case .scheduled:
-      return jobs >> Urgency.high.bit == 0 ? request(.ofCaller) : nil
+      return jobs &>> Urgency.high.bit == 0 ? request(.ofCaller) : nil
     case .draining, .inline:
       let known = wanted ?? .background
       if known < .high { wanted = max(known, .ofCaller) }
@@ -48,9 +48,10 @@ struct Activity {
   }
 
   /// A job of this priority, unless one that is as urgent is on its way.
+  @inline(__always)
   private mutating func request(_ priority: Urgency) -> Urgency? {
-    if jobs >> priority.bit != 0 { return nil }
-    jobs |= 1 << priority.bit
+    if jobs &>> priority.bit != 0 { return nil }
+    jobs |= 1 &<< priority.bit
     return priority
   }
 
@@ -67,7 +68,7 @@ struct Activity {
   ///
   /// - Returns: Whether the job is to deliver; if not, somebody else does, or nothing waits.
   mutating func begin(_ priority: Urgency) -> Bool {
-    jobs &= ~(1 << priority.bit)
+    jobs &= ~(1 &<< priority.bit)
     switch stage {
     case .scheduled:
       stage = .draining
@@ -99,12 +100,12 @@ struct Activity {
   /// Takes in that the job has made one delivery, and is on its way again if something waits.
   mutating func endStep(_ priority: Urgency, isEmpty: Bool) {
     stage = isEmpty ? .idle : .scheduled
-    if isEmpty { wanted = nil } else { jobs |= 1 << priority.bit }
+    if isEmpty { wanted = nil } else { jobs |= 1 &<< priority.bit }
   }
 
   /// Takes in that a job was released without having run, so that what waits is given up.
   mutating func giveUp(_ priority: Urgency) {
-    jobs &= ~(1 << priority.bit)
+    jobs &= ~(1 &<< priority.bit)
     if stage == .scheduled { stage = .idle }
   }
 }

@@ -125,6 +125,7 @@ extension Mailbox: Drainable {
     // On a target that nobody keeps any more nobody else wants a turn, and no job can go on.
     var turn = DrainTurn(target == nil ? nil : pace)
     repeat {
+      let isBurst = batch.count > 1
       repeat {
         turn.note(batch.deliver(atMost: turn.portion))
       } while !batch.isEmpty && !turn.isOver
@@ -132,8 +133,8 @@ extension Mailbox: Drainable {
         return schedule(giveWay(priority, &batch), target)
       }
       // Who posts a burst goes on filling the mailbox. Looking again at once would find a record or
-      // two, and have this thread and that one fight for the lock.
-      Platform.linger()
+      // two, and have this thread and that one fight for the lock. A single record is no burst.
+      if isBurst { Platform.linger() }
     } while take(priority, &batch)
   }
 

@@ -113,6 +113,7 @@ extension Locked where State: ~Copyable {
   /// Only a lock makes one, and lends it for as long as it is held. What is to be called with the lock
   /// held has a parameter `_ held: borrowing Held`.
   package struct Held: ~Copyable, Sendable {
+    @inline(__always)
     fileprivate init() {}
   }
 

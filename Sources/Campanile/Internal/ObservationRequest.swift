@@ -9,8 +9,8 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var buffering: Buffering
   var location: SourceLocation
   var isOnce = false
-  /// How a reader is described.
-  private var reader = "a sequence"
+  /// Whether a reader is a state that is derived from the source, and not a sequence.
+  private var isDerived = false
   /// Who keeps what the observer misses while it is paused, if anybody does.
   var skipKeeper: (any SkipKeeper)?
 
@@ -28,7 +28,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   /// A request of a state that is derived from the source, made at `location`.
   static func derived(at location: SourceLocation) -> Self {
     var request = Self(.unbounded, location)
-    request.reader = RegistrationDescription.derivedState
+    request.isDerived = true
     return request
   }
 
@@ -63,7 +63,7 @@ extension ObservationRequest {
     ) -> Destination
   ) -> Registration? {
     if body.plain != nil, isPlain, subjectLifetime == nil {
-      return registry.add(DirectObserver(plainTraits, consume body), to: place)
+      return registry.add(.direct(plainTraits, (consume body).takePlain()), to: place)
     }
     let ownerLifetime = owner.flatMap { registry.ownerLifetimes.lifetime(of: $0) }
     let lifetimes = [ownerLifetime, subjectLifetime].compactMap { $0 }
@@ -121,8 +121,9 @@ extension ObservationRequest {
       let observer = makeAsynchronous(lifetimes, execution, isTold, isWanted, body)
       return Made(observer: observer, groupTarget: nil)
     case .reader(let take, let onEnd, let buffer):
+      let name = isDerived ? RegistrationDescription.derivedState : "a sequence"
       let traits = traits(
-        lifetimes, reader, buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
+        lifetimes, name, buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
       let observer = IndirectObserver<Value>(traits) { value, post, _ in
         try take(value, post.subject)
       }

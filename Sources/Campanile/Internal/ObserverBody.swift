@@ -49,6 +49,10 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     self.special = special
   }
 
+  /// What is called with the value, of a body that is plain.
+  @inline(__always)
+  consuming func takePlain() -> @Sendable (Value) throws -> Void { plain! }
+
   var kind: Kind {
     // One of the two is there, if not both.
     if let plain { .plain(plain) } else { special!.kind }

@@ -143,13 +143,25 @@ extension MessageCenter {
 extension MessageCenter {
   /// Registers with everything of a type.
   @inline(__always)
-  func register<M: Message>(
+  func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     _ options: SourceOptions<M>
   ) -> Registration {
     request.isOnce = options.isOnce
     return request.register(body, with: registry) { _, held in
       topics.destination(of: M.self, registry, held)
+    } ?? ended
+  }
+
+  /// Registers an observer of messages about a subject.
+  @inline(__always)
+  func register<M: Sendable>(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
+    _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: Lifetime.Storage?
+  ) -> Registration {
+    request.isOnce = options.isOnce
+    return request.register(body, with: registry, subjectLifetime: lifetime) { _, held in
+      topics.destination(of: M.self, about: subject, registry, held)
     } ?? ended
   }
 

@@ -18,10 +18,6 @@ extension MessageCenter {
 
     /// The messages, without what else can be asked of them.
     public let signal: Signal<M>
-
-    fileprivate init(_ center: MessageCenter, about subject: ObservedSubject?) {
-      signal = Signal(base: MessagesBase(center, about: subject))
-    }
   }
 
   /// A message and what it is about.
@@ -36,7 +32,7 @@ extension MessageCenter {
   ///
   /// - Parameter type: The type of the messages.
   public func messages<M: Message>(of type: M.Type) -> Messages<M> {
-    Messages(self, about: nil)
+    Messages(signal: Signal(.all(self)))
   }
 
   /// The messages of a type about one instance.
@@ -49,7 +45,7 @@ extension MessageCenter {
   ///     its address is not taken for another's after its death. About an object whose deinit has
   ///     begun nothing is heard, as about one that has died.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
-    Messages(self, about: ObservedSubject(subject, of: registry))
+    Messages(signal: Signal(.of(self, about: subject)))
   }
 }
 
@@ -58,51 +54,66 @@ extension MessageCenter.Messages where M.Subject: Sendable {
   ///
   /// What is delivered later keeps the subject until then.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
-    Signal(base: PostedBase(signal.base))
+    Signal(base: PostedBase(signal))
   }
 }
 
-/// What a source of messages is about.
+/// The messages of a center, of whatever subject or about one, as what a signal is of.
 ///
-/// The instance is not kept. Its name is reserved, so that no other one is taken for it, and no weak
-/// reference slows the instance.
-struct ObservedSubject: Sendable {
-  fileprivate let identity: SubjectIdentity
-  /// What ends the registrations, if the instance has one.
-  fileprivate let lifetime: Lifetime.Storage?
+/// A subject is not kept. Its name is reserved, so that no other one is taken for it, and no weak
+/// reference slows it.
+enum CenterMessages: Sendable {
+  case all(MessageCenter)
+  case about(PlainSubject, MessageCenter)
+  /// About a subject that has a lifetime, or is not plain.
+  case aboutOther(Subject, MessageCenter)
 
-  fileprivate init(_ subject: AnyObject, of registry: ObserverRegistry) {
-    identity = SubjectIdentity(subject)
-    lifetime = registry.subjectLifetimes.lifetime(of: subject)
-  }
-}
+  final class Subject: Sendable {
+    let identity: SubjectIdentity
+    /// What ends the registrations, if the instance has one.
+    let lifetime: Lifetime.Storage?
 
-/// The messages of one type as what a signal is of.
-final class MessagesBase<M: MessageCenter.Message>: SignalBase {
-  private let center: MessageCenter
-  private let subject: ObservedSubject?
-
-  fileprivate init(_ center: MessageCenter, about subject: ObservedSubject?) {
-    self.center = center
-    self.subject = subject
+    init(_ identity: SubjectIdentity, _ lifetime: Lifetime.Storage?) {
+      self.identity = identity
+      self.lifetime = lifetime
+    }
   }
 
-  func register(
+  @inline(__always)
+  fileprivate static func of(_ center: MessageCenter, about subject: AnyObject) -> Self {
+    let lifetime = center.registry.subjectLifetimes.lifetime(of: subject)
+    if lifetime == nil, let plain = PlainSubject(subject) { return .about(plain, center) }
+    return .aboutOther(Subject(SubjectIdentity(subject), lifetime), center)
+  }
+
+  /// Registers an observer of the messages of type `M`.
+  @inline(__always)
+  consuming func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     _ options: SourceOptions<M>
   ) -> Registration {
-    guard let subject else { return center.register(request, body, options) }
-    request.isOnce = options.isOnce
-    let name = subject.identity.name
-    return request.register(
-      body, with: center.registry, subjectLifetime: subject.lifetime
-    ) { [center] _, held in
-      center.topics.destination(of: M.self, about: name, center.registry, held)
-    } ?? center.ended
+    // Moved, and not copied. The name is reserved here until the registration has reserved it.
+    switch consume self {
+    case .all(let center):
+      return center.register(request, body, options)
+    case .about(let subject, let center):
+      defer { extendLifetime(subject) }
+      return center.register(request, body, options, about: subject.name, nil)
+    case .aboutOther(let subject, let center):
+      defer { extendLifetime(subject) }
+      return center.register(
+        request, body, options, about: subject.identity.name, subject.lifetime)
+    }
   }
 
-  var reference: @Sendable () -> (any SignalBase<M>)? {
-    { [weak center, subject] in center.map { MessagesBase($0, about: subject) } }
+  /// Finds the same later, if the center is still there.
+  var reference: @Sendable () -> CenterMessages? {
+    switch self {
+    case .all(let center): { [weak center] in center.map { .all($0) } }
+    case .about(let subject, let center): { [weak center] in center.map { .about(subject, $0) } }
+    case .aboutOther(let subject, let center):
+      { [weak center] in center.map { .aboutOther(subject, $0) } }
+    }
   }
 }
 
@@ -110,9 +121,9 @@ final class MessagesBase<M: MessageCenter.Message>: SignalBase {
 private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Subject: Sendable {
   typealias Element = MessageCenter.Posted<M>
 
-  private let messages: any SignalBase<M>
+  private let messages: Signal<M>
 
-  init(_ messages: any SignalBase<M>) { self.messages = messages }
+  init(_ messages: Signal<M>) { self.messages = messages }
 
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,

@@ -143,19 +143,13 @@ class DirectObserver<Value>: AnyObserver, @unchecked Sendable {
   // `let`, so that a call needs no retain of the closure's context.
   fileprivate final let body: (Value) throws -> Void
 
-  @inline(__always)
-  fileprivate init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
-    self.body = body
-    super.init(isDirect: true, hasArrival: false, traits: traits)
-  }
-
   /// - Parameters:
-  ///   - traits: How it is kept, without details.
+  ///   - traits: How it is kept; with details for a `DetailedObserver`, and for no other.
   ///   - body: One that wants the value and nothing else.
-  @inline(__always)
-  init(_ traits: ObserverTraits, _ body: consuming ObserverBody<Value>) where Value: Sendable {
-    assert(traits.details == nil)
-    self.body = body.plain!
+  required init(
+    _ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void
+  ) {
+    self.body = body
     super.init(isDirect: true, hasArrival: false, traits: traits)
   }
 }
@@ -166,8 +160,7 @@ private final class DetailedObserver<Value>: DirectObserver<Value>, @unchecked S
 
   override var details: ObserverDetails? { ownDetails }
 
-  @inline(__always)
-  override fileprivate init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
+  required init(_ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void) {
     ownDetails = traits.details!
     super.init(traits, body)
   }
@@ -175,10 +168,22 @@ private final class DetailedObserver<Value>: DirectObserver<Value>, @unchecked S
 
 extension AnyObserver {
   /// An observer that wants the value and nothing else, with room for details if it has any.
+  @inline(__always)
   static func direct<Value>(
-    _ traits: ObserverTraits, _ body: @escaping (Value) throws -> Void
+    _ traits: ObserverTraits, _ body: consuming @escaping (Value) throws -> Void
   ) -> AnyObserver {
-    traits.details == nil ? DirectObserver(traits, body) : DetailedObserver(traits, body)
+    let known = ObserverClasses.find(for: Value.self, hasDetails: traits.details != nil) {
+      makeClasses(of: Value.self)
+    }
+    // SAFETY: made for `Value` below, where both are such classes.
+    let type = unsafe unsafeBitCast(known, to: DirectObserver<Value>.Type.self)
+    return type.init(traits, body)
+  }
+
+  // Apart: a function looks up the classes that it names, whether it comes to use them or not.
+  @inline(never)
+  private static func makeClasses<Value>(of type: Value.Type) -> ObserverClasses {
+    ObserverClasses(direct: DirectObserver<Value>.self, detailed: DetailedObserver<Value>.self)
   }
 }
 

@@ -5,12 +5,20 @@ struct Garbage {
   /// A buffer, a group array, a table or a list that was replaced, with the time it was made.
   typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
 
-  var structures: [Piece] = []
+  /// Mostly there is none, and an empty array would be counted.
+  private var kept: [Piece]?
+
+  var structures: [Piece] {
+    get { kept ?? [] }
+    set { kept = newValue }
+  }
+  @inline(__always)
+  var isEmpty: Bool { kept == nil }
 
   /// The oldest of `time` and the times of the pieces.
   @inline(__always)
   func oldest(_ time: UInt64 = .max) -> UInt64 {
-    structures.isEmpty ? time : structures.reduce(time) { min($0, $1.since) }
+    isEmpty ? time : structures.reduce(time) { min($0, $1.since) }
   }
 }
 
@@ -276,7 +284,7 @@ extension ObserverRegistry {
 
   /// Keeps what posts in progress may hold of `garbage`, after reading the frames.
   func retire(_ garbage: Garbage, _ state: inout State, _ held: borrowing Held) {
-    if garbage.structures.isEmpty { return }
+    if garbage.isEmpty { return }
     retire(garbage, from: scan(since: garbage.oldest(), &state, held), &state)
   }
 

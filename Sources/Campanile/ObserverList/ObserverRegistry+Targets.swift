@@ -119,7 +119,7 @@
         let visit = registry.enter()
         let cursor = unsafe Cursor(only)
         registry.settle(visit)
-        registry.walk(value, Post(), 0...newest, registry.everyone, cursor)
+        registry.walkAll(value, Post(), upTo: newest, cursor)
         registry.leave(visit)
       }
     }

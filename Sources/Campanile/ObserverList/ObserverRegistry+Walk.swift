@@ -276,6 +276,27 @@ extension ObserverRegistry {
     }
   }
 
+  /// Calls the observers of one list whose identifiers are at or below `watermark`.
+  ///
+  /// Whether each call is an event is decided once, and not at each observer.
+  @inline(__always)
+  func walkAll<Value>(
+    _ value: Value, _ post: borrowing Post, upTo watermark: UInt64, _ start: Cursor
+  ) {
+    if isWatched {
+      walkWatched(value, post, upTo: watermark, start)
+    } else {
+      walk(value, post, 0...watermark, .everyone, start)
+    }
+  }
+
+  @inline(never)
+  private func walkWatched<Value>(
+    _ value: Value, _ post: borrowing Post, upTo watermark: UInt64, _ start: Cursor
+  ) {
+    walk(value, post, 0...watermark, .everyoneWatched, start)
+  }
+
   /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
   ///
   /// The route is used up, in its own place: an observer may post again, and each level of that

@@ -37,7 +37,12 @@
     fileprivate mutating func reset() {
       first = 0
       used = 0
-      kept.removeAll(keepingCapacity: kept.count <= 64)
+      // Mostly there is one, which leaves in fewer steps alone.
+      if kept.count == 1 {
+        kept.removeLast()
+      } else {
+        kept.removeAll(keepingCapacity: kept.count <= 64)
+      }
     }
   }
 
@@ -132,18 +137,19 @@
   ) -> Int {
     var taken = 0
     for index in chunks.indices {
-      let chunk = chunks[index]
-      var offset = chunk.first
-      while offset < chunk.used && taken < limit {
+      // Not the chunk as a whole, which keeps its lists.
+      let (base, used) = unsafe (chunks[index].base, chunks[index].used)
+      var offset = chunks[index].first
+      while offset < used && taken < limit {
         // SAFETY: by the invariant a record stands at `offset` and its value where it says.
-        let place = unsafe chunk.base + offset
+        let place = unsafe base + offset
         let record = unsafe place.assumingMemoryBound(to: Record.self).move()
         unsafe body(record, place + record.valueOffset)
         offset += record.size
         taken += 1
       }
       chunks[index].first = offset
-      if offset < chunk.used { break }
+      if offset < used { break }
     }
     count -= taken
     dropEmptyChunks()
@@ -154,6 +160,8 @@
   ///
   /// Not under a lock: a list may end with this.
   private mutating func dropEmptyChunks() {
+    // The common case, spared the search.
+    if chunks.count == 1, chunks[0].isEmpty, chunks[0].isUsual { return chunks[0].reset() }
     let emptyCount = chunks.prefix(while: \.isEmpty).count
     if emptyCount == 0 { return }
     // The newest chunk is kept for the next burst.

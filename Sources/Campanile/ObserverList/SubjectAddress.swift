@@ -13,4 +13,10 @@
 
   /// The object, for a caller that keeps it.
   var living: AnyObject { unsafe object.takeUnretainedValue() }
+
+  /// Calls `body` with the object, which the caller keeps, and counts no reference for that.
+  @inline(__always)
+  func withLiving<Result>(_ body: (AnyObject) -> Result) -> Result {
+    unsafe object._withUnsafeGuaranteedRef(body)
+  }
 }

@@ -76,7 +76,13 @@ extension SubjectIndex {
   func makeRoom(
     about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> Bool {
-    if withCurrent(held, { $0.index(of: subject.address.word) != nil }) == true { return false }
+    let found = withCurrent(held) { table in
+      (isObserved: table.index(of: subject.address.word) != nil, hasRoom: table.hasRoom)
+    }
+    if let found {
+      if found.isObserved { return false }
+      if found.hasRoom { return true }
+    }
     makeRoom(&garbage, held)
     return true
   }

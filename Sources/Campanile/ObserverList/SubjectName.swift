@@ -33,6 +33,13 @@ struct SubjectName: Sendable, Equatable {
     id = ObjectIdentifier(subject)
   }
 
+  /// The name of a subject that Swift counts.
+  @inline(__always)
+  fileprivate init(untagged address: SubjectAddress) {
+    self.address = address
+    id = address.id
+  }
+
   /// The name by which `subject` may be known already, or `nil` if it never was named.
   ///
   /// The caller keeps the subject while it compares.
@@ -63,7 +70,27 @@ struct SubjectHold: ~Copyable, @unchecked Sendable {
   private unowned let memory: AnyObject
 
   /// Reserves the address of a name, whose subject the caller keeps.
-  init(_ name: SubjectName) { memory = name.address.living }
+  @inline(__always)
+  init(_ name: SubjectName) { memory = name.address.withLiving { $0 } }
+}
+
+/// A subject whose name needs no tag and can be reserved, as nearly every one: a value in place of a
+/// ``SubjectIdentity``.
+struct PlainSubject: @unchecked Sendable {
+  // SAFETY: never read; it reserves the address, and so does each copy.
+  private unowned let memory: AnyObject
+  private let address: SubjectAddress
+
+  /// - Returns: `nil` for a subject that is not plain, or whose deinit has begun.
+  @inline(__always)
+  init?(_ subject: AnyObject) {
+    if isDeinitializing(subject) || SubjectTag.isNeeded(by: subject) { return nil }
+    memory = subject
+    address = SubjectAddress(subject)
+  }
+
+  @inline(__always)
+  var name: SubjectName { SubjectName(untagged: address) }
 }
 
 /// The native object that names a subject which Swift does not count.

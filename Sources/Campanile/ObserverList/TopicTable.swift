@@ -177,15 +177,13 @@ extension ObserverRegistry {
   private func postToStation<Value>(
     _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
   ) {
-    let portion = everyone
     let visit = enter()
     let station = onlyStation(subject, topic, wide)
     settle(visit)
     switch station {
-    case .list(let cursor):
-      walk(value, Post(subject), 0...visit.watermark, portion, cursor)
+    case .list(let cursor): walkAll(value, Post(subject), upTo: visit.watermark, cursor)
     case .single(let only):
-      if only.single.id <= visit.watermark { call(only, value, portion) }
+      if only.single.id <= visit.watermark { call(only, value, everyone) }
     case nil: break
     }
     leave(visit)

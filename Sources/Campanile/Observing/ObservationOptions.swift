@@ -106,6 +106,7 @@ package struct SourceOptions<Element: Sendable>: Sendable {
   /// Whether an element says nothing new; such an element is left out.
   package var isRepetition: (@Sendable (Element) -> Bool)?
 
+  @inline(__always)
   package init(
     isInitial: Bool = false, isOnce: Bool = false,
     isRepetition: (@Sendable (Element) -> Bool)? = nil

@@ -4,7 +4,7 @@ extension ObservationSource {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: ObservationOptions<Self>
   ) -> Registration {
-    signal.base.register(request, body, options.settings)
+    signal.register(request, body, options.settings)
   }
 
   /// Observes until the token is released.
@@ -293,11 +293,11 @@ extension ObservationSource {
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
     let location = SourceLocation(file: file, line: line)
-    let reference = signal.base.reference
+    let reference = signal.reference
     let settings = options.settings
     return ValueSequence<Element> { counters in
       let buffer = SequenceBuffer<Element>(buffering, counters)
-      guard let base = reference() else {
+      guard let signal = reference() else {
         buffer.finish()
         return ValueSequence.Reader(buffer, nil)
       }
@@ -306,7 +306,7 @@ extension ObservationSource {
           { element, _ in buffer.append(element) }, onEnd: { buffer.finish() },
           buffer: buffer.counts))
       let request = ObservationRequest(.unbounded, location)
-      return ValueSequence.Reader(buffer, base.register(request, body, settings))
+      return ValueSequence.Reader(buffer, signal.register(request, body, settings))
     }
   }
 }

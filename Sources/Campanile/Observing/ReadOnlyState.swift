@@ -78,7 +78,9 @@ private final class MappedState<Upstream: Sendable, Value: Sendable>: StateBase 
   ) {
     self.upstream = upstream
     self.transform = transform
-    mapped = TransformedSignal(upstream.changes, isSelective: false) { $0.map(transform) }
+    mapped = TransformedSignal(Signal(base: upstream.changes), isSelective: false) {
+      $0.map(transform)
+    }
   }
 
   var value: Value { transform(upstream.value) }

@@ -13,15 +13,52 @@
 /// source alive. Its observations do not, unless their documentation says so, and end with the
 /// source.
 public struct Signal<Element: Sendable>: ObservationSource {
-  package let base: any SignalBase<Element>
+  private enum Base: Sendable {
+    case source(any SignalBase<Element>)
+    /// No source, which would be generic: the runtime would look its class up at each observation.
+    case messages(CenterMessages)
+  }
 
-  package init(base: any SignalBase<Element>) { self.base = base }
+  private let base: Base
+
+  package init(base: any SignalBase<Element>) { self.base = .source(base) }
+
+  /// The signal of messages, which are of the type `Element`.
+  @inline(__always)
+  init(_ messages: CenterMessages) { base = .messages(messages) }
 
   /// The signal of `source`.
   public init(_ source: some ObservationSource<Element>) { self = source.signal }
 
   /// The signal itself.
   public var signal: Signal<Element> { self }
+
+  /// Registers an observer.
+  ///
+  /// - Returns: A registration that has ended, if the source has finished.
+  @inline(__always)
+  package consuming func register(
+    _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
+    _ options: SourceOptions<Element>
+  ) -> Registration {
+    // Moved, and not copied.
+    switch (consume self).base {
+    case .source(let source): source.register(request, body, options)
+    case .messages(let messages): messages.register(request, body, options)
+    }
+  }
+
+  /// Finds the same later, if the source is still there; does not keep the source.
+  package var reference: @Sendable () -> Signal<Element>? {
+    switch base {
+    case .source(let source):
+      let reference = source.reference
+      return { reference().map { Signal(base: $0) } }
+    case .messages(let messages):
+      let reference = messages.reference
+      return { reference().map { Signal($0) } }
+    }
+  }
 }
 
 /// What a signal is of: where observers register.

@@ -7,7 +7,7 @@ extension ObservationSource {
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
-    Signal(base: TransformedSignal(signal.base, isSelective: false, transform))
+    Signal(base: TransformedSignal(signal, isSelective: false, transform))
   }
 
   /// What `transform` makes of each element, without `nil`.
@@ -20,7 +20,7 @@ extension ObservationSource {
   public func compactMap<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result?
   ) -> Signal<Result> {
-    Signal(base: TransformedSignal(signal.base, isSelective: true, transform))
+    Signal(base: TransformedSignal(signal, isSelective: true, transform))
   }
 
   /// The elements for which `isIncluded` returns true.
@@ -40,13 +40,13 @@ extension ObservationSource {
 /// It keeps nothing between two elements, so that everything that the other one promises about
 /// order, ends and deliveries holds here.
 final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase {
-  private let upstream: any SignalBase<Upstream>
+  private let upstream: Signal<Upstream>
   /// Whether some elements are left out.
   private let isSelective: Bool
   private let transform: @Sendable (Upstream) -> Element?
 
   init(
-    _ upstream: any SignalBase<Upstream>, isSelective: Bool,
+    _ upstream: Signal<Upstream>, isSelective: Bool,
     _ transform: @escaping @Sendable (Upstream) -> Element?
   ) {
     self.upstream = upstream

@@ -1,11 +1,12 @@
 import Campanile
-import Foundation
+public import Foundation
 
 /// A notification, and what was decoded from it where it was posted.
 ///
 /// Sendable although a notification is not: nothing changes what is read, what leaves it is of a
 /// Sendable type, and the notification as a whole goes only to code on the poster's thread, or to
 /// code that the poster waits for.
+@usableFromInline
 package class NotificationContent: @unchecked Sendable {
   private let notification: Notification
   fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]
@@ -21,12 +22,13 @@ package class NotificationContent: @unchecked Sendable {
   ///
   /// Who posts calls `settle(isRead:)` when the post has returned.
   ///
-  /// - Parameter isRead: whether observers may be given more than what was decoded.
+  /// - Parameters:
+  ///   - instance: What the notification is about, if that is an instance.
+  ///   - isRead: whether observers may be given more than what was decoded.
   static func make(
-    _ notification: Notification, decoded: [ObjectIdentifier: Result<any Sendable, any Error>],
-    isRead: Bool
+    _ notification: consuming Notification, about instance: AnyObject?,
+    decoded: [ObjectIdentifier: Result<any Sendable, any Error>], isRead: Bool
   ) -> NotificationContent {
-    let instance = notification.subject
     let isDying = instance.map { isDeinitializing($0) } ?? false
     if isRead && !isDying { return NotificationContent(notification, decoded: decoded) }
     return TransientContent(notification, decoded: decoded, dying: isDying ? instance : nil)
@@ -47,7 +49,8 @@ package class NotificationContent: @unchecked Sendable {
   ///
   /// It is not copied for that: an observer may post again, and each level takes a part of the
   /// stack.
-  func withNotification(_ body: (Notification) -> Void) { body(notification) }
+  @usableFromInline
+  package func withNotification(_ body: (Notification) -> Void) { body(notification) }
 
   /// Ends the post: what is kept from now on may be kept for as long as anybody likes.
   ///
@@ -87,7 +90,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
     return Notification.subject(sender) === object
   }
 
-  override func withNotification(_ body: (Notification) -> Void) {
+  override package func withNotification(_ body: (Notification) -> Void) {
     body(Notification(name: name, object: sender, userInfo: info))
   }
 

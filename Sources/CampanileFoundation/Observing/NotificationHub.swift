@@ -113,11 +113,14 @@ package final class NotificationHub: Sendable {
   ///
   /// Called on the thread that posts, which settles the content when the post has returned.
   ///
-  /// - Parameter isRead: whether observers may be given more than what was decoded.
+  /// - Parameters:
+  ///   - instance: What the notification is about, if that is an instance.
+  ///   - isRead: whether observers may be given more than what was decoded.
   package func makeContent(
-    _ notification: Notification, isRead: Bool = true
+    _ notification: consuming Notification, about instance: AnyObject?, isRead: Bool = true
   ) -> NotificationContent {
-    .make(notification, decoded: codecs.decode(notification), isRead: isRead)
+    let decoded = codecs.decode(notification)
+    return .make(notification, about: instance, decoded: decoded, isRead: isRead)
   }
 
   /// How many blocks this hub has in its center.
@@ -172,16 +175,18 @@ package final class NotificationHub: Sendable {
     var content: NotificationContent?
     // Who begins to read meanwhile says so before it is registered: asked again afterwards.
     let isRead = feed.isRead.load(ordering: .acquiring)
+    let instance = notification.subject
     let isHeard: Bool
     if let name = feed.name {
-      isHeard = topics.postNarrowly(to: name.rawValue, about: notification.subject) {
-        let made = makeContent(notification, isRead: isRead)
+      isHeard = topics.postNarrowly(to: name.rawValue, about: instance) {
+        let made = makeContent(notification, about: instance, isRead: isRead)
         content = made
         return PostedNotification(made)
       }
     } else {
-      isHeard = topics.postWidely(about: notification.subject) {
-        let made = NotificationContent.make(notification, decoded: [:], isRead: isRead)
+      isHeard = topics.postWidely(about: instance) {
+        let made = NotificationContent.make(
+          notification, about: instance, decoded: [:], isRead: isRead)
         content = made
         return PostedNotification(made)
       }

@@ -28,7 +28,7 @@ public import Foundation
 /// precondition failure. Only `any Error`, whose values always are Sendable, may be asked for. The
 /// arguments of other generic types are not looked at: do not ask for a `Box<any P & Sendable>`.
 public struct PostedNotification: Sendable {
-  private let content: NotificationContent
+  @usableFromInline let content: NotificationContent
 
   /// A notification for code on the poster's thread, and for code that the poster waits for.
   package init(_ notification: Notification) {
@@ -107,6 +107,7 @@ public struct PostedNotification: Sendable {
   }
 
   /// Calls `body` with the notification itself, which is not copied to the stack for that.
+  @inlinable
   package func withNotification(_ body: (Notification) -> Void) {
     content.withNotification(body)
   }
@@ -133,6 +134,8 @@ extension Notification {
 
   /// The instance that `object` is, if it is one, whatever it is wrapped in.
   package static func subject(_ object: Any?) -> AnyObject? {
+    // Asked before the object is taken out, which copies it.
+    if object == nil { return nil }
     guard let object = sender(object), type(of: object) is AnyClass else { return nil }
     return object as AnyObject
   }

@@ -221,8 +221,8 @@ struct SubjectDeinitTests {
     }
   }
 
-  // Broken by: SubjectIdentity.init, if it reserves the name of an object in its deinit: an optimized
-  // build has that object on the stack.
+  // Broken by: SubjectIdentity.init or PlainSubject.init, if it reserves the name of an object in its
+  // deinit: an optimized build has that object on the stack.
   @Test("K9 Observed in its deinit, a subject is heard of no more", arguments: widths)
   func observe(width: Int) {
     onThreads(width) { _ in
