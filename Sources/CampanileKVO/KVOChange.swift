@@ -3,9 +3,15 @@
 /// The values are those at the time of the change, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
   /// Which call this is.
-  public let phase: Phase
+  public var phase: Phase {
+    switch step {
+    case .initial: .initial
+    case .prior: .prior
+    case .changed: .changed
+    }
+  }
   /// What was done to the value since the call before.
-  public let kind: Kind
+  public var kind: Kind { Kind(deed) }
   /// The value before the change.
   ///
   /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be
@@ -23,20 +29,28 @@ public struct KVOChange<Value> {
   public var changedPaths: [KVOPath] { changed.all }
   let changed: ChangedPaths
   let oldValue: OldValue<Value>?
+  // Phase and kind, as types that do not depend on the value's: those would be looked up at each change.
+  let step: ChangeStep
+  let deed: CollectionEdit.Deed?
 
   /// Part of its caller, where the type has been looked up already.
   @inline(__always)
   init(
-    phase: Phase, kind: Kind, new: Value, path: KVOPath, changed: ChangedPaths,
-    oldValue: OldValue<Value>?
+    _ step: ChangeStep, _ deed: CollectionEdit.Deed?, new: Value, path: KVOPath,
+    changed: ChangedPaths, oldValue: OldValue<Value>?
   ) {
-    self.phase = phase
-    self.kind = kind
+    self.step = step
+    self.deed = deed
     self.new = new
     self.path = path
     self.changed = changed
     self.oldValue = oldValue
   }
+}
+
+/// Which call of an observer it is.
+enum ChangeStep {
+  case initial, prior, changed
 }
 
 /// A value before a change, in a place of its own: most changes are told without.
@@ -64,15 +78,14 @@ extension KVOChange {
   /// The same change with other values.
   func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
     KVOChange<Other>(
-      phase: .init(phase), kind: .init(kind), new: transform(new), path: path, changed: changed,
+      step, deed, new: transform(new), path: path, changed: changed,
       oldValue: old.map { OldValue(transform($0)) })
   }
 
   /// The call that an observation begins with.
   init(initial value: Value, at path: KVOPath) {
     self.init(
-      phase: .initial, kind: .setting, new: value, path: path, changed: ChangedPaths(nil),
-      oldValue: nil)
+      .initial, nil, new: value, path: path, changed: ChangedPaths(nil), oldValue: nil)
   }
 }
 
@@ -85,14 +98,6 @@ extension KVOChange {
     case prior
     /// The call after a change.
     case changed
-
-    fileprivate init<Other>(_ other: KVOChange<Other>.Phase) {
-      switch other {
-      case .initial: self = .initial
-      case .prior: self = .prior
-      case .changed: self = .changed
-      }
-    }
   }
 
   /// What was done to a value.
@@ -123,20 +128,9 @@ extension KVOChange {
     /// element is among both the removals and the insertions.
     case edits(removals: RangeSet<Int>, insertions: RangeSet<Int>, moves: [KVOMove])
 
-    init(_ deed: CollectionEdit.Deed?) {
+    fileprivate init(_ deed: CollectionEdit.Deed?) {
       switch deed {
       case nil: self = .setting
-      case .insertion(let indexes): self = .insertion(at: indexes)
-      case .removal(let indexes): self = .removal(at: indexes)
-      case .replacement(let indexes): self = .replacement(at: indexes)
-      case .edits(let removals, let insertions, let moves):
-        self = .edits(removals: removals, insertions: insertions, moves: moves)
-      }
-    }
-
-    fileprivate init<Other>(_ other: KVOChange<Other>.Kind) {
-      switch other {
-      case .setting: self = .setting
       case .insertion(let indexes): self = .insertion(at: indexes)
       case .removal(let indexes): self = .removal(at: indexes)
       case .replacement(let indexes): self = .replacement(at: indexes)

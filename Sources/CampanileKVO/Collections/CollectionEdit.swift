@@ -6,7 +6,9 @@ import Campanile
 /// The setter of the collection's property announces a change like any other; this tells which.
 final class CollectionEdit: Sendable {
   /// What is done to the elements, and to which.
-  enum Deed {
+  ///
+  /// Indirect: every change has room for one, and few have one.
+  indirect enum Deed {
     case insertion(RangeSet<Int>)
     case removal(RangeSet<Int>)
     case replacement(RangeSet<Int>)

@@ -14,7 +14,7 @@ extension KVOController {
     guard let owner else { return KVOResult(.refused, SourceRegistry.endedRegistration) }
     let object = request.object
     let key = ObservationTable.Key(object, request.path)
-    if policy == .ignore, let known = liveEntries(of: object, request.path).first {
+    if policy == .ignore, let known = liveEntry(of: object, request.path, key) {
       return KVOResult(.alreadyObserved, known.registration)
     }
     let upstream = Upstream()

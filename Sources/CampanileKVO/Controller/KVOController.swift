@@ -105,15 +105,17 @@ public final class KVOController<Owner: AnyObject> {
   public func isObserving<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> Bool {
-    owner != nil && !liveEntries(of: object, KVOPath(keyPath)).isEmpty
+    if owner == nil { return false }
+    let path = KVOPath(keyPath)
+    return liveEntry(of: object, path, ObservationTable.Key(object, path)) != nil
   }
 
-  /// The live observations of a key path of `object`, oldest first.
-  func liveEntries(of object: AnyObject, _ path: KVOPath) -> [ObservationTable.Entry] {
-    // Hashed outside the lock.
-    let key = ObservationTable.Key(object, path)
+  /// The oldest live observation of a key path of `object`, which is looked for under `key`.
+  func liveEntry(
+    of object: AnyObject, _ path: KVOPath, _ key: ObservationTable.Key
+  ) -> ObservationTable.Entry? {
     let entries = observations.withLock { $0.entries(for: key) }
-    return entries.filter { $0.path == path && $0.isLive(of: object) }
+    return entries.first { $0.path == path && $0.isLive(of: object) }
   }
 
   /// How many observations have not ended.

@@ -55,7 +55,16 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     return value!
   }
 
+  @inline(__always)
   private func readDirectly(_ root: Root) -> Value {
+    if handsOver { return readNumbered(root) }
+    let value = readValue(root)
+    // Said before the first value is stored.
+    return handsOver ? readNumbered(root) : value
+  }
+
+  @inline(never)
+  private func readNumbered(_ root: Root) -> Value {
     var value: Value?
     readExactly { value = readValue(root) }
     return value!
@@ -88,9 +97,7 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
 
   override func deliver(_ report: Report) {
     guard let root else { return }
-    if let values = report.values as? ValuesOfChange<Value>, isDirect {
-      return deliver(values, report)
-    }
+    if let values = report.values, isDirect { return deliver(values, report) }
     let new = isDirect ? readDirectly(root) : readAndFollow(root)
     // What `readOld` made.
     var old: OldValue<Value>?
@@ -110,8 +117,10 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   }
 
   /// Tells a change whose values the class has handed over.
-  private func deliver(_ values: ValuesOfChange<Value>, _ report: Report) {
-    if isTold(values.number) { return }
+  // Apart: a function looks up the types that it names, whether it comes to use them or not.
+  @inline(never)
+  private func deliver(_ box: AnyObject, _ report: Report) {
+    guard let values = box as? ValuesOfChange<Value>, !isTold(values.number) else { return }
     if let areEqual = options.areEqual, areEqual(values.old, values.new) { return }
     let old = options.wantsOld ? OldValue(values.old) : nil
     post(.changed, old, values.new, report, report.edit?.edit)
@@ -126,11 +135,11 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
   }
 
   private func post(
-    _ phase: KVOChange<Value>.Phase, _ old: OldValue<Value>?, _ new: Value, _ report: Report,
+    _ step: ChangeStep, _ old: OldValue<Value>?, _ new: Value, _ report: Report,
     _ edit: CollectionEdit?
   ) {
     let change = KVOChange(
-      phase: phase, kind: .init(edit?.deed), new: new, path: traits.path, changed: report.changed,
+      step, edit?.deed, new: new, path: traits.path, changed: report.changed,
       oldValue: options.wantsOld ? old : nil)
     if Scope.isAnyOpen {
       Scope.withObservers { changes.post(change) }

@@ -180,14 +180,12 @@ class PathObservation {
   /// Whether the key path is that of one property of the root, which cannot come to read others.
   var isDirect: Bool { direct.load(ordering: .acquiring) }
 
+  /// Whether the class hands over values of the property of a direct key path.
+  var handsOver: Bool { directProperty.load()?.handsOver == true }
+
   /// Reads the value of a direct key path; changes that are part of it are not told any more.
   func readExactly(_ read: () -> Void) {
     guard let property = directProperty.load() else { return read() }
-    if !property.handsOver {
-      read()
-      // Said before the first value is stored.
-      if !property.handsOver { return }
-    }
     // A getter that does not take the lock with the number is asked again, but not for ever: a value that
     // is newer than its number is told once more.
     for attempt in 1... {
@@ -211,9 +209,10 @@ class PathObservation {
     switch event.phase {
     case .willChange: begin(event, over: link)
     case .didChange:
-      var event = event
+      if event.values == nil || isDirect { return end(event, over: link) }
       // The values of one property are not those of another key path.
-      if !isDirect { event.values = nil }
+      var event = event
+      event.values = nil
       end(event, over: link)
     }
   }
