@@ -11,7 +11,7 @@ public struct KVOResult: Sendable {
     /// The key path reads no property that can be observed, so the observer would never be called.
     ///
     /// One line on standard error says so, with file and line. The observation has ended; an initial
-    /// call was made.
+    /// call was made, if one was asked for.
     case nothingObserved
     /// The owner has died.
     case refused

@@ -69,7 +69,11 @@ final class CollectionEdit: Sendable {
   }
 
   /// This edit as the change of a property with that number, if it may be one.
-  func claim(by property: ObservedProperty, as number: UInt) -> AnnouncedEdit? {
+  ///
+  /// - Parameter isKnown: Whether the number is that which the change will have when it is stored.
+  func claim(
+    by property: ObservedProperty, as number: UInt, isKnown: Bool = false
+  ) -> AnnouncedEdit? {
     guard property.path.identity.valueType == valueType else { return nil }
     let id = ObjectIdentifier(property)
     let isOwn = property.subject.id == object
@@ -80,7 +84,8 @@ final class CollectionEdit: Sendable {
     }
     guard isFirst else { return nil }
     let isAlone = reads.contains { $0.property === property && $0.revision == number &- 1 }
-    return AnnouncedEdit(self, of: property, isOwn: isOwn, number, isAlone: isAlone)
+    return AnnouncedEdit(
+      self, of: property, isOwn: isOwn, number, isAlone: isAlone, isKnown: isKnown)
   }
 
   /// Whether it begins with `value`, which was read along some key path.
@@ -118,11 +123,14 @@ final class AnnouncedEdit: Sendable {
   private let number: UInt
   /// Whether all changes that began before had ended when the collection was read.
   private let isAlone: Bool
+  /// Whether the change is counted when it is stored, and not when it begins.
+  private let isKnown: Bool
 
   fileprivate init(
     _ edit: CollectionEdit, of property: ObservedProperty, isOwn: Bool, _ number: UInt,
-    isAlone: Bool
+    isAlone: Bool, isKnown: Bool
   ) {
+    self.isKnown = isKnown
     self.edit = edit
     self.property = property
     self.isOwn = isOwn
@@ -139,7 +147,9 @@ final class AnnouncedEdit: Sendable {
   /// after it: no other change came between, or has begun.
   ///
   /// Changes are counted when they begin, so that none can be seen that is not.
-  var isWhole: Bool { isAlone && property.begun == number }
+  func isWhole(atBeginning: Bool) -> Bool {
+    isAlone && property.begun &+ (atBeginning && isKnown ? 1 : 0) == number
+  }
 
   /// Whether it is the change with that number, of a collection that is the property itself, and began
   /// with the value that the change before had stored.

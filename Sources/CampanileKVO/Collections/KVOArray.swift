@@ -14,7 +14,8 @@ public import Observation
 /// Each call is one change of the property: it reads the array once, changes it, and sets it, which
 /// copies the elements once. A call that changes nothing tells nothing. It keeps the object; make one
 /// when it is needed. Use it in the isolation of the object; a call is not atomic: of threads that
-/// edit one array at once, the last to set it prevails.
+/// edit one array at once, the last to set it prevails. Where other threads edit it, go through
+/// ``elements``, and not through the proxy.
 ///
 /// The key path may lead through other objects, and to a property that forwards to another object's.
 /// There, and for observers along other key paths, the arrays before and after are compared with those
@@ -173,7 +174,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     try change { elements in
       var editor = KVOArrayEditor(elements)
       result = try body(&editor)
-      let deed = editor.deed
+      let deed = editor.deed(from: elements.count)
       if deed != nil { elements = editor.elements }
       return deed
     }
@@ -202,7 +203,7 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// Reverses the elements, as one change.
   public func reverse() { edit { $0.reverse() } }
 
-  /// Exchanges two elements, as one change.
+  /// Exchanges two elements, as one change, which is told as a replacement.
   public func swapAt(_ first: Int, _ second: Int) {
     if first == second { return }
     change { elements in
@@ -220,6 +221,9 @@ extension KVOArray where Element: Comparable {
 }
 
 extension KVOArray: RandomAccessCollection, MutableCollection {
+  /// Goes through the elements as they are now.
+  public func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }
+
   /// The index of the first element: zero.
   public var startIndex: Int { 0 }
   /// The index behind the last element: the number of elements.

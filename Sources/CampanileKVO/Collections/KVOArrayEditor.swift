@@ -20,14 +20,12 @@ public struct KVOArrayEditor<Element> {
   }
 
   private var slots: [Slot]
-  private let countBefore: Int
 
   init(_ elements: [Element]) {
     slots = elements.indices.map { Slot(element: elements[$0], origin: $0) }
-    countBefore = elements.count
   }
 
-  /// Creates an editor without elements.
+  /// Creates an editor without elements; assigned to another one, it removes all of its elements.
   public init() { self.init([]) }
 
   /// The elements now.
@@ -42,7 +40,7 @@ public struct KVOArrayEditor<Element> {
     slots.insert(slots.remove(at: index), at: destination)
   }
 
-  /// Exchanges two elements.
+  /// Exchanges two elements, which are told as moved.
   public mutating func swapAt(_ first: Int, _ second: Int) { slots.swapAt(first, second) }
 
   /// Sorts the elements; equal ones keep their order.
@@ -63,14 +61,16 @@ public struct KVOArrayEditor<Element> {
 
   // MARK: What was done
 
-  /// What was done to the elements, in the fewest moves, or `nil` if nothing was.
-  var deed: CollectionEdit.Deed? {
-    if let replaced = replacedInPlace {
+  /// What was done to so many elements, in the fewest moves, or `nil` if nothing was.
+  ///
+  /// The count is not kept here: an editor may be replaced by a new one as a whole, as by `removeAll()`.
+  func deed(from countBefore: Int) -> CollectionEdit.Deed? {
+    if let replaced = replacedInPlace(countBefore) {
       return replaced.isEmpty ? nil : .replacement(replaced)
     }
     let kept = slots.indices.filter { slots[$0].origin != nil && !slots[$0].isReplaced }
     let origins = kept.map { slots[$0].origin! }
-    let removed = RangeSet(0..<countBefore).subtracting(RangeSet(of: origins))
+    let removed = RangeSet(0..<countBefore).subtracting(RangeSet(of: origins.sorted()))
     let inserted = RangeSet(slots.indices).subtracting(RangeSet(of: kept))
     let moves = zip(kept, origins).enumerated().filter {
       [still = Self.longestIncrease(in: origins)] in !still.contains($0.offset)
@@ -81,7 +81,7 @@ public struct KVOArrayEditor<Element> {
   }
 
   /// The indexes of the elements that were replaced, if nothing else was done.
-  private var replacedInPlace: RangeSet<Int>? {
+  private func replacedInPlace(_ countBefore: Int) -> RangeSet<Int>? {
     guard slots.count == countBefore, slots.indices.allSatisfy({ slots[$0].origin == $0 }) else {
       return nil
     }

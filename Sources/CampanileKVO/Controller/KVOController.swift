@@ -145,7 +145,8 @@ extension KVOController {
   public enum Policy: Sendable, Hashable {
     /// Leave it as it is, and say so.
     case ignore
-    /// End the observation there is, and make the new one.
+    /// End the observation there is, and make the new one. What another thread changes between the two
+    /// is told to neither.
     case replace
     /// Make another one.
     case append

@@ -39,7 +39,10 @@ struct ObservationTable {
 
   /// The entries of each object, by the hashes of their key paths, oldest first.
   private var objects: [ObjectIdentifier: [Int: [Entry]]] = [:]
-  private var count = 0
+  private var count = 0 {
+    // So that what has ended is at most as much as what there is.
+    didSet { purgeThreshold = max(32, min(purgeThreshold, count * 2)) }
+  }
   private var nextNumber = 0
   private var purgeThreshold = 32
 

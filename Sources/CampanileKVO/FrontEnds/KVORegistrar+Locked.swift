@@ -18,6 +18,9 @@ extension KVORegistrar {
   /// }
   /// ```
   ///
+  /// The getter returns what this returns. One that makes something else of it has observers begin with that,
+  /// and hear what is stored.
+  ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
@@ -31,10 +34,20 @@ extension KVORegistrar {
   /// Sets a property whose value a `Mutex` keeps, and tells the change with the values that were found
   /// under the lock; for its setter.
   ///
-  /// No value is lost, however many threads set the property. Observers of the property itself are told
-  /// each change once, in the order in which the lock was taken, and the old value of a change is the new
-  /// one of the change before. One thread tells; a set that another thread makes meanwhile, or an
-  /// observer, is told next by the thread that tells. So a setter may return before its change is told.
+  /// No value is lost, however many threads set the property. Observers of this key path are told each
+  /// change once, in the order in which the lock was taken. The old value of a change is the new value of
+  /// the change before.
+  ///
+  /// One thread tells. If another thread sets the property meanwhile, or an observer does, the thread that
+  /// tells goes on with that change, for as long as there are more. So a setter may return before its
+  /// change is told.
+  ///
+  /// A transaction, or an announcement by hand, is told with the value at its end, and with it all changes
+  /// that are part of this value. Observers of other key paths that lead to the property, and closures
+  /// that read it, are told the value at the time of the call.
+  ///
+  /// Once the property has been observed, a set copies the old value: an array that is changed in place is
+  /// copied.
   ///
   /// - Parameters:
   ///   - subject: The object.
@@ -59,6 +72,9 @@ extension KVORegistrar {
   /// func increment() { registrar.update(self, \.count, in: state) { $0 += 1 } }
   /// ```
   ///
+  /// From outside, `counter.count += 1` is a read and a set: if two threads do it at once, one of them is
+  /// lost.
+  ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
@@ -70,16 +86,7 @@ extension KVORegistrar {
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>,
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    var result: Swift.Result<Result, Failure>?
-    change(of: subject, keyPath, under: { change in state.withLock { change(&$0) } }) { value in
-      do throws(Failure) {
-        result = .success(try body(&value))
-      } catch {
-        result = .failure(error)
-      }
-    }
-    // `change` runs its closure.
-    return try result!.get()
+    try update(subject, keyPath, under: { change in state.withLock { change(&$0) } }, body)
   }
 
   /// Reads one of several properties whose values a `Mutex` keeps together; for its getter.
@@ -115,11 +122,48 @@ extension KVORegistrar {
     _ place: any WritableKeyPath<State, Value> & Sendable, to newValue: Value
   ) {
     var replaced = newValue
-    change(
-      of: subject, keyPath, under: { change in state.withLock { change(&$0[keyPath: place]) } }
-    ) {
-      swap(&$0, &replaced)
+    // Exchanged, so that the old value is not released under the lock.
+    update(subject, keyPath, in: state, place) { swap(&$0, &replaced) }
+  }
+
+  /// Changes one of several properties whose values a `Mutex` keeps together, in place.
+  ///
+  /// What ``set(_:_:in:to:)`` says holds here too.
+  ///
+  /// - Parameters:
+  ///   - subject: The object.
+  ///   - keyPath: The property. A key path to a value of another type does not compile.
+  ///   - state: Where the object keeps its values.
+  ///   - place: Which of them it is.
+  ///   - body: Changes the value, with the lock held. The change is told also if it throws.
+  /// - Returns: What `body` returns.
+  @discardableResult
+  public func update<
+    Subject: SharedObservable, State, Value: Sendable, Result, Failure: Error
+  >(
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<State>,
+    _ place: any WritableKeyPath<State, Value> & Sendable,
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try update(
+      subject, keyPath, under: { change in state.withLock { change(&$0[keyPath: place]) } }, body)
+  }
+
+  private func update<Subject: SharedObservable, Value: Sendable, Result, Failure: Error>(
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Value>,
+    under lock: (_ change: (inout Value) -> Void) -> Void,
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var result: Swift.Result<Result, Failure>?
+    change(of: subject, keyPath, under: lock) { value in
+      do throws(Failure) {
+        result = .success(try body(&value))
+      } catch {
+        result = .failure(error)
+      }
     }
+    // `change` runs its closure.
+    return try result!.get()
   }
 
   /// Reads a value under a lock, with the number of the change that stored it.
@@ -156,15 +200,32 @@ extension KVORegistrar {
     under lock: (_ change: (inout Value) -> Void) -> Void, _ body: (inout Value) -> Void
   ) {
     if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
-    var change = LockedChange<Value>(of: uses.isNone ? nil : property(keyPath))
     // The compiler does not let one closure parameter be handed to another.
-    withoutActuallyEscaping(body) { body in lock { change.make(&$0, body) } }
-    if uses.include(PropertyUses.tracked) { standard.didSet(shared: keyPath) }
-    if uses.isNone { return }
-    if Scope.isAnyOpen { Scope.note(KVOPath(keyPath), of: subject) }
-    if !change.end() {
-      // It was asked about while the change was made.
-      property(keyPath)?.didChange()
+    withoutActuallyEscaping(body) { body in
+      while !tryChange(keyPath, under: lock, body) {}
     }
+    if uses.include(PropertyUses.tracked) { standard.didSet(shared: keyPath) }
+    if Scope.isAnyOpen && !uses.isNone { Scope.note(KVOPath(keyPath), of: subject) }
+  }
+
+  /// - Returns: Whether the change was made; it is not if somebody asked about a property for the first
+  ///   time before the lock was taken.
+  private func tryChange<Subject, Value: Sendable>(
+    _ keyPath: KeyPath<Subject, Value>, under lock: (_ change: (inout Value) -> Void) -> Void,
+    _ body: @escaping (inout Value) -> Void
+  ) -> Bool {
+    let count = propertyCount
+    let property = uses.isNone ? nil : property(keyPath)
+    var change = LockedChange<Value>(of: property)
+    var isMade = false
+    lock { value in
+      // An observer makes the property before it reads the value under this lock: if there is none now, it
+      // will read the new value.
+      if property == nil && propertyCount != count { return }
+      change.make(&value, body)
+      isMade = true
+    }
+    if isMade { change.end() }
+    return isMade
   }
 }

@@ -18,7 +18,8 @@ public import Synchronization
 /// `Observations` go on as before. The macro itself spares everybody a set to an equal value, of a
 /// type that can tell.
 ///
-/// For properties that are not stored, or stored behind a lock, write what the macro writes: report
+/// For properties that are kept behind a lock, there are `get`, `set` and `update`, which name the lock:
+/// see ``get(_:_:in:)``. For others that are not stored, write what the macro writes: report
 /// reads with `access(_:keyPath:)` and changes with `withMutation(of:keyPath:_:)`, or announce
 /// changes with `willChange(_:keyPath:)` and `didChange(_:keyPath:)`.
 ///
@@ -119,6 +120,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
     if uses.include(PropertyUses.tracked) { standard.willSet(subject, keyPath: keyPath) }
     property(keyPath)?.willChange()
   }
+
+  /// How many properties have been asked about.
+  var propertyCount: Int { table.load()?.count ?? 0 }
 
   /// The property, if it has been asked about.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty? { table.load()?.known(keyPath) }

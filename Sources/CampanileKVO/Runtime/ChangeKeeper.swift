@@ -377,7 +377,8 @@ struct ChangeKeeper {
       report = earlier
     }
     hasTold = true
-    if teller != 0 && teller != thread {
+    // What waits carries values of its own, and must not be overtaken by a later one.
+    if teller != 0 && (teller != thread || report.values != nil) {
       waiting.append(report)
       return nil
     }

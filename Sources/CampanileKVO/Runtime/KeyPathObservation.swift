@@ -34,7 +34,10 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     var isExact = false
     var value = readAndFollow(root, &isExact)
     let isObserved = followsSomething
-    if isDirect && !isExact { value = readDirectly(root) }
+    if isDirect && !isExact {
+      value = readDirectly(root)
+      raiseFloor()
+    }
     if options.isInitial, let registration {
       let change = KVOChange(initial: value, at: traits.path)
       Scope.withObservers { changes.post(change, onlyTo: registration) }
@@ -72,7 +75,7 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
 
   private func readOnly(_ root: Root) -> Value {
     var value: Value?
-    asReader { value = readValue(root) }
+    asOldReader { value = readValue(root) }
     return value!
   }
 
@@ -88,7 +91,9 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
       return nil
     }
     let value = isDirect ? readValue(root) : readOnly(root)
-    if let edit = report.edit, !isPlaced(edit, { $0.begins(with: value) }) { report.dropEdit() }
+    if let edit = report.edit, !isPlaced(edit, atBeginning: true, { $0.begins(with: value) }) {
+      report.dropEdit()
+    }
     if !traits.needsOld { return nil }
     let old = OldValue(value)
     if options.isPrior { post(.prior, old, value, report, report.edit?.edit) }
@@ -99,39 +104,65 @@ final class KeyPathObservation<Root: AnyObject, Value>: PathObservation {
     guard let root else { return }
     if let values = report.values, isDirect { return deliver(values, report) }
     let new = isDirect ? readDirectly(root) : readAndFollow(root)
-    // What `readOld` made.
-    var old: OldValue<Value>?
-    if let box = report.old { old = box as? OldValue<Value> }
-    if let areEqual = options.areEqual {
-      // Compared with what the observer knows: overlapping changes tell one another's values.
-      if let known = report.known as? OldValue<Value>, areEqual(known.value, new) { return }
-      keepTold { OldValue(new) }
-    }
+    if let areEqual = options.areEqual, isRepetition(report, of: new, areEqual) { return }
+    if handsOver { raiseFloor() }
     var edit: CollectionEdit?
-    if let announced = report.edit, isPlaced(announced, { $0.ends(with: new) }),
+    if let announced = report.edit, isPlaced(announced, atBeginning: false, { $0.ends(with: new) }),
       announced.edit.mayEnd(with: new)
     {
       edit = announced.edit
     }
-    post(.changed, old, new, report, edit)
+    if report.old == nil {
+      post(.changed, nil, new, report, edit)
+    } else {
+      postWithOld(new, report, edit)
+    }
+  }
+
+  // Apart, like those below: a function looks up the types that it names, whether it comes to use them or
+  // not.
+  @inline(never)
+  private func postWithOld(_ new: Value, _ report: Report, _ edit: CollectionEdit?) {
+    // What `readOld` made.
+    post(.changed, report.old as? OldValue<Value>, new, report, edit)
+  }
+
+  /// Whether the observer knows the value that is to be told.
+  @inline(never)
+  private func isRepetition(
+    _ report: Report, of new: Value, _ areEqual: (Value, Value) -> Bool
+  ) -> Bool {
+    // Compared with what the observer knows: overlapping changes tell one another's values.
+    if let known = report.known as? OldValue<Value>, areEqual(known.value, new) { return true }
+    keepTold { OldValue(new) }
+    return false
   }
 
   /// Tells a change whose values the class has handed over.
-  // Apart: a function looks up the types that it names, whether it comes to use them or not.
   @inline(never)
   private func deliver(_ box: AnyObject, _ report: Report) {
     guard let values = box as? ValuesOfChange<Value>, !isTold(values.number) else { return }
-    if let areEqual = options.areEqual, areEqual(values.old, values.new) { return }
+    if let areEqual = options.areEqual {
+      if areEqual(values.old, values.new) { return }
+      keepTold { OldValue(values.new) }
+    }
     let old = options.wantsOld ? OldValue(values.old) : nil
-    post(.changed, old, values.new, report, report.edit?.edit)
+    // A setter can do more than to set.
+    let edit = report.edit?.edit
+    post(.changed, old, values.new, report, edit?.mayEnd(with: values.new) == true ? edit : nil)
   }
 
   /// Whether an edit's places are those of a value that has been read.
   ///
-  /// - Parameter isItsOwn: Compares the value with the edit's, if it was read along a key path that
-  ///   may lead anywhere.
-  private func isPlaced(_ edit: AnnouncedEdit, _ isItsOwn: (CollectionEdit) -> Bool) -> Bool {
-    edit.isOf(Value.self, isDirect: isDirect) ? edit.isWhole : isItsOwn(edit.edit)
+  /// - Parameters:
+  ///   - atBeginning: Whether the change is not made yet.
+  ///   - isItsOwn: Compares the value with the edit's, if it was read along a key path that may lead
+  ///     anywhere.
+  private func isPlaced(
+    _ edit: AnnouncedEdit, atBeginning: Bool, _ isItsOwn: (CollectionEdit) -> Bool
+  ) -> Bool {
+    guard edit.isOf(Value.self, isDirect: isDirect) else { return isItsOwn(edit.edit) }
+    return edit.isWhole(atBeginning: atBeginning)
   }
 
   private func post(

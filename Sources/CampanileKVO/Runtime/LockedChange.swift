@@ -36,10 +36,7 @@ struct LockedChange<Value: Sendable> {
   }
 
   /// Tells the change, or leaves that to the thread that tells.
-  ///
-  /// - Returns: Whether the property had been asked about when the change began.
-  consuming func end() -> Bool {
+  consuming func end() {
     if announced != nil { property?.tellStored() } else { property?.didChange() }
-    return property != nil
   }
 }

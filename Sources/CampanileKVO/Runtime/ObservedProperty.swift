@@ -57,6 +57,8 @@ final class ObservedProperty: Sendable {
     let edit: AnnouncedEdit?
     /// At the end, the box of the values before and after, if the class handed them over.
     var values: AnyObject?
+    /// The evaluation whose getters made a change that is told later, or by another thread.
+    var collector: ReadCollector?
   }
 
   let subject: Subject
@@ -133,6 +135,7 @@ final class ObservedProperty: Sendable {
   struct KnownChange {
     fileprivate let maker: Maker
     fileprivate let edit: AnnouncedEdit?
+    fileprivate let collector: ReadCollector?
   }
 
   /// Changes in the order in which they were stored.
@@ -149,6 +152,10 @@ final class ObservedProperty: Sendable {
     }
   }
 
+  /// Whether a class has handed over values of any property, of any object.
+  static var isAnyHandedOver: Bool { anyHandedOver.load(ordering: .relaxed) }
+  private static let anyHandedOver = Atomic<Bool>(false)
+
   /// Whether a class has handed over values of it.
   var handsOver: Bool { hasHandedOver.load(ordering: .acquiring) }
 
@@ -161,10 +168,17 @@ final class ObservedProperty: Sendable {
     {
       return nil
     }
-    if !handsOver { hasHandedOver.store(true, ordering: .releasing) }
-    let edit = Scope.isAnyOpen ? Scope.current.edit?.claim(by: self, as: begun &+ 1) : nil
-    let change = KnownChange(maker: .known(), edit: edit)
-    if !events.isEmpty { post(Event(phase: .willChange, maker: change.maker, edit: edit)) }
+    if !handsOver {
+      Self.anyHandedOver.store(true, ordering: .relaxed)
+      hasHandedOver.store(true, ordering: .releasing)
+    }
+    let scope = Scope.current
+    let edit = scope.edit?.claim(by: self, as: begun &+ 1, isKnown: true)
+    let change = KnownChange(maker: .known(), edit: edit, collector: scope.collector)
+    if !events.isEmpty {
+      post(
+        Event(phase: .willChange, maker: change.maker, edit: edit, collector: change.collector))
+    }
     return change
   }
 
@@ -174,11 +188,14 @@ final class ObservedProperty: Sendable {
   func store<Values: AnyObject>(_ change: KnownChange, _ values: (_ number: UInt) -> Values)
     -> Values
   {
-    beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    let begun = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     let values = values(number)
-    let edit = change.edit?.isNumber(number) == true ? change.edit : nil
-    let event = Event(phase: .didChange, maker: change.maker, edit: edit, values: values)
+    // No other change goes on, and none came between.
+    let isEdit = begun == number && change.edit?.isNumber(number) == true
+    let event = Event(
+      phase: .didChange, maker: change.maker, edit: isEdit ? change.edit : nil, values: values,
+      collector: change.collector)
     stored.withLock { $0.events.append(event) }
     return values
   }
@@ -189,7 +206,10 @@ final class ObservedProperty: Sendable {
     stored.withLock { if !$0.isTelling { event = $0.next() } }
     while let next = event {
       post(next)
-      stored.withLock { event = $0.next() }
+      var following: Event?
+      stored.withLock { following = $0.next() }
+      // Not under the lock, where it would release the values of the one before.
+      event = following
     }
   }
 

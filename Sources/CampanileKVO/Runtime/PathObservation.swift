@@ -31,8 +31,12 @@ class PathObservation {
   private let keeper: UncheckedLock<ChangeKeeper>
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
-  /// The property of a direct key path.
-  private let directProperty = LazyReference<ObservedProperty>()
+  /// The property of a direct key path; used by the thread that tells.
+  private var directProperty: ObservedProperty?
+  /// The number of the change that stored the value which was read last; used by the thread that tells.
+  private var readNumber: UInt?
+  /// Stands for the reading of an old value, in which nothing is collected.
+  private let oldReader: ReadCollector?
   /// The newest change of that property that is part of a value which was read.
   private let floor = Atomic<UInt>(0)
   /// The threads that run the getters on the path, each as often as it is inside.
@@ -62,6 +66,7 @@ class PathObservation {
     _ registry: SourceRegistry
   ) {
     self.traits = traits
+    oldReader = traits.needsOld ? ReadCollector(isOfKnown: true) : nil
     keeper = UncheckedLock(ChangeKeeper(isDistinct: traits.isDistinct))
     self.owner = owner
     self.upstream = upstream
@@ -121,7 +126,7 @@ class PathObservation {
       let isDirect =
         reads.count == 1 && reads[0].property.subject.id == rootID
         && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
-      if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
+      if isDirect { directProperty = reads[0].property }
       direct.store(isDirect, ordering: .releasing)
       forget(upstream.follow(reads, register))
       // Of changes that go on, only the end will be heard.
@@ -149,6 +154,18 @@ class PathObservation {
     readers.withLock { readers in
       if let index = readers.lastIndex(of: thread) { readers.remove(at: index) }
     }
+  }
+
+  /// The same for an old value: nothing that is read is followed.
+  func asOldReader(_ read: () -> Void) {
+    if !ObservedProperty.isAnyHandedOver { return asReader(read) }
+    Scope.with({ $0.collector = oldReader }) { asReader(read) }
+  }
+
+  /// Whether a change was made by getters that this observation ran, on whatever thread it is told.
+  private func isOwn(_ collector: ReadCollector?) -> Bool {
+    guard let collector else { return false }
+    return collector === self.collector || collector === oldReader
   }
 
   /// Whether the calling thread runs the getters on the path.
@@ -181,22 +198,30 @@ class PathObservation {
   var isDirect: Bool { direct.load(ordering: .acquiring) }
 
   /// Whether the class hands over values of the property of a direct key path.
-  var handsOver: Bool { directProperty.load()?.handsOver == true }
+  var handsOver: Bool { directProperty?.handsOver == true }
 
-  /// Reads the value of a direct key path; changes that are part of it are not told any more.
+  /// Reads the value of a direct key path, and the number of the change that stored it.
   func readExactly(_ read: () -> Void) {
-    guard let property = directProperty.load() else { return read() }
+    guard let property = directProperty else { return read() }
     // A getter that does not take the lock with the number is asked again, but not for ever: a value that
     // is newer than its number is told once more.
     for attempt in 1... {
       let before = property.revision
       collector.collect(read)
       let reads = collector.take()
-      let exact = reads.count == 1 && reads[0].isExact ? reads[0].revision : nil
-      if exact != nil || property.revision == before || attempt == 8 {
-        return floor.store(exact ?? before, ordering: .relaxed)
+      let isExact = reads.count == 1 && reads[0].isExact && reads[0].property === property
+      if isExact || property.revision == before || attempt == 8 {
+        readNumber = isExact ? reads[0].revision : before
+        return
       }
     }
+  }
+
+  /// Takes in that the value which was read last is told: the changes that are part of it are not told any
+  /// more.
+  func raiseFloor() {
+    if let number = readNumber { floor.store(number, ordering: .relaxed) }
+    readNumber = nil
   }
 
   /// Whether a change is part of a value that was read, and so has been told with it.
@@ -205,7 +230,7 @@ class PathObservation {
   // MARK: Changes of the properties
 
   private func receive(_ event: ObservedProperty.Event, over link: Link) {
-    if isReading { return }
+    if event.maker.isKnown ? isOwn(event.collector) : isReading { return }
     switch event.phase {
     case .willChange: begin(event, over: link)
     case .didChange:
@@ -291,10 +316,13 @@ class PathObservation {
     while let report = next {
       if isBehind { catchUp() }
       deliver(report)
+      var following: Report?
       keeper.withLock {
-        next = $0.nextReport()
+        following = $0.nextReport()
         isBehind = $0.isBehind
       }
+      // Not under the lock, where it would release the values of the one before.
+      next = following
     }
     if traits.isDistinct { forgetKnown() }
   }

@@ -1,4 +1,5 @@
 import Campanile
+import Synchronization
 
 /// The properties of one object that have been asked about.
 ///
@@ -59,6 +60,10 @@ final class PropertyTable: Sendable {
   private let registry = SourceRegistry()
   let subject: ObservedProperty.Subject
   private let state = Locked(State())
+  private let propertyCount = Atomic<Int>(0)
+
+  /// How many properties there are.
+  var count: Int { propertyCount.load(ordering: .acquiring) }
 
   init(of subject: AnyObject) {
     self.subject = ObservedProperty.Subject(ObjectIdentifier(subject))
@@ -91,7 +96,10 @@ final class PropertyTable: Sendable {
       if let known = properties[key] { return known }
       let property = ObservedProperty(keyPath, of: subject, registry)
       properties[key] = property
-      if state.withLock({ $0.exchange(&properties, &stale) }) { return property }
+      if state.withLock({ $0.exchange(&properties, &stale) }) {
+        propertyCount.wrappingAdd(1, ordering: .releasing)
+        return property
+      }
     }
   }
 

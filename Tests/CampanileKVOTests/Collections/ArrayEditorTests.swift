@@ -144,7 +144,7 @@ struct ArrayEditorTests {
       return edited.append(new)
     }
     let other = Int.random(in: 0..<edited.count, using: &random)
-    switch Int.random(in: 0..<9, using: &random) {
+    switch Int.random(in: 0..<12, using: &random) {
     case 0: edited.insert(new, at: place)
     case 1: edited.remove(at: place)
     case 2: edited[place] = new
@@ -153,6 +153,9 @@ struct ArrayEditorTests {
     case 5: edited.sort()
     case 6: edited.shuffle(using: &random)
     case 7: edited.replaceSubrange(min(place, other)..<max(place, other), with: [new, new])
+    case 8: edited.removeAll()
+    case 9: edited = edited.filter { !$0.hasPrefix("2") }
+    case 10: edited = [new] + edited
     default: edited.removeAll { $0.hasPrefix("1") }
     }
   }

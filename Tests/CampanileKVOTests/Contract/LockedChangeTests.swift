@@ -257,4 +257,211 @@ struct LockedChangeTests {
     #expect(releases.values == [true])
     withExtendedLifetime(token) {}
   }
+
+  @Test(
+    "A set by an observer in its initial call comes after what another thread has set meanwhile")
+  func setInInitialCall() {
+    let meter = Meter()
+    let steps = Recorder<Step>()
+    let token = meter.observe(\.count, [.initial, .old]) { meter, change in
+      steps.record(Step(old: change.old, new: change.new))
+      if change.phase == .initial {
+        onThread { meter.count = 1 }()
+        meter.count = 10
+      }
+    }
+    #expect(
+      steps.values == [Step(old: nil, new: 0), Step(old: 0, new: 1), Step(old: 1, new: 10)])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A set by an observer of a transaction comes after what another thread has set meanwhile")
+  func setAtEndOfTransaction() {
+    let meter = Meter()
+    let values = Recorder<Int>()
+    let token = meter.observe(\.count) { meter, change in
+      values.record(change.new)
+      if change.new == 1 {
+        onThread { meter.count = 2 }()
+        meter.count = 3
+      }
+    }
+    KVOTransaction.perform { meter.count = 1 }
+    #expect(values.values == [1, 2, 3])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(
+    "`distinct` compares with what was told, also where a transaction and another thread overlap")
+  func distinctAmongTransactions() {
+    let meter = Meter()
+    meter.count = 5
+    let values = Recorder<Int>()
+    let token = meter.observe(\.count, .distinct) { values.record($1.new) }
+    KVOTransaction.perform {
+      meter.count = 7
+      onThread { meter.count = 6 }()
+      meter.count = 5
+    }
+    #expect(values.values == [6, 5])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A value that was read and not told, since it is no other one, leaves out no change")
+  func equalAtEndOfTransaction() {
+    let meter = Meter()
+    meter.count = 5
+    let values = Recorder<Int>()
+    let isFirst = Locked(true)
+    let tokens = [
+      meter.observe(\.count) { meter, change in
+        // The second observer has not been told of it yet.
+        if isFirst.withLock({ isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }) {
+          onThread { KVOTransaction.perform { meter.count = 6 } }()
+        }
+      },
+      meter.observe(\.count, .distinct) { values.record($1.new) },
+    ]
+    meter.count = 6
+    #expect(values.values == [6])
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// A getter that sets what it reads.
+  final class Cache: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let stored = Locked<Int?>(nil)
+    private let reads = Locked(0)
+
+    var cached: Int? {
+      get { registrar.value(of: self, \.cached) { read in stored.withLock { read($0) } } }
+      set {
+        registrar.change(
+          of: self, \.cached, under: { change in stored.withLock { change(&$0) } }
+        ) { $0 = newValue }
+      }
+    }
+    var lazy: Int {
+      if let cached { return cached }
+      cached = 7
+      return 7
+    }
+    var readCount: Int {
+      get { registrar.value(of: self, \.readCount) { read in reads.withLock { read($0) } } }
+      set {
+        registrar.change(
+          of: self, \.readCount, under: { change in reads.withLock { change(&$0) } }
+        ) { $0 = newValue }
+      }
+    }
+    var total: Int {
+      readCount += 1
+      return readCount
+    }
+  }
+
+  @Test(
+    "A getter that sets what it reads is told once, and does not loop", .timeLimit(.minutes(10)))
+  func settingGetter() {
+    let cache = Cache()
+    let (lazy, totals) = (Recorder<Int>(), Recorder<Int>())
+    let tokens = [
+      cache.observe(\.lazy) { lazy.record($1.new) },
+      cache.observe(\.total, .old) { totals.record($1.new) },
+    ]
+    cache.cached = nil
+    #expect(lazy.values == [7])
+    cache.readCount = 0
+    #expect(totals.count == 1)
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// A setter that sorts, and a getter that may lead elsewhere.
+  final class Shelf: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let stored = Mutex<[String]>([])
+    private let level = Mutex(0)
+    private let elsewhere = Mutex<Shelf?>(nil)
+
+    var items: [String] {
+      get { registrar.get(self, \.items, in: stored) }
+      set { registrar.set(self, \.items, in: stored, to: newValue.sorted()) }
+    }
+    var remote: Shelf? {
+      get { registrar.get(self, \.remote, in: elsewhere) }
+      set { registrar.set(self, \.remote, in: elsewhere, to: newValue) }
+    }
+    var height: Int {
+      get {
+        let remote = elsewhere.withLock { $0 }
+        return remote?.height ?? registrar.get(self, \.height, in: level)
+      }
+      set { registrar.set(self, \.height, in: level, to: newValue) }
+    }
+  }
+
+  @Test("An edit that the setter changes is a setting, and a prior call has the kind of the edit")
+  func editsOfASetter() {
+    let shelf = Shelf()
+    shelf.items = ["m"]
+    let told = Recorder<String>()
+    let token = shelf.observe(\.items, .prior) { told.record("\($1.phase) \($1.edit)") }
+    shelf.mutableArray(\.items).append("z")
+    shelf.mutableArray(\.items).append("a")
+    #expect(
+      told.values == ["prior insertion", "changed insertion", "prior insertion", "changed setting"])
+    #expect(shelf.items == ["a", "m", "z"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A getter that leads to another object for a while leaves out no later change")
+  func leadingElsewhere() {
+    let (shelf, other) = (Shelf(), Shelf())
+    for height in 1...100 { other.height = height }
+    let values = Recorder<Int>()
+    let token = shelf.observe(\.height) { values.record($1.new) }
+    shelf.height = 1
+    shelf.remote = other
+    KVOTransaction.perform { shelf.height = 2 }
+    shelf.remote = nil
+    for height in 3...6 { shelf.height = height }
+    #expect(values.values.suffix(4) == [3, 4, 5, 6])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The first observation of a property hears a set that began before it, once")
+  func firstObservation() {
+    final class Slow: SharedObservable {
+      let registrar = KVORegistrar()
+      let state = Locked(0)
+      var count: Int { registrar.value(of: self, \.count) { read in state.withLock { read($0) } } }
+      func set(_ value: Int, before lock: () -> Void = {}) {
+        var isFirst = true
+        registrar.change(
+          of: self, \.count,
+          under: { change in
+            if isFirst { lock() }
+            isFirst = false
+            state.withLock { change(&$0) }
+          }
+        ) { $0 = value }
+      }
+    }
+    let slow = Slow()
+    let steps = Recorder<Step>()
+    let token = Locked<ObservationToken?>(nil)
+    // The set has seen that nobody observes, and has not taken the lock.
+    slow.set(1) {
+      let made = slow.observe(\.count, [.initial, .old]) {
+        steps.record(Step(old: $1.old, new: $1.new))
+      }
+      token.withLock { $0 = made }
+    }
+    slow.set(2)
+    #expect(steps.values == [Step(old: nil, new: 0), Step(old: 0, new: 1), Step(old: 1, new: 2)])
+    token.withLock { $0 = nil }
+  }
 }
