@@ -103,9 +103,9 @@ extension KVOChange {
   /// What was done to a value.
   ///
   /// Apply the edits to the value of the call before, and take ``KVOChange/new`` at each setting: the
-  /// copy is then the collection. So an edit that another change overtakes, by an earlier observer or
-  /// on another thread, is told as a setting; so are several edits of one transaction. The indexes of
-  /// a prior call are those of the change that is about to be made.
+  /// copy is then the collection. An edit that another change overtakes, by an earlier observer or on
+  /// another thread, is a setting. So are several edits of one transaction. The indexes of a prior call
+  /// are those of the change that is about to be made.
   ///
   /// An observer that was paused, or too slow for a bounded buffer, has missed changes, and begins
   /// again with ``KVOChange/new``.

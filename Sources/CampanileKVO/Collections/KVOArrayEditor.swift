@@ -1,4 +1,4 @@
-/// The elements of an array while several edits are made that observers are told as one change.
+/// The elements of an array, for several edits that are one change.
 ///
 /// ```swift
 /// player.mutableArray(\.tracks).edit { tracks in
@@ -8,8 +8,8 @@
 /// }
 /// ```
 ///
-/// It has what an array has. An element that is moved, sorted or swapped stays the same element, so
-/// that observers are told of a move. An element that is set is a replacement.
+/// It has what an array has. An element that is moved, sorted or swapped stays the same element: the
+/// change reports a move. An element that is set is a replacement.
 public struct KVOArrayEditor<Element> {
   /// An element, and which of the elements before it is, if it is one.
   private struct Slot {
@@ -40,7 +40,7 @@ public struct KVOArrayEditor<Element> {
     slots.insert(slots.remove(at: index), at: destination)
   }
 
-  /// Exchanges two elements, which are told as moved.
+  /// Exchanges two elements; the change reports moves.
   public mutating func swapAt(_ first: Int, _ second: Int) { slots.swapAt(first, second) }
 
   /// Sorts the elements; equal ones keep their order.

@@ -31,20 +31,19 @@ extension KVORegistrar {
     value(of: subject, keyPath) { read in state.withLock { read($0) } }
   }
 
-  /// Sets a property whose value a `Mutex` keeps, and tells the change with the values that were found
-  /// under the lock; for its setter.
+  /// Sets a property whose value a `Mutex` keeps, and reports the values that were found under the lock;
+  /// for its setter.
   ///
-  /// No value is lost, however many threads set the property. Observers of this key path are told each
-  /// change once, in the order in which the lock was taken. The old value of a change is the new value of
-  /// the change before.
+  /// No value is lost, however many threads set the property. Observers of this key path are notified of
+  /// each change once, in the order in which the lock was taken. The old value of a change is the new value
+  /// of the change before.
   ///
-  /// One thread tells. If another thread sets the property meanwhile, or an observer does, the thread that
-  /// tells goes on with that change, for as long as there are more. So a setter may return before its
-  /// change is told.
+  /// One thread notifies. A change that another thread or an observer makes meanwhile is queued, and that
+  /// thread goes on with it. So a setter may return before the observers of its change have run.
   ///
-  /// A transaction, or an announcement by hand, is told with the value at its end, and with it all changes
-  /// that are part of this value. Observers of other key paths that lead to the property, and closures
-  /// that read it, are told the value at the time of the call.
+  /// A transaction notifies with the value at its end. The changes that are part of this value are not
+  /// reported again. The same holds for an announcement by hand. Observers of other key paths that lead to
+  /// the property get the value at the time of the call, and so do closures that read it.
   ///
   /// Once the property has been observed, a set copies the old value: an array that is changed in place is
   /// copied.
@@ -63,8 +62,8 @@ extension KVORegistrar {
     update(subject, keyPath, in: state) { swap(&$0, &replaced) }
   }
 
-  /// Changes a property whose value a `Mutex` keeps in place, and tells the change with the values that
-  /// were found under the lock.
+  /// Changes a property whose value a `Mutex` keeps in place, and reports the values that were found under
+  /// the lock.
   ///
   /// What ``set(_:_:in:to:)`` says holds here too.
   ///
@@ -79,7 +78,7 @@ extension KVORegistrar {
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
   ///   - state: Where the object keeps its value.
-  ///   - body: Changes the value, with the lock held. The change is told also if it throws.
+  ///   - body: Changes the value, with the lock held. The change is reported also if it throws.
   /// - Returns: What `body` returns.
   @discardableResult
   public func update<Subject: SharedObservable, Value: Sendable, Result, Failure: Error>(
@@ -135,7 +134,7 @@ extension KVORegistrar {
   ///   - keyPath: The property. A key path to a value of another type does not compile.
   ///   - state: Where the object keeps its values.
   ///   - place: Which of them it is.
-  ///   - body: Changes the value, with the lock held. The change is told also if it throws.
+  ///   - body: Changes the value, with the lock held. The change is reported also if it throws.
   /// - Returns: What `body` returns.
   @discardableResult
   public func update<
