@@ -1,7 +1,7 @@
 public import Campanile
 
-/// The changes of one key path of one object, to be observed in every way that Campanile has: with
-/// a token or an owner, on a queue or an actor, asynchronously, or as a sequence.
+/// The changes of one key path of one object, as a source: observe it with a token or an owner, on a
+/// queue or an actor, asynchronously, or as a sequence.
 ///
 /// ```swift
 /// for await change in counter.changes(of: \.count).values() {
@@ -9,13 +9,17 @@ public import Campanile
 /// }
 /// ```
 ///
-/// It follows the key path from when it was made until it and all its observations have gone, or
-/// the object has died, which ends them and every sequence. Changes are not coalesced; a sequence
-/// with the buffering `.newest(1)` leaves out what its reader was too slow for.
+/// It follows the key path as long as it or one of its observations lives. The death of the object
+/// ends the observations and every sequence. Changes are not coalesced; a sequence with the buffering
+/// `.newest(1)` leaves out what its reader was too slow for. All observations of one value share one
+/// evaluation of the key path.
 ///
-/// With `.initial`, each observer and each reader begins with the newest value, and hears from
-/// there on what comes, as the followers of a `CurrentValue` do: one change after the
-/// other. A change that one of them makes is told when all have been told the one before.
+/// With `.initial`, each observer and each reader begins with the newest value, and gets every change
+/// after it, one after the other. A change that one of them makes follows when all have got the one
+/// before. This is what the followers of a `CurrentValue` get.
+///
+/// If the key path reads no property that can be observed, one line on standard error says so, and the
+/// source has finished.
 public struct KeyPathChanges<Value: Sendable>: ObservationSource {
   /// What observers are given.
   public typealias Element = KVOChange<Value>

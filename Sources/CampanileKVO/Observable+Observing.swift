@@ -66,8 +66,8 @@ extension SharedObservable {
   /// the change.
   ///
   /// If two threads change the object at once, one of them calls the observer for both, one change
-  /// after the other: the other setter may return before its change is told. To run the observer
-  /// elsewhere, observe ``changes(of:_:file:line:)``.
+  /// after the other. The other setter may return earlier. To run the observer elsewhere, observe
+  /// ``changes(of:_:file:line:)``.
   ///
   /// - Parameters:
   ///   - keyPath: Which of the object's values. It may lead through other objects and optionals, and

@@ -179,7 +179,7 @@ extension MessageCenter {
     _ type: M.Type, about subject: M.Subject?, on delivery: Delivery = .immediate,
     buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
     _ observer: (M) throws -> Void
-  ) -> ObservationToken { fatalError() }
+  ) -> ObservationToken { fatalError("An unavailable function was called") }
 
   /// A source names the subject.
   @available(
@@ -190,5 +190,5 @@ extension MessageCenter {
     _ type: M.Type, about subject: M.Subject?, owner: Owner, on delivery: Delivery = .immediate,
     buffering: Buffering = .unbounded, _ options: ObservationOptions<Messages<M>> = .init(),
     _ observer: (Owner, M) throws -> Void
-  ) -> Registration { fatalError() }
+  ) -> Registration { fatalError("An unavailable function was called") }
 }

@@ -15,6 +15,7 @@ final class ObserverClasses: Sendable {
 
   /// As many as a program has types that are observed.
   private static let all = AddressMap<ObserverClasses>(capacity: 64)
+  /// Held by who adds to `all`, which is read without it.
   private static let making = Locked(())
 
   /// The class for observers of `type`.

@@ -147,7 +147,7 @@ extension ObservableNotificationCenter {
   public func observe(
     _ name: Notification.Name?, object: AnyObject?, on delivery: Delivery = .immediate,
     _ observer: (PostedNotification) throws -> Void
-  ) -> Campanile.ObservationToken { fatalError() }
+  ) -> Campanile.ObservationToken { fatalError("An unavailable function was called") }
 
   /// A source names the object.
   @available(
@@ -160,5 +160,5 @@ extension ObservableNotificationCenter {
     _ name: Notification.Name?, object: AnyObject?, owner: Owner,
     on delivery: Delivery = .immediate,
     _ observer: (Owner, PostedNotification) throws -> Void
-  ) -> Registration { fatalError() }
+  ) -> Registration { fatalError("An unavailable function was called") }
 }

@@ -9,7 +9,8 @@
 /// ```
 ///
 /// It has what an array has. An element that is moved, sorted or swapped stays the same element: the
-/// change reports a move. An element that is set is a replacement.
+/// change reports a move. An element that is set is a replacement. It is a value: use it in the closure
+/// of ``KVOArray/edit(_:)``, where it stands for the array. To make it takes O(*n*).
 public struct KVOArrayEditor<Element> {
   /// An element, and which of the elements before it is, if it is one.
   private struct Slot {

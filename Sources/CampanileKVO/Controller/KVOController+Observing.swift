@@ -135,7 +135,7 @@ extension KVOController {
     _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
     policy: Policy = .ignore, on delivery: Delivery,
     _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult { fatalError() }
+  ) -> KVOResult { fatalError("An unavailable function was called") }
 
   /// The object's changes take a delivery.
   @available(
@@ -148,5 +148,5 @@ extension KVOController {
     _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
     policy: Policy = .ignore, on delivery: MainDelivery,
     _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult { fatalError() }
+  ) -> KVOResult { fatalError("An unavailable function was called") }
 }

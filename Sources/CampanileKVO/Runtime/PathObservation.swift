@@ -35,7 +35,7 @@ class PathObservation {
   private var directProperty: ObservedProperty?
   /// The number of the change that stored the value which was read last; used by the thread that tells.
   private var readNumber: UInt?
-  /// Stands for the reading of an old value, in which nothing is collected.
+  /// Stands for the reading of an old value, in which nothing is collected; none if none is read.
   private let oldReader: ReadCollector?
   /// The newest change of that property that is part of a value which was read.
   private let floor = Atomic<UInt>(0)

@@ -816,51 +816,48 @@ struct FormsTests {
     arguments: ConfinedForm.allCases, End.allCases)
   func confinedEnds(form: ConfinedForm, end: End) {
     let radio = Radio()
-    var kvo: KVOController<Store>? = KVOController(owner: store)
-    var made: Made? = form.observe(kvo!, store, radio, \.volume)
-    radio.volume = 1
-    var isEnded = form.isOfController
-    switch end {
-    case .controller: kvo = nil
-    case .unobserve: kvo?.unobserve(radio)
-    case .unobserveAll: kvo?.unobserveAll()
-    case .release:
-      made = nil
-      isEnded = form.isOfToken
-    case .cancel:
-      made?.cancel()
-      isEnded = true
+    expect(end, of: radio, isOfController: form.isOfController, isOfToken: form.isOfToken) {
+      form.observe($0, store, radio, \.volume)
+    } set: {
+      radio.volume = $0
     }
-    radio.volume = 2
-    #expect(store.heard.values == ["changed - 1"] + (isEnded ? [] : ["changed - 2"]))
-    if let made { #expect(made.isActive == !isEnded) }
-    if let kvo { #expect(kvo.observationCount == (form.isOfController && !isEnded ? 1 : 0)) }
-    withExtendedLifetime((made, kvo)) {}
   }
 
   @Test(
     "Each form for any thread ends with its controller or its token, whichever it has, or by being ended",
     arguments: SharedForm.allCases, End.allCases)
   func sharedEnds(form: SharedForm, end: End) {
+    expect(end, of: counter, isOfController: form.isOfController, isOfToken: form.isOfToken) {
+      form.observe($0, store, counter, \.count)
+    } set: {
+      counter.count = $0
+    }
+  }
+
+  /// Ends an observation, and looks whether that ends it, and nothing else does.
+  private func expect(
+    _ end: End, of object: some AnyObject, isOfController: Bool, isOfToken: Bool,
+    observe: (KVOController<Store>) -> Made, set: (Int) -> Void
+  ) {
     var kvo: KVOController<Store>? = KVOController(owner: store)
-    var made: Made? = form.observe(kvo!, store, counter, \.count)
-    counter.count = 1
-    var isEnded = form.isOfController
+    var made: Made? = observe(kvo!)
+    set(1)
+    var isEnded = isOfController
     switch end {
     case .controller: kvo = nil
-    case .unobserve: kvo?.unobserve(counter)
+    case .unobserve: kvo?.unobserve(object)
     case .unobserveAll: kvo?.unobserveAll()
     case .release:
       made = nil
-      isEnded = form.isOfToken
+      isEnded = isOfToken
     case .cancel:
       made?.cancel()
       isEnded = true
     }
-    counter.count = 2
+    set(2)
     #expect(store.heard.values == ["changed - 1"] + (isEnded ? [] : ["changed - 2"]))
     if let made { #expect(made.isActive == !isEnded) }
-    if let kvo { #expect(kvo.observationCount == (form.isOfController && !isEnded ? 1 : 0)) }
+    if let kvo { #expect(kvo.observationCount == (isOfController && !isEnded ? 1 : 0)) }
     withExtendedLifetime((made, kvo)) {}
   }
 

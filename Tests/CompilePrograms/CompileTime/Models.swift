@@ -1,4 +1,4 @@
-// What KeyValueHandlers.swift has, without an observation: the time that it would take anyway.
+// What the observations of KeyValueHandlers.swift are about, and who makes them.
 import Campanile
 import CampanileKVO
 import Dispatch
