@@ -99,6 +99,19 @@ struct ArrayEditorTests {
       ])
   }
 
+  @Test("Who goes through the array sees the elements as they were, whatever is done meanwhile")
+  func iteration() {
+    var seen: [String] = []
+    let kinds = kinds(of: ["a", "b", "c"]) { array in
+      for element in array {
+        seen.append(element)
+        array.removeAll()
+      }
+    }
+    #expect(seen == ["a", "b", "c"])
+    #expect(kinds == [.removal(at: RangeSet(0..<3))])
+  }
+
   @Test("Nothing is changed, and nobody is called, if the edits throw")
   func failure() {
     var isCalled = false
