@@ -22,9 +22,9 @@ public enum KVOTransaction {
   public static func perform<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    if Scope.isAnyOpen, Scope.current.transaction?.isOpen == true { return try body() }
+    if Scope.isAnyOpen, Scope.current?.transaction?.isOpen == true { return try body() }
     let transaction = Transaction()
-    let result = Scope.with({ $0.transaction = transaction }) {
+    let result = Scope.with(transaction) {
       () -> Swift.Result<Result, Failure> in
       do throws(Failure) {
         return .success(try body())

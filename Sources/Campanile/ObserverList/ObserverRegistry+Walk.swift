@@ -245,6 +245,27 @@ extension ObserverRegistry {
     leave(visit)
   }
 
+  /// The identifier of the first registration of `list` from `id` on.
+  func first(from id: UInt64, in list: ObserverList) -> UInt64? {
+    let visit = enter()
+    var cursor = unsafe Cursor(Unmanaged.passUnretained(list))
+    settle(visit)
+    cursor.skip(below: id)
+    let first = cursor.isAtEnd ? nil : cursor.nextID
+    leave(visit)
+    return first
+  }
+
+  /// Calls the observers of `list` whose identifiers are in `range`, which all are called inline.
+  func post<Value>(_ value: Value, in range: ClosedRange<UInt64>, of list: ObserverList) {
+    let portion = everyone
+    let visit = enter()
+    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
+    settle(visit)
+    walk(value, Post(), range, portion, cursor)
+    leave(visit)
+  }
+
   /// Posts along a route that was found within `visit`, and leaves.
   @inline(__always)
   func deliver<Value>(

@@ -11,7 +11,7 @@ internal import CampanileRuntime
 /// Other objects are held weakly: those that Swift does not count, and all of them if the package is
 /// built with `-Xswiftc -DWEAK_OWNERS`.
 @safe
-struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
+package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
   // SAFETY: the object is used as what it is, on the thread that asks; who makes a reference to an
   // object that is not Sendable hands the object to no other thread.
 
@@ -23,7 +23,7 @@ struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
   private let address: UnsafeMutableRawPointer?
   private let weak: WeakReference?
 
-  init(_ object: Object) {
+  package init(_ object: Object) {
     // An optimized build may have put an object in its deinit on the stack, which nothing reserves.
     if isDeinitializing(object) {
       (memory, weak) = (nobody, nil)
@@ -38,7 +38,7 @@ struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
   }
 
   /// The object, or `nil` if its deinit has begun.
-  var object: Object? {
+  package var object: Object? {
     @inline(__always)
     get {
       guard let address = unsafe address else { return weakObject }

@@ -9,6 +9,9 @@ package struct SourceRegistry: Sendable {
     registry = ObserverRegistry(onError: onError)
   }
 
+  /// The newest identifier that a registration has got; identifiers ascend over all lists.
+  package var newestID: UInt64 { registry.now }
+
   /// Makes a list of observers of `Value`, also while others of the registry are in use.
   package func makeList<Value>(of type: Value.Type) -> SourceList<Value> {
     let list = ObserverList(registry: registry, topic: .init(value: type, subject: nil))
@@ -25,6 +28,26 @@ package struct SourceRegistry: Sendable {
   /// A number that no other living thread has; never 0.
   package static var currentThread: UInt { ThreadRecord.currentID }
 
+  /// Runs `body` with `scope` as what the calling thread's code is part of.
+  package static func within<Scope: AnyObject, Result, Failure: Error>(
+    _ scope: Scope, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let record = unsafe ThreadRecord.current
+    let outer = unsafe record.pointee.scope
+    unsafe record.pointee.scope = Unmanaged.passUnretained(scope)
+    // SAFETY: the record is the thread's own, and `body` cannot leave the thread.
+    defer { unsafe record.pointee.scope = outer }
+    // Kept until `body` has returned.
+    return try withExtendedLifetime(scope, body)
+  }
+
+  /// What the calling thread's code is part of, if it is a `Scope`.
+  package static func scope<Scope: AnyObject>(_ type: Scope.Type) -> Scope? {
+    // SAFETY: who has stored it keeps it until it stores what was there before.
+    guard let scope = unsafe ThreadRecord.current.pointee.scope else { return nil }
+    return unsafe scope.takeUnretainedValue() as? Scope
+  }
+
   /// How many posts the calling thread is inside of.
   package static var postDepth: Int { unsafe ThreadRecord.current.pointee.depth }
 
@@ -37,6 +60,16 @@ package struct SourceRegistry: Sendable {
   /// A registration that has ended, of no source.
   package static var endedRegistration: Registration {
     SourceRegistry().makeList(of: Never.self).ended
+  }
+
+  /// Hands what an observer threw to `onError`, unless it is the wish to end its registration.
+  package static func report(
+    _ error: any Error, of valueType: any Any.Type, file: StaticString, line: UInt,
+    to onError: (ObserverFailure) -> Void
+  ) throws {
+    if error is ObservationIsOver { throw error }
+    let location = SourceLocation(file: file, line: line)
+    onError(ObserverFailure(error: error, valueType: valueType, location: location))
   }
 
   /// What an observer throws to end its registration.
@@ -62,6 +95,14 @@ package struct SourceList<Value>: Sendable {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
 
+  /// The identifier of the first observer from `id` on; `nil` if there is none.
+  package func first(from id: UInt64) -> UInt64? { registry.first(from: id, in: list) }
+
+  /// Calls those who observe now and whose identifiers are in `range`.
+  package func post(_ value: Value, in range: ClosedRange<UInt64>) {
+    registry.post(value, in: range, of: list)
+  }
+
   /// Calls one observer alone, where it wants its deliveries.
   package func post(_ value: Value, onlyTo registration: Registration) {
     registry.post(value, onlyTo: registration)
@@ -71,6 +112,9 @@ package struct SourceList<Value>: Sendable {
   package func finish() {
     registry.finish { _ in [list] }
   }
+
+  /// Ends every observation of this list, and leaves the others of its registry alone.
+  package func endAll() { registry.endAll(in: list) }
 
   /// Registers an observer that is called in the isolation of who posts.
   ///

@@ -122,6 +122,8 @@ struct PostFrame: ~Copyable {
   private let shared: UnsafeMutablePointer<SharedRecord>
   /// The block of the innermost post.
   private var block: UnsafeMutablePointer<FrameBlock>
+  /// What the thread's code is part of, if a source has said so; kept by who said it.
+  var scope: Unmanaged<AnyObject>?
 
   private init(bucket: Int, shared: UnsafeMutablePointer<SharedRecord>) {
     bit = 1 << UInt64(bucket)

@@ -65,7 +65,7 @@ final class CollectionEdit: Sendable {
     guard let deed = try body(&after) else { return }
     let edit = CollectionEdit(deed, from: before!, collector.take(), to: after, of: object)
     defer { edit.state.withLock { $0.isOpen = false } }
-    Scope.with({ $0.edit = edit }) { object[keyPath: keyPath] = after }
+    Scope.with(edit) { object[keyPath: keyPath] = after }
   }
 
   /// This edit as the change of a property with that number, if it may be one.

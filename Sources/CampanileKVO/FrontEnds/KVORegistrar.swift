@@ -69,7 +69,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   func collected(
     _ subject: AnyObject, _ keyPath: AnyKeyPath
   ) -> (ObservedProperty, ReadCollector)? {
-    guard let collector = Scope.current.collector else { return nil }
+    guard let collector = Scope.current?.collector else { return nil }
     let property =
       collector.isOfKnown ? property(keyPath) : properties(of: subject).property(keyPath)
     return property.map { ($0, collector) }

@@ -135,7 +135,7 @@ final class ObservedCell: Sendable {
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
     if uses.areTracked(with: standard) { standard.access(object, keyPath: keyPath) }
-    guard Scope.isAnyOpen, let collector = Scope.current.collector else { return }
+    guard Scope.isAnyOpen, let collector = Scope.current?.collector else { return }
     if !collector.isOfKnown {
       collector.add(observed(keyPath, of: object))
     } else if let known = property.load() {

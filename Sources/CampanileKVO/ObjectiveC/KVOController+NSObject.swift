@@ -35,7 +35,7 @@
       var request = KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line)
       request.read = { object in
         // The system's getters do not report themselves.
-        Scope.current.collector?.add(property)
+        Scope.current?.collector?.add(property)
         return object[keyPath: keyPath]
       }
       return addConfined(request, policy) { owner, object, change in

@@ -113,7 +113,7 @@ final class ObservedProperty: Sendable {
   private func begin(by maker: @autoclosure () -> Maker) {
     let number = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     if events.isEmpty { return }
-    let edit = Scope.isAnyOpen ? Scope.current.edit?.claim(by: self, as: number) : nil
+    let edit = Scope.isAnyOpen ? Scope.current?.edit?.claim(by: self, as: number) : nil
     post(Event(phase: .willChange, maker: maker(), edit: edit))
   }
 
@@ -164,7 +164,7 @@ final class ObservedProperty: Sendable {
   /// - Returns: `nil` if it is part of another change, of a transaction or of one that is announced by
   ///   hand, whose value is read at its end.
   func beginKnown() -> KnownChange? {
-    if isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen && Scope.current.transaction != nil
+    if isAnnounced.load(ordering: .acquiring) || Scope.current?.transaction != nil
     {
       return nil
     }
@@ -173,8 +173,8 @@ final class ObservedProperty: Sendable {
       hasHandedOver.store(true, ordering: .releasing)
     }
     let scope = Scope.current
-    let edit = scope.edit?.claim(by: self, as: begun &+ 1, isKnown: true)
-    let change = KnownChange(maker: .known(), edit: edit, collector: scope.collector)
+    let edit = scope?.edit?.claim(by: self, as: begun &+ 1, isKnown: true)
+    let change = KnownChange(maker: .known(), edit: edit, collector: scope?.collector)
     if !events.isEmpty {
       post(
         Event(phase: .willChange, maker: change.maker, edit: edit, collector: change.collector))

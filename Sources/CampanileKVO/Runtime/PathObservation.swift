@@ -159,7 +159,7 @@ class PathObservation {
   /// The same for an old value: nothing that is read is followed.
   func asOldReader(_ read: () -> Void) {
     if !ObservedProperty.isAnyHandedOver { return asReader(read) }
-    Scope.with({ $0.collector = oldReader }) { asReader(read) }
+    Scope.with(oldReader) { asReader(read) }
   }
 
   /// Whether a change was made by getters that this observation ran, on whatever thread it is told.
@@ -253,7 +253,7 @@ class PathObservation {
     keeper.withLock {
       beginning = $0.begin(
         event, link, on: SourceRegistry.currentThread,
-        in: Scope.current.transaction.map { ObjectIdentifier($0) })
+        in: Scope.current?.transaction.map { ObjectIdentifier($0) })
     }
     guard beginning == .new ? traits.needsOld : beginning == .newToAll, isAtHome else { return }
     let edit = beginning == .newToAll ? event.edit : nil
@@ -270,7 +270,7 @@ class PathObservation {
       let thread = SourceRegistry.currentThread
       tell { $0.endAndTell(event, over: link, on: thread) }
     } else if let report = keeper.withLock({ $0.end(event, over: link) }) {
-      if let transaction = Scope.current.transaction {
+      if let transaction = Scope.current?.transaction {
         keep(report, for: transaction)
       } else {
         tellAtHome(report)

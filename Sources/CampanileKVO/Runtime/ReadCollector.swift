@@ -54,7 +54,7 @@ final class ReadCollector: Sendable {
   /// Calls of one collector do not overlap.
   func collect(_ body: () -> Void) {
     state.withLock { $0.isOpen = true }
-    Scope.with({ $0.collector = self }, body)
+    Scope.with(self, body)
     state.withLock { $0.isOpen = false }
   }
 
