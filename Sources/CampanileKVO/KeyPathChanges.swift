@@ -38,34 +38,32 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   typealias Element = KVOChange<Value>
 
-  private let changes: SourceList<KVOChange<Value>>
-  private let upstream: Upstream
+  private let changes = SourceRegistry().makeList(of: KVOChange<Value>.self)
   /// The newest change, for those who begin with it: its followers are told one change after the
   /// other, and each of them its first value before any that is newer, whatever thread makes it.
   private let newest: CurrentValue<KVOChange<Value>?>?
+  /// What hands the changes on; ends with this.
+  private let relay: Relay
+
+  private final class Relay: Sendable {
+    let registration: Registration
+    init(_ registration: Registration) { self.registration = registration }
+    deinit { registration.cancel() }
+  }
 
   init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
-    let upstream = Upstream()
-    let observation = KeyPathObservation(
-      request, owner: nil, upstream: upstream, onError: nil)
-    self.upstream = upstream
-    changes = observation.changes
-    let isObserved: Bool
-    if request.options.isInitial {
-      let newest = CurrentValue<KVOChange<Value>?>(nil)
-      let registration = changes.addConfined(
-        owner: nil, file: request.file, line: request.line, onEnd: { newest.finish() }
-      ) { newest.value = $0 }
-      self.newest = newest
-      isObserved = observation.start(for: registration)
-    } else {
-      newest = nil
-      isObserved = observation.start(for: nil)
+    let newest = request.options.isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
+    let (registration, isObserved) = KeyPathEvaluation.observe(
+      request.lasting, owner: nil, onEnd: { [changes] in
+        changes.finish()
+        newest?.finish()
+      }
+    ) { [changes] change in
+      if let newest { newest.value = change } else { changes.post(change) }
     }
-    if !isObserved {
-      request.warnOfNothing()
-      changes.finish()
-    }
+    self.newest = newest
+    relay = Relay(registration)
+    if !isObserved { request.warnOfNothing() }
   }
 
   func register(
@@ -73,12 +71,12 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ options: SourceOptions<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
-      return changes.register(request, body, isOnce: options.isOnce, keeping: upstream)
+      return changes.register(request, body, isOnce: options.isOnce, keeping: relay)
         ?? changes.ended
     }
     let follower = body.mapped(once: false) {
-      [upstream] (step: ValueChange<KVOChange<Value>?>) -> KVOChange<Value>? in
-      withExtendedLifetime(upstream) {
+      [relay] (step: ValueChange<KVOChange<Value>?>) -> KVOChange<Value>? in
+      withExtendedLifetime(relay) {
         guard let change = step.new, step.isInitial else { return step.new }
         return KVOChange(initial: change.new, at: change.path)
       }

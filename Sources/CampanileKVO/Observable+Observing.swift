@@ -85,7 +85,7 @@ extension SharedObservable {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    KVORequest(self, keyPath, options, file, line).observe(observer)
+    KVORequest(self, keyPath, options, file, line).forAnyThread.observe(observer)
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer on the thread
@@ -104,7 +104,7 @@ extension SharedObservable {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    KVORequest(self, of: value, options, file, line).observe(observer)
+    KVORequest(self, of: value, options, file, line).forAnyThread.observe(observer)
   }
 
   /// The changes of a key path, to be observed in every way there is.
@@ -118,7 +118,7 @@ extension SharedObservable {
     of keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = [],
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(KVORequest(self, keyPath, options, file, line))
+    KeyPathChanges(KVORequest(self, keyPath, options, file, line).forAnyThread)
   }
 }
 
@@ -127,27 +127,18 @@ extension KVORequest {
   fileprivate func observe(
     _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
   ) -> KVOToken {
-    let upstream = Upstream()
-    let object = ObjectReference(object, isRetained: false)
-    return KVOToken(
-      begin(upstream) { changes in
-        changes.addConfined(owner: nil, isOnce: options.isOnce, file: file, line: line) { change in
-          guard let object = object.object else { throw SourceRegistry.endOfObservation }
-          try observer(object, change)
-          withExtendedLifetime(upstream) {}
-        }
-      })
+    KVOToken(begin(observer))
   }
 
   private func begin(
-    _ upstream: Upstream, _ register: (SourceList<KVOChange<Value>>) -> Registration
+    _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
   ) -> Registration {
-    let observation = KeyPathObservation(self, owner: nil, upstream: upstream, onError: nil)
-    let registration = register(observation.changes)
-    if !observation.start(for: registration) {
-      registration.cancel()
-      warnOfNothing()
+    let object = ObjectReference(object, isRetained: false)
+    let (registration, isObserved) = KeyPathEvaluation.observe(self, owner: nil) { change in
+      guard let object = object.object else { throw SourceRegistry.endOfObservation }
+      try observer(object, change)
     }
+    if !isObserved { warnOfNothing() }
     return registration
   }
 }
@@ -157,21 +148,6 @@ extension KVORequest where Object: Sendable, Value: Sendable {
   fileprivate func observe(
     _ observer: @escaping @Sendable (Object, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    let upstream = Upstream()
-    let object = ObjectReference(object, isRetained: false)
-    var token: ObservationToken?
-    _ = begin(upstream) { changes in
-      let made = Signal(base: ChangeSource(list: changes)).observe(
-        options.isOnce ? .once : [], file: file, line: line
-      ) { change in
-        guard let object = object.object else { throw SourceRegistry.endOfObservation }
-        try observer(object, change)
-        withExtendedLifetime(upstream) {}
-      }
-      token = made
-      return made.registration
-    }
-    // `begin` runs its closure.
-    return token!
+    ObservationToken(begin(observer))
   }
 }

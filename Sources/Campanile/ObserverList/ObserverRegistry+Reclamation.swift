@@ -200,25 +200,14 @@ extension ObserverRegistry {
   /// In the order of a table of subjects, which is that of their hashes, this would take a time that
   /// grows with the square: what is left comes to stand in one part of the smaller tables.
   func finish(_ lists: (borrowing Held) -> [ObserverList]) {
-    end { state, held in
-      state.isFinished = true
-      return lists(held)
-    }
-    // The lists keep the registry, which must not keep them forever.
-    _ = withState { $0.ownerSweep.removeAll() }
-  }
-
-  /// Ends every registration of `list`, oldest first.
-  func endAll(in list: ObserverList) {
-    end { _, _ in [list] }
-  }
-
-  private func end(_ lists: (inout State, borrowing Held) -> [ObserverList]) {
     var registrations = withState { state, held -> [Registration] in
-      lists(&state, held).flatMap { $0.registrations(held) }.map(\.registration)
+      state.isFinished = true
+      return lists(held).flatMap { $0.registrations(held) }.map(\.registration)
     }
     registrations.sort { $0.id < $1.id }
     for registration in registrations { end(registration) }
+    // The lists keep the registry, which must not keep them forever.
+    _ = withState { $0.ownerSweep.removeAll() }
   }
 
   // MARK: Posts in progress

@@ -1,5 +1,16 @@
 import Synchronization
 
+/// A clock that several registries take their times from, so that those of one are comparable with
+/// those of another.
+final class CommonClock: Sendable {
+  private let time = Atomic<UInt64>(0)
+
+  /// The newest time that any registry has taken.
+  var now: UInt64 { time.load(ordering: .acquiring) }
+
+  fileprivate func next() -> UInt64 { time.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
 /// What a source's lists have in common: the clock, the lock, and who is posting.
 ///
 /// ## Posts
@@ -43,6 +54,8 @@ final class ObserverRegistry: @unchecked Sendable {
   private let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
   private let upstream: [ObserverRegistry]
+  /// What the clock is set by, if the identifiers are to ascend over several sources.
+  private let commonClock: CommonClock?
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
@@ -64,11 +77,13 @@ final class ObserverRegistry: @unchecked Sendable {
   /// - Parameters:
   ///   - upstream: The sources that this one is derived from, which report its failures too.
   ///   - onError: The first observer of the source's failures.
+  ///   - commonClock: What all sources have in common whose identifiers are compared.
   init(
     upstream: [ObserverRegistry] = [], onError: (@Sendable (ObserverFailure) -> Void)? = nil,
-    probe: (@Sendable (Checkpoint) -> Void)? = nil
+    commonClock: CommonClock? = nil, probe: (@Sendable (Checkpoint) -> Void)? = nil
   ) {
     self.upstream = upstream
+    self.commonClock = commonClock
     self.probe = probe
     if let onError { reports.observeFailures(onError) }
   }
@@ -151,7 +166,9 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// What the clock shows at its next step: the identifier of a registration that is being made, or
   /// the time of a new structure.
-  private var nextTime: UInt64 { clock.load(ordering: .relaxed) + 1 }
+  ///
+  /// Asked under the lock, and shown there: so a common clock too has the times of one source ascend.
+  private var nextTime: UInt64 { commonClock?.next() ?? clock.load(ordering: .relaxed) + 1 }
 
   /// Lets the clock show `time`.
   ///

@@ -5,12 +5,19 @@
 package struct SourceRegistry: Sendable {
   fileprivate let registry: ObserverRegistry
 
-  package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    registry = ObserverRegistry(onError: onError)
+  package init() { registry = ObserverRegistry() }
+
+  /// Creates a registry whose identifiers ascend together with those of all others made in this way.
+  package static var inCommonOrder: Self {
+    Self(registry: ObserverRegistry(commonClock: commonClock))
   }
 
-  /// The newest identifier that a registration has got; identifiers ascend over all lists.
-  package var newestID: UInt64 { registry.now }
+  private static let commonClock = CommonClock()
+
+  private init(registry: ObserverRegistry) { self.registry = registry }
+
+  /// The newest identifier of all registries in common order.
+  package static var newestID: UInt64 { commonClock.now }
 
   /// Makes a list of observers of `Value`, also while others of the registry are in use.
   package func makeList<Value>(of type: Value.Type) -> SourceList<Value> {
@@ -113,8 +120,6 @@ package struct SourceList<Value>: Sendable {
     registry.finish { _ in [list] }
   }
 
-  /// Ends every observation of this list, and leaves the others of its registry alone.
-  package func endAll() { registry.endAll(in: list) }
 
   /// Registers an observer that is called in the isolation of who posts.
   ///

@@ -35,7 +35,7 @@ extension KVOController where Owner: KVOChangeHandler {
     policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
-    addConfined(
+    add(
       KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line), policy
     ) { owner, object, change in try owner.handleChange(of: object, change.map { $0 }) }
   }
@@ -59,7 +59,7 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
     _ options: KVOChange<Value>.Options = [], policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
-    addShared(KVORequest(object, keyPath, options, file, line), policy) { owner, object, change in
+    add(KVORequest(object, keyPath, options, file, line).forAnyThread, policy) { owner, object, change in
       try owner.handleChange(of: object, change.map { $0 })
     }
   }

@@ -3,13 +3,10 @@ internal import Campanile
 extension KVOController {
   /// Makes an observation if the policy has it, and starts it.
   ///
-  /// - Parameter register: Registers the observer, which keeps what it is given.
-  private func add<Object: AnyObject, Value>(
+  /// - Parameter request: What is observed; for an object that any thread may change, `handler` is Sendable.
+  func add<Object: AnyObject, Value>(
     _ request: KVORequest<Object, Value>, _ policy: Policy,
-    _ register: (
-      _ owner: Owner, _ changes: SourceList<KVOChange<Value>>, _ object: ObjectReference<Object>,
-      _ upstream: Upstream
-    ) -> Registration
+    _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     guard let owner else { return KVOResult(.refused, SourceRegistry.endedRegistration) }
     let object = request.object
@@ -17,12 +14,47 @@ extension KVOController {
     if policy == .ignore, let known = liveEntry(of: object, request.path, key) {
       return KVOResult(.alreadyObserved, known.registration)
     }
-    let upstream = Upstream()
-    let observation = KeyPathObservation(
-      request, owner: owner, upstream: upstream, onError: onError)
-    let isRetained = retainsObserved && object !== owner
-    let registration = register(
-      owner, observation.changes, ObjectReference(object, isRetained: isRetained), upstream)
+    var known: Registration?
+    let (registration, isObserved) = KeyPathEvaluation.observe(
+      request, owner: owner,
+      { registration in
+        known = enter(entry(for: registration, request), key, of: object, policy)
+        return known == nil
+      }, observer(request, owner, handler))
+    if let known { return KVOResult(.alreadyObserved, known) }
+    forgetEnded()
+    if isObserved { return KVOResult(.added, registration) }
+    request.warnOfNothing()
+    return KVOResult(.nothingObserved, registration)
+  }
+
+  private func observer<Object: AnyObject, Value>(
+    _ request: KVORequest<Object, Value>, _ owner: Owner,
+    _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
+  ) -> (KVOChange<Value>) throws -> Void {
+    let owner = OwnerReference(owner)
+    let isRetained = retainsObserved && request.object !== self.owner
+    let object = ObjectReference(request.object, isRetained: isRetained)
+    let observer = { (change: KVOChange<Value>) in
+      guard let owner = owner.object, let object = object.object else {
+        throw SourceRegistry.endOfObservation
+      }
+      try handler(owner, object, change)
+    }
+    guard let onError else { return observer }
+    return { [file = request.file, line = request.line] change in
+      do {
+        try observer(change)
+      } catch {
+        try SourceRegistry.report(
+          error, of: KVOChange<Value>.self, file: file, line: line, to: onError)
+      }
+    }
+  }
+
+  private func entry<Object: AnyObject, Value>(
+    for registration: Registration, _ request: KVORequest<Object, Value>
+  ) -> ObservationTable.Entry {
     // Made when it is asked for; it keeps nothing of the object.
     let text: @Sendable () -> String = {
       [
@@ -31,17 +63,9 @@ extension KVOController {
       ] in
       "\(Object.self) \(path) \(options) (\(file):\(line))"
     }
-    let entry = ObservationTable.Entry(
-      object: SubjectReference(object), path: request.path, registration: registration, text: text)
-    if let known = enter(entry, key, of: object, policy) {
-      registration.cancel()
-      return KVOResult(.alreadyObserved, known)
-    }
-    forgetEnded()
-    if observation.start(for: registration) { return KVOResult(.added, registration) }
-    registration.cancel()
-    request.warnOfNothing()
-    return KVOResult(.nothingObserved, registration)
+    return ObservationTable.Entry(
+      object: SubjectReference(request.object), path: request.path, registration: registration,
+      text: text)
   }
 
   /// Puts an entry in its place, if the policy has it.
@@ -81,39 +105,5 @@ extension KVOController {
     observations.withLock { $0.forget(numbers) }
     // Released here, and not under the lock.
     withExtendedLifetime(ended) {}
-  }
-
-  /// Registers an observer that stays in the isolation of the change.
-  func addConfined<Object: AnyObject, Value>(
-    _ request: KVORequest<Object, Value>, _ policy: Policy,
-    _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult {
-    add(request, policy) { owner, changes, object, upstream in
-      changes.addConfined(
-        owner: owner, isOnce: request.options.isOnce, file: request.file, line: request.line
-      ) { [weak owner] change in
-        guard let owner, let object = object.object else { throw SourceRegistry.endOfObservation }
-        try handler(owner, object, change)
-        withExtendedLifetime(upstream) {}
-      }
-    }
-  }
-}
-
-extension KVOController where Owner: Sendable {
-  /// Registers an observer that may run on any thread.
-  func addShared<Object: SharedObservable, Value: Sendable>(
-    _ request: KVORequest<Object, Value>, _ policy: Policy,
-    _ handler: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
-  ) -> KVOResult {
-    add(request, policy) { owner, changes, object, upstream in
-      Signal(base: ChangeSource(list: changes)).observe(
-        owner: owner, request.options.isOnce ? .once : [], file: request.file, line: request.line
-      ) { owner, change in
-        guard let object = object.object else { throw SourceRegistry.endOfObservation }
-        try handler(owner, object, change)
-        withExtendedLifetime(upstream) {}
-      }
-    }
   }
 }

@@ -27,7 +27,7 @@ extension KVOController {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    addConfined(
+    add(
       KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line), policy, observer
     )
   }
@@ -58,7 +58,7 @@ extension KVOController {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    addConfined(
+    add(
       KVORequest(object, of: value, options, isOnMain: isolation.isMain, file, line), .append,
       observer)
   }
@@ -94,7 +94,7 @@ extension KVOController where Owner: Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    addShared(KVORequest(object, keyPath, options, file, line), policy, observer)
+    add(KVORequest(object, keyPath, options, file, line).forAnyThread, policy, observer)
   }
 
   /// Observes what a closure reads of an object for any thread, and calls the observer on the thread
@@ -118,7 +118,7 @@ extension KVOController where Owner: Sendable {
     _ options: KVOChange<Value>.Options = [], file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    addShared(KVORequest(object, of: value, options, file, line), .append, observer)
+    add(KVORequest(object, of: value, options, file, line).forAnyThread, .append, observer)
   }
 }
 

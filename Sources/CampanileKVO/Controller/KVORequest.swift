@@ -5,9 +5,13 @@ struct KVORequest<Object: AnyObject, Value> {
   let object: Object
   let path: KVOPath
   var read: (Object) -> Value
-  let options: KVOChange<Value>.Options
+  private(set) var options: KVOChange<Value>.Options
   /// Whether the value is read on the main actor alone.
   let isOnMain: Bool
+  /// Whether any thread may change the object.
+  var isForAnyThread = false
+  /// Whether the observers of the key path share one evaluation.
+  var isShared = true
   let file: StaticString
   let line: UInt
 
@@ -37,13 +41,28 @@ struct KVORequest<Object: AnyObject, Value> {
     isOnMain: Bool = false, _ file: StaticString, _ line: UInt
   ) {
     self.init(object, \Object.self, options, isOnMain: isOnMain, file, line, read)
+    // Closures cannot be compared.
+    isShared = false
   }
 
-  var traits: PathObservation.Traits {
+  var traits: Evaluation.Traits {
     .init(
-      path: path, needsOld: options.needsOld, isPrior: options.isPrior,
-      isDistinct: options.areEqual != nil,
-      isOnMain: isOnMain, file: file, line: line)
+      path: path, isOnMain: isOnMain, isForAnyThread: isForAnyThread, isShared: isShared,
+      file: file, line: line)
+  }
+
+  /// The same for an object that any thread may change.
+  var forAnyThread: Self {
+    var request = self
+    request.isForAnyThread = true
+    return request
+  }
+
+  /// The same for all observers of a source: one call is asked of each of them.
+  var lasting: Self {
+    var request = self
+    request.options.isOnce = false
+    return request
   }
 
   /// Writes that nothing of what is read can be observed.

@@ -1,13 +1,16 @@
+internal import Campanile
+
 /// The observed object, as an observer holds it.
 struct ObjectReference<Object: AnyObject> {
-  weak let object: Object?
+  private let reference: OwnerReference<Object>
   /// The same object, if it is to be kept alive.
   private let kept: Object?
 
   init(_ object: Object, isRetained: Bool) {
-    self.object = object
+    reference = OwnerReference(object)
     kept = isRetained ? object : nil
   }
-}
 
-extension ObjectReference: Sendable where Object: Sendable {}
+  /// The object, unless its deinit has begun.
+  var object: Object? { reference.object }
+}

@@ -127,7 +127,7 @@ final class ObservedCell: Sendable {
   deinit {
     guard let property = property.load() else { return }
     property.subject.end()
-    property.events.finish()
+    property.end()
   }
 
   @usableFromInline
@@ -147,7 +147,7 @@ final class ObservedCell: Sendable {
     if let property = property.load() { return property }
     let subject = ObservedProperty.Subject(ObjectIdentifier(object))
     uses.note(PropertyUses.observed)
-    return property.storeIfNil(ObservedProperty(keyPath, of: subject, SourceRegistry()))
+    return property.storeIfNil(ObservedProperty(keyPath, of: subject))
   }
 
   @usableFromInline

@@ -28,17 +28,19 @@
       _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
     ) -> KVOResult {
       let subject = ObservedProperty.Subject(ObjectIdentifier(object))
-      let property = ObservedProperty(keyPath, of: subject, SourceRegistry())
+      let property = ObservedProperty(keyPath, of: subject)
       let system = object.observe(keyPath, options: [.prior]) { _, change in
         if change.isPrior { property.willChange() } else { property.didChange() }
       }
       var request = KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line)
+      // Each has a property of its own.
+      request.isShared = false
       request.read = { object in
         // The system's getters do not report themselves.
         Scope.current?.collector?.add(property)
         return object[keyPath: keyPath]
       }
-      return addConfined(request, policy) { owner, object, change in
+      return add(request, policy) { owner, object, change in
         // Released with the observer, which ends what the system does.
         try withExtendedLifetime(system) { try observer(owner, object, change) }
       }

@@ -1,7 +1,7 @@
 import Campanile
 import Synchronization
 
-/// One property of one object that has been asked about: the list of who follows it.
+/// One property of one object that has been asked about, and the evaluations that follow it.
 final class ObservedProperty: Sendable {
   /// The object that the property belongs to, as far as others need to know it.
   final class Subject: Sendable {
@@ -46,11 +46,6 @@ final class ObservedProperty: Sendable {
 
   /// One step of one change.
   struct Event {
-    enum Phase {
-      case willChange
-      case didChange
-    }
-    let phase: Phase
     /// Whose change it is.
     let maker: Maker
     /// What is about to be done to a collection, if that is the change.
@@ -63,7 +58,15 @@ final class ObservedProperty: Sendable {
 
   let subject: Subject
   let path: KVOPath
-  let events: SourceList<Event>
+  /// An evaluation, and its link to the property.
+  struct Follower {
+    let link: Link
+    let evaluation: Evaluation
+  }
+
+  // SAFETY: an evaluation is called by those who may change the property.
+  private let followers = UncheckedLock<[Follower]>([])
+  private let followerCount = Atomic<Int>(0)
   private let beginnings = Atomic<UInt>(0)
   private let ends = Atomic<UInt>(0)
   /// Announcements by hand, and what is part of them.
@@ -75,11 +78,39 @@ final class ObservedProperty: Sendable {
   private let stored = UncheckedLock(Stored())
   private let hasHandedOver = Atomic<Bool>(false)
 
-  init(_ keyPath: AnyKeyPath, of subject: Subject, _ registry: SourceRegistry) {
+  init(_ keyPath: AnyKeyPath, of subject: Subject) {
     self.subject = subject
     path = KVOPath(keyPath)
-    events = registry.makeList(of: Event.self)
   }
+
+  // MARK: Who follows
+
+  /// The evaluations that follow the property, in the order in which they came.
+  var evaluations: [Evaluation] { followers.withLock { $0 }.map(\.evaluation) }
+
+  func add(_ link: Link, _ evaluation: Evaluation) {
+    followers.withLock { $0.append(Follower(link: link, evaluation: evaluation)) }
+    followerCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
+  }
+
+  func remove(_ link: Link) {
+    // Released outside the lock.
+    var removed: Follower?
+    followers.withLock { followers in
+      guard let index = followers.firstIndex(where: { $0.link === link }) else { return }
+      removed = followers.remove(at: index)
+    }
+    if removed != nil { followerCount.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Ends what follows the property of an object that dies, and the observations of that object.
+  func end() {
+    let all = followers.withLock { $0 }
+    for follower in all { follower.evaluation.end(subject.id) }
+    for follower in all { follower.link.end() }
+  }
+
+  private var isFollowed: Bool { followerCount.load(ordering: .sequentiallyConsistent) != 0 }
 
   /// Counts the changes that have begun, before they can be seen.
   var begun: UInt { beginnings.load(ordering: .sequentiallyConsistent) }
@@ -112,21 +143,36 @@ final class ObservedProperty: Sendable {
 
   private func begin(by maker: @autoclosure () -> Maker) {
     let number = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
-    if events.isEmpty { return }
-    let edit = Scope.isAnyOpen ? Scope.current?.edit?.claim(by: self, as: number) : nil
-    post(Event(phase: .willChange, maker: maker(), edit: edit))
+    if !isFollowed { return }
+    let edit = Scope.current?.edit?.claim(by: self, as: number)
+    announce(Event(maker: maker(), edit: edit))
   }
 
   private func end(by maker: @autoclosure () -> Maker) {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     // One that began when nobody had asked about the property yet.
     if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    if events.isEmpty { return }
-    post(Event(phase: .didChange, maker: maker(), edit: nil))
+    if isFollowed { tell(Event(maker: maker(), edit: nil)) }
   }
 
-  private func post(_ event: Event) {
-    Scope.withObservers { events.post(event) }
+  /// Has the evaluations take in that a change begins.
+  private func announce(_ event: Event) {
+    let followers = followers.withLock { $0 }
+    Scope.withObservers {
+      for follower in followers { follower.evaluation.begin(event, over: follower.link) }
+    }
+  }
+
+  /// Has the evaluations tell a change.
+  private func tell(_ event: Event) {
+    let followers = followers.withLock { $0 }
+    Scope.withObservers {
+      if followers.count == 1 {
+        followers[0].evaluation.end(event, over: followers[0].link)
+      } else {
+        Evaluation.end(event, over: followers)
+      }
+    }
   }
 
   // MARK: Changes that are known with their values
@@ -175,9 +221,8 @@ final class ObservedProperty: Sendable {
     let scope = Scope.current
     let edit = scope?.edit?.claim(by: self, as: begun &+ 1, isKnown: true)
     let change = KnownChange(maker: .known(), edit: edit, collector: scope?.collector)
-    if !events.isEmpty {
-      post(
-        Event(phase: .willChange, maker: change.maker, edit: edit, collector: change.collector))
+    if isFollowed {
+      announce(Event(maker: change.maker, edit: edit, collector: change.collector))
     }
     return change
   }
@@ -194,7 +239,7 @@ final class ObservedProperty: Sendable {
     // No other change goes on, and none came between.
     let isEdit = begun == number && change.edit?.isNumber(number) == true
     let event = Event(
-      phase: .didChange, maker: change.maker, edit: isEdit ? change.edit : nil, values: values,
+      maker: change.maker, edit: isEdit ? change.edit : nil, values: values,
       collector: change.collector)
     stored.withLock { $0.events.append(event) }
     return values
@@ -205,7 +250,7 @@ final class ObservedProperty: Sendable {
     var event: Event?
     stored.withLock { if !$0.isTelling { event = $0.next() } }
     while let next = event {
-      post(next)
+      tell(next)
       var following: Event?
       stored.withLock { following = $0.next() }
       // Not under the lock, where it would release the values of the one before.

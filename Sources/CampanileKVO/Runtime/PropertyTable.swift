@@ -57,7 +57,6 @@ final class PropertyTable: Sendable {
     }
   }
 
-  private let registry = SourceRegistry()
   let subject: ObservedProperty.Subject
   private let state = Locked(State())
   private let propertyCount = Atomic<Int>(0)
@@ -94,7 +93,7 @@ final class PropertyTable: Sendable {
     while true {
       var properties = state.withLock { $0.properties }
       if let known = properties[key] { return known }
-      let property = ObservedProperty(keyPath, of: subject, registry)
+      let property = ObservedProperty(keyPath, of: subject)
       properties[key] = property
       if state.withLock({ $0.exchange(&properties, &stale) }) {
         propertyCount.wrappingAdd(1, ordering: .releasing)
@@ -106,6 +105,6 @@ final class PropertyTable: Sendable {
   /// Ends what follows the object, in the object's deinit.
   func end() {
     subject.end()
-    registry.finish(state.withLock { Array($0.properties.values) }.map(\.events))
+    for property in state.withLock({ $0.properties }).values { property.end() }
   }
 }

@@ -6,9 +6,16 @@ final class Transaction: Sendable {
   private struct State {
     var isOpen = true
     /// Those who have something to tell, in the order of their first change.
-    var deferred: [() -> Void] = []
+    var deferred: [Deferred] = []
     /// What has changed in each object, by the key of its identity.
     var changes: [ObjectIdentifier: Changes] = [:]
+  }
+
+  /// Who has something to tell.
+  private struct Deferred {
+    let evaluation: Evaluation
+    /// What it has to tell on this thread, now.
+    let take: () -> ChangeReport?
   }
 
   /// What has changed in one object.
@@ -24,12 +31,12 @@ final class Transaction: Sendable {
   /// Whether it still takes changes in: a task may have taken it over and outlive it.
   var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Takes in who has a change to tell; `tell` is called on this thread, at the end.
+  /// Takes in who has a change to tell; `take` is called on this thread, at the end.
   ///
-  /// - Returns: whether the transaction was still open.
-  func add(_ tell: @escaping () -> Void) -> Bool {
+  /// - Returns: Whether the transaction was still open.
+  func add(_ evaluation: Evaluation, _ take: @escaping () -> ChangeReport?) -> Bool {
     state.withLock { state in
-      if state.isOpen { state.deferred.append(tell) }
+      if state.isOpen { state.deferred.append(Deferred(evaluation: evaluation, take: take)) }
       return state.isOpen
     }
   }
@@ -56,6 +63,8 @@ final class Transaction: Sendable {
       defer { state.deferred = [] }
       return state.deferred
     }
-    for tell in deferred { tell() }
+    for one in deferred {
+      if let report = one.take() { Evaluation.tell([(one.evaluation, report)]) }
+    }
   }
 }

@@ -1,42 +1,40 @@
 import Campanile
 import Synchronization
 
-/// One property as an observation follows it, from when it comes to be on the key path until it
-/// leaves it.
+/// One property as an evaluation follows it, from when it comes to be on the key path until it leaves it.
 ///
 /// A property that comes back is another link: of a change that was going on when it left, the
-/// observation may never hear the end.
+/// evaluation may never hear the end.
 final class Link: Sendable {
   let property: ObservedProperty
+  /// How many changes of the evaluation had begun when it came to follow the property.
+  let began: UInt
   private let ended = Atomic<Bool>(false)
 
-  init(_ property: ObservedProperty) { self.property = property }
+  init(_ property: ObservedProperty, began: UInt = 0) {
+    self.property = property
+    self.began = began
+  }
 
   /// Whether the property has left the key path; a thread that is changing it may still call.
   var hasEnded: Bool { ended.load(ordering: .acquiring) }
-  fileprivate func end() { ended.store(true, ordering: .releasing) }
+
+  func end() {
+    ended.store(true, ordering: .releasing)
+    property.remove(self)
+  }
 }
 
-/// What one observation follows; releasing it stops that.
+/// What one evaluation follows; releasing it stops that.
 ///
-/// Kept by the observer's closure, so that it ends when the registration does, and by nobody who is
+/// Kept by the observers' closures, so that it ends with the last registration, and by nobody who is
 /// kept by what it follows.
 final class Upstream: Sendable {
-  private struct Followed {
-    let link: Link
-    let registration: Registration
-
-    func end() {
-      link.end()
-      registration.cancel()
-    }
-  }
-
   /// Protected by the lock.
-  private let links = Locked<[Followed]>([])
+  private let links = Locked<[Link]>([])
 
   deinit {
-    for followed in links.withLock({ $0.take() }) { followed.end() }
+    for link in links.withLock({ $0 }) { link.end() }
   }
 
   /// Whether no property is followed.
@@ -48,38 +46,33 @@ final class Upstream: Sendable {
     links.withLock { links in
       isSame =
         links.count == reads.count
-        && zip(links, reads).allSatisfy { $0.link.property === $1.property }
+        && zip(links, reads).allSatisfy { $0.property === $1.property }
     }
     return isSame
   }
 
   /// Whether all changes that have begun have ended.
-  var isQuiet: Bool {
-    links.withLock { $0 }.allSatisfy { $0.link.property.isQuiet }
-  }
+  var isQuiet: Bool { links.withLock { $0 }.allSatisfy(\.property.isQuiet) }
 
-  /// Follows these properties and no others; those that are new are registered by `register`.
+  /// Follows these properties and no others.
   ///
-  /// - Returns: the links that have ended.
-  func follow(_ reads: [ReadCollector.Read], _ register: (Link) -> Registration) -> [Link] {
+  /// - Parameters:
+  ///   - began: How many changes have begun.
+  ///   - add: Has the property of a new link call the evaluation.
+  /// - Returns: The links that have ended.
+  func follow(_ reads: [ReadCollector.Read], began: UInt = 0, _ add: (Link) -> Void) -> [Link] {
     let before = links.withLock { $0 }
-    var known: [ObjectIdentifier: Followed] = [:]
-    for followed in before { known[ObjectIdentifier(followed.link.property)] = followed }
+    var known: [ObjectIdentifier: Link] = [:]
+    for link in before { known[ObjectIdentifier(link.property)] = link }
     let now = reads.map { read in
       let kept = before.isEmpty ? nil : known.removeValue(forKey: ObjectIdentifier(read.property))
       if let kept { return kept }
-      let link = Link(read.property)
-      return Followed(link: link, registration: register(link))
+      let link = Link(read.property, began: began)
+      add(link)
+      return link
     }
     links.withLock { $0 = now }
-    for followed in known.values { followed.end() }
-    return known.values.map(\.link)
-  }
-}
-
-extension Array {
-  fileprivate mutating func take() -> Self {
-    defer { self = [] }
-    return self
+    for link in known.values { link.end() }
+    return Array(known.values)
   }
 }

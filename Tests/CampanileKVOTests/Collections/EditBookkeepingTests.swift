@@ -22,27 +22,31 @@ struct EditBookkeepingTests {
 
   /// The beginning of an edit, as it is announced.
   private func beginningOfEdit() -> ObservedProperty.Event {
-    var events: [ObservedProperty.Event] = []
-    let registration = property.events.addConfined(owner: nil, file: #fileID, line: #line) {
-      events.append($0)
-    }
+    let ear = Ear()
+    let ended = Link(property)
+    property.add(ended, ear)
     radio.mutableArray(\.presets).append("a")
-    registration.cancel()
-    return events[0]
+    ended.end()
+    return ear.events[0]
   }
 
-  private func event(
-    _ phase: ObservedProperty.Event.Phase, by maker: ObservedProperty.Maker = .hand
-  ) -> ObservedProperty.Event {
-    ObservedProperty.Event(phase: phase, maker: maker, edit: nil)
+  /// Keeps the beginnings that it hears of.
+  private final class Ear: Evaluation {
+    var events: [ObservedProperty.Event] = []
+
+    init() {
+      super.init(
+        Traits(
+          path: KVOPath(\Radio.presets), isOnMain: false, isForAnyThread: false, isShared: false,
+          file: #fileID, line: #line),
+        root: Radio(), Upstream())
+    }
+
+    override func begin(_ event: ObservedProperty.Event, over link: Link) { events.append(event) }
   }
 
-  private func keeper() -> ChangeKeeper {
-    var keeper = ChangeKeeper(isDistinct: false)
-    keeper.reserve(for: 1, isInitial: true)
-    let waiting = keeper.nextReport()
-    #expect(waiting == nil)
-    return keeper
+  private func event(by maker: ObservedProperty.Maker = .hand) -> ObservedProperty.Event {
+    ObservedProperty.Event(maker: maker, edit: nil)
   }
 
   // Broken by: ChangeKeeper.end, if it does not count what is on its way.
@@ -50,9 +54,9 @@ struct EditBookkeepingTests {
   func onTheWay() throws {
     let edit = beginningOfEdit()
     #expect(edit.edit != nil)
-    var keeper = keeper()
-    _ = keeper.begin(event(.willChange), link, on: 1)
-    let ended = keeper.end(event(.didChange), over: link)
+    var keeper = ChangeKeeper()
+    _ = keeper.begin(event(), link, on: 1)
+    let ended = keeper.end(event(), over: link)
     let report = try #require(ended)
     var beginning = keeper.begin(edit, link, on: 2)
     #expect(beginning == .new)
@@ -78,9 +82,9 @@ struct EditBookkeepingTests {
   @Test("What a transaction has kept back is not known until it is told")
   func keptBack() throws {
     let edit = beginningOfEdit()
-    var keeper = keeper()
-    _ = keeper.begin(event(.willChange), link, on: 1)
-    let ended = keeper.end(event(.didChange), over: link)
+    var keeper = ChangeKeeper()
+    _ = keeper.begin(event(), link, on: 1)
+    let ended = keeper.end(event(), over: link)
     let isFirst = keeper.keepBack(try #require(ended), for: transaction, on: 1)
     #expect(isFirst)
     var beginning = keeper.begin(edit, link, on: 1, in: transaction)
@@ -106,12 +110,12 @@ struct EditBookkeepingTests {
   @Test("A change that begins while the old value is read makes an edit a setting")
   func readingOld() throws {
     let edit = beginningOfEdit()
-    var keeper = keeper()
+    var keeper = ChangeKeeper()
     let beginning = keeper.begin(edit, link, on: 2)
     #expect(beginning == .newToAll)
-    _ = keeper.begin(event(.willChange), link, on: 1)
+    _ = keeper.begin(event(), link, on: 1)
     keeper.keep(nil, edit.edit, of: edit.maker, on: 2)
-    let ended = keeper.end(event(.didChange, by: edit.maker), over: link)
+    let ended = keeper.end(event(by: edit.maker), over: link)
     let report = try #require(ended)
     #expect(report.edit == nil)
   }
@@ -121,16 +125,16 @@ struct EditBookkeepingTests {
   func toldBetween() throws {
     let edit = beginningOfEdit()
     for isOvertaken in [false, true] {
-      var keeper = keeper()
+      var keeper = ChangeKeeper()
       _ = keeper.begin(edit, link, on: 2)
       keeper.keep(nil, edit.edit, of: edit.maker, on: 2)
       if isOvertaken {
-        _ = keeper.begin(event(.willChange), link, on: 1)
-        let told = keeper.endAndTell(event(.didChange), over: link, on: 1)
+        _ = keeper.begin(event(), link, on: 1)
+        let told = keeper.endAndTell(event(), over: link, on: 1)
         #expect(told != nil)
         _ = keeper.nextReport()
       }
-      let told = keeper.endAndTell(event(.didChange, by: edit.maker), over: link, on: 2)
+      let told = keeper.endAndTell(event(by: edit.maker), over: link, on: 2)
       let report = try #require(told)
       #expect((report.edit == nil) == isOvertaken)
     }
@@ -140,26 +144,25 @@ struct EditBookkeepingTests {
   @Test("An edit inside a call is a setting if another thread's change waits for the call's end")
   func leftByOther() {
     let edit = beginningOfEdit()
-    var keeper = ChangeKeeper(isDistinct: false)
-    keeper.reserve(for: 1, isInitial: true)
-    _ = keeper.begin(event(.willChange), link, on: 2)
-    let left = keeper.endAndTell(event(.didChange), over: link, on: 2)
+    var keeper = ChangeKeeper()
+    let told = keeper.endAndTell(event(by: .current), over: link, on: 1)
+    #expect(told != nil)
+    _ = keeper.begin(event(), link, on: 2)
+    let left = keeper.endAndTell(event(), over: link, on: 2)
     #expect(left == nil)
     let beginning = keeper.begin(edit, link, on: 1)
     #expect(beginning == .new)
   }
 
-  // Broken by: ChangeKeeper.Report.add, if it forgets that a change was not read.
+  // Broken by: ChangeReport.add, if it forgets that a change was not read.
   @Test("K14 A change that could not be read is not compared, nor what a transaction puts it into")
   func unreadInTransaction() throws {
-    var keeper = ChangeKeeper(isDistinct: true)
-    keeper.reserve(for: 1, isInitial: true)
-    _ = keeper.nextReport()
-    _ = keeper.begin(event(.willChange, by: .current), link, on: 2)
-    _ = keeper.begin(event(.willChange), link, on: 1)
+    var keeper = ChangeKeeper()
+    _ = keeper.begin(event(by: .current), link, on: 2)
+    _ = keeper.begin(event(), link, on: 1)
     keeper.keep(radio, nil, of: .hand, on: 1)
     for maker in [ObservedProperty.Maker.hand, .current] {
-      let ended = keeper.end(event(.didChange, by: maker), over: link)
+      let ended = keeper.end(event(by: maker), over: link)
       _ = keeper.keepBack(try #require(ended), for: transaction, on: 1)
     }
     let taken = keeper.takeDeferred(for: transaction)
@@ -172,16 +175,14 @@ struct EditBookkeepingTests {
   // Broken by: ChangeKeeper.report, if a change whose beginning was not heard counts as read.
   @Test("K14 A change whose beginning was not heard is not compared with what others found")
   func unheard() throws {
-    var keeper = ChangeKeeper(isDistinct: true)
-    keeper.reserve(for: 1, isInitial: true)
-    _ = keeper.nextReport()
-    _ = keeper.begin(event(.willChange), link, on: 1)
+    var keeper = ChangeKeeper()
+    _ = keeper.begin(event(), link, on: 1)
     keeper.keep(radio, nil, of: .hand, on: 1)
-    let told = keeper.endAndTell(event(.didChange, by: .current), over: link, on: 2)
+    let told = keeper.endAndTell(event(by: .current), over: link, on: 2)
     #expect(try #require(told).known == nil)
   }
 
-  // Broken by: ChangeKeeper.Report.add, if it lets go of what it does not need.
+  // Broken by: ChangeReport.add, if it lets go of what it does not need.
   @Test("K7 No value is released while reports are put together")
   func droppedValues() throws {
     final class Value {
@@ -190,22 +191,19 @@ struct EditBookkeepingTests {
       deinit { onEnd() }
     }
     var released = 0
-    var reports: [ChangeKeeper.Report] = []
+    var reports: [ChangeReport] = []
     do {
-      var keeper = ChangeKeeper(isDistinct: true)
-      keeper.reserve(for: 1, isInitial: true)
-      _ = keeper.nextReport()
+      var keeper = ChangeKeeper()
       // Two changes that overlap, of which a transaction keeps back the first.
-      _ = keeper.begin(event(.willChange), link, on: 1)
+      _ = keeper.begin(event(), link, on: 1)
       keeper.keep(Value { released += 1 }, nil, of: .hand, on: 1)
-      _ = keeper.begin(event(.willChange, by: .current), link, on: 1)
+      _ = keeper.begin(event(by: .current), link, on: 1)
       keeper.keep(Value { released += 1 }, nil, of: .current, on: 1)
-      let first = keeper.end(event(.didChange), over: link)
+      let first = keeper.end(event(), over: link)
       _ = keeper.keepBack(try #require(first), for: transaction, on: 1)
       var told: AnyObject? = Value { released += 1 }
-      let isKept = keeper.keepTold(&told)
-      #expect(isKept)
-      let second = keeper.endAndTell(event(.didChange, by: .current), over: link, on: 1)
+      keeper.keepTold(&told)
+      let second = keeper.endAndTell(event(by: .current), over: link, on: 1)
       reports.append(try #require(second))
       #expect(released == 0)
     }

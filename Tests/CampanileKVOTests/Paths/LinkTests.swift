@@ -11,21 +11,18 @@ struct LinkTests {
     var made: Link?
     _ = upstream.follow([ReadCollector.Read(property: property, revision: property.revision)]) {
       made = $0
-      return property.events.addConfined(owner: nil, file: #fileID, line: #line) { _ in }
     }
     return made!
   }
 
-  private func event(_ phase: ObservedProperty.Event.Phase) -> ObservedProperty.Event {
-    ObservedProperty.Event(phase: phase, maker: .current, edit: nil)
-  }
+  private let event = ObservedProperty.Event(maker: .current, edit: nil)
 
   // Broken by: ChangeKeeper.begin and end, if they take in what a link says after its end.
   @Test("What a thread still says over a link that has ended is ignored")
   func lateCalls() {
     let radio = Radio()
     let subject = ObservedProperty.Subject(ObjectIdentifier(radio))
-    let property = ObservedProperty(\Radio.volume, of: subject, SourceRegistry())
+    let property = ObservedProperty(\Radio.volume, of: subject)
     let upstream = Upstream()
     let old = link(property, in: upstream)
     let ended = upstream.follow([]) { _ in fatalError("Nothing is to be followed") }
@@ -33,26 +30,22 @@ struct LinkTests {
     let new = link(property, in: upstream)
     #expect(new !== old && !new.hasEnded)
 
-    var keeper = ChangeKeeper(isDistinct: false)
-    // The observer knows a value.
-    keeper.reserve(for: SourceRegistry.currentThread, isInitial: true)
-    let waiting = keeper.nextReport()
-    #expect(waiting == nil)
+    var keeper = ChangeKeeper()
     _ = keeper.forget([ObjectIdentifier(old)])
 
     // By a thread that was called before the link ended.
     let thread = SourceRegistry.currentThread
-    var beginning = keeper.begin(event(.willChange), old, on: thread)
+    var beginning = keeper.begin(event, old, on: thread)
     #expect(beginning == .known && !keeper.isBusy)
-    beginning = keeper.begin(event(.willChange), new, on: thread)
+    beginning = keeper.begin(event, new, on: thread)
     #expect(beginning == .new)
-    beginning = keeper.begin(event(.willChange), old, on: thread)
+    beginning = keeper.begin(event, old, on: thread)
     #expect(beginning == .known)
-    var report = keeper.endAndTell(event(.didChange), over: new, on: thread)
+    var report = keeper.endAndTell(event, over: new, on: thread)
     #expect(report != nil)
     report = keeper.nextReport()
     #expect(report == nil && !keeper.isBusy)
-    report = keeper.end(event(.didChange), over: old)
+    report = keeper.end(event, over: old)
     #expect(report == nil)
     withExtendedLifetime(radio) {}
   }

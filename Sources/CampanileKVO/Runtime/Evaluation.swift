@@ -1,0 +1,447 @@
+import Campanile
+import Synchronization
+
+/// The part of the evaluation of a key path that does not depend on the types of the object and the
+/// value: it hears of the changes of the properties on the path, and has them told once, in order, one
+/// at a time, to all who observe the path.
+///
+/// ## Who keeps whom
+///
+/// The properties keep the evaluation, and it keeps the list of its observers. An observer in that list
+/// keeps `upstream`, the links to the properties. So the evaluation lives until the last registration
+/// ends, or all objects that it follows have died.
+///
+/// ## Isolation
+///
+/// An evaluation of a key path that is not Sendable is in the hands of the isolation of its
+/// objects. Any other one is called by the threads that change them, at once: its state is behind a
+/// lock, each of them may read the old value, and one of them reads the new one and tells at a
+/// time.
+class Evaluation {
+  let traits: Traits
+  let state = EvaluationState()
+  private let rootID: ObjectIdentifier
+  /// The key by which a transaction knows the root.
+  private let rootKey: ObjectIdentifier
+  private let upstreamReference: OwnerReference<Upstream>
+  // SAFETY: the values in it stay in the isolation of those that change the object.
+  private let keeper = UncheckedLock(ChangeKeeper())
+  private let collector = ReadCollector()
+  private let direct = Atomic<Bool>(false)
+  /// The property of a direct key path.
+  private let directProperty = LazyReference<ObservedProperty>()
+  /// The number of the change that stored the value which was read last; used by the thread that tells.
+  private var readNumber: UInt?
+  /// How many changes are being told, one inside the other; used by the thread that tells.
+  private(set) var depth = 0
+  /// Stands for the reading of an old value, in which nothing is collected.
+  private let oldReader = ReadCollector(isOfKnown: true)
+  /// The newest change of that property that is part of a value which was read.
+  private let floor = Atomic<UInt>(0)
+  /// The threads that run the getters on the path, each as often as it is inside.
+  private let readers = Locked<[UInt]>([])
+  /// How many these are, so that a change takes no lock to see that there is none.
+  private let readerCount = Atomic<Int>(0)
+  /// Where changes wait for the main actor that were made elsewhere, once there were any.
+  private let strays = LazyReference<Strays>()
+
+  /// What is the same for all values.
+  struct Traits {
+    let path: KVOPath
+    /// Whether the key path is read on the main actor alone.
+    let isOnMain: Bool
+    /// Whether any thread may make changes.
+    let isForAnyThread: Bool
+    /// Whether all observers of the key path may share the evaluation.
+    let isShared: Bool
+    let file: StaticString
+    let line: UInt
+  }
+
+  init(_ traits: Traits, root: AnyObject, _ upstream: Upstream) {
+    self.traits = traits
+    upstreamReference = OwnerReference(upstream)
+    rootID = ObjectIdentifier(root)
+    rootKey = SubjectIdentity.key(of: root)
+  }
+
+  /// What is followed, unless the last observer has gone.
+  var upstream: Upstream? { upstreamReference.object }
+
+  // MARK: What depends on the types
+
+  /// The box of the value now, which is told as the prior one if that was asked for.
+  ///
+  /// It drops the edit of a report that does not begin with that value.
+  func readOld(_ report: inout ChangeReport) -> AnyObject? { nil }
+  /// Reads the new value, and tells the change.
+  func deliver(_ report: ChangeReport) {}
+  /// Makes what tells the change to the observers in a range.
+  func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
+  /// The identifier of the first observer from `id` on.
+  func firstObserver(from id: UInt64) -> UInt64? { nil }
+  /// Takes in that a change has been told.
+  func forgetTold(from depth: Int) {}
+  /// Ends the observations of an object that has died.
+  func finish() {}
+
+  // MARK: Following
+
+  /// Whether it is that of a key path of an object.
+  func isOf(_ path: KVOPath, rootID: ObjectIdentifier, isOnMain: Bool) -> Bool {
+    traits.isShared && self.rootID == rootID && traits.isOnMain == isOnMain
+      && (traits.path.object == path.object || traits.path == path)
+  }
+
+  /// Takes in that the object with this identity has died.
+  func end(_ dead: ObjectIdentifier) {
+    if rootID == dead { finish() }
+  }
+
+  /// Takes in that an observer comes, or has read the value that it begins with.
+  func join(_ seat: AnyObserverSeat) {
+    let (begun, told) = keeper.withLock { ($0.begun, $0.toldCount) }
+    seat.comesAfter(begun, told)
+  }
+
+  /// Runs `read`, and follows the properties that it reads.
+  ///
+  /// - Parameter first: What was read just now, if it was.
+  func follow(
+    _ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool,
+    first: [ReadCollector.Read]? = nil
+  ) {
+    var known = first
+    while true {
+      guard let upstream else {
+        if known == nil { asReader(read) }
+        return
+      }
+      var revision: UInt?
+      var taken = known.take()
+      if taken == nil {
+        collector.collect { asReader(read) }
+        taken = collector.take(unlessFollowedBy: upstream, &revision)
+      }
+      guard let reads = taken else {
+        // What was followed already when it was read.
+        if isDirect, let revision { floor.store(revision, ordering: .relaxed) }
+        return
+      }
+      // Not in a subclass, which can override the property and read others.
+      let isDirect =
+        reads.count == 1 && reads[0].property.subject.id == rootID
+        && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
+      if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
+      direct.store(isDirect, ordering: .releasing)
+      let began = keeper.withLock { $0.begun }
+      forget(upstream.follow(reads, began: began) { link in link.property.add(link, self) })
+      // Of changes that go on, only the end will be heard.
+      if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
+        keeper.withLock { $0.isBehind = true }
+      }
+      // What changed between the reading and the following is read again.
+      if reads.allSatisfy({ $0.property.revision == $0.revision }) {
+        if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
+        return
+      }
+    }
+  }
+
+  /// Whether a property is followed, or the observers have gone, for whom none is.
+  var followsSomething: Bool { upstream?.isEmpty != true }
+
+  /// Runs getters: what they change themselves is no change of their value.
+  func asReader(_ read: () -> Void) {
+    let thread = SourceRegistry.currentThread
+    readers.withLock { $0.append(thread) }
+    readerCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    read()
+    readerCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+    readers.withLock { readers in
+      if let index = readers.lastIndex(of: thread) { readers.remove(at: index) }
+    }
+  }
+
+  /// The same for a value that is only looked at: nothing that is read is followed.
+  func asOldReader(_ read: () -> Void) {
+    if !ObservedProperty.isAnyHandedOver && !Scope.isAnyOpen { return asReader(read) }
+    Scope.with(oldReader) { asReader(read) }
+  }
+
+  /// Whether a change was made by getters that this evaluation ran, on whatever thread it is told.
+  private func isOwn(_ collector: ReadCollector?) -> Bool {
+    guard let collector else { return false }
+    return collector === self.collector || collector === oldReader
+  }
+
+  /// Whether the calling thread runs the getters on the path.
+  private var isReading: Bool {
+    if readerCount.load(ordering: .acquiring) == 0 { return false }
+    let thread = SourceRegistry.currentThread
+    return readers.withLock { $0.contains(thread) }
+  }
+
+  /// Forgets the changes of properties that have left the key path: a nested change has told what
+  /// there is instead, and their ends are not heard.
+  private func forget(_ links: [Link]) {
+    if links.isEmpty { return }
+    let ids = Set(links.map { ObjectIdentifier($0) })
+    // With their old values, which are released here.
+    let forgotten = keeper.withLock { $0.forget(ids) }
+    withExtendedLifetime((links, forgotten)) {}
+  }
+
+  /// Whether the key path is that of one property of the root, which cannot come to read others.
+  var isDirect: Bool { direct.load(ordering: .acquiring) }
+
+  /// Whether the class hands over values of the property of a direct key path.
+  var handsOver: Bool { isDirect && directProperty.load()?.handsOver == true }
+
+  /// The number of the newest change of the property of a direct key path; else 0.
+  var revision: UInt { isDirect ? directProperty.load()?.revision ?? 0 : 0 }
+
+  /// Reads the value of a direct key path.
+  ///
+  /// - Returns: The number of the change that stored it.
+  func readExactly(with collector: ReadCollector, _ read: () -> Void) -> UInt {
+    guard let property = directProperty.load() else {
+      read()
+      return 0
+    }
+    // A getter that does not take the lock with the number is asked again, but not for ever: a value that
+    // is newer than its number is told once more.
+    var attempt = 1
+    while true {
+      let before = property.revision
+      collector.collect(read)
+      let reads = collector.take()
+      let isExact = reads.count == 1 && reads[0].isExact && reads[0].property === property
+      if isExact || property.revision == before || attempt == 8 {
+        return isExact ? reads[0].revision : before
+      }
+      attempt += 1
+    }
+  }
+
+  /// Reads the value of a direct key path, to be told.
+  func readToTell(_ read: () -> Void) { readNumber = readExactly(with: collector, read) }
+
+  /// Takes in that the value which was read last is told: the changes that are part of it are not told any
+  /// more.
+  func raiseFloor() {
+    if let number = readNumber { floor.store(number, ordering: .relaxed) }
+    readNumber = nil
+  }
+
+  /// Whether a change is part of a value that was read, and so has been told with it.
+  func isTold(_ number: UInt) -> Bool { number <= floor.load(ordering: .relaxed) }
+
+  // MARK: Changes of the properties
+
+  /// Whether an event is none of a change of the value.
+  private func isIgnored(_ event: ObservedProperty.Event, over link: Link) -> Bool {
+    link.hasEnded || (event.maker.isKnown ? isOwn(event.collector) : isReading)
+  }
+
+  /// Takes in that a change begins.
+  func begin(_ event: ObservedProperty.Event, over link: Link) {
+    if isIgnored(event, over: link) { return }
+    if event.maker.isKnown && isDirect {
+      // The end of the change brings the values.
+      var report = ChangeReport(edit: event.edit, changed: ChangedPaths(link.property.path))
+      if state.needsPrior && isAtHome { _ = readOld(&report) }
+      return
+    }
+    var beginning = ChangeKeeper.Beginning.known
+    keeper.withLock {
+      beginning = $0.begin(
+        event, link, on: SourceRegistry.currentThread,
+        in: Scope.current?.transaction.map { ObjectIdentifier($0) })
+    }
+    guard beginning == .new ? state.needsOld : beginning == .newToAll, isAtHome else { return }
+    let edit = beginning == .newToAll ? event.edit : nil
+    var report = ChangeReport(edit: edit, changed: ChangedPaths(link.property.path))
+    let old = readOld(&report)
+    keeper.withLock {
+      $0.keep(old, report.edit, of: event.maker, on: SourceRegistry.currentThread)
+    }
+  }
+
+  /// Takes in that a change has ended, and tells it if nobody else is to.
+  func end(_ event: ObservedProperty.Event, over link: Link) {
+    if let report = take(event, over: link) { tell(report) }
+  }
+
+  /// Takes in that a change has ended.
+  ///
+  /// - Returns: What the caller is to tell now.
+  private func take(_ event: ObservedProperty.Event, over link: Link) -> ChangeReport? {
+    if isIgnored(event, over: link) { return nil }
+    var event = event
+    // The values of one property are not those of another key path.
+    if event.values != nil && !isDirect { event.values = nil }
+    if !Scope.isAnyOpen && isAtHome {
+      // The common case, with the lock taken once.
+      let thread = SourceRegistry.currentThread
+      return claim { $0.endAndTell(event, over: link, on: thread) }
+    }
+    guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
+    guard let transaction = Scope.current?.transaction else { return claimAtHome(report) }
+    return keep(report, for: transaction)
+  }
+
+  /// Whether this thread may read the key path.
+  private var isAtHome: Bool { !traits.isOnMain || SourceRegistry.isOnMain }
+
+  private func claimAtHome(_ report: ChangeReport) -> ChangeReport? {
+    if !isAtHome {
+      let strays = strays.load() ?? strays.storeIfNil(Strays(of: self))
+      strays.reports.post(report)
+      return nil
+    }
+    let thread = SourceRegistry.currentThread
+    return claim { $0.beginTelling(report, on: thread) }
+  }
+
+  /// Changes that wait for the main actor.
+  private final class Strays: Sendable {
+    let reports: SourceList<ChangeReport>
+
+    init(of evaluation: Evaluation) {
+      reports = SourceRegistry().makeList(of: ChangeReport.self)
+      let traits = evaluation.traits
+      _ = reports.addConfined(
+        owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
+      ) { [weak evaluation] report in
+        guard let evaluation, let report = evaluation.claimAtHome(report) else { return }
+        evaluation.tell(report)
+      }
+    }
+  }
+
+  /// Keeps a report until the transaction ends.
+  ///
+  /// - Returns: What is to be told at once, since it has ended.
+  private func keep(_ report: ChangeReport, for transaction: Transaction) -> ChangeReport? {
+    let id = ObjectIdentifier(transaction)
+    let thread = SourceRegistry.currentThread
+    if !keeper.withLock({ $0.keepBack(report, for: id, on: thread) }) { return nil }
+    let key = rootKey
+    let take = { [self] in
+      guard var report = keeper.withLock({ $0.takeDeferred(for: id) }) else {
+        return nil as ChangeReport?
+      }
+      report.changed.add(before: transaction.changedPaths(of: key))
+      return claimAtHome(report)
+    }
+    return transaction.add(self, take) ? nil : take()
+  }
+
+  // MARK: Telling
+
+  /// Keeps what is about to be told, for the changes that go on.
+  func keepTold(_ told: AnyObject) {
+    var told: AnyObject? = told
+    keeper.withLock { $0.keepTold(&told) }
+  }
+
+  private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
+    var report: ChangeReport?
+    var isBehind = false
+    var count: UInt = 0
+    keeper.withLock {
+      report = begin(&$0)
+      isBehind = $0.isBehind
+      count = $0.toldCount
+      if report != nil { depth = $0.depth }
+    }
+    if let report { prepare(report, count, isBehind) }
+    return report
+  }
+
+  private func prepare(_ report: ChangeReport, _ count: UInt, _ isBehind: Bool) {
+    state.tell(count, report.began)
+    // Takes in that the observers know all that was not heard, if what is read next has it.
+    if isBehind && upstream?.isQuiet == true { keeper.withLock { $0.isBehind = false } }
+  }
+
+  /// Follows what a key path reads; changes that come meanwhile are told afterwards.
+  func start(_ follow: () -> Void) {
+    let thread = SourceRegistry.currentThread
+    keeper.withLock {
+      $0.reserve(for: thread)
+      depth = 1
+    }
+    follow()
+    if let report = goOn() { tell(report) }
+  }
+
+  /// Tells a change, and what comes meanwhile.
+  private func tell(_ report: ChangeReport) {
+    var next: ChangeReport? = report
+    while let report = next {
+      deliver(report)
+      next = goOn()
+    }
+  }
+
+  /// What is to be told next by the thread that tells.
+  private func goOn() -> ChangeReport? {
+    var next: ChangeReport?
+    var isBehind = false
+    if state.isCompared { forgetTold(from: depth) }
+    var count: UInt = 0
+    var isNested = false
+    var known: AnyObject?
+    keeper.withLock {
+      next = $0.nextReport()
+      known = $0.forgetKnown()
+      isBehind = $0.isBehind
+      depth = $0.depth
+      isNested = depth > 0
+      count = $0.toldCount
+    }
+    if let next {
+      prepare(next, count, isBehind)
+    } else if isNested {
+      state.isStale = true
+    }
+    withExtendedLifetime(known) {}
+    return next
+  }
+
+  /// Has several evaluations tell a change, the observers of all of them in the order of their
+  /// registration.
+  static func end(_ event: ObservedProperty.Event, over followers: [ObservedProperty.Follower]) {
+    var telling: [(evaluation: Evaluation, report: ChangeReport)] = []
+    for follower in followers {
+      if let report = follower.evaluation.take(event, over: follower.link) {
+        telling.append((follower.evaluation, report))
+      }
+    }
+    tell(telling)
+  }
+
+  /// Tells what several evaluations have to tell.
+  static func tell(_ telling: [(evaluation: Evaluation, report: ChangeReport)]) {
+    if telling.count == 1 { return telling[0].evaluation.tell(telling[0].report) }
+    if telling.isEmpty { return }
+    // Who comes meanwhile hears the next change.
+    let newest = SourceRegistry.newestID
+    let posts = telling.map { $0.evaluation.preparation(of: $0.report) }
+    var from: UInt64 = 0
+    while true {
+      let firsts = telling.map { $0.evaluation.firstObserver(from: from) ?? .max }
+      guard let first = firsts.min(), first <= newest, let index = firsts.firstIndex(of: first)
+      else { break }
+      let limit = firsts.enumerated().filter { $0.offset != index }.map(\.element).min() ?? .max
+      posts[index](first...min(limit &- 1, newest))
+      if limit > newest { break }
+      from = limit
+    }
+    for one in telling {
+      if let next = one.evaluation.goOn() { one.evaluation.tell(next) }
+    }
+  }
+}

@@ -1,0 +1,306 @@
+import Campanile
+import Synchronization
+
+/// Follows a key path of one object: reads its values, and posts its changes to its observers.
+final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
+  /// Those who are told.
+  let changes: SourceList<KVOChange<Value>>
+  private let root: OwnerReference<Root>
+  private let readValue: (Root) -> Value
+  /// What was known before each change that is being told, the innermost last, if values are compared; used
+  /// by the thread that tells.
+  private var compared: [(count: UInt, depth: Int, known: OldValue<Value>?)] = []
+  /// What was told last, while changes are being told and values are compared.
+  private var told: OldValue<Value>?
+
+  /// How many changes had been told when a prior call was made.
+  private let priorMark = Atomic<UInt>(0)
+
+  private init(_ request: KVORequest<Root, Value>, _ upstream: Upstream) {
+    changes = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
+    root = OwnerReference(request.object)
+    readValue = request.read
+    super.init(request.traits, root: request.object, upstream)
+  }
+
+  deinit { changes.finish() }
+
+  // MARK: Observers
+
+  /// Registers an observer at the evaluation that there is for its key path, or at a new one, and makes the
+  /// initial call if one was asked for.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose end ends the registration.
+  ///   - onEnd: What happens once the registration has ended.
+  ///   - enter: Is handed the registration before the observer can be called; says whether it is to be.
+  /// - Returns: The registration, and whether there is something to observe; if not, it has ended.
+  static func observe(
+    _ request: KVORequest<Root, Value>, owner: AnyObject?,
+    _ enter: (Registration) -> Bool = { _ in true }, onEnd: (@Sendable () -> Void)? = nil,
+    _ observer: @escaping (KVOChange<Value>) throws -> Void
+  ) -> (registration: Registration, isObserved: Bool) {
+    let collector = ReadCollector()
+    var value: Value?
+    collector.collect { value = request.read(request.object) }
+    let reads = collector.take()
+    let known = find(request, in: reads)
+    let upstream = known?.upstream ?? Upstream()
+    let evaluation = known?.evaluation ?? KeyPathEvaluation(request, upstream)
+    let seat = ObserverSeat(evaluation, upstream, request.options)
+    let registration = evaluation.changes.addConfined(
+      owner: owner, file: request.file, line: request.line, onEnd: onEnd
+    ) { change in
+      if seat.isOpen() {
+        try observer(change)
+      } else if let change = seat.admit(change) {
+        try observer(change)
+      }
+    }
+    seat.take(registration)
+    evaluation.join(seat)
+    if !enter(registration) {
+      registration.cancel()
+      return (registration, true)
+    }
+    guard evaluation.root.object != nil else {
+      // Observed in its deinit.
+      registration.cancel()
+      return (registration, true)
+    }
+    // `collect` runs its closure.
+    evaluation.begin(seat, registration, known == nil ? reads : nil, value!)
+    let isObserved = evaluation.followsSomething
+    if !isObserved { registration.cancel() }
+    return (registration, isObserved)
+  }
+
+  /// The evaluation of the same key path, which is found at the first property that it reads.
+  private static func find(
+    _ request: KVORequest<Root, Value>, in reads: [ReadCollector.Read]
+  ) -> (evaluation: KeyPathEvaluation, upstream: Upstream)? {
+    if !request.isShared { return nil }
+    let id = ObjectIdentifier(request.object)
+    guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
+      return nil
+    }
+    for one in first.property.evaluations {
+      if one.isOf(request.path, rootID: id, isOnMain: request.isOnMain),
+        let evaluation = one as? KeyPathEvaluation, let upstream = one.upstream
+      {
+        return (evaluation, upstream)
+      }
+    }
+    return nil
+  }
+
+  /// - Parameters:
+  ///   - reads: What was read, if nothing is followed yet.
+  ///   - value: The value that was read.
+  private func begin(
+    _ seat: ObserverSeat<Root, Value>, _ registration: Registration,
+    _ reads: [ReadCollector.Read]?, _ value: Value
+  ) {
+    guard let root = root.object else { return }
+    var value = value
+    if let reads {
+      start {
+        follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) }, first: reads)
+      }
+    }
+    seat.floor = revision
+    if !seat.isInitial { return }
+    seat.forget()
+    let collector = ReadCollector()
+    if handsOver {
+      seat.floor = readExactly(with: collector) { value = readValue(root) }
+    } else if traits.isForAnyThread {
+      asOldReader { value = readValue(root) }
+    }
+    join(seat)
+    seat.begin(with: value, at: traits.path) { change in
+      Scope.withObservers { changes.post(change, onlyTo: registration) }
+    }
+  }
+
+  // MARK: Reading
+
+  private func readAndFollow(_ root: Root) -> Value {
+    var value: Value?
+    follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) })
+    // `follow` runs its closure at least once.
+    return value!
+  }
+
+  @inline(__always)
+  private func readDirectly(_ root: Root) -> Value {
+    if handsOver { return readNumbered(root) }
+    let value = readValue(root)
+    // Said before the first value is stored.
+    return handsOver ? readNumbered(root) : value
+  }
+
+  @inline(never)
+  private func readNumbered(_ root: Root) -> Value {
+    var value: Value?
+    readToTell { value = readValue(root) }
+    return value!
+  }
+
+  private func readOnly(_ root: Root) -> Value {
+    if isDirect { return readValue(root) }
+    var value: Value?
+    asOldReader { value = readValue(root) }
+    return value!
+  }
+
+  /// Whether a change has been told since the prior call was made that is being made.
+  var isPriorStale: Bool { priorMark.load(ordering: .relaxed) != state.count }
+
+  /// The same change with the value as it is now: another change was told meanwhile.
+  func renewed(_ change: KVOChange<Value>) -> KVOChange<Value> {
+    guard let root = root.object else { return change }
+    return KVOChange(
+      change.step, nil, new: readOnly(root), path: change.path, changed: change.changed,
+      oldValue: change.oldValue)
+  }
+
+  /// The value that an observer knows that was told `count` changes, of those that are being told now.
+  func known(after count: UInt) -> OldValue<Value>? {
+    if count == state.count { return told }
+    let next = compared.first { $0.count == count &+ 1 }
+    return (next ?? compared.last)?.known
+  }
+
+  override func forgetTold(from depth: Int) {
+    while let last = compared.last, last.depth >= depth { compared.removeLast() }
+    if compared.isEmpty { told = nil }
+  }
+
+  override func finish() { changes.finish() }
+
+  // MARK: Telling
+
+  override func readOld(_ report: inout ChangeReport) -> AnyObject? {
+    guard !changes.isEmpty, let root = root.object else { return nil }
+    let needsOld = state.needsOld
+    if !needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) { return nil }
+    let value = readOnly(root)
+    if let edit = report.edit, !isPlaced(edit, atBeginning: true, { $0.begins(with: value) }) {
+      report.dropEdit()
+    }
+    if !needsOld { return nil }
+    let old = OldValue(value)
+    priorMark.store(state.count, ordering: .relaxed)
+    if state.needsPrior { post(.prior, old, value, report, report.edit?.edit) }
+    return old
+  }
+
+  override func deliver(_ report: ChangeReport) {
+    if changes.isEmpty { return }
+    guard let change = change(for: report) else { return }
+    if Scope.isAnyOpen {
+      Scope.withObservers { changes.post(change) }
+    } else {
+      changes.post(change)
+    }
+  }
+
+  override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {
+    var change: KVOChange<Value>?
+    var isMade = false
+    return { [self] range in
+      // Read when its turn comes: those before can make further changes.
+      if !isMade && !changes.isEmpty { change = self.change(for: report) }
+      isMade = true
+      if let change { Scope.withObservers { changes.post(change, in: range) } }
+    }
+  }
+
+  override func firstObserver(from id: UInt64) -> UInt64? { changes.first(from: id) }
+
+  /// What is told of a change; `nil` if its value has been told.
+  private func change(for report: ChangeReport) -> KVOChange<Value>? {
+    guard let root = root.object else { return nil }
+    if let values = report.values, isDirect { return change(of: values, report) }
+    state.number = 0
+    let new = isDirect ? readDirectly(root) : readAndFollow(root)
+    if handsOver { raiseFloor() }
+    var edit: CollectionEdit?
+    if let announced = report.edit, isPlaced(announced, atBeginning: false, { $0.ends(with: new) }),
+      announced.edit.mayEnd(with: new)
+    {
+      edit = announced.edit
+    }
+    let old = report.old == nil ? nil : old(of: report)
+    if state.isCompared { compare(report, new) }
+    state.isEdit = edit != nil
+    return makeChange(.changed, old, new, report, edit)
+  }
+
+  @inline(never)
+  private func compare(_ report: ChangeReport, _ new: Value) {
+    compared.append((state.count, depth, report.known as? OldValue<Value>))
+    told = OldValue(new)
+  }
+
+  /// Takes in that an observer which compares is told the change.
+  func keepTold() {
+    if let told { keepTold(told) }
+  }
+
+  // Apart, like that below: a function looks up the types that it names, whether it comes to use them or
+  // not.
+  @inline(never)
+  private func old(of report: ChangeReport) -> OldValue<Value>? {
+    // What `readOld` made.
+    report.old as? OldValue<Value>
+  }
+
+  /// What is told of a change whose values the class has handed over.
+  @inline(never)
+  private func change(of box: AnyObject, _ report: ChangeReport) -> KVOChange<Value>? {
+    guard let values = box as? ValuesOfChange<Value>, !isTold(values.number) else { return nil }
+    state.number = values.number
+    let old = state.needsOld ? OldValue(values.old) : nil
+    // A setter can do more than to set.
+    let edit = report.edit?.edit
+    if state.isCompared {
+      compared.append((state.count, depth, old))
+      told = OldValue(values.new)
+    }
+    let made = edit?.mayEnd(with: values.new) == true ? edit : nil
+    state.isEdit = made != nil
+    return makeChange(.changed, old, values.new, report, made)
+  }
+
+  /// Whether an edit's places are those of a value that has been read.
+  ///
+  /// - Parameters:
+  ///   - atBeginning: Whether the change is not made yet.
+  ///   - isItsOwn: Compares the value with the edit's, if it was read along a key path that may lead
+  ///     anywhere.
+  private func isPlaced(
+    _ edit: AnnouncedEdit, atBeginning: Bool, _ isItsOwn: (CollectionEdit) -> Bool
+  ) -> Bool {
+    guard edit.isOf(Value.self, isDirect: isDirect) else { return isItsOwn(edit.edit) }
+    return edit.isWhole(atBeginning: atBeginning)
+  }
+
+  @inline(__always)
+  private func makeChange(
+    _ step: ChangeStep, _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport,
+    _ edit: CollectionEdit?
+  ) -> KVOChange<Value> {
+    KVOChange(
+      step, edit?.deed, new: new, path: traits.path, changed: report.changed, oldValue: old)
+  }
+
+  private func post(
+    _ step: ChangeStep, _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport,
+    _ edit: CollectionEdit?
+  ) {
+    let change = makeChange(step, old, new, report, edit)
+    Scope.withObservers { changes.post(change) }
+  }
+}

@@ -1,0 +1,351 @@
+import Campanile
+import Synchronization
+
+/// What the observers of one evaluation ask before each call: one word, which for most says nothing.
+final class EvaluationState: Sendable {
+  /// Always set, for observers that look at each change.
+  fileprivate static let always: UInt = 1
+  private static let stale: UInt = 2
+  private static let numbered: UInt = 4
+  /// Set while a change is told that began before some observer came.
+  private static let early: UInt = 8
+  /// Set while an edit is told.
+  private static let edit: UInt = 16
+  fileprivate static let oldUnit: UInt = 1 << 8
+  fileprivate static let priorUnit: UInt = 1 << 32
+  fileprivate static let distinctUnit: UInt = 1 << 48
+  /// The bits that are nothing to an observer that wants old values, and no more.
+  fileprivate static let olds: UInt = priorUnit - oldUnit
+
+  private let bits = Atomic<UInt>(always)
+  private let toldNumber = Atomic<UInt>(0)
+  private let toldCount = Atomic<UInt>(0)
+  private let firstBegan = Atomic<UInt>(0)
+  private let lastBegan = Atomic<UInt>(0)
+  private let lastComer = Atomic<UInt>(0)
+
+  fileprivate var word: UInt { bits.load(ordering: .relaxed) }
+
+  /// Whether any observer wants the value before a change.
+  var needsOld: Bool { word & Self.olds != 0 }
+  /// Whether any observer is called before a change.
+  var needsPrior: Bool { word & (Self.distinctUnit - Self.priorUnit) != 0 }
+  /// Whether any observer compares values.
+  var isCompared: Bool { word >= Self.distinctUnit }
+
+  /// Whether a newer change has been told than the one that is being told.
+  var isStale: Bool {
+    get { word & Self.stale != 0 }
+    set { set(Self.stale, newValue) }
+  }
+
+  /// Whether the change that is being told is an edit.
+  var isEdit: Bool {
+    get { word & Self.edit != 0 }
+    set { set(Self.edit, newValue) }
+  }
+
+  private func set(_ bit: UInt, _ isSet: Bool) {
+    if isSet == (word & bit != 0) { return }
+    if isSet {
+      bits.bitwiseOr(bit, ordering: .relaxed)
+    } else {
+      bits.bitwiseAnd(~bit, ordering: .relaxed)
+    }
+  }
+
+  /// How many changes have been told, with the one that is being told.
+  var count: UInt { toldCount.load(ordering: .relaxed) }
+
+  /// Which changes the one is made of that is being told, the first and the last.
+  fileprivate var began: (first: UInt, last: UInt) {
+    (firstBegan.load(ordering: .relaxed), lastBegan.load(ordering: .relaxed))
+  }
+
+  /// Takes in which change is told next.
+  func tell(_ count: UInt, _ began: ClosedRange<UInt>) {
+    isStale = false
+    toldCount.store(count, ordering: .relaxed)
+    firstBegan.store(began.lowerBound, ordering: .relaxed)
+    lastBegan.store(began.upperBound, ordering: .relaxed)
+    set(Self.early, began.lowerBound <= lastComer.load(ordering: .relaxed))
+  }
+
+  /// Takes in that an observer has come when so many changes had begun.
+  fileprivate func note(_ begun: UInt) {
+    lastComer.store(begun, ordering: .sequentiallyConsistent)
+    // Perhaps the change that is being told.
+    set(Self.early, true)
+  }
+
+  /// The number of the change that is being told, of a class that hands its values over; else 0.
+  var number: UInt {
+    get { toldNumber.load(ordering: .relaxed) }
+    set {
+      if newValue == number { return }
+      if newValue != 0 { bits.bitwiseOr(Self.numbered, ordering: .relaxed) }
+      toldNumber.store(newValue, ordering: .relaxed)
+    }
+  }
+
+  fileprivate func add(_ wishes: UInt) {
+    bits.wrappingAdd(wishes, ordering: .sequentiallyConsistent)
+  }
+
+  fileprivate func remove(_ wishes: UInt) {
+    bits.wrappingSubtract(wishes, ordering: .sequentiallyConsistent)
+  }
+}
+
+/// The part of an observer's seat that does not depend on the type of the value.
+class AnyObserverSeat {
+  let state: EvaluationState
+  /// The bits of the state that say that a change is to be looked at.
+  fileprivate let mask = Atomic<UInt>(~0)
+  /// How many changes had begun when the observer came.
+  fileprivate let birth = Atomic<UInt>(0)
+  /// How many changes had been told when it was called last.
+  fileprivate let mark = Atomic<UInt>(0)
+  private let firstMark = Atomic<UInt>(0)
+  /// How many changes had been told when the observer came, or when its value was read last by itself: what
+  /// was told by then may be older.
+  fileprivate let fresh = Atomic<UInt>(0)
+  private let wishes: UInt
+  /// Kept for the evaluation, which ends with its last observer.
+  private let upstream: Upstream
+
+  fileprivate init(_ state: EvaluationState, _ upstream: Upstream, wishes: UInt) {
+    self.state = state
+    self.upstream = upstream
+    self.wishes = wishes
+    if wishes != 0 { state.add(wishes) }
+  }
+
+  deinit { if wishes != 0 { state.remove(wishes) } }
+
+  /// Takes in that so many changes had begun, and been told, when the observer came or read the value
+  /// that it begins with.
+  func comesAfter(_ begun: UInt, _ told: UInt) {
+    birth.store(begun, ordering: .relaxed)
+    mark.store(told, ordering: .relaxed)
+    firstMark.store(told, ordering: .relaxed)
+    fresh.store(state.count, ordering: .relaxed)
+    state.note(begun)
+  }
+
+  /// Whether no change has been told to the observer.
+  fileprivate var isUntold: Bool {
+    mark.load(ordering: .relaxed) == firstMark.load(ordering: .relaxed)
+  }
+
+  /// Whether the observer is simply called.
+  @inline(__always)
+  func isOpen() -> Bool {
+    if state.word & mask.load(ordering: .relaxed) != 0 { return false }
+    mark.store(state.count, ordering: .relaxed)
+    return true
+  }
+}
+
+/// What stands between an evaluation and one observer: which changes it has asked for.
+///
+/// Touched by the thread that tells, and by the one that makes the initial call.
+final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
+  private let evaluation: OwnerReference<KeyPathEvaluation<Root, Value>>
+  private let options: KVOChange<Value>.Options
+  /// The newest change that the observer is not told: it was made before it came.
+  var floor: UInt {
+    get { lowest.load(ordering: .relaxed) }
+    set { lowest.store(newValue, ordering: .relaxed) }
+  }
+  private let lowest = Atomic<UInt>(0)
+
+  /// A change that waits for the initial call.
+  private struct Kept {
+    let change: KVOChange<Value>
+    let began: UInt
+    let count: UInt
+    let number: UInt
+  }
+
+  /// Protected by the lock.
+  private struct State {
+    var registration: Registration?
+    /// Whether the only call has been made.
+    var isUsedUp = false
+    /// Whether changes wait for the initial call.
+    var isWaiting: Bool
+    var kept: [Kept] = []
+    /// The thread whose next call is not to wait, or 0.
+    var passing: UInt = 0
+
+    /// Takes in that what is called now does not wait.
+    mutating func pass() -> Bool {
+      if passing == 0 || passing != SourceRegistry.currentThread { return false }
+      passing = 0
+      return true
+    }
+
+    mutating func keep(_ change: Kept) -> Bool {
+      if isWaiting { kept.append(change) }
+      return isWaiting
+    }
+  }
+
+  // SAFETY: values stay in the isolation of who changes the object.
+  private let waiting: UncheckedLock<State>
+
+  init(
+    _ evaluation: KeyPathEvaluation<Root, Value>, _ upstream: Upstream,
+    _ options: KVOChange<Value>.Options
+  ) {
+    self.evaluation = OwnerReference(evaluation)
+    self.options = options
+    waiting = UncheckedLock(State(isWaiting: options.isInitial))
+    var wishes: UInt = 0
+    if options.needsOld { wishes += EvaluationState.oldUnit }
+    if options.isPrior { wishes += EvaluationState.priorUnit }
+    if options.areEqual != nil { wishes += EvaluationState.distinctUnit }
+    super.init(evaluation.state, upstream, wishes: wishes)
+    if !options.isInitial { settle() }
+  }
+
+  /// Whether the observer begins with the value as it is.
+  var isInitial: Bool { options.isInitial }
+
+  /// Lets what is for everybody pass without a look.
+  private func settle() {
+    if options.isOnce || options.isPrior || options.areEqual != nil { return }
+    let passed = EvaluationState.always | (options.wantsOld ? EvaluationState.olds : 0)
+    mask.store(~passed, ordering: .relaxed)
+  }
+
+  /// Takes in the registration, which the only call ends.
+  func take(_ registration: Registration) {
+    let isUsedUp = waiting.withLock { state in
+      state.registration = registration
+      return state.isUsedUp
+    }
+    if isUsedUp { registration.cancel() }
+  }
+
+  /// What the observer is told of a change; `nil` if nothing, or not now.
+  @inline(never)
+  func admit(_ change: KVOChange<Value>) -> KVOChange<Value>? {
+    if waiting.withLock({ $0.pass() }) { return claim() ? change : nil }
+    var change = change
+    switch change.step {
+    case .initial: break
+    case .prior:
+      if !options.isPrior { return nil }
+      if let evaluation = evaluation.object, evaluation.isPriorStale {
+        change = evaluation.renewed(change)
+      }
+    case .changed:
+      let number = state.number
+      if number != 0 {
+        if number <= floor { return nil }
+      } else {
+        let (first, last) = state.began
+        let birth = birth.load(ordering: .relaxed)
+        // It knows no value that would be out of date.
+        if last <= birth && !options.isInitial && isUntold { return nil }
+        if first <= birth { change = change.asUnknown }
+        if state.count <= fresh.load(ordering: .relaxed) { change = refreshed(change) }
+      }
+      let told = mark.exchange(state.count, ordering: .relaxed)
+      if state.isStale, let evaluation = evaluation.object { change = evaluation.renewed(change) }
+      // An earlier observer has made it, of a change that comes to this one later.
+      if change.deed != nil && told &+ 1 != state.count { change = change.asSetting }
+      if let areEqual = options.areEqual, let evaluation = evaluation.object {
+        if let known = evaluation.known(after: told), areEqual(known.value, change.new) {
+          return nil
+        }
+        evaluation.keepTold()
+      }
+    }
+    if !options.wantsOld && change.oldValue != nil { change = change.withoutOld }
+    let kept = Kept(
+      change: change, began: state.began.first, count: state.count, number: state.number)
+    if waiting.withLock({ $0.keep(kept) }) { return nil }
+    return claim() ? change : nil
+  }
+
+  /// Uses up the only call, of an observer that wants one.
+  private func claim() -> Bool {
+    if !options.isOnce { return true }
+    var registration: Registration?
+    let isFirst = waiting.withLock { state in
+      defer { state.isUsedUp = true }
+      registration = state.registration
+      return !state.isUsedUp
+    }
+    if isFirst { registration?.cancel() }
+    return isFirst
+  }
+
+  /// Makes the initial call, and those that have waited for it.
+  ///
+  /// - Parameter call: Calls the observer.
+  func begin(with value: Value, at path: KVOPath, _ call: (KVOChange<Value>) -> Void) {
+    pass(KVOChange(initial: value, at: path), call)
+    while true {
+      var kept: Kept?
+      waiting.withLock { state in
+        if state.kept.isEmpty { state.isWaiting = false } else { kept = state.kept.removeFirst() }
+      }
+      guard let kept else { break }
+      if let change = release(kept) { pass(change, call) }
+    }
+    settle()
+  }
+
+  private func pass(_ change: KVOChange<Value>, _ call: (KVOChange<Value>) -> Void) {
+    waiting.withLock { $0.passing = SourceRegistry.currentThread }
+    call(change)
+    waiting.withLock { $0.passing = 0 }
+  }
+
+  /// A change that the observer is told after the initial call.
+  private func release(_ kept: Kept) -> KVOChange<Value>? {
+    if kept.number != 0 { return kept.number <= floor ? nil : kept.change }
+    let isEarly = kept.began <= birth.load(ordering: .relaxed)
+    let change = isEarly ? kept.change.asUnknown : kept.change
+    return kept.count <= fresh.load(ordering: .relaxed) ? refreshed(change) : change
+  }
+
+  /// The same change with the value as it is now: the observer knows one that may be newer than the
+  /// change's.
+  private func refreshed(_ change: KVOChange<Value>) -> KVOChange<Value> {
+    guard let evaluation = evaluation.object else { return change }
+    let change = evaluation.renewed(change)
+    // What is told from here on is read after this.
+    fresh.store(state.count, ordering: .relaxed)
+    state.note(birth.load(ordering: .relaxed))
+    return change
+  }
+
+  /// Forgets what waits: the value that is read next has it.
+  func forget() {
+    let kept = waiting.withLock { state in
+      defer { state.kept = [] }
+      return state.kept
+    }
+    withExtendedLifetime(kept) {}
+  }
+}
+
+extension KVOChange {
+  fileprivate var withoutOld: Self {
+    KVOChange(step, deed, new: new, path: path, changed: changed, oldValue: nil)
+  }
+
+  fileprivate var asSetting: Self {
+    KVOChange(step, nil, new: new, path: path, changed: changed, oldValue: oldValue)
+  }
+
+  /// The same change for an observer that does not know the value before it.
+  fileprivate var asUnknown: Self {
+    KVOChange(step, nil, new: new, path: path, changed: changed, oldValue: nil)
+  }
+}
