@@ -20,7 +20,7 @@ extension KVOController {
       { registration in
         known = enter(entry(for: registration, request), key, of: object, policy)
         return known == nil
-      }, observer(request, owner, handler))
+      }, observer(request, handler))
     if let known { return KVOResult(.alreadyObserved, known) }
     forgetEnded()
     if isObserved { return KVOResult(.added, registration) }
@@ -29,11 +29,11 @@ extension KVOController {
   }
 
   private func observer<Object: AnyObject, Value>(
-    _ request: KVORequest<Object, Value>, _ owner: Owner,
+    _ request: KVORequest<Object, Value>,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> (KVOChange<Value>) throws -> Void {
-    let owner = OwnerReference(owner)
-    let isRetained = retainsObserved && request.object !== self.owner
+    let owner = reference
+    let isRetained = retainsObserved && request.object !== owner.object
     let object = ObjectReference(request.object, isRetained: isRetained)
     let observer = { (change: KVOChange<Value>) in
       guard let owner = owner.object, let object = object.object else {

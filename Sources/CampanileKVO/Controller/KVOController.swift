@@ -41,7 +41,8 @@ public import Campanile
 /// controller has.
 public final class KVOController<Owner: AnyObject> {
   /// Whom the observations are for, as long as it lives.
-  public weak let owner: Owner?
+  public var owner: Owner? { reference.object }
+  let reference: OwnerReference<Owner>
   /// Whether what is observed is kept alive.
   public let retainsObserved: Bool
   let onError: (@Sendable (ObserverFailure) -> Void)?
@@ -60,7 +61,7 @@ public final class KVOController<Owner: AnyObject> {
     owner: Owner, retainsObserved: Bool = false,
     onError: (@Sendable (ObserverFailure) -> Void)? = nil
   ) {
-    self.owner = owner
+    reference = OwnerReference(owner)
     self.retainsObserved = retainsObserved
     self.onError = onError
   }

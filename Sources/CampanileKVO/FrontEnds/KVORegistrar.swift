@@ -90,8 +90,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func withMutation<Subject: Observable & AnyObject, Member, Result>(
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
   ) rethrows -> Result {
-    willSet(subject, keyPath: keyPath)
-    defer { didSet(subject, keyPath: keyPath) }
+    if uses.isNone { return try mutation() }
+    let property = tellWillChange(subject, keyPath)
+    defer { tellDidChange(subject, keyPath, property) }
     return try mutation()
   }
 
@@ -100,8 +101,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if uses.isNone { return }
-    tellWillChange(subject, keyPath)
+    if !uses.isNone { _ = tellWillChange(subject, keyPath) }
   }
 
   /// Reports that this thread has changed a property.
@@ -109,16 +109,17 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func didSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if uses.isNone { return }
-    tellDidChange(subject, keyPath)
+    if !uses.isNone { tellDidChange(subject, keyPath, nil) }
   }
 
   @usableFromInline
   func tellWillChange<Subject: Observable, Member>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
-  ) {
+  ) -> ObservedProperty? {
     if uses.include(PropertyUses.tracked) { standard.willSet(subject, keyPath: keyPath) }
-    property(keyPath)?.willChange()
+    let property = property(keyPath)
+    property?.willChange()
+    return property
   }
 
   /// How many properties have been asked about.
@@ -129,10 +130,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   @usableFromInline
   func tellDidChange<Subject: Observable & AnyObject, Member>(
-    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, _ property: ObservedProperty?
   ) {
     if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
-    endChange(of: subject, keyPath)
+    guard let property else { return endChange(of: subject, keyPath) }
+    if Scope.isAnyOpen { Scope.note(property.path, of: subject) }
+    property.didChange()
   }
 
   func endChange(of subject: AnyObject, _ keyPath: AnyKeyPath) {

@@ -7,6 +7,8 @@ import Campanile
 /// Values are boxed here, so that none of this depends on their type: generic code that is compiled
 /// for no type in particular is several times slower.
 struct ChangeKeeper {
+  /// Whether the beginnings of changes may be left out that nobody needs to hear.
+  private let skipsBeginnings: Bool
   private var pending: [PendingChange] = []
   /// How many changes have begun.
   private(set) var begun: UInt = 0
@@ -40,6 +42,8 @@ struct ChangeKeeper {
   /// Else it is not the observers' if there are changes, not told yet, before which it could not be
   /// read.
   private var isKnownTold = false
+
+  init(skipsBeginnings: Bool = false) { self.skipsBeginnings = skipsBeginnings }
 
   // MARK: Changes of the properties
 
@@ -133,10 +137,11 @@ struct ChangeKeeper {
     if link.hasEnded { return nil }
     var report = ChangeReport(changed: ChangedPaths(link.property.path))
     report.toldBefore = toldCount
-    report.began = link.began...link.began
     report.values = event.values
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
-      // It began before the property was followed, or needed no beginning.
+      // It began before the property was followed, or nobody needed to hear its beginning.
+      let isUnheard = !skipsBeginnings || link.isUnheard(event.openCount)
+      report.began = isUnheard ? link.began...link.began : .max ... .max
       if event.values != nil { report.edit = event.edit }
       return report
     }

@@ -25,13 +25,15 @@ class Evaluation {
   private let rootKey: ObjectIdentifier
   private let upstreamReference: OwnerReference<Upstream>
   // SAFETY: the values in it stay in the isolation of those that change the object.
-  private let keeper = UncheckedLock(ChangeKeeper())
+  private let keeper: UncheckedLock<ChangeKeeper>
   private let collector = ReadCollector()
   private let direct = Atomic<Bool>(false)
   /// The property of a direct key path.
   private let directProperty = LazyReference<ObservedProperty>()
   /// The number of the change that stored the value which was read last; used by the thread that tells.
   private var readNumber: UInt?
+  /// How many changes are being told that were not noted, one inside the other.
+  private var plainDepth = 0
   /// How many changes are being told, one inside the other; used by the thread that tells.
   private(set) var depth = 0
   /// Stands for the reading of an old value, in which nothing is collected.
@@ -42,6 +44,8 @@ class Evaluation {
   private let readers = Locked<[UInt]>([])
   /// How many these are, so that a change takes no lock to see that there is none.
   private let readerCount = Atomic<Int>(0)
+  /// Whether no change is noted in `keeper`.
+  private let idle = Atomic<Bool>(false)
   /// Where changes wait for the main actor that were made elsewhere, once there were any.
   private let strays = LazyReference<Strays>()
 
@@ -60,6 +64,7 @@ class Evaluation {
 
   init(_ traits: Traits, root: AnyObject, _ upstream: Upstream) {
     self.traits = traits
+    keeper = UncheckedLock(ChangeKeeper(skipsBeginnings: !traits.isForAnyThread))
     upstreamReference = OwnerReference(upstream)
     rootID = ObjectIdentifier(root)
     rootKey = SubjectIdentity.key(of: root)
@@ -76,6 +81,8 @@ class Evaluation {
   func readOld(_ report: inout ChangeReport) -> AnyObject? { nil }
   /// Reads the new value, and tells the change.
   func deliver(_ report: ChangeReport) {}
+  /// The same for a change of the property of a direct key path, of which nothing else is known.
+  func deliver() {}
   /// Makes what tells the change to the observers in a range.
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
   /// The identifier of the first observer from `id` on.
@@ -100,8 +107,7 @@ class Evaluation {
 
   /// Takes in that an observer comes, or has read the value that it begins with.
   func join(_ seat: AnyObserverSeat) {
-    let (begun, told) = keeper.withLock { ($0.begun, $0.toldCount) }
-    seat.comesAfter(begun, told)
+    seat.comesAfter(keeper.withLock { $0.begun })
   }
 
   /// Runs `read`, and follows the properties that it reads.
@@ -254,6 +260,7 @@ class Evaluation {
       return
     }
     var beginning = ChangeKeeper.Beginning.known
+    idle.store(false, ordering: .relaxed)
     keeper.withLock {
       beginning = $0.begin(
         event, link, on: SourceRegistry.currentThread,
@@ -349,21 +356,36 @@ class Evaluation {
   private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
     var report: ChangeReport?
     var isBehind = false
-    var count: UInt = 0
     keeper.withLock {
       report = begin(&$0)
       isBehind = $0.isBehind
-      count = $0.toldCount
       if report != nil { depth = $0.depth }
     }
-    if let report { prepare(report, count, isBehind) }
+    if let report { prepare(report, isBehind) }
     return report
   }
 
-  private func prepare(_ report: ChangeReport, _ count: UInt, _ isBehind: Bool) {
-    state.tell(count, report.began)
+  private func prepare(_ report: ChangeReport, _ isBehind: Bool) {
+    state.tell(report.began)
     // Takes in that the observers know all that was not heard, if what is read next has it.
     if isBehind && upstream?.isQuiet == true { keeper.withLock { $0.isBehind = false } }
+  }
+
+  /// Whether changes of the property of a direct key path, of an object that stays in one isolation, need
+  /// not be noted before they are told.
+  var isIdle: Bool {
+    idle.load(ordering: .relaxed) && isDirect && !traits.isForAnyThread
+      && readerCount.load(ordering: .relaxed) == 0
+      && (!traits.isOnMain || SourceRegistry.isOnMain)
+  }
+
+  /// Tells a change of the property of a direct key path that has not been noted.
+  func tellPlainly() {
+    plainDepth += 1
+    state.tell(.max ... .max)
+    deliver()
+    plainDepth -= 1
+    if plainDepth > 0 { state.isStale = true }
   }
 
   /// Follows what a key path reads; changes that come meanwhile are told afterwards.
@@ -391,7 +413,6 @@ class Evaluation {
     var next: ChangeReport?
     var isBehind = false
     if state.isCompared { forgetTold(from: depth) }
-    var count: UInt = 0
     var isNested = false
     var known: AnyObject?
     keeper.withLock {
@@ -400,11 +421,11 @@ class Evaluation {
       isBehind = $0.isBehind
       depth = $0.depth
       isNested = depth > 0
-      count = $0.toldCount
+      if !$0.isBusy && !isBehind { idle.store(true, ordering: .relaxed) }
     }
     if let next {
-      prepare(next, count, isBehind)
-    } else if isNested {
+      prepare(next, isBehind)
+    } else if isNested || plainDepth > 0 {
       state.isStale = true
     }
     withExtendedLifetime(known) {}

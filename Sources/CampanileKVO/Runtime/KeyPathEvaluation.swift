@@ -53,8 +53,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     ) { change in
       if seat.isOpen() {
         try observer(change)
-      } else if let change = seat.admit(change) {
-        try observer(change)
+      } else {
+        try seat.call(observer, change)
       }
     }
     seat.take(registration)
@@ -204,6 +204,16 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     } else {
       changes.post(change)
     }
+  }
+
+  override func deliver() {
+    guard !changes.isEmpty, let root = root.object else { return }
+    state.isEdit = false
+    state.number = 0
+    changes.post(
+      KVOChange(
+        .changed, nil, new: readValue(root), path: traits.path, changed: ChangedPaths(traits.path),
+        oldValue: nil))
   }
 
   override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {

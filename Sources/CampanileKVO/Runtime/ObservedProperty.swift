@@ -2,6 +2,7 @@ import Campanile
 import Synchronization
 
 /// One property of one object that has been asked about, and the evaluations that follow it.
+@usableFromInline
 final class ObservedProperty: Sendable {
   /// The object that the property belongs to, as far as others need to know it.
   final class Subject: Sendable {
@@ -54,6 +55,8 @@ final class ObservedProperty: Sendable {
     var values: AnyObject?
     /// The evaluation whose getters made a change that is told later, or by another thread.
     var collector: ReadCollector?
+    /// At the end, how many changes of the property had begun and not ended.
+    var openCount: UInt = 0
   }
 
   let subject: Subject
@@ -110,6 +113,15 @@ final class ObservedProperty: Sendable {
     for follower in all { follower.link.end() }
   }
 
+  /// The only evaluation that follows the property, if it is that of the property itself, of an object that
+  /// stays in one isolation, and nothing else is going on.
+  private var plain: Evaluation? {
+    if isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen { return nil }
+    var evaluation: Evaluation?
+    followers.withLock { if $0.count == 1 { evaluation = $0[0].evaluation } }
+    return evaluation
+  }
+
   private var isFollowed: Bool { followerCount.load(ordering: .sequentiallyConsistent) != 0 }
 
   /// Counts the changes that have begun, before they can be seen.
@@ -128,12 +140,25 @@ final class ObservedProperty: Sendable {
 
   /// Begins a change that the calling code makes.
   func willChange() {
+    if let evaluation = plain, evaluation.isIdle, !evaluation.state.needsOld {
+      // Its end is all that counts.
+      beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
+      return
+    }
     if isAnnounced.load(ordering: .acquiring), join(.current) { return }
     begin(by: .current)
   }
 
   /// Ends a change that the calling code has made.
   func didChange() {
+    if let evaluation = plain, evaluation.isIdle {
+      let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+      let begun = begun
+      if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+      // Inside another change of the property, that one is told.
+      if number >= begun { evaluation.tellPlainly() }
+      return
+    }
     if isAnnounced.load(ordering: .acquiring), let isLast = leave(.current) {
       if isLast { end(by: .hand) }
     } else {
@@ -151,8 +176,9 @@ final class ObservedProperty: Sendable {
   private func end(by maker: @autoclosure () -> Maker) {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     // One that began when nobody had asked about the property yet.
-    if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    if isFollowed { tell(Event(maker: maker(), edit: nil)) }
+    let openCount = number > begun ? 0 : begun &- number &+ 1
+    if openCount == 0 { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+    if isFollowed { tell(Event(maker: maker(), edit: nil, openCount: openCount)) }
   }
 
   /// Has the evaluations take in that a change begins.

@@ -63,9 +63,9 @@ final class EvaluationState: Sendable {
   }
 
   /// Takes in which change is told next.
-  func tell(_ count: UInt, _ began: ClosedRange<UInt>) {
+  func tell(_ began: ClosedRange<UInt>) {
     isStale = false
-    toldCount.store(count, ordering: .relaxed)
+    toldCount.store(count &+ 1, ordering: .relaxed)
     firstBegan.store(began.lowerBound, ordering: .relaxed)
     lastBegan.store(began.upperBound, ordering: .relaxed)
     set(Self.early, began.lowerBound <= lastComer.load(ordering: .relaxed))
@@ -125,11 +125,12 @@ class AnyObserverSeat {
 
   /// Takes in that so many changes had begun, and been told, when the observer came or read the value
   /// that it begins with.
-  func comesAfter(_ begun: UInt, _ told: UInt) {
+  func comesAfter(_ begun: UInt) {
+    let told = state.count
     birth.store(begun, ordering: .relaxed)
     mark.store(told, ordering: .relaxed)
     firstMark.store(told, ordering: .relaxed)
-    fresh.store(state.count, ordering: .relaxed)
+    fresh.store(told, ordering: .relaxed)
     state.note(begun)
   }
 
@@ -227,6 +228,15 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
       return state.isUsedUp
     }
     if isUsedUp { registration.cancel() }
+  }
+
+  /// Calls the observer, if the change is for it, and now.
+  // Apart: a function looks up the types that it names, whether it comes to use them or not.
+  @inline(never)
+  func call(
+    _ observer: (KVOChange<Value>) throws -> Void, _ change: KVOChange<Value>
+  ) throws {
+    if let change = admit(change) { try observer(change) }
   }
 
   /// What the observer is told of a change; `nil` if nothing, or not now.
