@@ -64,7 +64,7 @@ extension KVOController {
       "\(Object.self) \(path) \(options) (\(file):\(line))"
     }
     return ObservationTable.Entry(
-      object: SubjectReference(request.object), path: request.path, registration: registration,
+      object: OwnerReference(request.object), path: request.path, registration: registration,
       text: text)
   }
 

@@ -19,14 +19,14 @@ struct ObservationTable {
 
   struct Entry {
     /// Told apart from a later object at the same address.
-    let object: SubjectReference<AnyObject>
+    let object: OwnerReference<AnyObject>
     let path: KVOPath
     let registration: Registration
     let text: @Sendable () -> String
     /// Counts the entries of a table.
     fileprivate(set) var number = 0
 
-    private var living: AnyObject? { object.current ?? nil }
+    private var living: AnyObject? { object.object }
 
     /// Whether the observation has not ended.
     ///

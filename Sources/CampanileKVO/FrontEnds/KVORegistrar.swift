@@ -91,8 +91,15 @@ public struct KVORegistrar: ~Copyable, Sendable {
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
   ) rethrows -> Result {
     if uses.isNone { return try mutation() }
-    let property = tellWillChange(subject, keyPath)
-    defer { tellDidChange(subject, keyPath, property) }
+    let change = tellWillChange(subject, keyPath)
+    defer {
+      if change.isPlain {
+        // Inlined into the setter, where the compiler sees through the key path.
+        if change.endPlainly() { change.tell(subject[keyPath: keyPath]) }
+      } else {
+        tellDidChange(subject, keyPath, change.property)
+      }
+    }
     return try mutation()
   }
 
@@ -115,11 +122,13 @@ public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline
   func tellWillChange<Subject: Observable, Member>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
-  ) -> ObservedProperty? {
-    if uses.include(PropertyUses.tracked) { standard.willSet(subject, keyPath: keyPath) }
-    let property = property(keyPath)
-    property?.willChange()
-    return property
+  ) -> OpenChange {
+    let isTracked = uses.include(PropertyUses.tracked)
+    if isTracked { standard.willSet(subject, keyPath: keyPath) }
+    guard let property = property(keyPath) else { return OpenChange() }
+    if !isTracked, let change = property.beginPlainly() { return change }
+    property.willChange()
+    return OpenChange(property)
   }
 
   /// How many properties have been asked about.

@@ -83,6 +83,8 @@ class Evaluation {
   func deliver(_ report: ChangeReport) {}
   /// The same for a change of the property of a direct key path, of which nothing else is known.
   func deliver() {}
+  /// The same, with the value that the property has now.
+  func deliver<Member>(_ value: Member) {}
   /// Makes what tells the change to the observers in a range.
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
   /// The identifier of the first observer from `id` on.
@@ -381,9 +383,24 @@ class Evaluation {
 
   /// Tells a change of the property of a direct key path that has not been noted.
   func tellPlainly() {
+    beginPlainly()
+    deliver()
+    endPlainly()
+  }
+
+  /// The same, with the value that the property has now.
+  final func tellPlainly<Member>(_ value: Member) {
+    beginPlainly()
+    deliver(value)
+    endPlainly()
+  }
+
+  private func beginPlainly() {
     plainDepth += 1
     state.tell(.max ... .max)
-    deliver()
+  }
+
+  private func endPlainly() {
     plainDepth -= 1
     if plainDepth > 0 { state.isStale = true }
   }

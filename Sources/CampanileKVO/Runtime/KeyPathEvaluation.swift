@@ -208,11 +208,17 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   override func deliver() {
     guard !changes.isEmpty, let root = root.object else { return }
+    post(readValue(root))
+  }
+
+  override func deliver<Member>(_ value: Member) { post(same(value, as: Value.self)) }
+
+  private func post(_ value: Value) {
     state.isEdit = false
     state.number = 0
     changes.post(
       KVOChange(
-        .changed, nil, new: readValue(root), path: traits.path, changed: ChangedPaths(traits.path),
+        .changed, nil, new: value, path: traits.path, changed: ChangedPaths(traits.path),
         oldValue: nil))
   }
 

@@ -70,6 +70,8 @@ final class ObservedProperty: Sendable {
   // SAFETY: an evaluation is called by those who may change the property.
   private let followers = UncheckedLock<[Follower]>([])
   private let followerCount = Atomic<Int>(0)
+  /// How often these have changed.
+  private let version = Atomic<UInt>(0)
   private let beginnings = Atomic<UInt>(0)
   private let ends = Atomic<UInt>(0)
   /// Announcements by hand, and what is part of them.
@@ -94,6 +96,7 @@ final class ObservedProperty: Sendable {
   func add(_ link: Link, _ evaluation: Evaluation) {
     followers.withLock { $0.append(Follower(link: link, evaluation: evaluation)) }
     followerCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    version.wrappingAdd(1, ordering: .releasing)
   }
 
   func remove(_ link: Link) {
@@ -103,7 +106,9 @@ final class ObservedProperty: Sendable {
       guard let index = followers.firstIndex(where: { $0.link === link }) else { return }
       removed = followers.remove(at: index)
     }
-    if removed != nil { followerCount.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+    if removed == nil { return }
+    followerCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    version.wrappingAdd(1, ordering: .releasing)
   }
 
   /// Ends what follows the property of an object that dies, and the observations of that object.
@@ -111,15 +116,6 @@ final class ObservedProperty: Sendable {
     let all = followers.withLock { $0 }
     for follower in all { follower.evaluation.end(subject.id) }
     for follower in all { follower.link.end() }
-  }
-
-  /// The only evaluation that follows the property, if it is that of the property itself, of an object that
-  /// stays in one isolation, and nothing else is going on.
-  private var plain: Evaluation? {
-    if isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen { return nil }
-    var evaluation: Evaluation?
-    followers.withLock { if $0.count == 1 { evaluation = $0[0].evaluation } }
-    return evaluation
   }
 
   private var isFollowed: Bool { followerCount.load(ordering: .sequentiallyConsistent) != 0 }
@@ -140,11 +136,7 @@ final class ObservedProperty: Sendable {
 
   /// Begins a change that the calling code makes.
   func willChange() {
-    if let evaluation = plain, evaluation.isIdle, !evaluation.state.needsOld {
-      // Its end is all that counts.
-      beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
-      return
-    }
+    if beginPlainly() != nil { return }
     if isAnnounced.load(ordering: .acquiring), join(.current) { return }
     begin(by: .current)
   }
@@ -152,11 +144,7 @@ final class ObservedProperty: Sendable {
   /// Ends a change that the calling code has made.
   func didChange() {
     if let evaluation = plain, evaluation.isIdle {
-      let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
-      let begun = begun
-      if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-      // Inside another change of the property, that one is told.
-      if number >= begun { evaluation.tellPlainly() }
+      if endPlainly() { evaluation.tellPlainly() }
       return
     }
     if isAnnounced.load(ordering: .acquiring), let isLast = leave(.current) {
@@ -164,6 +152,46 @@ final class ObservedProperty: Sendable {
     } else {
       end(by: .current)
     }
+  }
+
+  // MARK: Plain changes
+
+  /// The only evaluation that follows the property; `nil` while changes may be part of others.
+  private var plain: Evaluation? {
+    if isPart { return nil }
+    var evaluation: Evaluation?
+    followers.withLock { if $0.count == 1 { evaluation = $0[0].evaluation } }
+    return evaluation
+  }
+
+  /// Whether changes may be part of others.
+  private var isPart: Bool { isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen }
+
+  /// Begins a change of which nothing but the new value is to be told.
+  ///
+  /// - Returns: `nil` if more is, or there are several evaluations.
+  func beginPlainly() -> OpenChange? {
+    let version = version.load(ordering: .acquiring)
+    guard let evaluation = plain, evaluation.isIdle, !evaluation.state.needsOld else { return nil }
+    // Its end is all that counts.
+    beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    return OpenChange(self, evaluation, version)
+  }
+
+  /// Whether a change can end as it has begun: the same evaluation follows, and nothing else goes on.
+  func isPlain(_ change: OpenChange) -> Bool {
+    !isPart && version.load(ordering: .acquiring) == change.version
+      && change.evaluation?.isIdle == true
+  }
+
+  /// Counts the end of a change of which nothing but the new value is to be told.
+  ///
+  /// - Returns: Whether it is to be told; inside another change of the property, that one is.
+  func endPlainly() -> Bool {
+    let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+    let begun = begun
+    if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+    return number >= begun
   }
 
   private func begin(by maker: @autoclosure () -> Maker) {

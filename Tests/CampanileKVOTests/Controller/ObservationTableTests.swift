@@ -117,7 +117,7 @@ struct ObservationTableTests {
 
   private func entry(of object: AnyObject, _ path: KVOPath) -> ObservationTable.Entry {
     .init(
-      object: SubjectReference(object), path: path,
+      object: OwnerReference(object), path: path,
       registration: SourceRegistry.endedRegistration, text: { "" })
   }
 
