@@ -16,7 +16,7 @@ public struct KVOChange<Value> {
   ///
   /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be
   /// read: see ``Options/old``.
-  public var old: Value? { oldValue?.value }
+  public var old: Value? { hasOld ? known : nil }
   /// The value after the change; in the initial call and in the prior one, the value as it is.
   public let new: Value
   /// The key path that is observed.
@@ -26,9 +26,12 @@ public struct KVOChange<Value> {
   /// For a path of one property, that one; for a computed property, those that it is made of. After
   /// a transaction, all properties of the observed object that it changed, before those of other
   /// objects on the key path. Empty in the initial call.
-  public var changedPaths: [KVOPath] { changed.all }
-  let changed: ChangedPaths
-  let oldValue: OldValue<Value>?
+  public var changedPaths: [KVOPath] { changed?.all ?? [path] }
+  /// The properties that changed, unless it is the one that is observed.
+  let changed: ChangedPaths?
+  /// The value before the change, if there is one; not an optional, whose type would be looked up.
+  let known: Value
+  let hasOld: Bool
   // Phase and kind, as types that do not depend on the value's: those would be looked up at each change.
   let step: ChangeStep
   let deed: CollectionEdit.Deed?
@@ -36,15 +39,25 @@ public struct KVOChange<Value> {
   /// Part of its caller, where the type has been looked up already.
   @inline(__always)
   init(
-    _ step: ChangeStep, _ deed: CollectionEdit.Deed?, new: Value, path: KVOPath,
-    changed: ChangedPaths, oldValue: OldValue<Value>?
+    _ step: ChangeStep, _ deed: CollectionEdit.Deed?, old: Value, new: Value, hasOld: Bool = true,
+    path: KVOPath, changed: ChangedPaths?
   ) {
     self.step = step
     self.deed = deed
+    self.known = old
     self.new = new
+    self.hasOld = hasOld
     self.path = path
     self.changed = changed
-    self.oldValue = oldValue
+  }
+
+  /// A change whose old value is not known, or nobody asks for.
+  @inline(__always)
+  init(
+    _ step: ChangeStep, _ deed: CollectionEdit.Deed?, new: Value, path: KVOPath,
+    changed: ChangedPaths?
+  ) {
+    self.init(step, deed, old: new, new: new, hasOld: false, path: path, changed: changed)
   }
 }
 
@@ -53,7 +66,7 @@ enum ChangeStep {
   case initial, prior, changed
 }
 
-/// A value before a change, in a place of its own: most changes are told without.
+/// A value before a change, in a place of its own, for what does not depend on its type.
 final class OldValue<Value> {
   let value: Value
   init(_ value: Value) { self.value = value }
@@ -77,15 +90,15 @@ extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatab
 extension KVOChange {
   /// The same change with other values.
   func map<Other>(_ transform: (Value) -> Other) -> KVOChange<Other> {
-    KVOChange<Other>(
-      step, deed, new: transform(new), path: path, changed: changed,
-      oldValue: old.map { OldValue(transform($0)) })
+    let new = transform(new)
+    return KVOChange<Other>(
+      step, deed, old: hasOld ? transform(known) : new, new: new, hasOld: hasOld, path: path,
+      changed: changed)
   }
 
   /// The call that an observation begins with.
   init(initial value: Value, at path: KVOPath) {
-    self.init(
-      .initial, nil, new: value, path: path, changed: ChangedPaths(nil), oldValue: nil)
+    self.init(.initial, nil, new: value, path: path, changed: ChangedPaths(nil))
   }
 }
 

@@ -91,11 +91,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
   ) rethrows -> Result {
     if uses.isNone { return try mutation() }
-    let change = tellWillChange(subject, keyPath)
+    let change = tellWillChange(subject, keyPath, isWhole: true)
+    // Inlined into the setter, where the compiler sees through the key path.
+    let old = change.needsOld ? subject[keyPath: keyPath] : nil
     defer {
       if change.isPlain {
-        // Inlined into the setter, where the compiler sees through the key path.
-        if change.endPlainly() { change.tell(subject[keyPath: keyPath]) }
+        if change.endPlainly() { change.tell(old, subject[keyPath: keyPath]) }
       } else {
         tellDidChange(subject, keyPath, change.property)
       }
@@ -108,7 +109,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if !uses.isNone { _ = tellWillChange(subject, keyPath) }
+    if !uses.isNone { _ = tellWillChange(subject, keyPath, isWhole: false) }
   }
 
   /// Reports that this thread has changed a property.
@@ -121,12 +122,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   @usableFromInline
   func tellWillChange<Subject: Observable, Member>(
-    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, isWhole: Bool
   ) -> OpenChange {
     let isTracked = uses.include(PropertyUses.tracked)
     if isTracked { standard.willSet(subject, keyPath: keyPath) }
     guard let property = property(keyPath) else { return OpenChange() }
-    if !isTracked, let change = property.beginPlainly() { return change }
+    if !isTracked, isWhole, let change = property.beginPlainly() { return change }
     property.willChange()
     return OpenChange(property)
   }

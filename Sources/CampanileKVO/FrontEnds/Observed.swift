@@ -57,15 +57,20 @@ public struct Observed<Value> {
         object[keyPath: storage].replace(by: newValue)
       } else {
         let cell = object[keyPath: storage].cell
-        cell?.willSet(object, keyPath)
+        let change = ObservedCell.willSet(cell, object, keyPath)
+        let old = change.needsOld ? object[keyPath: storage].current : nil
         object[keyPath: storage].replace(by: newValue)
-        ObservedCell.didSet(cell, object, keyPath)
+        if change.isPlain {
+          if change.endPlainly() { change.tell(old, newValue) }
+        } else {
+          ObservedCell.didSet(cell, object, keyPath)
+        }
       }
     }
     @inline(__always) _modify {
       let cell = object[keyPath: storage].cell
       let isQuiet = ObservedCell.isQuiet(cell)
-      if !isQuiet { cell?.willSet(object, keyPath) }
+      if !isQuiet { cell?.willModify(object, keyPath) }
       // Not yielded from its place: the compiler sees through a key path only where it is read or
       // set.
       var value = object[keyPath: storage].take()
@@ -150,8 +155,22 @@ final class ObservedCell: Sendable {
     return property.storeIfNil(ObservedProperty(keyPath, of: subject))
   }
 
+  /// Begins a change by a setter, which has the values before and after.
   @usableFromInline
-  func willSet<Object: Observable & AnyObject, Value>(
+  static func willSet<Object: Observable & AnyObject, Value>(
+    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
+  ) -> OpenChange {
+    guard let cell else { return OpenChange() }
+    if !cell.uses.include(PropertyUses.tracked) {
+      guard let property = cell.property.load() else { return OpenChange() }
+      if let change = property.beginPlainly() { return change }
+    }
+    cell.willModify(object, keyPath)
+    return OpenChange()
+  }
+
+  @usableFromInline
+  func willModify<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
     if uses.include(PropertyUses.tracked) { standard.willSet(object, keyPath: keyPath) }

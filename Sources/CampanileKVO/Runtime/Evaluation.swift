@@ -85,6 +85,8 @@ class Evaluation {
   func deliver() {}
   /// The same, with the value that the property has now.
   func deliver<Member>(_ value: Member) {}
+  /// The same, with the values before and after.
+  func deliver<Member>(_ old: Member, _ new: Member) {}
   /// Makes what tells the change to the observers in a range.
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
   /// The identifier of the first observer from `id` on.
@@ -392,6 +394,13 @@ class Evaluation {
   final func tellPlainly<Member>(_ value: Member) {
     beginPlainly()
     deliver(value)
+    endPlainly()
+  }
+
+  /// The same, with the values before and after.
+  final func tellPlainly<Member>(_ old: Member, _ new: Member) {
+    beginPlainly()
+    deliver(old, new)
     endPlainly()
   }
 

@@ -160,9 +160,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   /// The same change with the value as it is now: another change was told meanwhile.
   func renewed(_ change: KVOChange<Value>) -> KVOChange<Value> {
     guard let root = root.object else { return change }
-    return KVOChange(
-      change.step, nil, new: readOnly(root), path: change.path, changed: change.changed,
-      oldValue: change.oldValue)
+    return change.renewed(readOnly(root))
   }
 
   /// The value that an observer knows that was told `count` changes, of those that are being told now.
@@ -192,7 +190,12 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     if !needsOld { return nil }
     let old = OldValue(value)
     priorMark.store(state.count, ordering: .relaxed)
-    if state.needsPrior { post(.prior, old, value, report, report.edit?.edit) }
+    if state.needsPrior {
+      let change = KVOChange(
+        .prior, report.edit?.edit.deed, old: value, new: value, path: traits.path,
+        changed: report.changed)
+      Scope.withObservers { changes.post(change) }
+    }
     return old
   }
 
@@ -213,13 +216,17 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   override func deliver<Member>(_ value: Member) { post(same(value, as: Value.self)) }
 
-  private func post(_ value: Value) {
-    state.isEdit = false
-    state.number = 0
+  override func deliver<Member>(_ old: Member, _ new: Member) {
+    state.clear()
     changes.post(
       KVOChange(
-        .changed, nil, new: value, path: traits.path, changed: ChangedPaths(traits.path),
-        oldValue: nil))
+        .changed, nil, old: same(old, as: Value.self), new: same(new, as: Value.self),
+        path: traits.path, changed: nil))
+  }
+
+  private func post(_ value: Value) {
+    state.clear()
+    changes.post(KVOChange(.changed, nil, new: value, path: traits.path, changed: nil))
   }
 
   override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {
@@ -251,7 +258,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     let old = report.old == nil ? nil : old(of: report)
     if state.isCompared { compare(report, new) }
     state.isEdit = edit != nil
-    return makeChange(.changed, old, new, report, edit)
+    return makeChange(old, new, report, edit)
   }
 
   @inline(never)
@@ -287,7 +294,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     }
     let made = edit?.mayEnd(with: values.new) == true ? edit : nil
     state.isEdit = made != nil
-    return makeChange(.changed, old, values.new, report, made)
+    return makeChange(old, values.new, report, made)
   }
 
   /// Whether an edit's places are those of a value that has been read.
@@ -303,20 +310,11 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     return edit.isWhole(atBeginning: atBeginning)
   }
 
-  @inline(__always)
   private func makeChange(
-    _ step: ChangeStep, _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport,
-    _ edit: CollectionEdit?
+    _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport, _ edit: CollectionEdit?
   ) -> KVOChange<Value> {
     KVOChange(
-      step, edit?.deed, new: new, path: traits.path, changed: report.changed, oldValue: old)
-  }
-
-  private func post(
-    _ step: ChangeStep, _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport,
-    _ edit: CollectionEdit?
-  ) {
-    let change = makeChange(step, old, new, report, edit)
-    Scope.withObservers { changes.post(change) }
+      .changed, edit?.deed, old: old?.value ?? new, new: new, hasOld: old != nil,
+      path: traits.path, changed: report.changed)
   }
 }

@@ -136,7 +136,8 @@ final class ObservedProperty: Sendable {
 
   /// Begins a change that the calling code makes.
   func willChange() {
-    if beginPlainly() != nil { return }
+    // Nobody has the old value at the end.
+    if beginPlainly(isOldKnown: false) != nil { return }
     if isAnnounced.load(ordering: .acquiring), join(.current) { return }
     begin(by: .current)
   }
@@ -167,15 +168,18 @@ final class ObservedProperty: Sendable {
   /// Whether changes may be part of others.
   private var isPart: Bool { isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen }
 
-  /// Begins a change of which nothing but the new value is to be told.
+  /// Begins a change of which nothing but the values before and after are to be told.
   ///
+  /// - Parameter isOldKnown: Whether the caller will have the value before it.
   /// - Returns: `nil` if more is, or there are several evaluations.
-  func beginPlainly() -> OpenChange? {
+  func beginPlainly(isOldKnown: Bool = true) -> OpenChange? {
     let version = version.load(ordering: .acquiring)
-    guard let evaluation = plain, evaluation.isIdle, !evaluation.state.needsOld else { return nil }
+    guard let evaluation = plain, evaluation.isIdle, evaluation.state.isForPlain,
+      isOldKnown || !evaluation.state.needsOld
+    else { return nil }
     // Its end is all that counts.
     beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    return OpenChange(self, evaluation, version)
+    return OpenChange(plain: self, evaluation, version)
   }
 
   /// Whether a change can end as it has begun: the same evaluation follows, and nothing else goes on.

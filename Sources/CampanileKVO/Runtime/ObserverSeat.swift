@@ -30,6 +30,8 @@ final class EvaluationState: Sendable {
   var needsOld: Bool { word & Self.olds != 0 }
   /// Whether any observer is called before a change.
   var needsPrior: Bool { word & (Self.distinctUnit - Self.priorUnit) != 0 }
+  /// Whether no observer wants more than the values before and after a change.
+  var isForPlain: Bool { word < Self.priorUnit }
   /// Whether any observer compares values.
   var isCompared: Bool { word >= Self.distinctUnit }
 
@@ -52,6 +54,12 @@ final class EvaluationState: Sendable {
     } else {
       bits.bitwiseAnd(~bit, ordering: .relaxed)
     }
+  }
+
+  /// Takes in that what is told now is no edit, and has no number.
+  func clear() {
+    isEdit = false
+    number = 0
   }
 
   /// How many changes have been told, with the one that is being told.
@@ -274,7 +282,7 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
         evaluation.keepTold()
       }
     }
-    if !options.wantsOld && change.oldValue != nil { change = change.withoutOld }
+    if !options.wantsOld && change.hasOld { change = change.withoutOld }
     let kept = Kept(
       change: change, began: state.began.first, count: state.count, number: state.number)
     if waiting.withLock({ $0.keep(kept) }) { return nil }
@@ -347,15 +355,21 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
 
 extension KVOChange {
   fileprivate var withoutOld: Self {
-    KVOChange(step, deed, new: new, path: path, changed: changed, oldValue: nil)
+    KVOChange(step, deed, new: new, path: path, changed: changed)
   }
 
   fileprivate var asSetting: Self {
-    KVOChange(step, nil, new: new, path: path, changed: changed, oldValue: oldValue)
+    renewed(new)
   }
 
   /// The same change for an observer that does not know the value before it.
   fileprivate var asUnknown: Self {
-    KVOChange(step, nil, new: new, path: path, changed: changed, oldValue: nil)
+    KVOChange(step, nil, new: new, path: path, changed: changed)
+  }
+
+  /// The same change with another value after it.
+  func renewed(_ new: Value) -> Self {
+    KVOChange(
+      step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 }

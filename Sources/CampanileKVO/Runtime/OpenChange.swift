@@ -5,16 +5,24 @@ struct OpenChange {
   @usableFromInline let property: ObservedProperty?
   let evaluation: Evaluation?
   let version: UInt
+  /// Whether the old value is to be told too, of a plain change.
+  @usableFromInline let needsOld: Bool
 
-  init(
-    _ property: ObservedProperty? = nil, _ evaluation: Evaluation? = nil, _ version: UInt = 0
-  ) {
+  init(_ property: ObservedProperty? = nil) {
+    self.property = property
+    evaluation = nil
+    version = 0
+    needsOld = false
+  }
+
+  init(plain property: ObservedProperty, _ evaluation: Evaluation, _ version: UInt) {
     self.property = property
     self.evaluation = evaluation
     self.version = version
+    needsOld = evaluation.state.needsOld
   }
 
-  /// Whether nothing but the value is to be told of it, to one evaluation.
+  /// Whether nothing but the values are to be told of it, to one evaluation.
   @usableFromInline
   var isPlain: Bool { evaluation != nil && property?.isPlain(self) == true }
 
@@ -24,7 +32,15 @@ struct OpenChange {
   @usableFromInline
   func endPlainly() -> Bool { property?.endPlainly() == true }
 
-  /// Tells the value that the property has now.
+  /// Tells the value that the property has now, and that before, if there is one.
+  @inlinable
+  func tell<Member>(_ old: Member?, _ new: Member) {
+    if let old { tellBoth(old, new) } else { tellNew(new) }
+  }
+
   @usableFromInline
-  func tell<Member>(_ value: Member) { evaluation?.tellPlainly(value) }
+  func tellNew<Member>(_ new: Member) { evaluation?.tellPlainly(new) }
+
+  @usableFromInline
+  func tellBoth<Member>(_ old: Member, _ new: Member) { evaluation?.tellPlainly(old, new) }
 }

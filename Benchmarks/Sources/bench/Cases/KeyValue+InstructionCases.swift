@@ -19,20 +19,26 @@ extension KeyValue {
         blackHole(object.values[0])
         for value in 0..<count { object.values[value & 3] = value }
       },
-      InstructionCase(name: "kvo-set-observed-1", count: 500) { setObserved(\.value, 1, $0) },
-      InstructionCase(name: "kvo-set-observed-10", count: 100) { setObserved(\.value, 10, $0) },
-      InstructionCase(name: "kvo-set-computed", count: 500) { setObserved(\.sum, 1, $0) },
+      InstructionCase(name: "kvo-set-observed-1", count: 500) { setObserved(\.value, [], 1, $0) },
+      InstructionCase(name: "kvo-set-observed-10", count: 100) { setObserved(\.value, [], 10, $0) },
+      InstructionCase(name: "kvo-set-old-1", count: 500) { setObserved(\.value, .old, 1, $0) },
+      InstructionCase(name: "kvo-set-old-10", count: 100) { setObserved(\.value, .old, 10, $0) },
+      InstructionCase(name: "kvo-set-computed", count: 500) { setObserved(\.sum, [], 1, $0) },
+      InstructionCase(name: "kvo-set-computed-10", count: 100) { setObserved(\.sum, [], 10, $0) },
       InstructionCase(name: "kvo-set-nested", count: 500, run: setNested),
       InstructionCase(name: "kvo-observe-cancel", count: 200, run: observeAndCancel),
     ]
   }
 
-  private static func setObserved(_ keyPath: KeyPath<Marked, Int>, _ observers: Int, _ count: Int) {
+  private static func setObserved(
+    _ keyPath: KeyPath<Marked, Int>, _ options: KVOChange<Int>.Options, _ observers: Int,
+    _ count: Int
+  ) {
     let object = Marked()
     let owner = Owner(Sink())
     let controller = KVOController(owner: owner)
     for _ in 0..<observers {
-      controller.observe(object, keyPath, policy: .append) { $0.add($2.new) }
+      controller.observe(object, keyPath, options, policy: .append) { $0.add($2.new) }
     }
     for value in 0..<count { object.value = value + 1 }
     withExtendedLifetime((controller, owner)) {}
