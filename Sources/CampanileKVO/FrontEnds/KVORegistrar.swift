@@ -62,7 +62,11 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   @usableFromInline
   func collect(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
-    if let (property, collector) = collected(subject, keyPath) { collector.add(property) }
+    guard let collector = Scope.current?.collector,
+      !collector.takeExpected(subject, keyPath),
+      let property = property(subject, keyPath, for: collector)
+    else { return }
+    collector.add(property)
   }
 
   /// A property that is read, and who wants to know that.
@@ -70,9 +74,13 @@ public struct KVORegistrar: ~Copyable, Sendable {
     _ subject: AnyObject, _ keyPath: AnyKeyPath
   ) -> (ObservedProperty, ReadCollector)? {
     guard let collector = Scope.current?.collector else { return nil }
-    let property =
-      collector.isOfKnown ? property(keyPath) : properties(of: subject).property(keyPath)
-    return property.map { ($0, collector) }
+    return property(subject, keyPath, for: collector).map { ($0, collector) }
+  }
+
+  private func property(
+    _ subject: AnyObject, _ keyPath: AnyKeyPath, for collector: ReadCollector
+  ) -> ObservedProperty? {
+    collector.isOfKnown ? property(keyPath) : properties(of: subject).property(keyPath)
   }
 
   private func properties(of subject: AnyObject) -> PropertyTable {
@@ -98,7 +106,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
       if change.isPlain {
         if change.endPlainly() { change.tell(old, subject[keyPath: keyPath]) }
       } else {
-        tellDidChange(subject, keyPath, change.property)
+        tellDidChange(subject, keyPath, change.property, old)
       }
     }
     return try mutation()
@@ -117,7 +125,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func didSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
-    if !uses.isNone { tellDidChange(subject, keyPath, nil) }
+    if !uses.isNone { tellDidChange(subject, keyPath, nil, nil) }
   }
 
   @usableFromInline
@@ -140,12 +148,13 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   @usableFromInline
   func tellDidChange<Subject: Observable & AnyObject, Member>(
-    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, _ property: ObservedProperty?
+    _ subject: Subject, _ keyPath: KeyPath<Subject, Member>, _ property: ObservedProperty?,
+    _ old: Member?
   ) {
     if uses.include(PropertyUses.tracked) { standard.didSet(subject, keyPath: keyPath) }
     guard let property else { return endChange(of: subject, keyPath) }
     if Scope.isAnyOpen { Scope.note(property.path, of: subject) }
-    property.didChange()
+    property.didChange(old.map { OldValue($0) })
   }
 
   func endChange(of subject: AnyObject, _ keyPath: AnyKeyPath) {

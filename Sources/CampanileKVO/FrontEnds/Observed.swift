@@ -63,7 +63,7 @@ public struct Observed<Value> {
         if change.isPlain {
           if change.endPlainly() { change.tell(old, newValue) }
         } else {
-          ObservedCell.didSet(cell, object, keyPath)
+          ObservedCell.didSet(cell, object, keyPath, old)
         }
       }
     }
@@ -76,7 +76,7 @@ public struct Observed<Value> {
       var value = object[keyPath: storage].take()
       defer {
         object[keyPath: storage].value = value
-        if !isQuiet { ObservedCell.didSet(cell, object, keyPath) }
+        if !isQuiet { ObservedCell.didSet(cell, object, keyPath, nil) }
       }
       yield &value
     }
@@ -180,13 +180,13 @@ final class ObservedCell: Sendable {
   /// Tells that a property has changed; one without a cell is of interest to a transaction alone.
   @usableFromInline
   static func didSet<Object: Observable & AnyObject, Value>(
-    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
+    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>, _ old: Value?
   ) {
     if let cell, cell.uses.include(PropertyUses.tracked) {
       cell.standard.didSet(object, keyPath: keyPath)
     }
     let property = cell?.property.load()
     if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: object) }
-    property?.didChange()
+    property?.didChange(old.map { OldValue($0) })
   }
 }

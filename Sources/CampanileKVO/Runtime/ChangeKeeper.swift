@@ -141,7 +141,9 @@ struct ChangeKeeper {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
       // It began before the property was followed, or nobody needed to hear its beginning.
       let isUnheard = !skipsBeginnings || link.isUnheard(event.openCount)
-      report.began = isUnheard ? link.began...link.began : .max ... .max
+      if !isUnheard { report.old = event.old }
+      report.firstBegan = isUnheard ? link.began : .max
+      report.lastBegan = report.firstBegan
       if event.values != nil { report.edit = event.edit }
       return report
     }
@@ -151,7 +153,8 @@ struct ChangeKeeper {
     report.old = ended.old
     report.edit = event.values == nil ? ended.edit : event.edit
     report.toldBefore = ended.toldBefore
-    report.began = ended.number...ended.number
+    report.firstBegan = ended.number
+    report.lastBegan = ended.number
     report.isUnread = ended.isUnread
     return report
   }
@@ -325,7 +328,8 @@ struct ChangeReport {
   /// How many reports had been given out when it began.
   fileprivate var toldBefore: UInt = 0
   /// Which changes of the evaluation it is made of, the first and the last.
-  fileprivate(set) var began: ClosedRange<UInt> = 0...0
+  fileprivate(set) var firstBegan: UInt = 0
+  fileprivate(set) var lastBegan: UInt = 0
   /// Whether it has a change in it before which the value could not be read.
   fileprivate var isUnread = true
   /// The box of the value that observers know, of values that are compared.
@@ -350,10 +354,9 @@ struct ChangeReport {
   }
 
   fileprivate mutating func add(_ later: ChangeReport) {
-    var first = began.lowerBound
     if old == nil {
       // The value that is told as the old one is that before the later change.
-      if later.old != nil { first = max(first, later.began.lowerBound) }
+      if later.old != nil { firstBegan = max(firstBegan, later.firstBegan) }
       old = later.old
     } else {
       replace(later.old)
@@ -364,7 +367,7 @@ struct ChangeReport {
     values = nil
     dropEdit()
     if later.isUnread { isUnread = true }
-    began = first...max(first, began.upperBound, later.began.upperBound)
+    lastBegan = max(lastBegan, later.lastBegan)
     if let more = later.replaced { replaced = (replaced ?? []) + more }
     changed.add(later.changed)
   }

@@ -81,9 +81,9 @@ class Evaluation {
   func readOld(_ report: inout ChangeReport) -> AnyObject? { nil }
   /// Reads the new value, and tells the change.
   func deliver(_ report: ChangeReport) {}
-  /// The same for a change of the property of a direct key path, of which nothing else is known.
-  func deliver() {}
-  /// The same, with the value that the property has now.
+  /// The same for a change of which nothing else is known.
+  func deliver(_ path: KVOPath) {}
+  /// The same, with the value that the property of a direct key path has now.
   func deliver<Member>(_ value: Member) {}
   /// The same, with the values before and after.
   func deliver<Member>(_ old: Member, _ new: Member) {}
@@ -115,68 +115,66 @@ class Evaluation {
   }
 
   /// Runs `read`, and follows the properties that it reads.
-  ///
-  /// - Parameter first: What was read just now, if it was.
-  func follow(
-    _ read: () -> Void, isOwn: (_ root: any Any.Type) -> Bool,
-    first: [ReadCollector.Read]? = nil
-  ) {
-    var known = first
+  func follow<Value>(
+    _ read: () -> Value, isOwn: (_ root: any Any.Type) -> Bool
+  ) -> Value {
     while true {
-      guard let upstream else {
-        if known == nil { asReader(read) }
-        return
-      }
-      var revision: UInt?
-      var taken = known.take()
-      if taken == nil {
-        collector.collect { asReader(read) }
-        taken = collector.take(unlessFollowedBy: upstream, &revision)
-      }
-      guard let reads = taken else {
+      let value = collector.collect { asReader(read) }
+      guard let reads = collector.takeNew() else {
         // What was followed already when it was read.
-        if isDirect, let revision { floor.store(revision, ordering: .relaxed) }
-        return
+        if isDirect, let revision = collector.exactRevision {
+          floor.store(revision, ordering: .relaxed)
+        }
+        return value
       }
-      // Not in a subclass, which can override the property and read others.
-      let isDirect =
-        reads.count == 1 && reads[0].property.subject.id == rootID
-        && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
-      if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
-      direct.store(isDirect, ordering: .releasing)
-      let began = keeper.withLock { $0.begun }
-      forget(upstream.follow(reads, began: began) { link in link.property.add(link, self) })
-      // Of changes that go on, only the end will be heard.
-      if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
-        keeper.withLock { $0.isBehind = true }
-      }
-      // What changed between the reading and the following is read again.
-      if reads.allSatisfy({ $0.property.revision == $0.revision }) {
-        if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
-        return
-      }
+      if follow(reads, isOwn: isOwn) { return value }
     }
+  }
+
+  /// Follows these properties and no others.
+  ///
+  /// - Returns: Whether none of them has changed since it was read; else the value is to be read again.
+  func follow(_ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool) -> Bool {
+    guard let upstream else { return true }
+    collector.expect(reads)
+    // Not in a subclass, which can override the property and read others.
+    let isDirect =
+      reads.count == 1 && reads[0].property.subject.id == rootID
+      && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
+    if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
+    direct.store(isDirect, ordering: .releasing)
+    let began = keeper.withLock { $0.begun }
+    forget(upstream.follow(reads, began: began) { link in link.property.add(link, self) })
+    // Of changes that go on, only the end will be heard.
+    if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
+      keeper.withLock { $0.isBehind = true }
+    }
+    guard reads.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
+    if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
+    return true
   }
 
   /// Whether a property is followed, or the observers have gone, for whom none is.
   var followsSomething: Bool { upstream?.isEmpty != true }
 
   /// Runs getters: what they change themselves is no change of their value.
-  func asReader(_ read: () -> Void) {
+  func asReader<Value>(_ read: () -> Value) -> Value {
     let thread = SourceRegistry.currentThread
     readers.withLock { $0.append(thread) }
     readerCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
-    read()
-    readerCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-    readers.withLock { readers in
-      if let index = readers.lastIndex(of: thread) { readers.remove(at: index) }
+    defer {
+      readerCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+      readers.withLock { readers in
+        if let index = readers.lastIndex(of: thread) { readers.remove(at: index) }
+      }
     }
+    return read()
   }
 
   /// The same for a value that is only looked at: nothing that is read is followed.
-  func asOldReader(_ read: () -> Void) {
+  func asOldReader<Value>(_ read: () -> Value) -> Value {
     if !ObservedProperty.isAnyHandedOver && !Scope.isAnyOpen { return asReader(read) }
-    Scope.with(oldReader) { asReader(read) }
+    return Scope.with(oldReader) { asReader(read) }
   }
 
   /// Whether a change was made by getters that this evaluation ran, on whatever thread it is told.
@@ -214,28 +212,31 @@ class Evaluation {
   /// Reads the value of a direct key path.
   ///
   /// - Returns: The number of the change that stored it.
-  func readExactly(with collector: ReadCollector, _ read: () -> Void) -> UInt {
-    guard let property = directProperty.load() else {
-      read()
-      return 0
-    }
+  func readExactly<Value>(
+    with collector: ReadCollector, _ read: () -> Value
+  ) -> (value: Value, number: UInt) {
+    guard let property = directProperty.load() else { return (read(), 0) }
     // A getter that does not take the lock with the number is asked again, but not for ever: a value that
     // is newer than its number is told once more.
     var attempt = 1
     while true {
       let before = property.revision
-      collector.collect(read)
+      let value = collector.collect(read)
       let reads = collector.take()
       let isExact = reads.count == 1 && reads[0].isExact && reads[0].property === property
       if isExact || property.revision == before || attempt == 8 {
-        return isExact ? reads[0].revision : before
+        return (value, isExact ? reads[0].revision : before)
       }
       attempt += 1
     }
   }
 
   /// Reads the value of a direct key path, to be told.
-  func readToTell(_ read: () -> Void) { readNumber = readExactly(with: collector, read) }
+  func readToTell<Value>(_ read: () -> Value) -> Value {
+    let (value, number) = readExactly(with: collector, read)
+    readNumber = number
+    return value
+  }
 
   /// Takes in that the value which was read last is told: the changes that are part of it are not told any
   /// more.
@@ -291,7 +292,10 @@ class Evaluation {
     if isIgnored(event, over: link) { return nil }
     var event = event
     // The values of one property are not those of another key path.
-    if event.values != nil && !isDirect { event.values = nil }
+    if !isDirect {
+      event.values = nil
+      event.old = nil
+    }
     if !Scope.isAnyOpen && isAtHome {
       // The common case, with the lock taken once.
       let thread = SourceRegistry.currentThread
@@ -370,27 +374,32 @@ class Evaluation {
   }
 
   private func prepare(_ report: ChangeReport, _ isBehind: Bool) {
-    state.tell(report.began)
+    state.tell(report.firstBegan, report.lastBegan)
     // Takes in that the observers know all that was not heard, if what is read next has it.
     if isBehind && upstream?.isQuiet == true { keeper.withLock { $0.isBehind = false } }
   }
 
-  /// Whether changes of the property of a direct key path, of an object that stays in one isolation, need
-  /// not be noted before they are told.
+  /// Whether the changes of an object that stays in one isolation need not be noted before they are told.
   var isIdle: Bool {
-    idle.load(ordering: .relaxed) && isDirect && !traits.isForAnyThread
+    idle.load(ordering: .relaxed) && !traits.isForAnyThread
       && readerCount.load(ordering: .relaxed) == 0
       && (!traits.isOnMain || SourceRegistry.isOnMain)
   }
 
-  /// Tells a change of the property of a direct key path that has not been noted.
-  func tellPlainly() {
+  /// Whether no change of another property may go on whose end tells nothing of this one's.
+  var mayBePlain: Bool { isDirect || upstream?.isAnnounced == false }
+
+  /// Whether no change goes on of a property that is followed.
+  var isQuiet: Bool { upstream?.isQuiet == true }
+
+  /// Tells a change that has not been noted.
+  func tellPlainly(_ property: ObservedProperty) {
     beginPlainly()
-    deliver()
+    deliver(property.path)
     endPlainly()
   }
 
-  /// The same, with the value that the property has now.
+  /// The same, with the value that the property of a direct key path has now.
   final func tellPlainly<Member>(_ value: Member) {
     beginPlainly()
     deliver(value)
@@ -406,7 +415,7 @@ class Evaluation {
 
   private func beginPlainly() {
     plainDepth += 1
-    state.tell(.max ... .max)
+    state.tell(.max, .max)
   }
 
   private func endPlainly() {

@@ -41,8 +41,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     _ observer: @escaping (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
     let collector = ReadCollector()
-    var value: Value?
-    collector.collect { value = request.read(request.object) }
+    let value = collector.collect { request.read(request.object) }
     let reads = collector.take()
     let known = find(request, in: reads)
     let upstream = known?.upstream ?? Upstream()
@@ -68,8 +67,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
       registration.cancel()
       return (registration, true)
     }
-    // `collect` runs its closure.
-    evaluation.begin(seat, registration, known == nil ? reads : nil, value!)
+    evaluation.begin(seat, registration, known == nil ? reads : nil, value)
     let isObserved = evaluation.followsSomething
     if !isObserved { registration.cancel() }
     return (registration, isObserved)
@@ -105,17 +103,18 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     var value = value
     if let reads {
       start {
-        follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) }, first: reads)
+        if !follow(reads, isOwn: { $0 == type(of: root) }) { value = readAndFollow(root) }
       }
     }
     seat.floor = revision
     if !seat.isInitial { return }
     seat.forget()
-    let collector = ReadCollector()
     if handsOver {
-      seat.floor = readExactly(with: collector) { value = readValue(root) }
+      let (read, number) = readExactly(with: ReadCollector()) { readValue(root) }
+      value = read
+      seat.floor = number
     } else if traits.isForAnyThread {
-      asOldReader { value = readValue(root) }
+      value = asOldReader { readValue(root) }
     }
     join(seat)
     seat.begin(with: value, at: traits.path) { change in
@@ -126,10 +125,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   // MARK: Reading
 
   private func readAndFollow(_ root: Root) -> Value {
-    var value: Value?
-    follow({ value = readValue(root) }, isOwn: { $0 == type(of: root) })
-    // `follow` runs its closure at least once.
-    return value!
+    follow({ readValue(root) }, isOwn: { $0 == type(of: root) })
   }
 
   @inline(__always)
@@ -142,16 +138,11 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   @inline(never)
   private func readNumbered(_ root: Root) -> Value {
-    var value: Value?
-    readToTell { value = readValue(root) }
-    return value!
+    readToTell { readValue(root) }
   }
 
   private func readOnly(_ root: Root) -> Value {
-    if isDirect { return readValue(root) }
-    var value: Value?
-    asOldReader { value = readValue(root) }
-    return value!
+    isDirect ? readValue(root) : asOldReader { readValue(root) }
   }
 
   /// Whether a change has been told since the prior call was made that is being made.
@@ -209,12 +200,17 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     }
   }
 
-  override func deliver() {
-    guard !changes.isEmpty, let root = root.object else { return }
-    post(readValue(root))
+  override func deliver(_ path: KVOPath) {
+    if changes.isEmpty { return }
+    var root = root.object
+    if root == nil { return }
+    let value = isDirect ? readValue(root!) : readAndFollow(root!)
+    // Not kept in the calls, the first of which can let go of it.
+    root = nil
+    post(value, isDirect ? nil : ChangedPaths(path))
   }
 
-  override func deliver<Member>(_ value: Member) { post(same(value, as: Value.self)) }
+  override func deliver<Member>(_ value: Member) { post(same(value, as: Value.self), nil) }
 
   override func deliver<Member>(_ old: Member, _ new: Member) {
     state.clear()
@@ -224,9 +220,9 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
         path: traits.path, changed: nil))
   }
 
-  private func post(_ value: Value) {
+  private func post(_ value: Value, _ changed: ChangedPaths?) {
     state.clear()
-    changes.post(KVOChange(.changed, nil, new: value, path: traits.path, changed: nil))
+    changes.post(KVOChange(.changed, nil, new: value, path: traits.path, changed: changed))
   }
 
   override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {

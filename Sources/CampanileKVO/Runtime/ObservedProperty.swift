@@ -55,6 +55,8 @@ final class ObservedProperty: Sendable {
     var values: AnyObject?
     /// The evaluation whose getters made a change that is told later, or by another thread.
     var collector: ReadCollector?
+    /// At the end, the box of the value before, if the setter has kept that.
+    var old: AnyObject?
     /// At the end, how many changes of the property had begun and not ended.
     var openCount: UInt = 0
   }
@@ -143,15 +145,17 @@ final class ObservedProperty: Sendable {
   }
 
   /// Ends a change that the calling code has made.
-  func didChange() {
-    if let evaluation = plain, evaluation.isIdle {
-      if endPlainly() { evaluation.tellPlainly() }
+  ///
+  /// - Parameter old: The box of the value before it, if the caller has that.
+  func didChange(_ old: AnyObject? = nil) {
+    if let evaluation = plain, evaluation.isIdle, begun != revision {
+      if endPlainly(evaluation) { evaluation.tellPlainly(self) }
       return
     }
     if isAnnounced.load(ordering: .acquiring), let isLast = leave(.current) {
       if isLast { end(by: .hand) }
     } else {
-      end(by: .current)
+      end(by: .current, old)
     }
   }
 
@@ -175,7 +179,7 @@ final class ObservedProperty: Sendable {
   func beginPlainly(isOldKnown: Bool = true) -> OpenChange? {
     let version = version.load(ordering: .acquiring)
     guard let evaluation = plain, evaluation.isIdle, evaluation.state.isForPlain,
-      isOldKnown || !evaluation.state.needsOld
+      !evaluation.state.needsOld || isOldKnown && evaluation.isDirect, evaluation.mayBePlain
     else { return nil }
     // Its end is all that counts.
     beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
@@ -190,13 +194,14 @@ final class ObservedProperty: Sendable {
 
   /// Counts the end of a change of which nothing but the new value is to be told.
   ///
-  /// - Returns: Whether it is to be told; inside another change of the property, that one is.
-  func endPlainly() -> Bool {
+  /// - Returns: Whether it is to be told; inside another change of what is followed, that one is.
+  func endPlainly(_ evaluation: Evaluation) -> Bool {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
-    let begun = begun
-    if number > begun { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    return number >= begun
+    return number == begun && (evaluation.isDirect || evaluation.isQuiet)
   }
+
+  /// Whether changes are announced by hand, and not ended.
+  var isAnnouncedByHand: Bool { isAnnounced.load(ordering: .acquiring) }
 
   private func begin(by maker: @autoclosure () -> Maker) {
     let number = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
@@ -205,12 +210,12 @@ final class ObservedProperty: Sendable {
     announce(Event(maker: maker(), edit: edit))
   }
 
-  private func end(by maker: @autoclosure () -> Maker) {
+  private func end(by maker: @autoclosure () -> Maker, _ old: AnyObject? = nil) {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     // One that began when nobody had asked about the property yet.
     let openCount = number > begun ? 0 : begun &- number &+ 1
     if openCount == 0 { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    if isFollowed { tell(Event(maker: maker(), edit: nil, openCount: openCount)) }
+    if isFollowed { tell(Event(maker: maker(), edit: nil, old: old, openCount: openCount)) }
   }
 
   /// Has the evaluations take in that a change begins.

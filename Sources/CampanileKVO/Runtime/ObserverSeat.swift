@@ -71,12 +71,12 @@ final class EvaluationState: Sendable {
   }
 
   /// Takes in which change is told next.
-  func tell(_ began: ClosedRange<UInt>) {
+  func tell(_ first: UInt, _ last: UInt) {
     isStale = false
     toldCount.store(count &+ 1, ordering: .relaxed)
-    firstBegan.store(began.lowerBound, ordering: .relaxed)
-    lastBegan.store(began.upperBound, ordering: .relaxed)
-    set(Self.early, began.lowerBound <= lastComer.load(ordering: .relaxed))
+    firstBegan.store(first, ordering: .relaxed)
+    lastBegan.store(last, ordering: .relaxed)
+    set(Self.early, first <= lastComer.load(ordering: .relaxed))
   }
 
   /// Takes in that an observer has come when so many changes had begun.

@@ -26,11 +26,16 @@ struct OpenChange {
   @usableFromInline
   var isPlain: Bool { evaluation != nil && property?.isPlain(self) == true }
 
-  /// Ends a change that is plain.
+  /// Ends a change that is plain, and tells it if no value is needed for that.
   ///
   /// - Returns: Whether the value is to be told.
   @usableFromInline
-  func endPlainly() -> Bool { property?.endPlainly() == true }
+  func endPlainly() -> Bool {
+    guard let evaluation, let property, property.endPlainly(evaluation) else { return false }
+    if evaluation.isDirect { return true }
+    evaluation.tellPlainly(property)
+    return false
+  }
 
   /// Tells the value that the property has now, and that before, if there is one.
   @inlinable

@@ -1,92 +1,114 @@
 import Campanile
-import Synchronization
 
 /// Collects the properties that are read while a key path is evaluated.
 ///
 /// Key paths cannot be taken apart. So they are not: the getters report themselves, and what was
 /// read is what is followed.
 ///
-/// One collector serves one observation, over and over, so that a change allocates nothing for it.
-final class ReadCollector: Sendable {
+/// One collector serves one evaluation, over and over. It knows what was read the time before: as long
+/// as the same is read again, a read is a comparison, and nothing is looked up or allocated.
+///
+/// Touched by the thread that evaluates; its calls do not overlap.
+final class ReadCollector {
   /// A property that was read, and which of its changes it was read after.
   struct Read {
     let property: ObservedProperty
-    let revision: UInt
+    var revision: UInt
     /// Whether the value that was read is that of the revision, and no newer one.
     var isExact = false
   }
 
-  /// Protected by the lock.
-  private struct State {
-    var reads: [Read] = []
-    /// The properties of `reads`, once there are too many to look through.
-    var known: Set<ObjectIdentifier> = []
-    var isOpen = false
+  private static let scanLimit = 16
 
-    mutating func add(_ property: ObservedProperty, _ revision: UInt, _ isExact: Bool) {
-      guard isOpen else { return }
-      if reads.count < 16 {
-        if reads.contains(where: { $0.property === property }) { return }
-      } else {
-        if known.isEmpty { known = Set(reads.map { ObjectIdentifier($0.property) }) }
-        guard known.insert(ObjectIdentifier(property)).inserted else { return }
-      }
-      reads.append(Read(property: property, revision: revision, isExact: isExact))
-    }
-  }
+  /// What has been read, and after it what was read the time before and may come.
+  private var reads: [Read] = []
+  private var count = 0
+  /// Whether other properties were read than the time before.
+  private var isOther = true
+  /// The properties of `reads`, once there are too many to look through.
+  private var known: Set<ObjectIdentifier> = []
+  private var isOpen = false
 
   /// Whether properties are left out that nobody has asked about: nobody need do so for this.
   let isOfKnown: Bool
-  private let state = Locked(State())
 
   init(isOfKnown: Bool = false) { self.isOfKnown = isOfKnown }
+
+  /// Takes in a read of the property that is expected next, if it is that.
+  ///
+  /// - Returns: Whether it is.
+  func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
+    guard isOpen, count < reads.count else { return false }
+    let property = reads[count].property
+    guard property.path.object == ObjectIdentifier(keyPath),
+      property.subject.id == ObjectIdentifier(subject)
+    else { return false }
+    reads[count].revision = property.revision
+    reads[count].isExact = false
+    count += 1
+    return true
+  }
 
   func add(_ property: ObservedProperty) {
     add(property, property.revision, isExact: false)
   }
 
   func add(_ property: ObservedProperty, _ revision: UInt, isExact: Bool) {
-    state.withLock { $0.add(property, revision, isExact) }
+    guard isOpen else { return }
+    let read = Read(property: property, revision: revision, isExact: isExact)
+    if count < reads.count {
+      if reads[count].property === property {
+        reads[count] = read
+        count += 1
+        return
+      }
+      if contains(property) { return }
+      reads.removeSubrange(count...)
+    } else if contains(property) {
+      return
+    }
+    isOther = true
+    if !known.isEmpty { known.insert(ObjectIdentifier(property)) }
+    reads.append(read)
+    count += 1
+  }
+
+  private func contains(_ property: ObservedProperty) -> Bool {
+    if count < Self.scanLimit {
+      return reads[..<count].contains { $0.property === property }
+    }
+    if known.isEmpty { known = Set(reads[..<count].map { ObjectIdentifier($0.property) }) }
+    return known.contains(ObjectIdentifier(property))
   }
 
   /// Runs `body`, and takes in the properties that it reads, each once, in the order of the reads.
-  ///
-  /// Calls of one collector do not overlap.
-  func collect(_ body: () -> Void) {
-    state.withLock { $0.isOpen = true }
-    Scope.with(self, body)
-    state.withLock { $0.isOpen = false }
-  }
-
-  /// Returns what was read, and forgets it.
-  func take() -> [Read] {
-    state.withLock { state in
-      defer { state.reads = [] }
-      return state.reads
-    }
-  }
-
-  /// Forgets what was read if `upstream` keeps the same; else returns it, to be followed.
-  ///
-  /// - Parameter revision: After it, which revision was read, if one property was, exactly.
-  func take(unlessFollowedBy upstream: Upstream, _ revision: inout UInt?) -> [Read]? {
-    var taken: [Read]?
-    state.withLock { state in
-      if !state.known.isEmpty { state.known = [] }
-      if state.reads.count == 1, state.reads[0].isExact { revision = state.reads[0].revision }
-      if upstream.isFollowing(state.reads) {
-        // None of them goes with that.
-        state.reads.removeAll(keepingCapacity: true)
-      } else {
-        taken = state.reads
-        state.reads = []
+  func collect<Result>(_ body: () -> Result) -> Result {
+    count = 0
+    if !known.isEmpty { known = [] }
+    isOther = false
+    isOpen = true
+    defer {
+      isOpen = false
+      if count < reads.count {
+        reads.removeSubrange(count...)
+        isOther = true
       }
     }
-    return taken
+    return Scope.with(self, body)
   }
 
+  /// Returns what was read.
+  func take() -> [Read] { reads }
+
+  /// What was read, if it is not what was read the time before.
+  func takeNew() -> [Read]? { isOther ? reads : nil }
+
+  /// The revision of the only property that was read, if that was read with its value.
+  var exactRevision: UInt? { reads.count == 1 && reads[0].isExact ? reads[0].revision : nil }
+
+  /// Takes in what was read by another collector.
+  func expect(_ reads: [Read]) { self.reads = reads }
+
   /// Forgets what was read.
-  func clear() {
-    withExtendedLifetime(take()) {}
-  }
+  func clear() { reads = [] }
 }

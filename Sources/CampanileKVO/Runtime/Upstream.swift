@@ -55,19 +55,23 @@ final class Upstream: Sendable {
   /// Whether no property is followed.
   var isEmpty: Bool { links.withLock { $0.isEmpty } }
 
-  /// Whether what is followed are these properties, in this order.
-  func isFollowing(_ reads: [ReadCollector.Read]) -> Bool {
-    var isSame = false
+  /// Whether all changes that have begun have ended.
+  var isQuiet: Bool {
+    var isQuiet = true
     links.withLock { links in
-      isSame =
-        links.count == reads.count
-        && zip(links, reads).allSatisfy { $0.property === $1.property }
+      for link in links where !link.property.isQuiet { isQuiet = false }
     }
-    return isSame
+    return isQuiet
   }
 
-  /// Whether all changes that have begun have ended.
-  var isQuiet: Bool { links.withLock { $0 }.allSatisfy(\.property.isQuiet) }
+  /// Whether a change of any property is announced by hand.
+  var isAnnounced: Bool {
+    var isAnnounced = false
+    links.withLock { links in
+      for link in links where link.property.isAnnouncedByHand { isAnnounced = true }
+    }
+    return isAnnounced
+  }
 
   /// Follows these properties and no others.
   ///
