@@ -16,11 +16,11 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   /// How many changes had been told when a prior call was made.
   private let priorMark = Atomic<UInt>(0)
 
-  private init(_ request: KVORequest<Root, Value>, _ upstream: Upstream) {
+  private init(_ request: KVORequest<Root, Value>) {
     changes = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
     root = OwnerReference(request.object)
     readValue = request.read
-    super.init(request.traits, root: request.object, upstream)
+    super.init(request.traits, root: request.object)
   }
 
   deinit { changes.finish() }
@@ -44,9 +44,9 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     let value = collector.collect { request.read(request.object) }
     let reads = collector.take()
     let known = find(request, in: reads)
-    let upstream = known?.upstream ?? Upstream()
-    let evaluation = known?.evaluation ?? KeyPathEvaluation(request, upstream)
-    let seat = ObserverSeat(evaluation, upstream, request.options)
+    let evaluation = known ?? KeyPathEvaluation(request)
+    if known == nil { _ = evaluation.open() }
+    let seat = ObserverSeat(evaluation, request.options)
     let registration = evaluation.changes.addConfined(
       owner: owner, file: request.file, line: request.line, onEnd: onEnd
     ) { change in
@@ -73,10 +73,10 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     return (registration, isObserved)
   }
 
-  /// The evaluation of the same key path, which is found at the first property that it reads.
+  /// The evaluation of the same key path, which is found at the first property that it reads, and open.
   private static func find(
     _ request: KVORequest<Root, Value>, in reads: [ReadCollector.Read]
-  ) -> (evaluation: KeyPathEvaluation, upstream: Upstream)? {
+  ) -> KeyPathEvaluation? {
     if !request.isShared { return nil }
     let id = ObjectIdentifier(request.object)
     guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
@@ -84,9 +84,9 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     }
     for one in first.property.evaluations {
       if one.isOf(request.path, rootID: id, isOnMain: request.isOnMain),
-        let evaluation = one as? KeyPathEvaluation, let upstream = one.upstream
+        let evaluation = one as? KeyPathEvaluation, evaluation.open()
       {
-        return (evaluation, upstream)
+        return evaluation
       }
     }
     return nil

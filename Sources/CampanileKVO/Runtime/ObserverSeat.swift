@@ -119,12 +119,9 @@ class AnyObserverSeat {
   /// was told by then may be older.
   fileprivate let fresh = Atomic<UInt>(0)
   private let wishes: UInt
-  /// Kept for the evaluation, which ends with its last observer.
-  private let upstream: Upstream
 
-  fileprivate init(_ state: EvaluationState, _ upstream: Upstream, wishes: UInt) {
+  fileprivate init(_ state: EvaluationState, wishes: UInt) {
     self.state = state
-    self.upstream = upstream
     self.wishes = wishes
     if wishes != 0 { state.add(wishes) }
   }
@@ -204,9 +201,9 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
   // SAFETY: values stay in the isolation of who changes the object.
   private let waiting: UncheckedLock<State>
 
+  /// Takes the seat of an observer for whom the evaluation has been opened.
   init(
-    _ evaluation: KeyPathEvaluation<Root, Value>, _ upstream: Upstream,
-    _ options: KVOChange<Value>.Options
+    _ evaluation: KeyPathEvaluation<Root, Value>, _ options: KVOChange<Value>.Options
   ) {
     self.evaluation = OwnerReference(evaluation)
     self.options = options
@@ -215,9 +212,11 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
     if options.needsOld { wishes += EvaluationState.oldUnit }
     if options.isPrior { wishes += EvaluationState.priorUnit }
     if options.areEqual != nil { wishes += EvaluationState.distinctUnit }
-    super.init(evaluation.state, upstream, wishes: wishes)
+    super.init(evaluation.state, wishes: wishes)
     if !options.isInitial { settle() }
   }
+
+  deinit { evaluation.object?.close() }
 
   /// Whether the observer begins with the value as it is.
   var isInitial: Bool { options.isInitial }

@@ -39,10 +39,13 @@ struct EditBookkeepingTests {
         Traits(
           path: KVOPath(\Radio.presets), isOnMain: false, isForAnyThread: false, isShared: false,
           file: #fileID, line: #line),
-        root: Radio(), Upstream())
+        root: Radio())
     }
 
-    override func begin(_ event: ObservedProperty.Event, over link: Link) { events.append(event) }
+    override func readOld(_ report: inout ChangeReport) -> AnyObject? {
+      events.append(ObservedProperty.Event(maker: .current, edit: report.edit))
+      return nil
+    }
   }
 
   private func event(by maker: ObservedProperty.Maker = .hand) -> ObservedProperty.Event {

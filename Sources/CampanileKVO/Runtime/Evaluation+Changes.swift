@@ -1,0 +1,216 @@
+import Campanile
+import Synchronization
+
+/// Hearing of changes, and having them told.
+extension Evaluation {
+  /// Whether an event is none of a change of the value.
+  private func isIgnored(_ event: ObservedProperty.Event, over link: Link) -> Bool {
+    link.hasEnded || (event.maker.isKnown ? isOwn(event.collector) : isReading)
+  }
+
+  /// Takes in that a change begins.
+  func begin(_ event: ObservedProperty.Event, over link: Link) {
+    if isIgnored(event, over: link) { return }
+    if event.maker.isKnown && isDirect {
+      // The end of the change brings the values.
+      var report = ChangeReport(edit: event.edit, changed: ChangedPaths(link.property.path))
+      if state.needsPrior && isAtHome { _ = readOld(&report) }
+      return
+    }
+    var beginning = ChangeKeeper.Beginning.known
+    idle.store(false, ordering: .relaxed)
+    keeper.withLock {
+      beginning = $0.begin(
+        event, link, on: SourceRegistry.currentThread,
+        in: Scope.current?.transaction.map { ObjectIdentifier($0) })
+    }
+    guard beginning == .new ? state.needsOld : beginning == .newToAll, isAtHome else { return }
+    let edit = beginning == .newToAll ? event.edit : nil
+    var report = ChangeReport(edit: edit, changed: ChangedPaths(link.property.path))
+    let old = readOld(&report)
+    keeper.withLock {
+      $0.keep(old, report.edit, of: event.maker, on: SourceRegistry.currentThread)
+    }
+  }
+
+  /// Takes in that a change has ended, and tells it if nobody else is to.
+  func end(_ event: ObservedProperty.Event, over link: Link) {
+    if let report = take(event, over: link) { tell(report) }
+  }
+
+  /// Takes in that a change has ended.
+  ///
+  /// - Returns: What the caller is to tell now.
+  fileprivate func take(_ event: ObservedProperty.Event, over link: Link) -> ChangeReport? {
+    if isIgnored(event, over: link) { return nil }
+    var event = event
+    // The values of one property are not those of another key path.
+    if !isDirect {
+      event.values = nil
+      event.old = nil
+    }
+    if !Scope.isAnyOpen && isAtHome {
+      // The common case, with the lock taken once.
+      let thread = SourceRegistry.currentThread
+      return claim { $0.endAndTell(event, over: link, on: thread) }
+    }
+    guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
+    guard let transaction = Scope.current?.transaction else { return claimAtHome(report) }
+    return keep(report, for: transaction)
+  }
+
+  /// Whether this thread may read the key path.
+  private var isAtHome: Bool { !traits.isOnMain || SourceRegistry.isOnMain }
+
+  fileprivate func claimAtHome(_ report: ChangeReport) -> ChangeReport? {
+    if !isAtHome {
+      let strays = strays.load() ?? strays.storeIfNil(Strays(of: self))
+      strays.reports.post(report)
+      return nil
+    }
+    let thread = SourceRegistry.currentThread
+    return claim { $0.beginTelling(report, on: thread) }
+  }
+
+  /// Keeps a report until the transaction ends.
+  ///
+  /// - Returns: What is to be told at once, since it has ended.
+  private func keep(_ report: ChangeReport, for transaction: Transaction) -> ChangeReport? {
+    let id = ObjectIdentifier(transaction)
+    let thread = SourceRegistry.currentThread
+    if !keeper.withLock({ $0.keepBack(report, for: id, on: thread) }) { return nil }
+    let key = rootKey
+    let take = { [self] in
+      guard var report = keeper.withLock({ $0.takeDeferred(for: id) }) else {
+        return nil as ChangeReport?
+      }
+      report.changed.add(before: transaction.changedPaths(of: key))
+      return claimAtHome(report)
+    }
+    return transaction.add(self, take) ? nil : take()
+  }
+
+  // MARK: Telling
+
+  /// Keeps what is about to be told, for the changes that go on.
+  func keepTold(_ told: AnyObject) {
+    var told: AnyObject? = told
+    keeper.withLock { $0.keepTold(&told) }
+  }
+
+  private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
+    var report: ChangeReport?
+    var isBehind = false
+    keeper.withLock {
+      report = begin(&$0)
+      isBehind = $0.isBehind
+      if report == nil { return }
+      depth = $0.depth
+      idle.store(false, ordering: .relaxed)
+    }
+    if let report { prepare(report, isBehind) }
+    return report
+  }
+
+  private func prepare(_ report: ChangeReport, _ isBehind: Bool) {
+    state.tell(report.firstBegan, report.lastBegan)
+    // Takes in that the observers know all that was not heard, if what is read next has it.
+    if isBehind && isQuiet { keeper.withLock { $0.isBehind = false } }
+  }
+
+  /// Follows what a key path reads; changes that come meanwhile are told afterwards.
+  func start(_ follow: () -> Void) {
+    let thread = SourceRegistry.currentThread
+    keeper.withLock {
+      $0.reserve(for: thread)
+      depth = 1
+    }
+    follow()
+    if let report = goOn() { tell(report) }
+  }
+
+  /// Tells a change, and what comes meanwhile.
+  fileprivate func tell(_ report: ChangeReport) {
+    var next: ChangeReport? = report
+    while let report = next {
+      deliver(report)
+      next = goOn()
+    }
+  }
+
+  /// What is to be told next by the thread that tells.
+  fileprivate func goOn() -> ChangeReport? {
+    var next: ChangeReport?
+    var isBehind = false
+    if state.isCompared { forgetTold(from: depth) }
+    var isNested = false
+    var known: AnyObject?
+    keeper.withLock {
+      next = $0.nextReport()
+      known = $0.forgetKnown()
+      isBehind = $0.isBehind
+      depth = $0.depth
+      isNested = depth > 0
+      if !$0.isBusy && !isBehind { idle.store(true, ordering: .relaxed) }
+    }
+    if let next {
+      prepare(next, isBehind)
+    } else if isNested || plainDepth > 0 {
+      state.isStale = true
+    }
+    withExtendedLifetime(known) {}
+    return next
+  }
+}
+
+/// Changes that wait for the main actor.
+final class Strays: Sendable {
+  let reports: SourceList<ChangeReport>
+
+  init(of evaluation: Evaluation) {
+    reports = SourceRegistry().makeList(of: ChangeReport.self)
+    let traits = evaluation.traits
+    _ = reports.addConfined(
+      owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
+    ) { [weak evaluation] report in
+      guard let evaluation, let report = evaluation.claimAtHome(report) else { return }
+      evaluation.tell(report)
+    }
+  }
+}
+
+extension Evaluation {
+  /// Has several evaluations tell a change, the observers of all of them in the order of their
+  /// registration.
+  static func end(_ event: ObservedProperty.Event, over followers: [ObservedProperty.Follower]) {
+    var telling: [(evaluation: Evaluation, report: ChangeReport)] = []
+    for follower in followers {
+      if let report = follower.evaluation.take(event, over: follower.link) {
+        telling.append((follower.evaluation, report))
+      }
+    }
+    tell(telling)
+  }
+
+  /// Tells what several evaluations have to tell.
+  static func tell(_ telling: [(evaluation: Evaluation, report: ChangeReport)]) {
+    if telling.count == 1 { return telling[0].evaluation.tell(telling[0].report) }
+    if telling.isEmpty { return }
+    // Who comes meanwhile hears the next change.
+    let newest = SourceRegistry.newestID
+    let posts = telling.map { $0.evaluation.preparation(of: $0.report) }
+    var from: UInt64 = 0
+    while true {
+      let firsts = telling.map { $0.evaluation.firstObserver(from: from) ?? .max }
+      guard let first = firsts.min(), first <= newest, let index = firsts.firstIndex(of: first)
+      else { break }
+      let limit = firsts.enumerated().filter { $0.offset != index }.map(\.element).min() ?? .max
+      posts[index](first...min(limit &- 1, newest))
+      if limit > newest { break }
+      from = limit
+    }
+    for one in telling {
+      if let next = one.evaluation.goOn() { one.evaluation.tell(next) }
+    }
+  }
+}
