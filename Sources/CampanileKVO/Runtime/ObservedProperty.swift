@@ -4,63 +4,6 @@ import Synchronization
 /// One property of one object that has been asked about, and the evaluations that follow it.
 @usableFromInline
 final class ObservedProperty: Sendable {
-  /// The object that the property belongs to, as far as others need to know it.
-  final class Subject: Sendable {
-    let id: ObjectIdentifier
-    private let ended = Atomic<Bool>(false)
-
-    init(_ id: ObjectIdentifier) { self.id = id }
-
-    /// Whether the object's deinit has begun.
-    var hasEnded: Bool { ended.load(ordering: .acquiring) }
-    func end() { ended.store(true, ordering: .releasing) }
-  }
-
-  /// Who makes a change: the code of one thread, between two calls of observers.
-  ///
-  /// What it does to several properties may be one change. What an observer does is another one.
-  struct Maker: Equatable {
-    private let thread: UInt
-    private let depth: Int
-
-    private init(thread: UInt, depth: Int) {
-      self.thread = thread
-      self.depth = depth
-    }
-
-    /// The calling code.
-    static var current: Maker {
-      Maker(thread: SourceRegistry.currentThread, depth: SourceRegistry.postDepth)
-    }
-    /// Who announces changes by hand, on whatever threads.
-    static let hand = Maker(thread: 0, depth: 0)
-
-    private static let changes = Atomic<UInt>(0)
-
-    /// A change that is known with its values: it has a maker of its own, since another thread may tell it
-    /// after the one that made it has gone on to the next.
-    static func known() -> Maker {
-      Maker(thread: changes.wrappingAdd(1, ordering: .relaxed).newValue, depth: -1)
-    }
-    var isKnown: Bool { depth < 0 }
-  }
-
-  /// One step of one change.
-  struct Event {
-    /// Whose change it is.
-    let maker: Maker
-    /// What is about to be done to a collection, if that is the change.
-    let edit: AnnouncedEdit?
-    /// At the end, the box of the values before and after, if the class handed them over.
-    var values: AnyObject?
-    /// The evaluation whose getters made a change that is told later, or by another thread.
-    var collector: ReadCollector?
-    /// At the end, the box of the value before, if the setter has kept that.
-    var old: AnyObject?
-    /// At the end, how many changes of the property had begun and not ended.
-    var openCount: UInt = 0
-  }
-
   let subject: Subject
   let path: KVOPath
   /// An evaluation, and its link to the property.
@@ -77,7 +20,7 @@ final class ObservedProperty: Sendable {
   private let beginnings = Atomic<UInt>(0)
   private let ends = Atomic<UInt>(0)
   /// Announcements by hand, and what is part of them.
-  private let byHand = Locked(ByHand())
+  private let byHand = Locked(HandAnnouncements())
   /// Whether any of these is open, so that other changes take no lock to see that none is.
   private let isAnnounced = Atomic<Bool>(false)
   /// What has been stored with its values, and not been told.
@@ -323,53 +266,6 @@ final class ObservedProperty: Sendable {
 
   // MARK: Announcements by hand
 
-  /// The changes of one property from when the first is announced by hand until the last has ended.
-  ///
-  /// They are one change, whoever makes them.
-  private struct ByHand {
-    /// How many there are.
-    private var depth = 0
-    /// Who makes those that are not announced by hand.
-    private var makers: [Maker] = []
-
-    var isOpen: Bool { depth > 0 }
-
-    /// Begins one that is announced by hand.
-    ///
-    /// - Returns: whether it is the first one.
-    mutating func begin() -> Bool {
-      depth += 1
-      return depth == 1
-    }
-
-    /// Takes in a change that is not announced by hand, if one is that goes on.
-    mutating func begin(by maker: Maker) -> Bool {
-      if depth == 0 { return false }
-      depth += 1
-      makers.append(maker)
-      return true
-    }
-
-    /// Ends one that was announced by hand.
-    ///
-    /// - Returns: whether that was the last one; `nil` if there is none.
-    mutating func end() -> Bool? {
-      if depth == makers.count { return nil }
-      depth -= 1
-      return depth == 0
-    }
-
-    /// Ends one that is not announced by hand.
-    ///
-    /// - Returns: whether that was the last one; `nil` if it was not taken in.
-    mutating func end(by maker: Maker) -> Bool? {
-      guard let place = makers.lastIndex(of: maker) else { return nil }
-      makers.remove(at: place)
-      depth -= 1
-      return depth == 0
-    }
-  }
-
   /// Begins a change that is announced by hand.
   ///
   /// - Returns: whether it is the outermost one.
@@ -400,7 +296,7 @@ final class ObservedProperty: Sendable {
   /// - Returns: whether it was the last one; `nil` if it is not part of that.
   private func leave(_ maker: Maker) -> Bool? { update { $0.end(by: maker) } }
 
-  private func update(_ end: (inout ByHand) -> Bool?) -> Bool? {
+  private func update(_ end: (inout HandAnnouncements) -> Bool?) -> Bool? {
     byHand.withLock { byHand in
       let isLast = end(&byHand)
       isAnnounced.store(byHand.isOpen, ordering: .releasing)

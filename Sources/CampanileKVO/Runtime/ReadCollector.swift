@@ -43,8 +43,7 @@ final class ReadCollector {
     guard property.path.object == ObjectIdentifier(keyPath),
       property.subject.id == ObjectIdentifier(subject)
     else { return false }
-    reads[count].revision = property.revision
-    reads[count].isExact = false
+    // If another one turns out to be read, this revision is older than it need be, and all is read again.
     count += 1
     return true
   }

@@ -1,0 +1,236 @@
+import Campanile
+import CampanileKVO
+import Observation
+import TestSupport
+import Testing
+
+@Suite("One evaluation for all observers of a key path")
+struct SharedEvaluationTests {
+  final class Sums: Observable {
+    @Observed var first = 0
+    @Observed var second = 0
+    @Observed var child: Sums?
+    private(set) var reads = 0
+    var sum: Int {
+      reads += 1
+      return first + second
+    }
+  }
+
+  final class SharedSums: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Locked((first: 0, second: 0))
+    let reads = Recorder<Int>()
+    var first: Int {
+      get {
+        registrar.access(self, keyPath: \.first)
+        return state.withLock { $0.first }
+      }
+      set {
+        registrar.withMutation(of: self, keyPath: \.first) { state.withLock { $0.first = newValue } }
+      }
+    }
+    var second: Int {
+      registrar.access(self, keyPath: \.second)
+      return state.withLock { $0.second }
+    }
+    var sum: Int {
+      reads.record(0)
+      return first + second
+    }
+  }
+
+  final class Owner {
+    var lines: [String] = []
+    lazy var kvo = KVOController(owner: self)
+  }
+
+  let sums = Sums()
+  let owner = Owner()
+
+  private func note(_ name: String) -> (Owner, Sums, KVOChange<Int>) -> Void {
+    { owner, _, change in owner.lines.append("\(name) \(change.new)") }
+  }
+
+  // Broken by: KeyPathEvaluation.find, if it finds nothing.
+  @Test(
+    "A change reads the key path once, and once before if old values are wanted, for all observers",
+    arguments: [1, 10])
+  func reads(count: Int) {
+    for _ in 0..<count {
+      owner.kvo.observe(sums, \.sum, policy: .append) { owner, _, change in
+        owner.lines.append("\(change.new)")
+      }
+    }
+    var before = sums.reads
+    sums.first = 1
+    #expect(sums.reads - before == 1)
+    #expect(owner.lines.count == count)
+
+    let token = sums.observe(\.sum, .old) { _, _ in }
+    before = sums.reads
+    sums.first = 2
+    #expect(sums.reads - before == 2)
+    // Who asks no more is not read for.
+    token.cancel()
+    before = sums.reads
+    sums.first = 3
+    #expect(sums.reads - before == 1)
+    owner.kvo.unobserveAll()
+    before = sums.reads
+    sums.first = 4
+    #expect(sums.reads == before)
+  }
+
+  @Test("Observers on any thread share a reading too", arguments: [1, 10])
+  func sharedReads(count: Int) {
+    let sums = SharedSums()
+    let heard = Recorder<Int>()
+    let tokens = TokenBag()
+    for _ in 0..<count { tokens.insert(sums.observe(\.sum) { heard.record($1.new) }) }
+    let before = sums.reads.count
+    sums.first = 1
+    #expect(sums.reads.count - before == 1)
+    #expect(heard.values == Array(repeating: 1, count: count))
+  }
+
+  // Broken by: Evaluation.tell, if it calls the observers of one path after those of another.
+  @Test("K5 Observers of several paths of one property are called in the order of registration")
+  func order() {
+    owner.kvo.observe(sums, \.sum, [], policy: .append, note("sum 1"))
+    owner.kvo.observe(sums, \.first, [], policy: .append, note("first 1"))
+    owner.kvo.observe(sums, \.sum, [], policy: .append, note("sum 2"))
+    owner.kvo.observe(sums, of: { $0.first }, [], note("closure"))
+    owner.kvo.observe(sums, \.first, [], policy: .append, note("first 2"))
+    let removed = owner.kvo.observe(sums, \.sum, [], policy: .append, note("removed"))
+    owner.kvo.observe(sums, \.sum, [], policy: .append, note("sum 3"))
+    removed.registration.cancel()
+    sums.first = 1
+    #expect(
+      owner.lines == [
+        "sum 1 1", "first 1 1", "sum 2 1", "closure 1", "first 2 1", "sum 3 1",
+      ])
+  }
+
+  @Test("K5 The order is that of registration also along paths of several objects")
+  func orderAcrossObjects() {
+    let (parent, other) = (Sums(), Sums())
+    parent.child = sums
+    other.child = sums
+    var lines: [String] = []
+    let tokens = [
+      parent.observe(\.child?.first) { _, _ in lines.append("parent 1") },
+      sums.observe(\.first) { _, _ in lines.append("own 1") },
+      other.observe(\.child?.first) { _, _ in lines.append("other") },
+      parent.observe(\.child?.first) { _, _ in lines.append("parent 2") },
+      sums.observe(\.first) { _, _ in lines.append("own 2") },
+    ]
+    sums.first = 1
+    #expect(lines == ["parent 1", "own 1", "other", "parent 2", "own 2"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: Evaluation.tell, if it has no limit.
+  @Test("K2 An observer of one path that comes in a call for another hears the next change")
+  func comesInCall() {
+    var tokens: [KVOToken] = []
+    var lines: [String] = []
+    tokens.append(
+      sums.observe(\.first) { sums, _ in
+        lines.append("first")
+        if tokens.count == 2 {
+          tokens.append(sums.observe(\.sum) { _, change in lines.append("late \(change.new)") })
+        }
+      })
+    tokens.append(sums.observe(\.sum) { _, change in lines.append("sum \(change.new)") })
+    sums.first = 1
+    #expect(lines == ["first", "sum 1"])
+    sums.first = 2
+    #expect(lines.dropFirst(2) == ["first", "sum 2", "late 2"])
+  }
+
+  // Broken by: ObserverSeat.admit, if it takes no notice of a newer value.
+  @Test("What an earlier observer sets is told to those after it before the change that it was told")
+  func setInCall() {
+    var isFirst = true
+    let meddler = sums.observe(\.first) { sums, _ in
+      if isFirst {
+        isFirst = false
+        sums.first = 5
+      }
+    }
+    owner.kvo.observe(sums, \.first, .old) { owner, _, change in
+      owner.lines.append("\(change.old ?? -1) \(change.new)")
+    }
+    owner.kvo.observe(sums, \.first, [], policy: .append, note("plain"))
+    sums.first = 1
+    #expect(owner.lines == ["1 5", "plain 5", "0 5", "plain 5"])
+    withExtendedLifetime(meddler) {}
+  }
+
+  @Test("An observer that asks for no old value is told none, whatever others ask")
+  func withoutOld() {
+    let token = sums.observe(\.first, [.old, .prior]) { _, _ in }
+    owner.kvo.observe(sums, \.first) { owner, _, change in
+      owner.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")
+    }
+    sums.first = 1
+    #expect(owner.lines == ["changed -1 1"])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: ObserverSeat.claim, if it does not say that it has been used up.
+  @Test("An observer of one call is not called again by a change that it makes, and others are")
+  func once() {
+    var others: [Int] = []
+    let token = sums.observe(\.first, .once) { sums, change in
+      self.owner.lines.append("\(change.new)")
+      sums.first = 7
+    }
+    let other = sums.observe(\.first, .prior) { _, change in
+      if change.phase == .changed { others.append(change.new) }
+    }
+    sums.first = 1
+    sums.first = 2
+    #expect(owner.lines == ["1"])
+    #expect(others == [7, 7, 2])
+    withExtendedLifetime((token, other)) {}
+  }
+
+  // Broken by: ObserverSeat.admit, if it does not look what was told last.
+  @Test("An edit is a setting for an observer that was paused during the change before")
+  func editAfterPause() {
+    final class List: Observable { @Observed var items = [1] }
+    let list = List()
+    var kinds: [KVOChange<[Int]>.Kind] = []
+    let token = list.observe(\.items, .initial) { _, change in kinds.append(change.kind) }
+    var others: [KVOChange<[Int]>.Kind] = []
+    let other = list.observe(\.items, .initial) { _, change in others.append(change.kind) }
+    token.pause()
+    list.mutableArray(\.items).append(2)
+    token.resume()
+    list.mutableArray(\.items).append(3)
+    list.mutableArray(\.items).append(4)
+    let insertions = (1...3).map { KVOChange<[Int]>.Kind.insertion(at: RangeSet($0..<($0 + 1))) }
+    #expect(kinds == [.setting, .setting, insertions[2]])
+    #expect(others == [.setting] + insertions)
+    withExtendedLifetime((token, other)) {}
+  }
+
+  @Test("Threads that observe one key path at once are all told its changes", arguments: [2, 8])
+  func observeAtOnce(width: Int) {
+    let sums = SharedSums()
+    for _ in 0..<50 {
+      let tokens = TokenBag()
+      let heard = Recorder<Int>()
+      onThreads(width) { _ in
+        tokens.insert(sums.observe(\.sum, .initial) { _, change in
+          if change.phase == .changed { heard.record(change.new) }
+        })
+        tokens.insert(sums.observe(\.first) { _, change in heard.record(change.new) })
+      }
+      sums.first += 1
+      #expect(heard.values == Array(repeating: sums.first, count: width * 2))
+    }
+  }
+}
