@@ -58,13 +58,8 @@ public struct Observed<Value> {
       } else {
         let cell = object[keyPath: storage].cell
         let change = ObservedCell.willSet(cell, object, keyPath)
-        let old = change.needsOld ? object[keyPath: storage].current : nil
-        object[keyPath: storage].replace(by: newValue)
-        if change.isPlain {
-          if change.endPlainly() { change.tell(old, newValue) }
-        } else {
-          ObservedCell.didSet(cell, object, keyPath, old)
-        }
+        let old = object[keyPath: storage].exchange(newValue)
+        ObservedCell.didSet(cell, object, keyPath, change, old, newValue)
       }
     }
     @inline(__always) _modify {
@@ -106,6 +101,16 @@ public struct Observed<Value> {
     precondition(
       value != nil, "An '@Observed' property is set while it is being changed in place")
     value = newValue
+  }
+
+  /// Sets the value.
+  ///
+  /// - Returns: The one before.
+  @inlinable
+  mutating func exchange(_ newValue: Value) -> Value {
+    let old = current
+    value = newValue
+    return old
   }
 
   @usableFromInline
@@ -155,7 +160,7 @@ final class ObservedCell: Sendable {
     return property.storeIfNil(ObservedProperty(keyPath, of: subject))
   }
 
-  /// Begins a change by a setter, which has the values before and after.
+  /// Begins a change by a setter, which will have the values before and after.
   @usableFromInline
   static func willSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
@@ -177,16 +182,29 @@ final class ObservedCell: Sendable {
     property.load()?.willChange()
   }
 
+  /// Ends a change by a setter.
+  @usableFromInline
+  static func didSet<Object: Observable & AnyObject, Value>(
+    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
+    _ change: OpenChange, _ old: Value, _ new: Value
+  ) {
+    if !change.isPlain {
+      didSet(cell, object, keyPath, change.needsOld ? OldValue(old) : nil)
+    } else if change.endPlainly() {
+      if change.needsOld { change.tellBoth(old, new) } else { change.tellNew(new) }
+    }
+  }
+
   /// Tells that a property has changed; one without a cell is of interest to a transaction alone.
   @usableFromInline
   static func didSet<Object: Observable & AnyObject, Value>(
-    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>, _ old: Value?
+    _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>, _ old: AnyObject?
   ) {
     if let cell, cell.uses.include(PropertyUses.tracked) {
       cell.standard.didSet(object, keyPath: keyPath)
     }
     let property = cell?.property.load()
     if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: object) }
-    property?.didChange(old.map { OldValue($0) })
+    property?.didChange(old)
   }
 }
