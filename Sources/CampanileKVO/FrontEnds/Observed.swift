@@ -58,7 +58,7 @@ public struct Observed<Value> {
       } else {
         let cell = object[keyPath: storage].cell
         let change = ObservedCell.willSet(cell, object, keyPath)
-        let old = object[keyPath: storage].exchange(newValue)
+        let old = object[keyPath: storage].replace(by: newValue, keeping: change.needsOld)
         ObservedCell.didSet(cell, object, keyPath, change, old, newValue)
       }
     }
@@ -105,11 +105,11 @@ public struct Observed<Value> {
 
   /// Sets the value.
   ///
-  /// - Returns: The one before.
+  /// - Returns: The one before, if that is to be kept; else it has been released.
   @inlinable
-  mutating func exchange(_ newValue: Value) -> Value {
-    let old = current
-    value = newValue
+  mutating func replace(by newValue: Value, keeping isKept: Bool) -> Value? {
+    let old = isKept ? value : nil
+    replace(by: newValue)
     return old
   }
 
@@ -186,12 +186,12 @@ final class ObservedCell: Sendable {
   @usableFromInline
   static func didSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
-    _ change: OpenChange, _ old: Value, _ new: Value
+    _ change: OpenChange, _ old: Value?, _ new: Value
   ) {
     if !change.isPlain {
-      didSet(cell, object, keyPath, change.needsOld ? OldValue(old) : nil)
+      didSet(cell, object, keyPath, old.map { OldValue($0) })
     } else if change.endPlainly() {
-      if change.needsOld { change.tellBoth(old, new) } else { change.tellNew(new) }
+      change.tell(old, new)
     }
   }
 
