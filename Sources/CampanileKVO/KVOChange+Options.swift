@@ -28,15 +28,15 @@ extension KVOChange {
 
     /// Tells the value before the change too.
     ///
-    /// The value is read before each change, and kept until the observers have been called: a
-    /// collection that is changed in place is copied for it. If an observer sets the property in its
+    /// The value is read before each change, once for all observers of the key path, and kept until they
+    /// have been called: a collection that is changed in place is copied for it. If an observer sets the property in its
     /// prior call, the old value of the outer change is still the one before that call. (It is the one
     /// that the observer has set in a class that hands its values over: see
     /// ``KVORegistrar/set(_:_:in:to:)``.)
     ///
     /// There is no old value where it cannot be read: before a change that another thread makes on a
-    /// main-actor key path, and before a change that had begun when the observation came to follow its
-    /// property.
+    /// main-actor key path, and before a change that had begun when the observation began or came to follow
+    /// its property.
     public static var old: Self { Self { $0.wantsOld = true } }
 
     /// Ends the observation with its first call.

@@ -11,8 +11,8 @@ public import Campanile
 ///
 /// It follows the key path as long as it or one of its observations lives. The death of the object
 /// ends the observations and every sequence. Changes are not coalesced; a sequence with the buffering
-/// `.newest(1)` leaves out what its reader was too slow for. All observations of one value share one
-/// evaluation of the key path.
+/// `.newest(1)` leaves out what its reader was too slow for. All observers of a key path of
+/// one object share one evaluation of it.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and gets every change
 /// after it, one after the other. A change that one of them makes follows when all have got the one

@@ -139,14 +139,17 @@ struct SharedEvaluationTests {
       sums.observe(\.first) { sums, _ in
         lines.append("first")
         if tokens.count == 2 {
-          tokens.append(sums.observe(\.sum) { _, change in lines.append("late \(change.new)") })
+          tokens.append(
+            sums.observe(\.sum, .initial) { _, change in
+              lines.append("late \(change.phase) \(change.new)")
+            })
         }
       })
     tokens.append(sums.observe(\.sum) { _, change in lines.append("sum \(change.new)") })
     sums.first = 1
-    #expect(lines == ["first", "sum 1"])
+    #expect(lines == ["first", "late initial 1", "sum 1"])
     sums.first = 2
-    #expect(lines.dropFirst(2) == ["first", "sum 2", "late 2"])
+    #expect(lines.dropFirst(3) == ["first", "sum 2", "late changed 2"])
   }
 
   // Broken by: ObserverSeat.admit, if it takes no notice of a newer value.

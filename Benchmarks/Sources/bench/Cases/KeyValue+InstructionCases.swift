@@ -23,10 +23,19 @@ extension KeyValue {
       InstructionCase(name: "kvo-set-observed-10", count: 100) { setObserved(\.value, [], 10, $0) },
       InstructionCase(name: "kvo-set-old-1", count: 500) { setObserved(\.value, .old, 1, $0) },
       InstructionCase(name: "kvo-set-old-10", count: 100) { setObserved(\.value, .old, 10, $0) },
+      InstructionCase(name: "kvo-set-wrapped-observed", count: 500) { count in
+        let object = Wrapped()
+        let owner = Owner(Sink())
+        let controller = KVOController(owner: owner)
+        controller.observe(object, \.value) { $0.add($2.new) }
+        for value in 0..<count { object.value = value + 1 }
+        withExtendedLifetime((controller, owner)) {}
+      },
       InstructionCase(name: "kvo-set-computed", count: 500) { setObserved(\.sum, [], 1, $0) },
       InstructionCase(name: "kvo-set-computed-10", count: 100) { setObserved(\.sum, [], 10, $0) },
       InstructionCase(name: "kvo-set-nested", count: 500, run: setNested),
       InstructionCase(name: "kvo-observe-cancel", count: 200, run: observeAndCancel),
+      InstructionCase(name: "kvo-observe-cancel-more", count: 200, run: observeMoreAndCancel),
     ]
   }
 
@@ -64,5 +73,17 @@ extension KeyValue {
       controller.unobserve(object, \.value)
     }
     withExtendedLifetime(owner) {}
+  }
+
+  private static func observeMoreAndCancel(_ count: Int) {
+    let object = Marked()
+    let (owner, other) = (Owner(Sink()), Owner(Sink()))
+    let (controller, lasting) = (KVOController(owner: owner), KVOController(owner: other))
+    lasting.observe(object, \.value) { _, _, _ in }
+    for _ in 0..<count {
+      controller.observe(object, \.value) { _, _, _ in }
+      controller.unobserve(object, \.value)
+    }
+    withExtendedLifetime((owner, other, lasting)) {}
   }
 }

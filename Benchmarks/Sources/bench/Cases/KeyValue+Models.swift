@@ -22,6 +22,14 @@ extension KeyValue {
     var child: Marked?
   }
 
+  /// A class that calls its observers itself.
+  final class HandWritten {
+    var handlers: [(_ old: Int, _ new: Int) -> Void] = []
+    var value = 0 {
+      didSet { for handler in handlers { handler(oldValue, value) } }
+    }
+  }
+
   /// The same with a wrapper for each property.
   final class Wrapped: Observable {
     @Observed var value = 0

@@ -1,3 +1,4 @@
+import Campanile
 import CampanileKVO
 import Observation
 
@@ -5,7 +6,7 @@ import Observation
 enum KeyValue {
   static var cases: [Case] {
     unobserved + readBetweenSets + changedInPlace + tracked + [1, 3, 10].map(observed)
-      + [computed, nested, observing]
+      + [1, 10].map(observedWithOld) + [computed, nested, observing]
   }
 
   /// Does something over and over with an object that has been read once.
@@ -135,13 +136,25 @@ enum KeyValue {
   }
 
   private static func observed(_ count: Int) -> Case {
+    observed("set a property with \(count, "observer")", count, [])
+  }
+
+  private static func observedWithOld(_ count: Int) -> Case {
+    observed("set a property with \(count, "observer") of old values", count, .old)
+  }
+
+  private static func observed(
+    _ name: String, _ count: Int, _ options: KVOChange<Int>.Options
+  ) -> Case {
     let ours = Contender(Contender.ours) {
       let object = Marked()
       let owner = Owner(Sink())
       let controller = KVOController(owner: owner)
       var sum = 0
       for _ in 0..<count {
-        controller.observe(object, \.value, policy: .append) { _, _, change in sum &+= change.new }
+        controller.observe(object, \.value, options, policy: .append) { _, _, change in
+          sum &+= change.new
+        }
       }
       return .loop { iterations in
         for value in 0..<iterations { object.value = value }
@@ -150,8 +163,39 @@ enum KeyValue {
       }
     }
     return Case(
-      name: "set a property with \(count, "observer")",
-      contenders: [ours, tracking(count) { $0.value }])
+      name: name,
+      contenders: [ours, byHand(count), currentValue(count), tracking(count) { $0.value }])
+  }
+
+  /// Handlers with weak owners and objects, called from `didSet`: what is written by hand.
+  private static func byHand(_ count: Int) -> Contender {
+    Contender("didSet loop") {
+      let object = HandWritten()
+      let owner = Owner(Sink())
+      var sum = 0
+      for _ in 0..<count {
+        object.handlers.append { [weak owner, weak object] _, new in
+          if owner != nil && object != nil { sum &+= new }
+        }
+      }
+      return .loop { iterations in
+        for value in 0..<iterations { object.value = value }
+        withExtendedLifetime(owner) {}
+        blackHole(sum)
+      }
+    }
+  }
+
+  private static func currentValue(_ count: Int) -> Contender {
+    Contender("CurrentValue") {
+      let value = CurrentValue(0)
+      let owner = Owner(Sink())
+      for _ in 0..<count { value.observe(owner: owner) { owner, change in owner.add(change.new) } }
+      return .loop { iterations in
+        for number in 0..<iterations { value.value = number }
+        withExtendedLifetime(owner) {}
+      }
+    }
   }
 
   private static var computed: Case {
