@@ -54,7 +54,8 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
     let newest = request.options.isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
     let (registration, isObserved) = KeyPathEvaluation.observe(
-      request.lasting, owner: nil, onEnd: { [changes] in
+      request.lasting, owner: nil,
+      onEnd: { [changes] in
         changes.finish()
         newest?.finish()
       }

@@ -120,7 +120,6 @@ package struct SourceList<Value>: Sendable {
     registry.finish { _ in [list] }
   }
 
-
   /// Registers an observer that is called in the isolation of who posts.
   ///
   /// Neither it nor its owner need be Sendable: a source whose observers are not is itself in the

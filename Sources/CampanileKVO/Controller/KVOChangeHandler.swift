@@ -59,7 +59,8 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
     _ options: KVOChange<Value>.Options = [], policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
-    add(KVORequest(object, keyPath, options, file, line).forAnyThread, policy) { owner, object, change in
+    add(KVORequest(object, keyPath, options, file, line).forAnyThread, policy) {
+      owner, object, change in
       try owner.handleChange(of: object, change.map { $0 })
     }
   }

@@ -216,8 +216,7 @@ final class ObservedProperty: Sendable {
   /// - Returns: `nil` if it is part of another change, of a transaction or of one that is announced by
   ///   hand, whose value is read at its end.
   func beginKnown() -> KnownChange? {
-    if isAnnounced.load(ordering: .acquiring) || Scope.current?.transaction != nil
-    {
+    if isAnnounced.load(ordering: .acquiring) || Scope.current?.transaction != nil {
       return nil
     }
     if !handsOver {

@@ -70,7 +70,9 @@ struct LinkTests {
           return state.withLock { $0.isOn }
         }
         set {
-          registrar.withMutation(of: self, keyPath: \.isOn) { state.withLock { $0.isOn = newValue } }
+          registrar.withMutation(of: self, keyPath: \.isOn) {
+            state.withLock { $0.isOn = newValue }
+          }
         }
       }
       var value: Int {

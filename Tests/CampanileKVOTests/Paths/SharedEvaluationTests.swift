@@ -27,7 +27,9 @@ struct SharedEvaluationTests {
         return state.withLock { $0.first }
       }
       set {
-        registrar.withMutation(of: self, keyPath: \.first) { state.withLock { $0.first = newValue } }
+        registrar.withMutation(of: self, keyPath: \.first) {
+          state.withLock { $0.first = newValue }
+        }
       }
     }
     var second: Int {
@@ -153,7 +155,8 @@ struct SharedEvaluationTests {
   }
 
   // Broken by: ObserverSeat.admit, if it takes no notice of a newer value.
-  @Test("What an earlier observer sets is told to those after it before the change that it was told")
+  @Test(
+    "What an earlier observer sets is told to those after it before the change that it was told")
   func setInCall() {
     var isFirst = true
     let meddler = sums.observe(\.first) { sums, _ in
@@ -227,9 +230,10 @@ struct SharedEvaluationTests {
       let tokens = TokenBag()
       let heard = Recorder<Int>()
       onThreads(width) { _ in
-        tokens.insert(sums.observe(\.sum, .initial) { _, change in
-          if change.phase == .changed { heard.record(change.new) }
-        })
+        tokens.insert(
+          sums.observe(\.sum, .initial) { _, change in
+            if change.phase == .changed { heard.record(change.new) }
+          })
         tokens.insert(sums.observe(\.first) { _, change in heard.record(change.new) })
       }
       sums.first += 1
