@@ -28,15 +28,15 @@ extension KVOChange {
 
     /// Tells the value before the change too.
     ///
-    /// The value is read before each change, once for all observers of the key path, and kept until they
-    /// have been called: a collection that is changed in place is copied for it. If an observer sets the property in its
+    /// The value is read before each change, once for all observers of the key path. It is kept until they
+    /// have been called, so a collection that is changed in place is copied. If an observer sets the property in its
     /// prior call, the old value of the outer change is still the one before that call. (It is the one
     /// that the observer has set in a class that hands its values over: see
     /// ``KVORegistrar/set(_:_:in:to:)``.)
     ///
-    /// There is no old value where it cannot be read: before a change that another thread makes on a
-    /// main-actor key path, and before a change that had begun when the observation began or came to follow
-    /// its property.
+    /// There is no old value where it cannot be read. That is before a change that another thread makes on a
+    /// main-actor key path. It is also before a change that had begun when the observation began, or when
+    /// it came to follow the property.
     public static var old: Self { Self { $0.wantsOld = true } }
 
     /// Ends the observation with its first call.
@@ -71,7 +71,7 @@ extension KVOChange.Options where Value: Equatable {
   ///
   /// It compares the values before and after the change, also after a pause. `==` runs where the
   /// change is made, and under no lock. A prior call is made before it is known whether the value will
-  /// be another one. A change that has no old value, as ``old`` says, is told.
+  /// be another one. A change without an old value (see ``old``) is reported.
   public static var distinct: Self {
     Self { $0.areEqual = { $0 == $1 } }
   }

@@ -1,4 +1,4 @@
-/// What an observer of a key path is told.
+/// One change of an observed value, as its observers get it.
 ///
 /// The values are those at the time of the change, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
@@ -66,7 +66,7 @@ enum ChangeStep {
   case initial, prior, changed
 }
 
-/// A value before a change, in a place of its own, for what does not depend on its type.
+/// A box for a value before a change, for code that does not depend on its type.
 final class OldValue<Value> {
   let value: Value
   init(_ value: Value) { self.value = value }
@@ -79,7 +79,7 @@ extension KVOChange: Sendable where Value: Sendable {}
 extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatable {
   /// What was inserted and removed, computed when this is called.
   ///
-  /// `nil` if there is no old value: ask for `.old`.
+  /// `nil` without an old value: the observer has to ask for `.old`.
   ///
   /// - Complexity: O(*n* * *d*), in the number of elements and of differences.
   public func difference() -> CollectionDifference<Value.Element>? {

@@ -1,4 +1,4 @@
-/// Changes that are told as one.
+/// Several changes that are reported as one.
 ///
 /// ```swift
 /// KVOTransaction.perform {
@@ -7,16 +7,16 @@
 /// }
 /// ```
 public enum KVOTransaction {
-  /// Runs `body`, and tells each observer once what has changed in it.
+  /// Runs `body`, and calls each observer once for all that has changed in it.
   ///
-  /// The change has the first old and the final new value, and names all properties of the observed
-  /// object that changed. It is told when the outermost transaction ends, on this thread, in the
-  /// order of the first changes, also if `body` throws: what it changed before stays changed. An
-  /// observer that asked for `.prior` is called before its first change.
+  /// The change has the first old and the final new value. It names all properties of the observed
+  /// object that changed. Observers are called when the outermost transaction ends, on this thread, in
+  /// the order of the first changes. They are called also if `body` throws: what it changed before stays
+  /// changed. An observer that asked for `.prior` is called before its first change.
   ///
-  /// A transaction is about all objects that this thread changes meanwhile, and about no other
-  /// thread's changes: those are told meanwhile, and transactions of other threads when they end,
-  /// with the value as it is by then. `withObservationTracking` is not part of it.
+  /// A transaction covers all objects that this thread changes meanwhile, and no other thread's changes.
+  /// Those are reported meanwhile. Transactions of other threads are reported when they end, with the
+  /// value at that time. `withObservationTracking` is not part of a transaction.
   ///
   /// - Returns: What `body` returns.
   public static func perform<Result, Failure: Error>(

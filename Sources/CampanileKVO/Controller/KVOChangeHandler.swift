@@ -13,7 +13,7 @@ public import Observation
 ///
 /// An owner on the main actor conforms there: `extension Screen: @MainActor KVOChangeHandler`.
 public protocol KVOChangeHandler: AnyObject {
-  /// Called for each change of a key path that was observed without an observer of its own.
+  /// Called for each change of a key path that was observed without a closure.
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) throws
 }
 

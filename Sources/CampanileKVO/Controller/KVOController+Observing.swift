@@ -11,8 +11,8 @@ extension KVOController {
   ///     computed properties.
   ///   - options: What else is wanted besides the new values.
   ///   - policy: What to do if the key path is observed already.
-  ///   - isolation: The isolation of the caller, where the observer runs. What other threads change on
-  ///     a main-actor key path is told on the main actor.
+  ///   - isolation: The isolation of the caller, where the observer runs. Changes that other threads
+  ///     make on a main-actor key path are reported on the main actor.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: What is called, with the owner, the object and the change, before the setter
@@ -38,7 +38,7 @@ extension KVOController {
   /// kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in … }
   /// ```
   ///
-  /// Each call makes an observation of its own.
+  /// Each call makes a new observation.
   ///
   /// - Parameters:
   ///   - object: What is observed.
@@ -70,8 +70,8 @@ extension KVOController where Owner: Sendable {
   /// the change.
   ///
   /// If two threads change the object at once, one of them calls the observer for both, one change
-  /// after the other: the other setter may return before its change is told. The observer never runs
-  /// on two threads at a time, but for prior calls, which each thread makes itself.
+  /// after the other. The other setter may return before the observer is called for its change. The
+  /// observer never runs on two threads at a time, except for prior calls, which each thread makes itself.
   ///
   /// To run the observer elsewhere, observe the object's `changes(of:)`.
   ///
@@ -100,7 +100,7 @@ extension KVOController where Owner: Sendable {
   /// Observes what a closure reads of an object for any thread, and calls the observer on the thread
   /// that changes one of these properties.
   ///
-  /// Each call makes an observation of its own.
+  /// Each call makes a new observation.
   ///
   /// - Parameters:
   ///   - object: What is observed.

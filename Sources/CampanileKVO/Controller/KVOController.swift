@@ -54,7 +54,7 @@ public final class KVOController<Owner: AnyObject> {
   /// - Parameters:
   ///   - owner: Whom the observations are for; not kept.
   ///   - retainsObserved: Whether an object is kept alive for as long as it is observed. The owner
-  ///     is not kept, also if it is what is observed.
+  ///     is never kept, even if it is observed.
   ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
   ///     one line goes to standard error.
   public init(
@@ -146,8 +146,8 @@ extension KVOController {
   public enum Policy: Sendable, Hashable {
     /// Leave it as it is, and say so.
     case ignore
-    /// End the observation there is, and make the new one. What another thread changes between the two
-    /// is told to neither.
+    /// End the observation there is, and make the new one. Neither of them gets a change that another thread
+    /// makes between the two.
     case replace
     /// Make another one.
     case append

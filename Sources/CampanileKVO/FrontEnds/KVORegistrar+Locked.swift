@@ -78,7 +78,7 @@ extension KVORegistrar {
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
   ///   - state: Where the object keeps its value.
-  ///   - body: Changes the value, with the lock held. The change is reported also if it throws.
+  ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
   /// - Returns: What `body` returns.
   @discardableResult
   public func update<Subject: SharedObservable, Value: Sendable, Result, Failure: Error>(
@@ -134,7 +134,7 @@ extension KVORegistrar {
   ///   - keyPath: The property. A key path to a value of another type does not compile.
   ///   - state: Where the object keeps its values.
   ///   - place: Which of them it is.
-  ///   - body: Changes the value, with the lock held. The change is reported also if it throws.
+  ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
   /// - Returns: What `body` returns.
   @discardableResult
   public func update<

@@ -45,23 +45,23 @@ extension KVORegistrar {
   @usableFromInline
   func tellWillChange(_ keyPath: AnyKeyPath) {
     if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
-    property(keyPath)?.willChange()
+    property(keyPath)?.willChange(isShared: true)
   }
 
   @usableFromInline
   func tellDidChange(_ subject: AnyObject, _ keyPath: AnyKeyPath) {
     if uses.include(PropertyUses.tracked) { standard.didSet(shared: keyPath) }
-    endChange(of: subject, keyPath)
+    endChange(of: subject, keyPath, isShared: true)
   }
 
   /// Announces that a property which is not stored is about to change.
   ///
   /// Announcements of one property nest: of several that are open, the outermost counts. They may
   /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
-  /// on whatever thread, are part of that change: it is told once, when all of them have ended. So
+  /// on any thread, are part of that change. It is reported once, when all of them have ended. So
   /// an announcement that is never taken back with `didChange(_:keyPath:)` keeps every later change of
-  /// the property from being told. One that is announced inside a set of the same property is a change
-  /// of its own.
+  /// the property from being reported. An announcement inside a set of the same property is a separate
+  /// change.
   ///
   /// - Parameters:
   ///   - subject: The object.
@@ -74,7 +74,7 @@ extension KVORegistrar {
 
   /// Announces that a property which is not stored has changed.
   ///
-  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is told here, or
+  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.
   ///
   /// - Parameters:

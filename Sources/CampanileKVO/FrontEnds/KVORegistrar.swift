@@ -157,11 +157,11 @@ public struct KVORegistrar: ~Copyable, Sendable {
     property.didChange(old.map { OldValue($0) })
   }
 
-  func endChange(of subject: AnyObject, _ keyPath: AnyKeyPath) {
+  func endChange(of subject: AnyObject, _ keyPath: AnyKeyPath, isShared: Bool = false) {
     guard let table = table.load() else { return }
     let property = table.known(keyPath)
     if Scope.isAnyOpen { Scope.note(property?.path ?? KVOPath(keyPath), of: subject) }
-    property?.didChange()
+    property?.didChange(isShared: isShared)
   }
 
   // MARK: Announcing by hand
@@ -170,10 +170,10 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ///
   /// Announcements of one property nest: of several that are open, the outermost counts. They may
   /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
-  /// on whatever thread, are part of that change: it is told once, when all of them have ended. So
+  /// on any thread, are part of that change. It is reported once, when all of them have ended. So
   /// an announcement that is never taken back with `didChange(_:keyPath:)` keeps every later
-  /// change of the property from being told. One that is announced inside a set of the same property
-  /// is a change of its own.
+  /// change of the property from being reported. An announcement inside a set of the same property
+  /// is a separate change.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {
@@ -182,7 +182,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Announces that a property which is not stored has changed.
   ///
-  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is told here, or
+  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>

@@ -28,6 +28,8 @@ struct ChangeKeeper {
   /// The thread that reads and tells, or 0, and how often it is inside.
   private var teller: UInt = 0
   private(set) var depth = 0
+  /// Whether what it tells carries values of its own, which nothing is to overtake.
+  private var tellsValues = false
   /// What other threads have left for it.
   private var waiting = Fifo<ChangeReport>()
   /// How many reports have been given out to be told.
@@ -196,6 +198,9 @@ struct ChangeKeeper {
     depth = 1
   }
 
+  /// Takes in that a report is not told: another change goes on around it.
+  mutating func drop() { onTheWay -= 1 }
+
   /// Does what `end` and `beginTelling` do.
   mutating func endAndTell(
     _ event: ObservedProperty.Event, over link: Link, on thread: UInt
@@ -218,7 +223,7 @@ struct ChangeKeeper {
       report = earlier
     }
     // What waits carries values of its own, and must not be overtaken by a later one.
-    if teller != 0 && (teller != thread || report.values != nil) {
+    if teller != 0 && (teller != thread || report.values != nil || tellsValues) {
       waiting.append(report)
       return nil
     }
@@ -235,14 +240,18 @@ struct ChangeKeeper {
       return report
     }
     depth -= 1
-    if depth == 0 { teller = 0 }
+    if depth == 0 {
+      teller = 0
+      tellsValues = false
+    }
     return nil
   }
 
   /// Makes a report a setting if others have been told since its change began, and says what observers
   /// know.
   private mutating func giveOut(_ report: inout ChangeReport) {
-    if report.values == nil && report.toldBefore != toldCount { report.dropEdit() }
+    tellsValues = report.values != nil
+    if !tellsValues && report.toldBefore != toldCount { report.dropEdit() }
     if let known, isKnownTold || !report.isUnread { report.known = known }
     toldCount &+= 1
   }
@@ -257,6 +266,9 @@ struct ChangeKeeper {
 
   /// Lets go of what observers know, once no change can ask for it; it is to be released.
   mutating func forgetKnown() -> AnyObject? { isBusy ? nil : known.take() }
+
+  /// Whether the beginning of any change has been noted that has not ended.
+  var isInChange: Bool { !pending.isEmpty }
 
   /// Whether any change has begun and not been told.
   var isBusy: Bool {

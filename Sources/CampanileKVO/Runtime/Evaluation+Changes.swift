@@ -18,8 +18,8 @@ extension Evaluation {
       return
     }
     var beginning = ChangeKeeper.Beginning.known
-    idle.store(false, ordering: .relaxed)
     keeper.withLock {
+      idle.store(false, ordering: .relaxed)
       beginning = $0.begin(
         event, link, on: SourceRegistry.currentThread,
         in: Scope.current?.transaction.map { ObjectIdentifier($0) })
@@ -49,14 +49,14 @@ extension Evaluation {
       event.values = nil
       event.old = nil
     }
-    if !Scope.isAnyOpen && isAtHome {
+    if !Scope.isAnyOpen && isAtHome && (traits.isForAnyThread || isQuiet) {
       // The common case, with the lock taken once.
       let thread = SourceRegistry.currentThread
       return claim { $0.endAndTell(event, over: link, on: thread) }
     }
     guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
     guard let transaction = Scope.current?.transaction else { return claimAtHome(report) }
-    return keep(report, for: transaction)
+    return keep(report, for: transaction, link)
   }
 
   /// Whether this thread may read the key path.
@@ -69,13 +69,28 @@ extension Evaluation {
       return nil
     }
     let thread = SourceRegistry.currentThread
+    if isInsidePlainChange {
+      // The end of that tells it.
+      keeper.withLock {
+        $0.drop()
+        if !$0.isBusy { idle.store(true, ordering: .relaxed) }
+      }
+      return nil
+    }
     return claim { $0.beginTelling(report, on: thread) }
+  }
+
+  /// Whether a change goes on whose beginning was not noted, and whose end will be told.
+  private var isInsidePlainChange: Bool {
+    !traits.isForAnyThread && !isQuiet && keeper.withLock { !$0.isInChange && !$0.isBehind }
   }
 
   /// Keeps a report until the transaction ends.
   ///
   /// - Returns: What is to be told at once, since it has ended.
-  private func keep(_ report: ChangeReport, for transaction: Transaction) -> ChangeReport? {
+  private func keep(
+    _ report: ChangeReport, for transaction: Transaction, _ link: Link
+  ) -> ChangeReport? {
     let id = ObjectIdentifier(transaction)
     let thread = SourceRegistry.currentThread
     if !keeper.withLock({ $0.keepBack(report, for: id, on: thread) }) { return nil }
@@ -87,7 +102,7 @@ extension Evaluation {
       report.changed.add(before: transaction.changedPaths(of: key))
       return claimAtHome(report)
     }
-    return transaction.add(self, take) ? nil : take()
+    return transaction.add(self, link.property, take) ? nil : take()
   }
 
   // MARK: Telling
@@ -113,6 +128,7 @@ extension Evaluation {
   }
 
   private func prepare(_ report: ChangeReport, _ isBehind: Bool) {
+    began.append((report.firstBegan, report.lastBegan))
     state.tell(report.firstBegan, report.lastBegan)
     // Takes in that the observers know all that was not heard, if what is read next has it.
     if isBehind && isQuiet { keeper.withLock { $0.isBehind = false } }
@@ -142,7 +158,9 @@ extension Evaluation {
   fileprivate func goOn() -> ChangeReport? {
     var next: ChangeReport?
     var isBehind = false
-    if state.isCompared { forgetTold(from: depth) }
+    _ = began.popLast()
+    // Also if nobody compares any more.
+    forgetTold(from: depth)
     var isNested = false
     var known: AnyObject?
     keeper.withLock {
@@ -156,7 +174,7 @@ extension Evaluation {
     if let next {
       prepare(next, isBehind)
     } else if isNested || plainDepth > 0 {
-      state.isStale = true
+      state.goBack(to: began.last ?? (.max, .max))
     }
     withExtendedLifetime(known) {}
     return next
@@ -192,13 +210,21 @@ extension Evaluation {
     tell(telling)
   }
 
-  /// Tells what several evaluations have to tell.
+  /// Tells what several evaluations have to tell, and what comes meanwhile.
   static func tell(_ telling: [(evaluation: Evaluation, report: ChangeReport)]) {
-    if telling.count == 1 { return telling[0].evaluation.tell(telling[0].report) }
-    if telling.isEmpty { return }
+    var next = telling
+    while next.count > 1 {
+      tellMerged(next)
+      next = next.compactMap { one in one.evaluation.goOn().map { (one.evaluation, $0) } }
+    }
+    if let last = next.first { last.evaluation.tell(last.report) }
+  }
+
+  private static func tellMerged(_ telling: [(evaluation: Evaluation, report: ChangeReport)]) {
     // Who comes meanwhile hears the next change.
     let newest = SourceRegistry.newestID
     let posts = telling.map { $0.evaluation.preparation(of: $0.report) }
+    var silent = Set(telling.indices)
     var from: UInt64 = 0
     while true {
       let firsts = telling.map { $0.evaluation.firstObserver(from: from) ?? .max }
@@ -206,11 +232,11 @@ extension Evaluation {
       else { break }
       let limit = firsts.enumerated().filter { $0.offset != index }.map(\.element).min() ?? .max
       posts[index](first...min(limit &- 1, newest))
+      silent.remove(index)
       if limit > newest { break }
       from = limit
     }
-    for one in telling {
-      if let next = one.evaluation.goOn() { one.evaluation.tell(next) }
-    }
+    // Those who have nobody to call may have somebody who has just come.
+    for index in silent { telling[index].evaluation.followAnew(after: telling[index].report) }
   }
 }

@@ -37,7 +37,8 @@ extension Evaluation {
   /// Whether the calling thread runs the getters on the path.
   var isReading: Bool {
     if readerCount.load(ordering: .acquiring) == 0 { return false }
-    if !traits.isForAnyThread { return true }
+    // Other threads may change what a main-actor key path leads to.
+    if !traits.isForAnyThread { return !traits.isOnMain || SourceRegistry.isOnMain }
     let thread = SourceRegistry.currentThread
     return readers.withLock { $0.contains(thread) }
   }

@@ -35,6 +35,9 @@ class Evaluation {
   var readNumber: UInt?
   /// How many changes are being told that were not noted, one inside the other.
   var plainDepth = 0
+  /// Which changes each report is made of that is being told, the innermost last; used by the thread that
+  /// tells.
+  var began: [(first: UInt, last: UInt)] = []
   /// How many changes are being told, one inside the other; used by the thread that tells.
   var depth = 0
   /// Stands for the reading of an old value, in which nothing is collected.
@@ -96,6 +99,8 @@ class Evaluation {
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
   /// The identifier of the first observer from `id` on.
   func firstObserver(from id: UInt64) -> UInt64? { nil }
+  /// Follows what the key path reads after a change, if nobody has been called for it.
+  func followAnew(after report: ChangeReport) {}
   /// Takes in that a change has been told.
   func forgetTold(from depth: Int) {}
   /// Ends the observations of an object that has died.
@@ -138,8 +143,11 @@ class Evaluation {
 
   /// Takes in that an observer comes, or has read the value that it begins with.
   func join(_ seat: AnyObserverSeat) {
-    seat.comesAfter(keeper.withLock { $0.begun })
+    seat.comesAfter(begun)
   }
+
+  /// How many changes have begun.
+  var begun: UInt { keeper.withLock { $0.begun } }
 
   // MARK: Following
 
@@ -171,11 +179,14 @@ class Evaluation {
       && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
     if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
-    let began = keeper.withLock { $0.begun }
+    let began = begun
     forget(follow(reads, began: began))
     // Of changes that go on, only the end will be heard.
     if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
-      keeper.withLock { $0.isBehind = true }
+      keeper.withLock {
+        $0.isBehind = true
+        idle.store(false, ordering: .relaxed)
+      }
     }
     guard reads.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
     if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
@@ -203,6 +214,9 @@ class Evaluation {
     for link in ended { link.end() }
     return ended
   }
+
+  /// Whether no observer is there or comes.
+  var isOver: Bool { following.withLock { $0.isOver } }
 
   /// Whether a property is followed, or the observers have gone, for whom none is.
   var followsSomething: Bool { following.withLock { !$0.links.isEmpty || $0.isOver } }

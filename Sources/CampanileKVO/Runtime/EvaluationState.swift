@@ -73,6 +73,16 @@ final class EvaluationState: Sendable {
   func tell(_ first: UInt, _ last: UInt) {
     isStale = false
     toldCount.store(count &+ 1, ordering: .relaxed)
+    setBegan(first, last)
+  }
+
+  /// Takes in that a nested change has been told, and a change made of these goes on.
+  func goBack(to began: (first: UInt, last: UInt)) {
+    setBegan(began.first, began.last)
+    isStale = true
+  }
+
+  private func setBegan(_ first: UInt, _ last: UInt) {
     firstBegan.store(first, ordering: .relaxed)
     lastBegan.store(last, ordering: .relaxed)
     set(Self.early, first <= lastComer.load(ordering: .relaxed))

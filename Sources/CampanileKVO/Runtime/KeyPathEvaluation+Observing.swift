@@ -22,6 +22,9 @@ extension KeyPathEvaluation {
     let evaluation = known ?? KeyPathEvaluation(request)
     if known == nil { _ = evaluation.open() }
     let seat = ObserverSeat(evaluation, request.options)
+    // Before it can be called: it is told what begins from here on.
+    evaluation.join(seat)
+    seat.floor = evaluation.revision
     let registration = evaluation.changes.addConfined(
       owner: owner, file: request.file, line: request.line, onEnd: onEnd
     ) { change in
@@ -32,7 +35,6 @@ extension KeyPathEvaluation {
       }
     }
     seat.take(registration)
-    evaluation.join(seat)
     if !enter(registration) {
       registration.cancel()
       return (registration, true)
@@ -81,14 +83,13 @@ extension KeyPathEvaluation {
         if !follow(reads, isOwn: { $0 == type(of: root) }) { value = readAndFollow(root) }
       }
     }
-    seat.floor = revision
     if !seat.isInitial { return }
-    seat.forget()
+    let isOutdated = seat.forget()
     if handsOver {
       let (read, number) = readExactly(with: ReadCollector()) { readValue(root) }
       value = read
       seat.floor = number
-    } else if traits.isForAnyThread {
+    } else if traits.isForAnyThread || isOutdated {
       value = asOldReader { readValue(root) }
     }
     join(seat)

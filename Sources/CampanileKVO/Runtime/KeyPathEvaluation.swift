@@ -94,7 +94,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   }
 
   override func deliver(_ report: ChangeReport) {
-    if changes.isEmpty { return }
+    if isUnheard { return }
     guard let change = change(for: report) else { return }
     if Scope.isAnyOpen {
       Scope.withObservers { changes.post(change) }
@@ -103,8 +103,15 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     }
   }
 
+  /// Whether nobody hears of a change, and the path need not be followed either.
+  private var isUnheard: Bool { isDirect ? changes.isEmpty : isOver }
+
+  override func followAnew(after report: ChangeReport) {
+    if !isDirect && !isOver { _ = change(for: report) }
+  }
+
   override func deliver(_ path: KVOPath) {
-    if changes.isEmpty { return }
+    if isUnheard { return }
     var root = root.object
     if root == nil { return }
     let value = isDirect ? readValue(root!) : readAndFollow(root!)
@@ -133,7 +140,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     var isMade = false
     return { [self] range in
       // Read when its turn comes: those before can make further changes.
-      if !isMade && !changes.isEmpty { change = self.change(for: report) }
+      if !isMade && !isUnheard { change = self.change(for: report) }
       isMade = true
       if let change { Scope.withObservers { changes.post(change, in: range) } }
     }

@@ -25,7 +25,7 @@ struct LockedChange<Value: Sendable> {
   init(of property: ObservedProperty?) {
     self.property = property
     announced = property?.beginKnown()
-    if announced == nil { property?.willChange() }
+    if announced == nil { property?.willChange(isShared: true) }
   }
 
   mutating func make(_ value: inout Value, _ body: (inout Value) -> Void) {
@@ -37,6 +37,6 @@ struct LockedChange<Value: Sendable> {
 
   /// Tells the change, or leaves that to the thread that tells.
   consuming func end() {
-    if announced != nil { property?.tellStored() } else { property?.didChange() }
+    if announced != nil { property?.tellStored() } else { property?.didChange(isShared: true) }
   }
 }

@@ -80,18 +80,22 @@ final class ObservedProperty: Sendable {
   // MARK: Changes
 
   /// Begins a change that the calling code makes.
-  func willChange() {
+  ///
+  /// - Parameter isShared: Whether any thread may make changes.
+  func willChange(isShared: Bool = false) {
     // Nobody has the old value at the end.
-    if beginPlainly(isOldKnown: false) != nil { return }
+    if !isShared, beginPlainly(isOldKnown: false) != nil { return }
     if isAnnounced.load(ordering: .acquiring), join(.current) { return }
     begin(by: .current)
   }
 
   /// Ends a change that the calling code has made.
   ///
-  /// - Parameter old: The box of the value before it, if the caller has that.
-  func didChange(_ old: AnyObject? = nil) {
-    if let evaluation = plain, evaluation.isIdle, begun != revision {
+  /// - Parameters:
+  ///   - old: The box of the value before it, if the caller has that.
+  ///   - isShared: Whether any thread may make changes.
+  func didChange(_ old: AnyObject? = nil, isShared: Bool = false) {
+    if !isShared, old == nil, let evaluation = plain, evaluation.isIdle, begun != revision {
       if endPlainly(evaluation) { evaluation.tellPlainly(self) }
       return
     }

@@ -181,6 +181,11 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
     let kept = Kept(
       change: change, began: state.began.first, count: state.count, number: state.number)
     if waiting.withLock({ $0.keep(kept) }) { return nil }
+    // The initial call may have been made since the change was looked at.
+    if options.isInitial && change.step == .changed {
+      guard let released = release(kept) else { return nil }
+      change = released
+    }
     return claim() ? change : nil
   }
 
@@ -234,17 +239,19 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
     let change = evaluation.renewed(change)
     // What is told from here on is read after this.
     fresh.store(state.count, ordering: .relaxed)
-    state.note(birth.load(ordering: .relaxed))
+    // Nor is it the value before what goes on now.
+    birth.store(evaluation.begun, ordering: .relaxed)
+    state.note(evaluation.begun)
     return change
   }
 
   /// Forgets what waits: the value that is read next has it.
-  func forget() {
-    let kept = waiting.withLock { state in
-      defer { state.kept = [] }
-      return state.kept
-    }
-    withExtendedLifetime(kept) {}
+  ///
+  /// - Returns: Whether there was anything.
+  func forget() -> Bool {
+    var kept: [Kept] = []
+    waiting.withLock { swap(&$0.kept, &kept) }
+    return !kept.isEmpty
   }
 }
 

@@ -41,7 +41,9 @@ final class ReadCollector {
     guard isOpen, count < reads.count else { return false }
     let property = reads[count].property
     guard property.path.object == ObjectIdentifier(keyPath),
-      property.subject.id == ObjectIdentifier(subject)
+      property.subject.id == ObjectIdentifier(subject),
+      // Another object may have come to its address.
+      !property.subject.hasEnded
     else { return false }
     // If another one turns out to be read, this revision is older than it need be, and all is read again.
     count += 1

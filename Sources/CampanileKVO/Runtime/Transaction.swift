@@ -14,6 +14,8 @@ final class Transaction: Sendable {
   /// Who has something to tell.
   private struct Deferred {
     let evaluation: Evaluation
+    /// Which change it was: of several who tell one change, the observers are called in one order.
+    let change: (property: ObservedProperty, number: UInt)
     /// What it has to tell on this thread, now.
     let take: () -> ChangeReport?
   }
@@ -34,9 +36,14 @@ final class Transaction: Sendable {
   /// Takes in who has a change to tell; `take` is called on this thread, at the end.
   ///
   /// - Returns: Whether the transaction was still open.
-  func add(_ evaluation: Evaluation, _ take: @escaping () -> ChangeReport?) -> Bool {
-    state.withLock { state in
-      if state.isOpen { state.deferred.append(Deferred(evaluation: evaluation, take: take)) }
+  func add(
+    _ evaluation: Evaluation, _ property: ObservedProperty,
+    _ take: @escaping () -> ChangeReport?
+  ) -> Bool {
+    let deferred = Deferred(
+      evaluation: evaluation, change: (property, property.revision), take: take)
+    return state.withLock { state in
+      if state.isOpen { state.deferred.append(deferred) }
       return state.isOpen
     }
   }
@@ -63,8 +70,15 @@ final class Transaction: Sendable {
       defer { state.deferred = [] }
       return state.deferred
     }
-    for one in deferred {
-      if let report = one.take() { Evaluation.tell([(one.evaluation, report)]) }
+    var rest = deferred[...]
+    while let first = rest.first {
+      let same = rest.prefix {
+        $0.change.property === first.change.property && $0.change.number == first.change.number
+      }
+      rest = rest.dropFirst(same.count)
+      Scope.withObservers {
+        Evaluation.tell(same.compactMap { one in one.take().map { (one.evaluation, $0) } })
+      }
     }
   }
 }
