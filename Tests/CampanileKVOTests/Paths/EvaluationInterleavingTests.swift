@@ -124,6 +124,25 @@ struct EvaluationInterleavingTests {
     withExtendedLifetime((first, second)) {}
   }
 
+  // Broken by: ObserverSeat.admit, if it looks at no number.
+  @Test("K14 An observer is not told a change that was stored before it came and still waits")
+  func storedBefore() {
+    let meter = Meter()
+    let gate = Gate()
+    let holder = meter.observe(\.count) { _, change in if change.new == 1 { gate.pass() } }
+    let end = onThread { meter.count = 1 }
+    gate.waitUntilReached()
+    // Left for the thread that is held.
+    meter.count = 2
+    let heard = Recorder<Int>()
+    let late = meter.observe(\.count) { heard.record($1.new) }
+    meter.count = 3
+    gate.open()
+    end()
+    #expect(heard.values == [3])
+    withExtendedLifetime((holder, late)) {}
+  }
+
   // Broken by: Transaction.close, if it has one evaluation after the other tell.
   @Test("K5 At the end of a transaction too, observers of several paths are called in their order")
   func orderInTransaction() {
