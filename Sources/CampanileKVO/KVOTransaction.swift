@@ -16,7 +16,8 @@ public enum KVOTransaction {
   ///
   /// A transaction covers all objects that this thread changes meanwhile, and no other thread's changes.
   /// Those are reported meanwhile. Transactions of other threads are reported when they end, with the
-  /// value at that time. `withObservationTracking` is not part of a transaction.
+  /// value at that time. A transaction inside another change, as in the closure of a change in place, is
+  /// reported with that change. `withObservationTracking` is not part of a transaction.
   ///
   /// - Returns: What `body` returns.
   public static func perform<Result, Failure: Error>(

@@ -49,7 +49,7 @@ extension Evaluation {
       event.values = nil
       event.old = nil
     }
-    if !Scope.isAnyOpen && isAtHome && (traits.isForAnyThread || isQuiet) {
+    if !Scope.isAnyOpen && isAtHome && (traits.isForAnyThread || !isInPlainChange) {
       // The common case, with the lock taken once.
       let thread = SourceRegistry.currentThread
       return claim { $0.endAndTell(event, over: link, on: thread) }
@@ -71,10 +71,13 @@ extension Evaluation {
     let thread = SourceRegistry.currentThread
     if isInsidePlainChange {
       // The end of that tells it.
+      var known: AnyObject?
       keeper.withLock {
         $0.drop()
+        known = $0.forgetKnown()
         if !$0.isBusy { idle.store(true, ordering: .relaxed) }
       }
+      withExtendedLifetime(known) {}
       return nil
     }
     return claim { $0.beginTelling(report, on: thread) }
@@ -82,7 +85,7 @@ extension Evaluation {
 
   /// Whether a change goes on whose beginning was not noted, and whose end will be told.
   private var isInsidePlainChange: Bool {
-    !traits.isForAnyThread && !isQuiet && keeper.withLock { !$0.isInChange && !$0.isBehind }
+    !traits.isForAnyThread && isInPlainChange && keeper.withLock { !$0.isInChange && !$0.isBehind }
   }
 
   /// Keeps a report until the transaction ends.

@@ -182,7 +182,7 @@ class Evaluation {
     let began = begun
     forget(follow(reads, began: began))
     // Of changes that go on, only the end will be heard.
-    if !reads.allSatisfy({ $0.property.begun == $0.revision }) {
+    if !reads.allSatisfy(\.property.isQuiet) {
       keeper.withLock {
         $0.isBehind = true
         idle.store(false, ordering: .relaxed)
@@ -228,6 +228,15 @@ class Evaluation {
       for link in following.links where !link.property.isQuiet { isQuiet = false }
     }
     return isQuiet
+  }
+
+  /// Whether a change goes on of a property that is followed, whose beginning was perhaps not noted.
+  var isInPlainChange: Bool {
+    var isInside = false
+    following.withLock { following in
+      for link in following.links where link.property.isInPlainChange { isInside = true }
+    }
+    return isInside
   }
 
   /// Whether a change of any property that is followed is announced by hand.

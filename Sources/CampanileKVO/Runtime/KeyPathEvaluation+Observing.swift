@@ -45,7 +45,8 @@ extension KeyPathEvaluation {
       return (registration, true)
     }
     evaluation.begin(seat, registration, known == nil ? reads : nil, value)
-    let isObserved = evaluation.followsSomething
+    // Who has made an evaluation that is known may still be about to follow what it was found at.
+    let isObserved = known != nil || evaluation.followsSomething
     if !isObserved { registration.cancel() }
     return (registration, isObserved)
   }

@@ -40,3 +40,17 @@ struct LockedChange<Value: Sendable> {
     if announced != nil { property?.tellStored() } else { property?.didChange(isShared: true) }
   }
 }
+
+/// Changes in the order in which they were stored.
+struct StoredChanges {
+  var events = Fifo<ObservedProperty.Event>()
+  /// Whether a thread tells them.
+  var isTelling = false
+
+  /// The next one to be told; `nil` if there is none, which ends the telling.
+  mutating func next() -> ObservedProperty.Event? {
+    let event = events.popFirst()
+    isTelling = event != nil
+    return event
+  }
+}

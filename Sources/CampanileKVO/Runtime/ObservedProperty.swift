@@ -15,6 +15,8 @@ final class ObservedProperty: Sendable {
   // SAFETY: an evaluation is called by those who may change the property.
   private let followers = UncheckedLock<[Follower]>([])
   private let followerCount = Atomic<Int>(0)
+  /// Whether any change began without being noted.
+  private let wasPlain = Atomic<Bool>(false)
   /// How often these have changed.
   private let version = Atomic<UInt>(0)
   private let beginnings = Atomic<UInt>(0)
@@ -25,7 +27,7 @@ final class ObservedProperty: Sendable {
   private let isAnnounced = Atomic<Bool>(false)
   /// What has been stored with its values, and not been told.
   // SAFETY: only classes for any thread hand values over, and those are Sendable.
-  private let stored = UncheckedLock(Stored())
+  private let stored = UncheckedLock(StoredChanges())
   private let hasHandedOver = Atomic<Bool>(false)
 
   init(_ keyPath: AnyKeyPath, of subject: Subject) {
@@ -85,7 +87,7 @@ final class ObservedProperty: Sendable {
   func willChange(isShared: Bool = false) {
     // Nobody has the old value at the end.
     if !isShared, beginPlainly(isOldKnown: false) != nil { return }
-    if isAnnounced.load(ordering: .acquiring), join(.current) { return }
+    if isAnnounced.load(ordering: .acquiring), byHand.withLock({ $0.begin(by: .current) }) { return }
     begin(by: .current)
   }
 
@@ -108,6 +110,11 @@ final class ObservedProperty: Sendable {
 
   // MARK: Plain changes
 
+  /// Whether a change goes on whose beginning was perhaps not noted.
+  ///
+  /// Never of a class for any thread, where others' changes may be counted and not noted yet.
+  var isInPlainChange: Bool { wasPlain.load(ordering: .relaxed) && !isQuiet }
+
   /// The only evaluation that follows the property; `nil` while changes may be part of others.
   private var plain: Evaluation? {
     if isPart { return nil }
@@ -129,6 +136,7 @@ final class ObservedProperty: Sendable {
       !evaluation.state.needsOld || isOldKnown && evaluation.isDirect, evaluation.mayBePlain
     else { return nil }
     // Its end is all that counts.
+    if !wasPlain.load(ordering: .relaxed) { wasPlain.store(true, ordering: .relaxed) }
     beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
     return OpenChange(plain: self, evaluation, version)
   }
@@ -144,7 +152,7 @@ final class ObservedProperty: Sendable {
   /// - Returns: Whether it is to be told; inside another change of what is followed, that one is.
   func endPlainly(_ evaluation: Evaluation) -> Bool {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
-    return number == begun && (evaluation.isDirect || evaluation.isQuiet)
+    return number == begun && (evaluation.isDirect || !evaluation.isInPlainChange)
   }
 
   /// Whether changes are announced by hand, and not ended.
@@ -192,20 +200,6 @@ final class ObservedProperty: Sendable {
     fileprivate let maker: Maker
     fileprivate let edit: AnnouncedEdit?
     fileprivate let collector: ReadCollector?
-  }
-
-  /// Changes in the order in which they were stored.
-  private struct Stored {
-    var events = Fifo<Event>()
-    /// Whether a thread tells them.
-    var isTelling = false
-
-    /// The next one to be told; `nil` if there is none, which ends the telling.
-    mutating func next() -> Event? {
-      let event = events.popFirst()
-      isTelling = event != nil
-      return event
-    }
   }
 
   /// Whether a class has handed over values of any property, of any object.
@@ -290,9 +284,6 @@ final class ObservedProperty: Sendable {
     end(by: .hand)
     return true
   }
-
-  /// Makes a change part of the one that is announced by hand, if there is one.
-  private func join(_ maker: Maker) -> Bool { byHand.withLock { $0.begin(by: maker) } }
 
   /// Ends a change that is part of the one that is announced by hand.
   ///

@@ -10,7 +10,7 @@ class AnyObserverSeat {
   fileprivate let birth = Atomic<UInt>(0)
   /// How many changes had been told when it was called last.
   fileprivate let mark = Atomic<UInt>(0)
-  private let firstMark = Atomic<UInt>(0)
+  fileprivate let firstMark = Atomic<UInt>(0)
   /// How many changes had been told when the observer came, or when its value was read last by itself: what
   /// was told by then may be older.
   fileprivate let fresh = Atomic<UInt>(0)
@@ -239,8 +239,9 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
     let change = evaluation.renewed(change)
     // What is told from here on is read after this.
     fresh.store(state.count, ordering: .relaxed)
-    // Nor is it the value before what goes on now.
+    // Nor is it the value before what goes on now; and it is one that the observer has been told.
     birth.store(evaluation.begun, ordering: .relaxed)
+    firstMark.store(.max, ordering: .relaxed)
     state.note(evaluation.begun)
     return change
   }

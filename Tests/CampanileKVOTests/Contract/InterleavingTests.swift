@@ -562,6 +562,8 @@ struct InterleavingTests {
     #expect(list.items.map(\.number) == [7, 8])
     #expect(kinds.values == [.setting])
     withExtendedLifetime(token) {}
+    // It keeps the list.
+    list.onSet.set(nil)
     resident.executor.end()
   }
 

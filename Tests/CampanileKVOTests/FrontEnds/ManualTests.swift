@@ -238,7 +238,7 @@ struct ManualTests {
     }
   }
 
-  // Broken by: ObservedProperty.join, if it never does.
+  // Broken by: HandAnnouncements.begin, if it takes in nobody.
   @Test("Sets inside an announced change of the same property are told with it, once")
   func setInside() {
     let knob = Knob()
@@ -330,7 +330,7 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObservedProperty.join, if it never does.
+  // Broken by: HandAnnouncements.begin, if it takes in nobody.
   @Test(
     "The sets of other threads are part of what is announced by hand meanwhile", arguments: [2, 8])
   func setsOnThreads(width: Int) {

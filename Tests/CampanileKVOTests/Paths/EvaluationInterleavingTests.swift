@@ -189,6 +189,39 @@ struct EvaluationInterleavingTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: Evaluation.claimAtHome, if it keeps what was known before a change that it drops.
+  @Test("A transaction inside another change of the property leaves nothing to compare with")
+  func droppedAndCompared() {
+    final class Box: Observable {
+      let registrar = KVORegistrar()
+      private var value = 0
+      var number: Int {
+        get {
+          registrar.access(self, keyPath: \.number)
+          return value
+        }
+        set { registrar.withMutation(of: self, keyPath: \.number) { value = newValue } }
+      }
+      func bump() {
+        registrar.withMutation(of: self, keyPath: \.number) {
+          KVOTransaction.perform { number += 1 }
+        }
+      }
+    }
+    let box = Box()
+    var steps: [[Int]] = []
+    let old = box.observe(\.number, .old) { _, change in
+      steps.append([change.old ?? -1, change.new])
+    }
+    box.bump()
+    #expect(steps == [[0, 1]])
+    var heard: [Int] = []
+    let distinct = box.observe(\.number, .distinct) { _, change in heard.append(change.new) }
+    box.number = 0
+    #expect(heard == [0])
+    withExtendedLifetime((old, distinct)) {}
+  }
+
   // Broken by: Evaluation.goOn, if it forgets what was told only while somebody compares.
   @Test("K16 A value is not kept for an observer that compared, and went in its call")
   func comparedAndGone() {
