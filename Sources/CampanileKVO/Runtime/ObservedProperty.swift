@@ -87,7 +87,8 @@ final class ObservedProperty: Sendable {
   func willChange(isShared: Bool = false) {
     // Nobody has the old value at the end.
     if !isShared, beginPlainly(isOldKnown: false) != nil { return }
-    if isAnnounced.load(ordering: .acquiring), byHand.withLock({ $0.begin(by: .current) }) { return }
+    let isAnnounced = isAnnounced.load(ordering: .acquiring)
+    if isAnnounced, byHand.withLock({ $0.begin(by: .current) }) { return }
     begin(by: .current)
   }
 
@@ -101,7 +102,7 @@ final class ObservedProperty: Sendable {
       if endPlainly(evaluation) { evaluation.tellPlainly(self) }
       return
     }
-    if isAnnounced.load(ordering: .acquiring), let isLast = leave(.current) {
+    if isAnnounced.load(ordering: .acquiring), let isLast = update({ $0.end(by: .current) }) {
       if isLast { end(by: .hand) }
     } else {
       end(by: .current, old)
@@ -284,11 +285,6 @@ final class ObservedProperty: Sendable {
     end(by: .hand)
     return true
   }
-
-  /// Ends a change that is part of the one that is announced by hand.
-  ///
-  /// - Returns: whether it was the last one; `nil` if it is not part of that.
-  private func leave(_ maker: Maker) -> Bool? { update { $0.end(by: maker) } }
 
   private func update(_ end: (inout HandAnnouncements) -> Bool?) -> Bool? {
     byHand.withLock { byHand in
