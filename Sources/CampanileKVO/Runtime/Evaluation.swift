@@ -33,7 +33,8 @@ class Evaluation {
   let directProperty = LazyReference<ObservedProperty>()
   /// The number of the change that stored the value which was read last; used by the thread that tells.
   var readNumber: UInt?
-  /// How many changes are being told that were not noted, one inside the other.
+  /// How many changes are being told that were not noted, one inside the other; used by the isolation of the
+  /// object.
   var plainDepth = 0
   /// Which changes each report is made of that is being told, the innermost last; used by the thread that
   /// tells.

@@ -1,10 +1,14 @@
 import Synchronization
 
 /// What the observers of one evaluation ask before each call: one word, which for most says nothing.
+///
+/// What is said of the change that is being told is written by the thread that tells, and read by the
+/// observers that it calls. What observers wish is counted by whoever comes and goes.
 final class EvaluationState: Sendable {
   /// Always set, for observers that look at each change.
   static let always: UInt = 1
   private static let stale: UInt = 2
+  /// Set once a class has handed over values, whose numbers are looked at.
   private static let numbered: UInt = 4
   /// Set while a change is told that began before some observer came.
   private static let early: UInt = 8
@@ -12,7 +16,6 @@ final class EvaluationState: Sendable {
   private static let edit: UInt = 16
   static let oldUnit: UInt = 1 << 8
   static let priorUnit: UInt = 1 << 32
-  static let distinctUnit: UInt = 1 << 48
   /// The bits that are nothing to an observer that wants old values, and no more.
   static let olds: UInt = priorUnit - oldUnit
 
@@ -22,17 +25,19 @@ final class EvaluationState: Sendable {
   private let firstBegan = Atomic<UInt>(0)
   private let lastBegan = Atomic<UInt>(0)
   private let lastComer = Atomic<UInt>(0)
+  /// How many observers compare values; each of them wants old ones too.
+  private let comparers = Atomic<Int>(0)
 
   var word: UInt { bits.load(ordering: .relaxed) }
 
   /// Whether any observer wants the value before a change.
   var needsOld: Bool { word & Self.olds != 0 }
   /// Whether any observer is called before a change.
-  var needsPrior: Bool { word & (Self.distinctUnit - Self.priorUnit) != 0 }
+  var needsPrior: Bool { word >= Self.priorUnit }
   /// Whether no observer wants more than the values before and after a change.
-  var isForPlain: Bool { word < Self.priorUnit }
+  var isForPlain: Bool { !needsPrior && !isCompared }
   /// Whether any observer compares values.
-  var isCompared: Bool { word >= Self.distinctUnit }
+  var isCompared: Bool { comparers.load(ordering: .relaxed) != 0 }
 
   /// Whether a newer change has been told than the one that is being told.
   var isStale: Bool {
@@ -105,11 +110,15 @@ final class EvaluationState: Sendable {
     }
   }
 
-  func add(_ wishes: UInt) {
+  /// Takes in what an observer wishes that has come.
+  func add(_ wishes: UInt, isComparer: Bool) {
     bits.wrappingAdd(wishes, ordering: .sequentiallyConsistent)
+    if isComparer { comparers.wrappingAdd(1, ordering: .sequentiallyConsistent) }
   }
 
-  func remove(_ wishes: UInt) {
+  /// Takes back what an observer wished that has gone.
+  func remove(_ wishes: UInt, isComparer: Bool) {
     bits.wrappingSubtract(wishes, ordering: .sequentiallyConsistent)
+    if isComparer { comparers.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
   }
 }

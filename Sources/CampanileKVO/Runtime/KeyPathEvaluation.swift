@@ -10,7 +10,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   /// What was known before each change that is being told, the innermost last, if values are compared; used
   /// by the thread that tells.
   private var compared: [(count: UInt, depth: Int, known: OldValue<Value>?)] = []
-  /// What was told last, while changes are being told and values are compared.
+  /// What was told last, while changes are being told and values are compared; used by the same thread.
   private var told: OldValue<Value>?
 
   /// How many changes had been told when a prior call was made.

@@ -10,19 +10,22 @@ class AnyObserverSeat {
   fileprivate let birth = Atomic<UInt>(0)
   /// How many changes had been told when it was called last.
   fileprivate let mark = Atomic<UInt>(0)
+  /// How many had been told when the observer came; greater than any number once it was told one by itself.
   fileprivate let firstMark = Atomic<UInt>(0)
   /// How many changes had been told when the observer came, or when its value was read last by itself: what
   /// was told by then may be older.
   fileprivate let fresh = Atomic<UInt>(0)
   private let wishes: UInt
+  private let isComparer: Bool
 
-  fileprivate init(_ state: EvaluationState, wishes: UInt) {
+  fileprivate init(_ state: EvaluationState, wishes: UInt, isComparer: Bool) {
     self.state = state
     self.wishes = wishes
-    if wishes != 0 { state.add(wishes) }
+    self.isComparer = isComparer
+    if wishes != 0 { state.add(wishes, isComparer: isComparer) }
   }
 
-  deinit { if wishes != 0 { state.remove(wishes) } }
+  deinit { if wishes != 0 { state.remove(wishes, isComparer: isComparer) } }
 
   /// Takes in that so many changes had begun, and been told, when the observer came or read the value
   /// that it begins with.
@@ -107,8 +110,7 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
     var wishes: UInt = 0
     if options.needsOld { wishes += EvaluationState.oldUnit }
     if options.isPrior { wishes += EvaluationState.priorUnit }
-    if options.areEqual != nil { wishes += EvaluationState.distinctUnit }
-    super.init(evaluation.state, wishes: wishes)
+    super.init(evaluation.state, wishes: wishes, isComparer: options.areEqual != nil)
     if !options.isInitial { settle() }
   }
 

@@ -109,7 +109,4 @@ final class ReadCollector {
 
   /// Takes in what was read by another collector.
   func expect(_ reads: [Read]) { self.reads = reads }
-
-  /// Forgets what was read.
-  func clear() { reads = [] }
 }

@@ -297,7 +297,7 @@ struct OvertakenEditTests {
     }
   }
 
-  // Broken by: PathObservation.follow, if it does not note what goes on; PathObservation.catchUp, if
+  // Broken by: Evaluation.follow, if it does not note what goes on; Evaluation.prepare, if
   // it does not look whether it still does.
   @Test(
     "Edits inside a change that had begun before the observation are settings", arguments: [1, 2])

@@ -208,7 +208,7 @@ struct InterleavingTests {
     var shown: Int { leaf?.value ?? -1 }
   }
 
-  // Broken by: KeyPathObservation.deliver, if it keeps only what it tells.
+  // Broken by: KeyPathEvaluation.change, if it keeps only what it tells.
   @Test("A change to an equal value inside another one does not hide what that one changes")
   func equalInsideAnother() {
     let (root, leaf) = (Root(), Leaf())
@@ -234,7 +234,7 @@ struct InterleavingTests {
     withExtendedLifetime((remover, setter)) {}
   }
 
-  // Broken by: Link, if a property that comes back is the link that it was; PathObservation.forget,
+  // Broken by: Link, if a property that comes back is the link that it was; Evaluation.forget,
   // if it forgets nothing.
   @Test(
     "An object that left the path while it was changed, and came back, is followed again",
@@ -265,7 +265,7 @@ struct InterleavingTests {
     withExtendedLifetime((remover, restorer)) {}
   }
 
-  // Broken by: PathObservation.forget, if it forgets nothing.
+  // Broken by: Evaluation.forget, if it forgets nothing.
   @Test("K16: Of a change whose object left the path in the middle of it nothing is kept")
   func nothingKeptOfForgotten() {
     final class Content {}
@@ -305,7 +305,7 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ChangeKeeper.Report.add, if it takes no old value of what it adds.
+  // Broken by: ChangeReport.add, if it takes no old value of what it adds.
   @Test("A transaction's change has an old value if the beginning of its first one was not heard")
   func oldOfUnheard() {
     let (pair, owner) = (pair, owner)
@@ -327,42 +327,13 @@ struct InterleavingTests {
 
   // MARK: On other threads
 
-  // Broken by: PathObservation.forget, if it forgets nothing; Link, if a property that comes back is
+  // Broken by: Evaluation.forget, if it forgets nothing; Link, if a property that comes back is
   // the link that it was.
   @Test(
     "A property that leaves the path while another thread changes it is followed when it comes back",
     arguments: [false, true])
   func leavesWhileChanged(comesBackAtOnce: Bool) {
-    /// Leads to its value while it is on.
-    final class Switch: SharedObservable {
-      private let registrar = KVORegistrar()
-      private let state = Locked((isOn: true, value: 0))
-
-      var isOn: Bool {
-        get {
-          registrar.access(self, keyPath: \.isOn)
-          return state.withLock { $0.isOn }
-        }
-        set {
-          registrar.withMutation(of: self, keyPath: \.isOn) {
-            state.withLock { $0.isOn = newValue }
-          }
-        }
-      }
-      var value: Int {
-        registrar.access(self, keyPath: \.value)
-        return state.withLock { $0.value }
-      }
-      var shown: Int { isOn ? value : -1 }
-
-      func setValue(_ value: Int, meanwhile: () -> Void = {}) {
-        registrar.withMutation(of: self, keyPath: \.value) {
-          meanwhile()
-          state.withLock { $0.value = value }
-        }
-      }
-    }
-    let toggle = Switch()
+    let toggle = Toggle(isOn: true)
     let (inside, outside) = (Gate(), Gate())
     let told = Recorder<Int>()
     let token = toggle.observe(\.shown) { _, change in told.record(change.new) }

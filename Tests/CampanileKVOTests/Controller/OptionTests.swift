@@ -101,7 +101,7 @@ struct OptionTests {
     }
   }
 
-  // Broken by: KeyPathObservation.deliver, if it compares with the value before the change alone.
+  // Broken by: KeyPathEvaluation.change, if it compares with the value before the change alone.
   @Test("K14 Distinct tells a change back to a value that something else was told after")
   func distinctAfterNested() {
     follow(\.volume, .distinct)

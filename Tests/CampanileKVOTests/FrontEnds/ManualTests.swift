@@ -350,7 +350,7 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: ObservedProperty.ByHand.begin, if it takes in one maker's changes alone.
+  // Broken by: HandAnnouncements.begin, if it takes in one maker's changes alone.
   @Test("Sets of two threads that overlap are both part of what is announced by hand meanwhile")
   func overlappingSets() {
     let counter = Announced()

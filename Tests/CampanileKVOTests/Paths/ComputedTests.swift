@@ -123,7 +123,7 @@ struct ComputedTests {
     two.peer = nil
   }
 
-  // Broken by: PathObservation.follow, if it keeps what was followed first.
+  // Broken by: Evaluation.follow, if it keeps what was followed first.
   @Test("Two properties that compute from each other, one way or the other, fire once")
   func circle() {
     final class Sheet: Observable {

@@ -59,42 +59,12 @@ struct LinkTests {
   // Broken by: Evaluation.follow, if it does not look again.
   @Test("A change between the reading of a property and the following of it is told")
   func changedBeforeFollowed() {
-    /// Comes to read a property that another thread changes right after that.
-    final class Switch: SharedObservable {
-      private let registrar = KVORegistrar()
-      private let state = Locked((isOn: false, value: 0))
-      let hasRead = Slot<@Sendable () -> Void>()
-      var isOn: Bool {
-        get {
-          registrar.access(self, keyPath: \.isOn)
-          return state.withLock { $0.isOn }
-        }
-        set {
-          registrar.withMutation(of: self, keyPath: \.isOn) {
-            state.withLock { $0.isOn = newValue }
-          }
-        }
-      }
-      var value: Int {
-        get {
-          registrar.access(self, keyPath: \.value)
-          defer { hasRead.value?() }
-          return state.withLock { $0.value }
-        }
-        set {
-          registrar.withMutation(of: self, keyPath: \.value) {
-            state.withLock { $0.value = newValue }
-          }
-        }
-      }
-      var shown: Int { isOn ? value : -1 }
-    }
-    let device = Switch()
+    let device = Toggle(isOn: false)
     let heard = Recorder<Int>()
     let token = device.observe(\.shown) { heard.record($1.new) }
     device.hasRead.set { [device] in
       device.hasRead.set(nil)
-      onThread { device.value = 5 }()
+      onThread { device.setValue(5) }()
     }
     device.isOn = true
     #expect(heard.values.last == 5)
