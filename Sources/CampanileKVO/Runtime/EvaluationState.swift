@@ -15,7 +15,8 @@ final class EvaluationState: Sendable {
   /// Set while an edit is told.
   private static let edit: UInt = 16
   static let oldUnit: UInt = 1 << 8
-  static let priorUnit: UInt = 1 << 32
+  static let priorUnit: UInt = 1 << 28
+  static let distinctUnit: UInt = 1 << 46
   /// The bits that are nothing to an observer that wants old values, and no more.
   static let olds: UInt = priorUnit - oldUnit
 
@@ -25,19 +26,17 @@ final class EvaluationState: Sendable {
   private let firstBegan = Atomic<UInt>(0)
   private let lastBegan = Atomic<UInt>(0)
   private let lastComer = Atomic<UInt>(0)
-  /// How many observers compare values; each of them wants old ones too.
-  private let comparers = Atomic<Int>(0)
 
   var word: UInt { bits.load(ordering: .relaxed) }
 
   /// Whether any observer wants the value before a change.
   var needsOld: Bool { word & Self.olds != 0 }
   /// Whether any observer is called before a change.
-  var needsPrior: Bool { word >= Self.priorUnit }
+  var needsPrior: Bool { word & (Self.distinctUnit - Self.priorUnit) != 0 }
   /// Whether no observer wants more than the values before and after a change.
-  var isForPlain: Bool { !needsPrior && !isCompared }
+  var isForPlain: Bool { word < Self.priorUnit }
   /// Whether any observer compares values.
-  var isCompared: Bool { comparers.load(ordering: .relaxed) != 0 }
+  var isCompared: Bool { word >= Self.distinctUnit }
 
   /// Whether a newer change has been told than the one that is being told.
   var isStale: Bool {
@@ -111,14 +110,17 @@ final class EvaluationState: Sendable {
   }
 
   /// Takes in what an observer wishes that has come.
-  func add(_ wishes: UInt, isComparer: Bool) {
-    bits.wrappingAdd(wishes, ordering: .sequentiallyConsistent)
-    if isComparer { comparers.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+  func add(_ wishes: UInt) {
+    let (_, word) = bits.wrappingAdd(wishes, ordering: .sequentiallyConsistent)
+    // The narrowest of the counts has 18 bits, and each observer adds one to the first at least.
+    precondition(
+      word & Self.olds < Self.oldUnit << 18,
+      "A key path of one object has 262,144 observers that ask for old values, prior calls or distinct values"
+    )
   }
 
   /// Takes back what an observer wished that has gone.
-  func remove(_ wishes: UInt, isComparer: Bool) {
+  func remove(_ wishes: UInt) {
     bits.wrappingSubtract(wishes, ordering: .sequentiallyConsistent)
-    if isComparer { comparers.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
   }
 }

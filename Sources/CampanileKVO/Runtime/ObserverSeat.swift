@@ -16,16 +16,14 @@ class AnyObserverSeat {
   /// was told by then may be older.
   fileprivate let fresh = Atomic<UInt>(0)
   private let wishes: UInt
-  private let isComparer: Bool
 
-  fileprivate init(_ state: EvaluationState, wishes: UInt, isComparer: Bool) {
+  fileprivate init(_ state: EvaluationState, wishes: UInt) {
     self.state = state
     self.wishes = wishes
-    self.isComparer = isComparer
-    if wishes != 0 { state.add(wishes, isComparer: isComparer) }
+    if wishes != 0 { state.add(wishes) }
   }
 
-  deinit { if wishes != 0 { state.remove(wishes, isComparer: isComparer) } }
+  deinit { if wishes != 0 { state.remove(wishes) } }
 
   /// Takes in that so many changes had begun, and been told, when the observer came or read the value
   /// that it begins with.
@@ -110,7 +108,8 @@ final class ObserverSeat<Root: AnyObject, Value>: AnyObserverSeat {
     var wishes: UInt = 0
     if options.needsOld { wishes += EvaluationState.oldUnit }
     if options.isPrior { wishes += EvaluationState.priorUnit }
-    super.init(evaluation.state, wishes: wishes, isComparer: options.areEqual != nil)
+    if options.areEqual != nil { wishes += EvaluationState.distinctUnit }
+    super.init(evaluation.state, wishes: wishes)
     if !options.isInitial { settle() }
   }
 
