@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "CampanileNotificationCenter", targets: ["CampanileNotificationCenter"]),
     .library(name: "CampanileKVO", targets: ["CampanileKVO"]),
     .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
+    .library(name: "CampanileInspector", targets: ["CampanileInspector"]),
   ],
   targets: [
     .systemLibrary(name: "CampanileRuntime"),
@@ -22,6 +23,7 @@ let package = Package(
     ),
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
+    .target(name: "CampanileInspector", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
       dependencies: ["CampanileKVO", "Campanile"],
@@ -52,6 +54,10 @@ let package = Package(
     .testTarget(
       name: "CampanileKVOTests",
       dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
+    ),
+    .testTarget(
+      name: "CampanileInspectorTests",
+      dependencies: ["CampanileInspector", "Campanile", "TestSupport"]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

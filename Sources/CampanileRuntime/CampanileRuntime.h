@@ -9,4 +9,19 @@
 /// Returns the object, or null if its deinit has begun. The object's memory must be reserved.
 void *_Nullable swift_tryRetain(void *_Nonnull object);
 
+/// Stores the return addresses of the calling functions, the innermost first.
+///
+/// A function of the C library of Apple's systems and of GNU, whose module in Swift leaves its
+/// header out.
+///
+/// Returns how many there are, `size` at most.
+int backtrace(void *_Nullable *_Nonnull buffer, int size);
+
+#if defined(__linux__)
+/// Returns the system's number for the calling thread.
+///
+/// A function of the C library that is declared for few of its users.
+int gettid(void);
+#endif
+
 #endif

@@ -59,7 +59,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
   public func sendAndWait(_ element: Element) async throws {
     let tracker = DeliveryTracker()
-    registry.post(element, Post(tracker: tracker), to: list)
+    registry.post(element, Post().tracked(by: tracker), to: list)
     tracker.end()
     try await tracker.wait()
   }

@@ -305,6 +305,9 @@ final class Follower<Value: Sendable>: Sendable {
   /// Reports a failure of the observer, and goes on; the wish to end goes through.
   private func report(_ error: any Error) throws {
     if error is ObservationIsOver { throw error }
+    if let registration = registration.withLock({ $0 }) {
+      storage.registry.note(.failed, of: Post(), for: registration)
+    }
     storage.registry.report(error, at: location, valueType: Value.self)
   }
 }

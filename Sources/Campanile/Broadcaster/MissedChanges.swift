@@ -158,17 +158,21 @@ extension ObserverRegistry {
     _ post: borrowing Post
   ) {
     let isArrival = !observer.hasArrival
+    let registration = { Registration(list: list, id: id, counters: observer.details?.counters) }
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: isArrival)
-    else { return }
-    if isArrival { note(.called, list.topic.value, observer.location) }
+    else {
+      if observer.isPaused { note(.skipped, of: post, observer, registration()) }
+      return
+    }
+    let call = isArrival ? begin(observer, registration(), post) : nil
     reach(.willCall)
     do {
       try observer.call(told, post, id, in: list)
     } catch {
-      handle(
-        error, at: observer.location, of: Registration(list: list, id: id, counters: nil))
+      handle(error, observer, registration(), post)
     }
+    end(call)
   }
 
   /// Does the same at the place that the value was sent to.
@@ -180,15 +184,11 @@ extension ObserverRegistry {
   ) -> PreparedCall? {
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: true)
-    else { return nil }
-    note(.called, registration.list.topic.value, observer.location)
-    reach(.willCall)
-    do {
-      return try observer.callArrival(told, post, registration)
-    } catch {
-      handle(error, at: observer.location, of: registration)
+    else {
+      if observer.isPaused { note(.skipped, of: post, observer, registration) }
       return nil
     }
+    return callArrival(observer, told, post, at: registration)
   }
 
   /// The observer of a registration, unless it has ended.

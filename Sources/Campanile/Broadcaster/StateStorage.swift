@@ -28,6 +28,8 @@ final class StateStorage<Value: Sendable>: Sendable {
     var limit = UInt64.max
     /// Whom alone it is for, if it is a request.
     var follower: Registration?
+    /// What is known of the set, if somebody observes the events or a context is carried.
+    var details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
   }
@@ -59,30 +61,33 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(__always)
   func set(_ newValue: Value) {
     checkAccess()
+    let context = PostContext.toKeep
     var other = newValue
     let place = current.withLock { value, held -> Place? in
       swap(&value, &other)
-      let place = enqueue(held)
-      if let place, place.turn != .first { keep(other, value, place, held) }
+      guard var place = enqueue(held) else { return nil }
+      if place.turn != .first { keep(other, value, &place, context, held) }
       return place
     }
     // The old value goes with this, if nobody is told it, and not under the lock.
     guard let place else { return }
-    switch place.turn {
-    case .first: tell(other, newValue, place)
-    case .next: goOn()
-    case .others: break
-    }
+    if place.turn == .first { tell(other, newValue, place) } else { leave(newValue, place) }
   }
 
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
-    var told: (change: ValueChange<Value>, place: Place)?
-    var isNext = false
+    let context = PostContext.toKeep
+    var made: (change: ValueChange<Value>, place: Place)?
     // Out here, so that it does not go under the lock.
     var old: Value?
     defer {
-      if let told { tell(told.change, told.place) } else if isNext { goOn() }
+      if let made {
+        if made.place.turn == .first {
+          tell(made.change, made.place)
+        } else {
+          leave(made.change.new, made.place)
+        }
+      }
     }
     return try current.withLock { value, held in
       // Without followers nobody wants the old value, and a copy of it would make `body` copy too.
@@ -90,10 +95,10 @@ final class StateStorage<Value: Sendable>: Sendable {
       updater.store(ThreadRecord.currentID, ordering: .relaxed)
       defer {
         updater.store(0, ordering: .relaxed)
-        if let place = enqueue(held) {
+        if var place = enqueue(held) {
           let change = ValueChange(old: old, new: value, revision: place.revision)
-          if place.turn == .first { told = (change, place) } else { keep(change, place, held) }
-          isNext = place.turn == .next
+          if place.turn != .first { keep(change, &place, context, held) }
+          made = (change, place)
         }
       }
       return try body(&value)
@@ -134,13 +139,20 @@ final class StateStorage<Value: Sendable>: Sendable {
   // made of `Value` that it names, whether it comes to use them or not.
 
   @inline(never)
-  private func keep(_ old: Value, _ new: Value, _ place: Place, _ held: borrowing Held) {
-    keep(ValueChange(old: old, new: new, revision: place.revision), place, held)
+  private func keep(
+    _ old: Value, _ new: Value, _ place: inout Place, _ context: PostContext?,
+    _ held: borrowing Held
+  ) {
+    keep(ValueChange(old: old, new: new, revision: place.revision), &place, context, held)
   }
 
   @inline(never)
-  private func keep(_ change: ValueChange<Value>, _ place: Place, _ held: borrowing Held) {
-    keep(Notice(change: change, limit: place.limit), held)
+  private func keep(
+    _ change: ValueChange<Value>, _ place: inout Place, _ context: PostContext?,
+    _ held: borrowing Held
+  ) {
+    place.details = registry.makeDetails(context)
+    keep(Notice(change: change, limit: place.limit, details: place.details), held)
   }
 
   private func keep(_ notice: Notice, _ held: borrowing Held) {
@@ -151,6 +163,17 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func tell(_ old: Value, _ new: Value, _ place: Place) {
     tell(ValueChange(old: old, new: new, revision: place.revision), place)
+  }
+
+  /// Leaves a change to who tells it, which is this thread if nobody is at it.
+  ///
+  /// The set is reported here, where it was made.
+  @inline(never)
+  private func leave(_ new: Value, _ place: Place) {
+    if let details = place.details {
+      registry.noteSet(new, of: list.topic.value, details)
+    }
+    if place.turn == .next { goOn() }
   }
 
   /// Tells a change, and those that come meanwhile.
@@ -179,7 +202,10 @@ final class StateStorage<Value: Sendable>: Sendable {
       if let follower = notice.follower {
         registry.post(notice.change, onlyTo: follower)
       } else {
-        registry.post(notice.change, Post(), to: list, limit: notice.limit)
+        let post = Post(details: notice.details)
+        post.context.restore {
+          registry.post(notice.change, post, to: list, limit: notice.limit)
+        }
       }
       if notice.setter == thread { continue }
       foreignCount += 1
@@ -243,4 +269,6 @@ private struct Place {
   let revision: UInt64
   let limit: UInt64
   let turn: Turn
+  /// What is known of the set, if another one may tell it.
+  var details: PostDetails?
 }

@@ -8,14 +8,23 @@ final class AsyncCall: Sendable {
   @TaskLocal private static var known: [AsyncCall] = []
 
   private let observer: DeliveryCounters
+  /// The number of the post that it is a call for, or 0.
+  private let post: UInt64
   private let hasEnded = Atomic<Bool>(false)
 
-  private init(of observer: DeliveryCounters) { self.observer = observer }
+  private init(of observer: DeliveryCounters, _ post: UInt64) {
+    self.observer = observer
+    self.post = post
+  }
 
   /// The calls that the current task is part of, and those that wait for one of them.
   static var running: [AsyncCall] { known.filter { !$0.hasEnded.load(ordering: .acquiring) } }
 
   static var isInside: Bool { !running.isEmpty }
+
+  /// The number of the post whose asynchronous observer the current task runs; 0 if there is none
+  /// that was reported.
+  static var currentPost: UInt64 { running.last?.post ?? 0 }
 
   static func isCurrent(_ observer: DeliveryCounters) -> Bool {
     running.contains { $0.observer === observer }
@@ -23,11 +32,14 @@ final class AsyncCall: Sendable {
 
   /// Runs `body` as a call of `observer`.
   ///
-  /// - Parameter waiters: The calls that go on when this one has returned.
+  /// - Parameters:
+  ///   - post: The number of the post that it is a call for, or 0.
+  ///   - waiters: The calls that go on when this one has returned.
   static func run(
-    of observer: DeliveryCounters, for waiters: [AsyncCall], _ body: () async -> Void
+    of observer: DeliveryCounters, part post: UInt64, for waiters: [AsyncCall],
+    _ body: () async -> Void
   ) async {
-    let call = AsyncCall(of: observer)
+    let call = AsyncCall(of: observer, post)
     defer { call.hasEnded.store(true, ordering: .releasing) }
     await $known.withValue(waiters + [call]) { await body() }
   }

@@ -4,4 +4,12 @@ public enum AsyncExecution: Sendable, Hashable {
   case oneAtATime
   /// Each in a task of its own, at once; no order.
   case concurrent
+
+  /// The name that descriptions give it.
+  var deliveryName: String {
+    switch self {
+    case .oneAtATime: "asynchronously, one at a time"
+    case .concurrent: "asynchronously, concurrently"
+    }
+  }
 }

@@ -75,6 +75,12 @@ public struct Delivery: Sendable, CustomStringConvertible {
     return Delivery(target: target, isOrdered: true)
   }
 
+  /// How many messages wait for the place, from all sources; each may be for several observers.
+  ///
+  /// Those in a buffer of an observer's own are counted by its ``Registration/waitingCount``. Always
+  /// 0 for immediate delivery.
+  public var waitingCount: Int { target?.mailbox.waitingCount ?? 0 }
+
   /// The name that descriptions give it.
   public var description: String {
     guard let target else { return ".immediate" }

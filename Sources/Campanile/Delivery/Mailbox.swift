@@ -42,6 +42,9 @@ public final class Mailbox: Sendable {
     discardPending(.medium)
   }
 
+  /// How many messages wait here, from all sources; each may be for several observers.
+  public var waitingCount: Int { pendingCount }
+
   /// How many deliveries were discarded because the target ended with them waiting.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 

@@ -46,8 +46,10 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
   func append(_ value: Value, _ post: Post, for registration: Registration) {
     var post = post
     // An asynchronous observer that waits for a post cannot wait for its own turn.
-    if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
+    if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.untracked }
     post.tracker?.begin()
+    let registry = registration.list.registry
+    registry.note(.queued, of: post, for: registration)
     let element = Element(value: value, post: post)
     var job: Job?
     let (dropped, wasDropped) = state.withLock { state -> (Element?, Bool) in
@@ -58,6 +60,7 @@ final class PrivateMailbox<Value: Sendable>: Sendable {
       return (dropped, dropped != nil)
     }
     if wasDropped { counters.countDrop() }
+    if wasDropped, let dropped { registry.note(.dropped, of: dropped.post, for: registration) }
     dropped?.post.tracker?.end()
     enqueue(job)
   }
@@ -156,7 +159,12 @@ extension PrivateMailbox: Drainable {
       state.activity.giveUp(priority)
       return (state.queue.removeAll(), state.registration)
     }
-    for _ in waiting { counters.countDrop() }
+    for element in waiting {
+      counters.countDrop()
+      if let registration {
+        registration.list.registry.note(.dropped, of: element.post, for: registration)
+      }
+    }
     if let registration { registration.list.registry.endDead(registration) }
     for element in waiting { element.post.tracker?.end() }
   }

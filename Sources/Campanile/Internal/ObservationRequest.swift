@@ -169,16 +169,15 @@ extension ObservationRequest {
     _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
   ) -> AnyObserver {
     let counters = DeliveryCounters()
-    let prepare = preparation(of: body, counters)
+    let name = execution.deliveryName
+    let prepare = preparation(of: body, counters, name)
     switch execution {
     case .oneAtATime:
-      let name = "asynchronously, one at a time"
       return makeSerial(lifetimes, name, counters, isTold, isWanted, prepare)
     case .concurrent:
       precondition(
         buffering == .unbounded,
         "A concurrent observer was given a buffer; it starts each call at once")
-      let name = "asynchronously, concurrently"
       // Of several calls that are started at once, any may be the first; the only call is for the
       // first value.
       if isOnce { return makeSerial(lifetimes, name, counters, isTold, isWanted, prepare) }
@@ -192,25 +191,32 @@ extension ObservationRequest {
 
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
-    _ counters: DeliveryCounters
+    _ counters: DeliveryCounters, _ name: String
   ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
-    let (location, isOnce) = (location, isOnce)
+    let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, isOnce)
     return { value, post, registration in
       counters.beginCall()
       let waiters = post.tracker?.waiters ?? []
       return {
-        await AsyncCall.run(of: counters, for: waiters) {
+        await AsyncCall.run(of: counters, part: post.number, for: waiters) {
           // The end of the registration cancels this task, so that it has to wait for the call.
           // What it calls and releases is still inside the observer, and must not wait for it.
           defer { if isOnce { registration.cancel() } }
-          do {
-            try await body(value, post.subject)
-          } catch is CancellationError where Task.isCancelled {
-            // The registration ended and its task was canceled: no failure of the observer.
-          } catch {
-            registration.list.registry.handle(error, at: location, of: registration)
+          let registry = registration.list.registry
+          let facts = ObserverFacts(
+            registration, location, ownerType: ownerType, delivery: name, isAsynchronous: true)
+          let call = registry.beginInTask(facts, post.details)
+          await post.context.restore {
+            do {
+              try await body(value, post.subject)
+            } catch is CancellationError where Task.isCancelled {
+              // The registration ended and its task was canceled: no failure of the observer.
+            } catch {
+              registry.handle(error, facts, post.details)
+            }
           }
+          registry.end(call)
         }
       }
     }
@@ -225,7 +231,9 @@ extension ObservationRequest {
       runner.start(priority) { await mailbox.drain(priority) }
     }
     let buffer = BufferCounts(counters: counters) { mailbox.pendingCount }
-    var traits = traits(lifetimes, name, isTold: isTold, buffer: buffer) { _ in
+    var traits = traits(
+      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: buffer
+    ) { _ in
       mailbox.close()
       runner.end()
     }
@@ -250,15 +258,18 @@ extension ObservationRequest {
     let runner = AsyncRunner()
     // Nothing waits: each call is started at once.
     let buffer = BufferCounts(counters: counters) { 0 }
-    let traits = traits(lifetimes, name, isTold: isTold, buffer: buffer) { _ in runner.end() }
+    let traits = traits(
+      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: buffer
+    ) { _ in runner.end() }
     return IndirectObserver<Value>(
       traits, arrival: { value, post, registration in prepare(value, post, registration) }
     ) { value, post, registration in
       guard isWanted?(value) ?? true else { return }
       var post = post.kept(isTold: isTold)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
-      if post.tracker != nil, AsyncCall.isCurrent(counters) { post.tracker = nil }
+      if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.untracked }
       post.tracker?.begin()
+      registration.list.registry.note(.queued, of: post, for: registration)
       // Checked again in the task: that is when the call begins.
       runner.start { [post] in
         if let call = registration.list.registry.arrive(value, post, at: registration) {
@@ -272,8 +283,8 @@ extension ObservationRequest {
 
   /// - Parameter name: What descriptions say of the delivery, if the delivery does not say it.
   private func traits(
-    _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isTold: Bool = false,
-    buffer: BufferCounts? = nil,
+    _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isAsynchronous: Bool = false,
+    isTold: Bool = false, buffer: BufferCounts? = nil,
     onEnd: (@Sendable (Registration) -> Void)? = nil, onRefused: (@Sendable () -> Void)? = nil
   ) -> ObserverTraits {
     var traits = ObserverTraits(
@@ -289,7 +300,8 @@ extension ObservationRequest {
       || skipKeeper != nil
     {
       traits.details = ObserverDetails(
-        owner: owner, delivery: name ?? delivery.description, buffer: buffer,
+        owner: owner, delivery: name ?? delivery.description, isAsynchronous: isAsynchronous,
+        buffer: buffer,
         skipKeeper: skipKeeper, onEnd: end, onRefused: onRefused)
     }
     return traits

@@ -1,18 +1,38 @@
 /// Something that happened at a source, for measuring and tracing.
 ///
 /// The `events` of a ``MessageCenter``, a ``Broadcaster`` or a ``CurrentValue`` send one for each
-/// post, call, registration and end:
+/// step of a post, and for each registration and its end:
 ///
 /// ```swift
-/// self.token = MessageCenter.default.events.observe { event in trace.record(event) }
+/// self.token = MessageCenter.default.events.observe { event in
+///   if event.kind == .dropped { drops.increment() }
+/// }
 /// ```
+///
+/// An event is sent on the thread on which it happens. The events of one post have its
+/// ``postNumber``. To have them kept and read, see `Trace` in the module CampanileInspector.
 public struct SourceEvent: Sendable {
   /// What happened.
-  public enum Kind: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable, CaseIterable {
     /// A value was posted or sent, whether or not anybody hears it.
     case posted
+    /// The post is about to return: its immediate observers have been called.
+    case postReturned
+    /// A delivery to one observer was kept for later: for its target, or in a buffer of its own.
+    ///
+    /// It is followed by `called`, `skipped`, `dropped` or the `ended` of the registration. For a
+    /// sequence nothing follows: what reads it is no observer.
+    case queued
     /// An observer is about to be called.
     case called
+    /// The call of an observer has returned, or has thrown.
+    case returned
+    /// A value had no room in an observer's buffer, or was given up with its target.
+    case dropped
+    /// A delivery was due while the registration was paused.
+    case skipped
+    /// An observer has thrown; `returned` follows.
+    case failed
     /// An observer was registered.
     case registered
     /// A registration ended.
@@ -21,19 +41,97 @@ public struct SourceEvent: Sendable {
 
   /// What happened.
   public let kind: Kind
+  /// Which source reports: a number that no other source of the process has.
+  public let sourceNumber: UInt64
   /// The type of the message or value.
   public let valueType: any Any.Type
-  /// Where the observer was registered, unless the event is about none.
-  private let location: SourceLocation?
+  /// The instance that the message is about; only for `posted`.
+  public internal(set) var subject: ObjectIdentifier?
+  /// The system's number for the thread on which it happened.
+  public let thread: UInt64
+  /// When it happened, in nanoseconds; the clock is that of `DispatchTime.uptimeNanoseconds`.
+  public let time: UInt64
+  /// When that began which this event is the end of, or a part of: for `returned` the call, for
+  /// all others the post.
+  ///
+  /// It is equal to ``time`` where there is no such beginning, or none is known.
+  public internal(set) var began: UInt64
+  /// How much of a call went into the calls of other observers, of reported sources, that it caused
+  /// on its own thread, in nanoseconds; only for `returned`.
+  public internal(set) var nestedTime: UInt64 = 0
+  /// What was posted, as `String(describing:)` has it; only for `posted`, and only on request.
+  package internal(set) var value: String?
+  private let observer: ObserverFacts?
+  private let post: UInt64
+  var parent: UInt64 = 0
 
+  /// The number of the post that the event is part of; no other post of the process has it.
+  ///
+  /// `nil` for `registered` and `ended`, for the initial call of a state, for what a sequence drops,
+  /// and for a post that was made before somebody observed the events.
+  public var postNumber: UInt64? { post == 0 ? nil : post }
+  /// The number of the post whose observer made this post; only for `posted`.
+  ///
+  /// It is known across queues, actors and tasks if the events of that source are observed too. A
+  /// task that an observer starts for itself is not part of the call.
+  public var parentNumber: UInt64? { parent == 0 ? nil : parent }
+  /// The registration of the observer; `nil` for `posted` and `postReturned`.
+  public var registration: Registration? { observer?.registration }
   /// The file in which the observer was registered, as `#fileID` names it.
-  public var file: String? { location?.fileName }
+  public var file: String? { observer?.location.fileName }
   /// The line at which the observer was registered.
-  public var line: Int? { location?.line }
+  public var line: Int? { observer?.location.line }
+  /// The type of the observer's owner; `nil` where a token bounds the registration.
+  public var ownerType: (any AnyObject.Type)? { observer?.ownerType }
+  /// Where the observer runs.
+  public var delivery: String? { observer.map { $0.delivery ?? ".immediate" } }
+  /// Whether the observer is asynchronous: its call may return on another thread.
+  public var isAsynchronous: Bool { observer?.isAsynchronous ?? false }
+  /// The number of the place where the observer was registered, which is cheaper than its name.
+  package var placeNumber: UInt32? { observer?.location.number }
 
-  init(_ kind: Kind, _ valueType: any Any.Type, _ location: SourceLocation?) {
+  init(
+    _ kind: Kind, of source: UInt64, _ valueType: any Any.Type, _ observer: ObserverFacts?,
+    _ post: PostDetails?, at time: UInt64 = Platform.now
+  ) {
     self.kind = kind
+    sourceNumber = source
     self.valueType = valueType
+    self.observer = observer
+    self.post = post?.number ?? 0
+    thread = ThreadRecord.systemNumber
+    self.time = kind == .posted ? post?.time ?? time : time
+    began = post.flatMap { $0.number == 0 ? nil : $0.time } ?? time
+  }
+}
+
+/// What events say of an observer; it keeps neither the observer nor its owner.
+struct ObserverFacts: Sendable {
+  let registration: Registration
+  let location: SourceLocation
+  let ownerType: (any AnyObject.Type)?
+  let delivery: String?
+  let isAsynchronous: Bool
+  /// Counts what a sequence drops, if the values go to one.
+  let sequence: DeliveryCounters?
+
+  init(
+    _ registration: Registration, _ location: SourceLocation, ownerType: (any AnyObject.Type)?,
+    delivery: String?, isAsynchronous: Bool, sequence: DeliveryCounters? = nil
+  ) {
+    self.registration = registration
     self.location = location
+    self.ownerType = ownerType
+    self.delivery = delivery
+    self.isAsynchronous = isAsynchronous
+    self.sequence = sequence
+  }
+
+  init(_ observer: AnyObserver, _ registration: Registration) {
+    let details = observer.details
+    self.init(
+      registration, observer.location, ownerType: details?.ownerType,
+      delivery: details?.delivery, isAsynchronous: details?.isAsynchronous ?? false,
+      sequence: observer.hasArrival ? nil : details?.counters)
   }
 }

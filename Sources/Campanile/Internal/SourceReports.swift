@@ -1,14 +1,27 @@
+import Synchronization
+
+private let sourceNumbers = Atomic<UInt64>(0)
+
 /// What a source reports about itself: its events, and what its observers throw.
 ///
 /// Made when somebody first asks for one of the two. Both are sources with a registry of their own.
 final class SourceReports: Sendable {
   let events: Broadcaster<SourceEvent>
   let failures = Broadcaster<ObserverFailure>()
+  /// What events call the source: no other source of the process has it.
+  let number = sourceNumbers.wrappingAdd(1, ordering: .relaxed).newValue
+  /// How many ask for the values that are posted.
+  private let valueWishes = Atomic<Int>(0)
 
   init(of registry: ObserverRegistry) {
     events = Broadcaster(
       registry: ObserverRegistry(), home: .events(ObserverList.Unowned(object: registry)))
   }
+
+  /// Whether events have the values that are posted.
+  var describesValues: Bool { valueWishes.load(ordering: .relaxed) > 0 }
+
+  func wishForValues(_ change: Int) { valueWishes.wrappingAdd(change, ordering: .relaxed) }
 
   /// Observes the failures for as long as the source lives.
   func observeFailures(_ observer: @escaping @Sendable (ObserverFailure) -> Void) {
@@ -27,6 +40,24 @@ final class SourceReports: Sendable {
 extension Broadcaster {
   /// Whether anybody observes who would be called now: an owner may have died, or a pause be on.
   var hasListeners: Bool { registrations.contains { !$0.isPaused } }
+}
+
+/// A source whose events have the values that are posted, on request.
+package protocol ValueDescribing: AnyObject {
+  /// Counts those who ask for the values.
+  func describeValues(_ change: Int)
+}
+
+extension MessageCenter: ValueDescribing {
+  package func describeValues(_ change: Int) { registry.reports.wishForValues(change) }
+}
+
+extension Broadcaster: ValueDescribing {
+  package func describeValues(_ change: Int) { registry.reports.wishForValues(change) }
+}
+
+extension CurrentValue: ValueDescribing {
+  package func describeValues(_ change: Int) { registry.reports.wishForValues(change) }
 }
 
 extension MessageCenter {

@@ -35,6 +35,10 @@ public struct Registration: Sendable, Hashable {
 
   var counters: DeliveryCounters? { companion.counters }
 
+  /// The number of the registration: no other one of its source has it, and those that were made
+  /// later have greater ones.
+  public var number: UInt64 { id }
+
   /// What a call to ``cancel()`` found.
   public enum Cancellation: Sendable, Hashable {
     /// The registration has ended, and no call of its observer is running on another thread.

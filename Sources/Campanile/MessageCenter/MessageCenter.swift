@@ -88,10 +88,8 @@ public final class MessageCenter: Sendable {
   }
 
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
-    var post = post
     let tracker = DeliveryTracker()
-    post.tracker = tracker
-    find(message, post)
+    find(message, post.tracked(by: tracker))
     tracker.end()
     try await tracker.wait()
   }
@@ -168,6 +166,26 @@ public final class MessageCenter: Sendable {
   /// - Complexity: O(*n* log *n*).
   public var registrations: [RegistrationDescription] {
     registry.describe { topics.lists($0) + [wide] }
+  }
+
+  /// Who would hear a message of this type, oldest first, which is the order of their calls where
+  /// they run at the same place.
+  ///
+  /// ```swift
+  /// for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
+  /// ```
+  ///
+  /// Observers of any message are among them, and so are those that are paused, which would skip it.
+  ///
+  /// - Parameter subject: What the message would be about. Without it, the observers of one subject
+  ///   are left out.
+  /// - Complexity: O(*n* log *n*) in the observations of that type, whatever they are about.
+  public func hearers<M: Message>(
+    of type: M.Type, about subject: M.Subject? = nil
+  ) -> [RegistrationDescription] {
+    let found = registry.describe { held in topics.lists(of: type, held) + [wide] }
+    let subject = subject.map { ObjectIdentifier($0) }
+    return found.filter { $0.subject == nil || $0.subject == subject }
   }
 
   /// How many observations have not ended.

@@ -166,7 +166,7 @@ extension ObserverRegistry {
     defer { if !mustWait { resume?() } }
     guard let ended = unsafe ended else { return .late }
     unsafe ended._withUnsafeGuaranteedRef { observer in
-      note(.ended, list.topic.value, observer.location)
+      note(.ended, observer, Registration(list: list, id: id, companion: companion))
       if let details = observer.details {
         details.onEnd?(Registration(list: list, id: id, companion: companion))
       }

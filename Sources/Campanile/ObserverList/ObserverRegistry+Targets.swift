@@ -84,7 +84,7 @@
     _ post: borrowing Post, _ wideValue: WideValue? = nil
   ) {
     newest = range.upperBound
-    let isPlain = post.subjectID == nil && post.tracker == nil && wideValue == nil
+    let isPlain = post.subjectID == nil && post.details == nil && wideValue == nil
     if isPlain, portion == .everyone, range.lowerBound == 0, let only = unsafe lists.only {
       unsafe self.only = unsafe only
       details = nil
@@ -108,8 +108,10 @@
       var route = details.lists.route
       registry.settle(visit)
       let portion = details.portion == .ordered ? .ordered : registry.everyone
-      registry.walk(
-        value, details.wideValue, details.post, details.oldest...newest, portion, &route)
+      details.post.context.restore {
+        registry.walk(
+          value, details.wideValue, details.post, details.oldest...newest, portion, &route)
+      }
       registry.leave(visit)
       details.post.tracker?.end()
     } else if let only = unsafe only {
@@ -123,6 +125,14 @@
         registry.leave(visit)
       }
     }
+  }
+
+  /// Reports that the delivery is given up, to each observer of a post that was reported.
+  func noteDropped() {
+    guard let details, details.post.number != 0 else { return }
+    details.lists.registry.note(
+      .dropped, of: details.post, details.lists, details.oldest...newest,
+      details.portion == .ordered ? .ordered : .everyone)
   }
 
   /// Who waits until the delivery has ended, if anybody does.
@@ -210,14 +220,32 @@ extension ObserverRegistry {
         && group.mailbox.beginInline()
       if runsInline && !lists.contains(\.hasOrdered) { return true }
       post.tracker?.begin()
+      let queued = runsInline ? Portion.ordered : .everyone
+      if post.number != 0 { note(.queued, of: post, lists, range, queued) }
       let isTold = post.subjectID != nil && lists.contains(\.hasTold)
       let sent = post.kept(isTold: isTold)
       let letter = Letter(
-        to: lists, range, runsInline ? .ordered : .everyone, sent,
+        to: lists, range, queued, sent,
         unsafe lists.wide == nil ? nil : wideValue)
       group.mailbox.append(letter, value, for: group.target)
       return runsInline
     }
+  }
+
+  /// Reports an event of each registration in `lists` whose identifier is in `range`.
+  @inline(never)
+  fileprivate func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: GroupLists,
+    _ range: ClosedRange<UInt64>, _ portion: Portion
+  ) {
+    if !isWatched { return }
+    let visit = enter()
+    let route = lists.route
+    settle(visit)
+    for cursor in [route.all, route.about, route.wide, route.wideAbout] {
+      if let cursor { note(kind, of: post, range, portion, cursor) }
+    }
+    leave(visit)
   }
 
   private func runInline<Value>(

@@ -224,8 +224,14 @@ extension ObserverRegistry {
   private func postWatched<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64
   ) {
-    note(.posted, Value.self)
+    // One that was kept for later was reported where it was made.
+    if post.number != 0 {
+      return self.post(value, post, to: list, limit: limit, .everyoneWatched)
+    }
+    let valueType = list.topic.value
+    let post = notePosted(value, of: valueType, post)
     self.post(value, post, to: list, limit: limit, .everyoneWatched)
+    notePostReturned(valueType, post)
   }
 
   @inline(__always)
@@ -335,7 +341,7 @@ extension ObserverRegistry {
     case (let only?, nil, nil), (nil, let only?, nil):
       walk(value, post, range, portion, only)
     case (nil, nil, let only?):
-      if range.contains(only.single.id) { call(only, value, portion) }
+      if range.contains(only.single.id) { call(only, value, post, portion) }
     default: merge(value, wideValue, post, range, portion, &route)
     }
   }
@@ -357,7 +363,7 @@ extension ObserverRegistry {
         call(&route.all!, next, value, post, portion)
       } else if next == second {
         if let only = route.single.take() {
-          call(only, value, portion)
+          call(only, value, post, portion)
         } else {
           call(&route.about!, next, value, post, portion)
         }
@@ -369,6 +375,27 @@ extension ObserverRegistry {
         }
       } else {
         call(&route.wideAbout!, next, value, post, portion)
+      }
+    }
+  }
+
+  /// Reports an event of each registration of a list whose identifier is in `range`.
+  func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ portion: Portion, _ start: Cursor
+  ) {
+    var cursor = start
+    cursor.skip(below: range.lowerBound)
+    while !cursor.isAtEnd {
+      let id = cursor.nextID
+      if id > range.upperBound { return }
+      let address = cursor.takeAddress()
+      if address == 0 { continue }
+      // SAFETY: as in `call`.
+      unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
+        guard portion.includes(observer), !observer.isEnded else { return }
+        let list = cursor.listReference
+        note(kind, of: post, observer, Registration(list: list, id: id, counters: nil))
       }
     }
   }
@@ -390,7 +417,7 @@ extension ObserverRegistry {
         do {
           try observer.callPlainly(value)
         } catch {
-          handle(error, of: observer, id, in: cursor.listReference)
+          handle(error, of: observer, id, in: cursor.listReference, post)
         }
       } else {
         callCarefully(observer, id, in: cursor.listReference, value, post, portion)
@@ -400,19 +427,25 @@ extension ObserverRegistry {
 
   /// Checks a registration that stands alone with its subject, and calls its observer.
   @inline(__always)
-  func call<Value>(_ only: SingleOfTopic, _ value: Value, _ portion: Portion) {
+  func call<Value>(
+    _ only: SingleOfTopic, _ value: Value, _ post: borrowing Post, _ portion: Portion
+  ) {
     // SAFETY: as above.
     unsafe ObserverList.observer(at: only.single.address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
       // It wants nothing but the value; what it may be is ended or paused.
-      guard observer.isPlain || observer.claim() == .call else { return }
-      if !portion.callsPlainly { note(.called, Value.self, observer.location) }
+      guard observer.isPlain || observer.claim() == .call else {
+        if observer.isPaused { note(.skipped, of: post, observer, only.registration) }
+        return
+      }
+      let call = portion.callsPlainly ? nil : begin(observer, only.registration, post)
       reach(.willCall)
       do {
         try observer.callPlainly(value)
       } catch {
-        handle(error, at: observer.location, of: only.registration)
+        handle(error, observer, only.registration, post)
       }
+      end(call)
     }
   }
 
@@ -426,22 +459,25 @@ extension ObserverRegistry {
     let claim = observer.claim()
     if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.
-    if !observer.hasArrival { note(.called, list.topic.value, observer.location) }
+    let registration = { Registration(list: list, id: id, counters: observer.details?.counters) }
+    let call =
+      portion.callsPlainly || observer.hasArrival ? nil : begin(observer, registration(), post)
     reach(.willCall)
     do {
       try observer.call(value, post, id, in: list)
     } catch {
-      handle(error, of: observer, id, in: list)
+      handle(error, of: observer, id, in: list, post)
     }
+    end(call)
     if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
   }
 
   @inline(never)
   private func handle(
-    _ error: any Error, of observer: AnyObserver, _ id: UInt64, in list: ObserverList
+    _ error: any Error, of observer: AnyObserver, _ id: UInt64, in list: ObserverList,
+    _ post: borrowing Post
   ) {
-    handle(
-      error, at: observer.location, of: Registration(list: list, id: id, counters: nil))
+    handle(error, observer, Registration(list: list, id: id, counters: nil), post)
   }
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
@@ -468,17 +504,29 @@ extension ObserverRegistry {
           call = arriveSkipped(observer, value, post, at: registration)
           return
         }
-        note(.called, list.topic.value, observer.location)
-        reach(.willCall)
-        do {
-          call = try observer.callArrival(value, post, registration)
-        } catch {
-          handle(error, at: observer.location, of: registration)
-        }
+        call = callArrival(observer, value, post, at: registration)
         if claim == .callAndEnd { end(registration) }
       }
     }
     leave(visit)
     return call
+  }
+
+  /// Calls what waits at the place that an observer sent `value` to, in the context of the post.
+  func callArrival<Value>(
+    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at registration: Registration
+  ) -> PreparedCall? {
+    var prepared: PreparedCall?
+    let call = begin(observer, registration, post)
+    reach(.willCall)
+    post.context.restore {
+      do {
+        prepared = try observer.callArrival(value, post, registration)
+      } catch {
+        handle(error, observer, registration, post)
+      }
+    }
+    end(call)
+    return prepared
   }
 }

@@ -143,25 +143,6 @@ final class ObserverRegistry: @unchecked Sendable {
     watched.store(isWatched, ordering: .sequentiallyConsistent)
   }
 
-  /// Reports an event to those who observe the source's events, if anybody does.
-  ///
-  /// Under no lock.
-  @inline(__always)
-  func note(
-    _ kind: SourceEvent.Kind, _ valueType: @autoclosure () -> any Any.Type,
-    _ location: @autoclosure () -> SourceLocation? = nil
-  ) {
-    if isWatched { send(kind, valueType(), location()) }
-  }
-
-  // Apart, so that nothing of it burdens who only asks.
-  @inline(never)
-  private func send(
-    _ kind: SourceEvent.Kind, _ valueType: any Any.Type, _ location: SourceLocation?
-  ) {
-    reports.events.send(SourceEvent(kind, valueType, location))
-  }
-
   // MARK: The clock
 
   /// What the clock shows at its next step: the identifier of a registration that is being made, or
@@ -250,15 +231,21 @@ extension ObserverRegistry {
   /// Sees to what an observer threw: ends its registration if that was the request, else reports
   /// it.
   @inline(never)
-  func handle(_ error: any Error, at location: SourceLocation, of registration: Registration) {
-    if let over = error as? ObservationIsOver {
-      end(registration)
-      if let error = over.after {
-        report(error, at: location, valueType: registration.list.topic.value)
-      }
-    } else {
-      report(error, at: location, valueType: registration.list.topic.value)
-    }
+  func handle(
+    _ error: any Error, _ observer: AnyObserver, _ registration: Registration,
+    _ post: borrowing Post
+  ) {
+    handle(error, ObserverFacts(observer, registration), post.details)
+  }
+
+  /// The same for an observer that may have gone meanwhile.
+  func handle(_ error: any Error, _ observer: ObserverFacts, _ post: PostDetails?) {
+    let over = error as? ObservationIsOver
+    if over != nil { end(observer.registration) }
+    guard let failure = over == nil ? error : over?.after else { return }
+    note(.failed, observer, post)
+    report(
+      failure, at: observer.location, valueType: observer.registration.list.topic.value)
   }
 
   /// Reports what an observer threw to those who observe the failures of this source, or of one that
@@ -324,7 +311,8 @@ extension ObserverRegistry {
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination,
     _ note: (Registration, inout State) -> Void
   ) -> Registration? {
-    let location = observer.location
+    // For who observes the events: by the time they are sent, the registration may have ended.
+    let reported = isWatched ? observer : nil
     // The list's from here on, without a change of the count.
     let observer = unsafe Unmanaged.passRetained(consume observer)
     var garbage = Garbage()
@@ -340,7 +328,7 @@ extension ObserverRegistry {
       unsafe observer.release()
       return nil
     }
-    self.note(.registered, registration.list.topic.value, location)
+    if let reported { self.note(.registered, reported, registration) }
     return registration
   }
 

@@ -5,6 +5,8 @@ final class ObserverDetails: Sendable {
   let ownerType: (any AnyObject.Type)?
   let ownerID: ObjectIdentifier?
   let delivery: String
+  /// Whether the calls are made in tasks.
+  let isAsynchronous: Bool
   /// What happens once, when the registration has ended; called outside all locks.
   let onEnd: (@Sendable (Registration) -> Void)?
   /// What happens instead, when the source had finished before.
@@ -16,6 +18,7 @@ final class ObserverDetails: Sendable {
   init(
     owner: (any AnyObject & Sendable)? = nil,
     delivery: String,
+    isAsynchronous: Bool = false,
     buffer: BufferCounts? = nil,
     skipKeeper: (any SkipKeeper)? = nil,
     onEnd: (@Sendable (Registration) -> Void)? = nil,
@@ -25,6 +28,7 @@ final class ObserverDetails: Sendable {
     ownerType = owner.map { type(of: $0) }
     ownerID = owner.map { ObjectIdentifier($0) }
     self.delivery = delivery
+    self.isAsynchronous = isAsynchronous
     self.buffer = buffer
     self.skipKeeper = skipKeeper
     self.onEnd = onEnd

@@ -8,6 +8,9 @@ import Synchronization
 #elseif canImport(Musl)
   import Musl
 #endif
+#if os(Linux)
+  import CampanileRuntime
+#endif
 
 /// A word that every thread has for itself: the address of something of its own.
 ///
@@ -48,6 +51,20 @@ package enum Platform {
   static func linger() {
     let end = DispatchTime.now().uptimeNanoseconds &+ 500
     while DispatchTime.now().uptimeNanoseconds < end {}
+  }
+
+  /// Nanoseconds of a clock that never goes back.
+  static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+
+  /// The system's number for the calling thread, as debuggers and `ps` show it.
+  static var threadNumber: UInt64 {
+    #if canImport(Darwin)
+      var number: UInt64 = 0
+      unsafe pthread_threadid_np(nil, &number)
+      return number
+    #else
+      return UInt64(gettid())
+    #endif
   }
 
   /// Writes one line to standard error.

@@ -8,8 +8,8 @@
   // it. To retain it for each post would be the most expensive thing that a post does.
   private let borrowed: Unmanaged<AnyObject>?
   private var kept: AnyObject?
-  /// Who waits for the deliveries of this post, if anybody does.
-  var tracker: DeliveryTracker?
+  /// What else it carries, if somebody has asked for more.
+  private(set) var details: PostDetails?
 
   /// A post about `subject`, which the caller keeps for as long as the post and its copies live.
   @inline(__always)
@@ -22,9 +22,9 @@
   }
 
   @inline(__always)
-  init(tracker: DeliveryTracker? = nil) {
+  init(details: PostDetails? = nil) {
     unsafe borrowed = nil
-    self.tracker = tracker
+    self.details = details
   }
 
   /// Which instance the message is about.
@@ -37,15 +37,80 @@
   /// The instance that the message is about.
   var subject: AnyObject? { unsafe borrowed?.takeUnretainedValue() }
 
-  /// The same for what outlives the post.
+  /// The same for what outlives the post, with the context of the code that posts.
   ///
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
   /// - Parameter isTold: whether somebody is told the subject there.
   func kept(isTold: Bool) -> Post {
-    guard isTold, let subject, !isDeinitializing(subject) else { return Post(tracker: tracker) }
+    let details = ContextCarrier.isAnyInstalled ? detailsInContext : details
+    guard isTold, let subject, !isDeinitializing(subject) else { return Post(details: details) }
     var post = self
     post.kept = subject
+    post.details = details
     return post
+  }
+
+  @inline(never)
+  private var detailsInContext: PostDetails? {
+    guard let context = PostContext.current else { return details }
+    return PostDetails(details, tracker: tracker, context: context)
+  }
+
+  // MARK: Details
+
+  /// Who waits for the deliveries of this post, if anybody does.
+  var tracker: DeliveryTracker? { details?.tracker }
+
+  /// The number of the post; 0 if nobody observed the source's events when it was made.
+  var number: UInt64 { details?.number ?? 0 }
+
+  /// The context of the code that posted, where that is not the context of who delivers.
+  var context: PostContext? { details?.context }
+
+  /// The same post under a number, made at `time`.
+  func numbered(_ number: UInt64, at time: UInt64) -> Post {
+    carrying(PostDetails(tracker: tracker, number: number, time: time, context: context))
+  }
+
+  /// The same post, for whose deliveries `tracker` waits.
+  func tracked(by tracker: DeliveryTracker) -> Post {
+    carrying(PostDetails(details, tracker: tracker, context: context))
+  }
+
+  /// The same post, for which nobody waits.
+  var untracked: Post { carrying(PostDetails(details, tracker: nil, context: context)) }
+
+  private func carrying(_ details: PostDetails) -> Post {
+    var post = self
+    post.details = details
+    return post
+  }
+}
+
+/// What a post carries where somebody has asked for more than the value and the subject.
+///
+/// In an object, so that a post which carries nothing is short.
+final class PostDetails: Sendable {
+  /// Who waits for the deliveries.
+  let tracker: DeliveryTracker?
+  /// The number of the post, or 0.
+  let number: UInt64
+  /// When the post was made, if it has a number; in nanoseconds.
+  let time: UInt64
+  /// What is restored where the observers are called.
+  let context: PostContext?
+
+  init(tracker: DeliveryTracker?, number: UInt64, time: UInt64, context: PostContext?) {
+    self.tracker = tracker
+    self.number = number
+    self.time = time
+    self.context = context
+  }
+
+  /// The details of the same post, with others in some places.
+  convenience init(_ post: PostDetails?, tracker: DeliveryTracker?, context: PostContext?) {
+    self.init(
+      tracker: tracker, number: post?.number ?? 0, time: post?.time ?? 0, context: context)
   }
 }

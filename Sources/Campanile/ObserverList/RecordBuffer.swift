@@ -123,6 +123,7 @@
         unsafe place.assumingMemoryBound(to: type).deinitialize(count: 1)
       }
       discard(record.valueType)
+      record.letter.noteDropped()
       if let tracker = record.letter.tracker { trackers.append(tracker) }
     }
     for list in lists.values { list.registry.endDead(in: list) }

@@ -3,7 +3,7 @@
 /// A number that stands for the place: every registration keeps one, and there may be a million of
 /// them, made at a few places.
 struct SourceLocation: Sendable {
-  private let number: UInt32
+  let number: UInt32
 
   init(file: StaticString, line: UInt) {
     precondition(file.hasPointerRepresentation, "The file of an observer is named by a literal")

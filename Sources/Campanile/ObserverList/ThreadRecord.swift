@@ -124,6 +124,12 @@ struct PostFrame: ~Copyable {
   private var block: UnsafeMutablePointer<FrameBlock>
   /// What the thread's code is part of, if a source has said so; kept by who said it.
   var scope: Unmanaged<AnyObject>?
+  /// The number of the post whose observer runs, or 0 if that is not reported.
+  var post: UInt64 = 0
+  /// How long the calls took that were made by the call which runs, in nanoseconds.
+  var nestedTime: UInt64 = 0
+  /// The system's number for the thread.
+  private(set) var systemNumber: UInt64 = 0
 
   private init(bucket: Int, shared: UnsafeMutablePointer<SharedRecord>) {
     bit = 1 << UInt64(bucket)
@@ -221,6 +227,9 @@ extension ThreadRecord {
   /// A number that no other living thread has; never 0.
   static var currentID: UInt { unsafe UInt(bitPattern: current) }
 
+  /// The system's number for the calling thread.
+  static var systemNumber: UInt64 { unsafe current.pointee.systemNumber }
+
   /// Whether the calling thread is inside an observer.
   static var isInsidePost: Bool {
     guard let record = unsafe ThreadSlot.records.value else { return false }
@@ -249,6 +258,9 @@ extension ThreadRecord {
     }
     // SAFETY: the pool holds addresses of records, which are never freed.
     let record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address)!
+    unsafe record.pointee.post = 0
+    unsafe record.pointee.nestedTime = 0
+    unsafe record.pointee.systemNumber = Platform.threadNumber
     unsafe ThreadSlot.records.value = UnsafeMutableRawPointer(record)
     return unsafe record
   }

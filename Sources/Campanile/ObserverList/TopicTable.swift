@@ -74,6 +74,13 @@ struct TopicTable: ~Copyable, Sendable {
     return list
   }
 
+  /// The list of a type, if there is one.
+  func lists(
+    of type: any Any.Type, _ held: borrowing ObserverRegistry.Held
+  ) -> [ObserverList] {
+    unsafe list(of: type).map { [unsafe $0.takeUnretainedValue()] } ?? []
+  }
+
   /// Every list.
   func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { map.objects(held) }
 }
@@ -87,7 +94,7 @@ extension MessageCenter {
     // Methods of the center itself, for the calls to be the last thing that this one does.
     if wide.isEmpty {
       guard let topic = unsafe topic else {
-        registry.note(.posted, M.self)
+        if registry.isWatched { registry.noteUnheard(message, post) }
         return
       }
       // SAFETY: topics live as long as the center.
@@ -129,11 +136,29 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
     wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue
   ) {
-    var portion = Portion.everyone
     if isWatched {
-      note(.posted, Value.self)
-      portion = .everyoneWatched
+      unsafe postWatched(value, post, to: topic, wide: wide, wideValue)
+    } else {
+      unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyone)
     }
+  }
+
+  /// Does the same, and reports it and each call.
+  @inline(never)
+  private func postWatched<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
+    wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue
+  ) {
+    let post = notePosted(value, of: Value.self, post)
+    unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneWatched)
+    notePostReturned(Value.self, post)
+  }
+
+  @inline(__always)
+  private func post<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
+    wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue, _ portion: Portion
+  ) {
     let visit = enter()
     var route = Route()
     if let topic = unsafe topic {
@@ -163,13 +188,24 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, about subject: AnyObject?, to topic: TopicList?, wide: TopicList?
   ) {
+    if isWatched { return postWatched(value, subject, topic, wide) }
     let isAbout = subject != nil
     let count = (topic?.stationCount(isAbout) ?? 0) + (wide?.stationCount(isAbout) ?? 0)
     if count == 1 {
       postToStation(value, subject, topic, wide)
     } else if count > 1 {
-      postAlongRoute(value, subject, topic, wide)
+      postAlongRoute(value, Post(subject), topic, wide, .everyone)
     }
+  }
+
+  /// Does the same, and reports it and each call.
+  @inline(never)
+  private func postWatched<Value>(
+    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+  ) {
+    let post = notePosted(value, of: Value.self, Post(subject))
+    postAlongRoute(value, post, topic, wide, .everyoneWatched)
+    notePostReturned(Value.self, post)
   }
 
   /// Posts where one list or one observer may be reached, and takes little of the stack.
@@ -181,29 +217,29 @@ extension ObserverRegistry {
     let station = onlyStation(subject, topic, wide)
     settle(visit)
     switch station {
-    case .list(let cursor): walkAll(value, Post(subject), upTo: visit.watermark, cursor)
+    case .list(let cursor): walk(value, Post(subject), 0...visit.watermark, .everyone, cursor)
     case .single(let only):
-      if only.single.id <= visit.watermark { call(only, value, everyone) }
+      if only.single.id <= visit.watermark { call(only, value, Post(subject), .everyone) }
     case nil: break
     }
     leave(visit)
     // Somebody waits for the value elsewhere, or several stations have come up meanwhile.
-    if station == nil { postAlongRoute(value, subject, topic, wide) }
+    if station == nil { postAlongRoute(value, Post(subject), topic, wide, .everyone) }
   }
 
   @inline(never)
   private func postAlongRoute<Value>(
-    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+    _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?,
+    _ portion: Portion
   ) {
-    let portion = everyone
     let visit = enter()
     var route = Route()
-    find(subject, topic, wide, &route)
+    find(post.subjectID, topic, wide, &route)
     if route.hasGroups {
-      postToTargets(value, nil, Post(subject), visit.watermark, portion, &route, visit)
+      postToTargets(value, nil, post, visit.watermark, portion, &route, visit)
     } else {
       settle(visit)
-      merge(value, nil, Post(subject), 0...visit.watermark, portion, &route)
+      merge(value, nil, post, 0...visit.watermark, portion, &route)
     }
     leave(visit)
   }
@@ -213,15 +249,14 @@ extension ObserverRegistry {
     _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
   ) -> Route.Station? {
     var route = Route()
-    find(subject, topic, wide, &route)
+    find(subject.map { ObjectIdentifier($0) }, topic, wide, &route)
     return route.onlyStation
   }
 
   @inline(never)
   private func find(
-    _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?, _ route: inout Route
+    _ subject: ObjectIdentifier?, _ topic: TopicList?, _ wide: TopicList?, _ route: inout Route
   ) {
-    let subject = subject.map { ObjectIdentifier($0) }
     if let topic { route.find(subject, in: topic) }
     if let wide { route.findWide(subject, in: wide) }
   }

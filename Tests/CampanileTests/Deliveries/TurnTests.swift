@@ -62,7 +62,7 @@ struct TurnTests {
     let token = source.observe(on: .target(target)) { [heard] in heard.record($0) }
     for number in 0..<1_500 { source.send(number) }
     let tracker = DeliveryTracker()
-    source.registry.post(1_500, Post(tracker: tracker), to: source.list)
+    source.registry.post(1_500, Post().tracked(by: tracker), to: source.list)
     tracker.end()
     target.takeJob()?.run()
     #expect(heard.count == 1_024)

@@ -38,9 +38,8 @@ struct RecordBufferTests {
   ) -> (Broadcaster<Value>, ObservationToken) {
     let source = Broadcaster<Value>()
     let token = source.observe { [heard] in heard.record(describe($0)) }
-    buffer.withLock {
-      $0.append(Self.letter(to: source.list, Post(tracker: tracker)), value)
-    }
+    let post = tracker.map { Post().tracked(by: $0) } ?? Post()
+    buffer.withLock { $0.append(Self.letter(to: source.list, post), value) }
     return (source, token)
   }
 
@@ -248,7 +247,7 @@ struct RecordBufferTests {
     let source = Broadcaster<Tracked>()
     do {
       let target = Nowhere()
-      let letter = Self.letter(to: source.list, Post(tracker: tracker))
+      let letter = Self.letter(to: source.list, Post().tracked(by: tracker))
       target.mailbox.append(letter, Tracked(life), for: target)
       #expect(life.current == 1)
       withExtendedLifetime(target) {}

@@ -112,7 +112,11 @@ struct CenterFinishTests {
     center.finish()
     gate.open()
     _ = try await failures.next()
-    #expect(events.values.map(\.kind) == [.registered, .posted, .called, .ended])
+    while !events.values.contains(where: { $0.kind == .returned }) { await Task.yield() }
+    let kinds: Set<SourceEvent.Kind> = [
+      .registered, .posted, .postReturned, .queued, .called, .ended, .failed, .returned,
+    ]
+    #expect(Set(events.values.map(\.kind)) == kinds)
     withExtendedLifetime(token) {}
   }
 

@@ -1,0 +1,192 @@
+import Synchronization
+
+// What a source reports about itself while somebody observes its events. What asks whether anybody
+// does is inlined; the rest is apart, so that nothing of it burdens who only asks.
+
+/// Numbers the posts of the process whose sources are observed.
+private let postNumbers = Atomic<UInt64>(0)
+
+extension ObserverRegistry {
+  // MARK: Posts
+
+  /// The number of the post whose observer is running here; 0 if there is none that was reported.
+  private static var currentPost: UInt64 {
+    let number = unsafe ThreadRecord.current.pointee.post
+    return number == 0 ? AsyncCall.currentPost : number
+  }
+
+  /// Reports a post, and gives it a number.
+  @inline(never)
+  func notePosted<Value>(
+    _ value: Value, of valueType: any Any.Type, _ post: borrowing Post
+  ) -> Post {
+    let numbered = (copy post).numbered(Self.nextNumber, at: Platform.now)
+    sendPosted(value, valueType, numbered)
+    return numbered
+  }
+
+  private static var nextNumber: UInt64 {
+    postNumbers.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  private func sendPosted<Value>(_ value: Value, _ valueType: any Any.Type, _ post: Post) {
+    let reports = reports
+    var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
+    event.parent = Self.currentPost
+    event.subject = post.subjectID
+    if reports.describesValues { event.value = String(describing: value) }
+    reports.events.send(event)
+  }
+
+  /// What is kept of a set that another thread may tell; `nil` if that is nothing.
+  func makeDetails(_ context: PostContext?) -> PostDetails? {
+    if isWatched {
+      return PostDetails(
+        tracker: nil, number: Self.nextNumber, time: Platform.now, context: context)
+    }
+    return context.map { PostDetails(nil, tracker: nil, context: $0) }
+  }
+
+  /// Reports such a set, where it is made.
+  func noteSet<Value>(_ value: Value, of valueType: any Any.Type, _ details: PostDetails) {
+    if details.number == 0 || !isWatched { return }
+    let post = Post(details: details)
+    sendPosted(value, valueType, post)
+    notePostReturned(valueType, post)
+  }
+
+  /// Reports that a post has called those who are called by it.
+  @inline(never)
+  func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
+    if isWatched { send(.postReturned, valueType, nil, post.details) }
+  }
+
+  /// Reports a post that nobody hears.
+  @inline(never)
+  func noteUnheard<Value>(_ value: Value, _ post: borrowing Post) {
+    let post = notePosted(value, of: Value.self, post)
+    notePostReturned(Value.self, post)
+  }
+
+  // MARK: Registrations and deliveries
+
+  /// Reports what became of a registration, or of a delivery that is part of `post`.
+  ///
+  /// Under no lock.
+  @inline(__always)
+  func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post = Post(), _ observer: AnyObserver,
+    _ registration: @autoclosure () -> Registration
+  ) {
+    if isWatched { send(kind, ObserverFacts(observer, registration()), post.details) }
+  }
+
+  /// The same, where the observer is not at hand.
+  @inline(__always)
+  func note(_ kind: SourceEvent.Kind, of post: borrowing Post, for registration: Registration) {
+    if isWatched { send(kind, for: registration, post.details) }
+  }
+
+  func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
+    if isWatched { send(kind, observer, post) }
+  }
+
+  @inline(never)
+  private func send(
+    _ kind: SourceEvent.Kind, for registration: Registration, _ post: PostDetails?
+  ) {
+    guard let observer = observer(of: registration) else { return }
+    send(kind, ObserverFacts(observer, registration), post)
+  }
+
+  @inline(never)
+  private func send(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
+    send(kind, observer.registration.list.topic.value, observer, post)
+  }
+
+  private func send(
+    _ kind: SourceEvent.Kind, _ valueType: any Any.Type, _ observer: ObserverFacts?,
+    _ post: PostDetails?
+  ) {
+    let reports = reports
+    reports.events.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
+  }
+
+  // MARK: Calls
+
+  /// Reports that an observer is about to be called, if somebody observes the events.
+  ///
+  /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
+  /// not called: the value is queued in its buffer.
+  ///
+  /// - Returns: What `end(_:)` is to be told when the call has returned.
+  @inline(__always)
+  func begin(
+    _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
+    _ post: borrowing Post
+  ) -> ReportedCall? {
+    isWatched ? beginReported(ObserverFacts(observer, registration()), post.details) : nil
+  }
+
+  @inline(never)
+  private func beginReported(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+    if observer.isAsynchronous { return nil }
+    send(observer.sequence == nil ? .called : .queued, observer, post)
+    let record = unsafe ThreadRecord.current
+    let call = unsafe ReportedCall(
+      observer: observer, post: post, outerPost: record.pointee.post,
+      outerTime: record.pointee.nestedTime, droppedCount: observer.sequence?.droppedCount ?? 0)
+    unsafe record.pointee.post = post?.number ?? 0
+    unsafe record.pointee.nestedTime = 0
+    return call
+  }
+
+  /// Reports that an asynchronous observer is about to be called in the current task.
+  func beginInTask(_ observer: ObserverFacts, _ post: PostDetails?) -> ReportedCall? {
+    guard isWatched else { return nil }
+    send(.called, observer, post)
+    return ReportedCall(observer: observer, post: post, outerPost: 0, outerTime: 0, droppedCount: 0)
+  }
+
+  /// Reports that a call has returned.
+  @inline(__always)
+  func end(_ call: consuming ReportedCall?) {
+    if let call { endReported(call) }
+  }
+
+  @inline(never)
+  private func endReported(_ call: ReportedCall) {
+    let end = Platform.now
+    let isAsynchronous = call.observer.isAsynchronous
+    let record = unsafe ThreadRecord.current
+    if let sequence = call.observer.sequence {
+      if isWatched && sequence.droppedCount > call.droppedCount {
+        send(.dropped, call.observer, nil)
+      }
+    } else if isWatched {
+      let reports = reports
+      var event = SourceEvent(
+        .returned, of: reports.number, call.observer.registration.list.topic.value, call.observer,
+        call.post, at: end)
+      event.began = call.start
+      event.nestedTime = isAsynchronous ? 0 : unsafe record.pointee.nestedTime
+      reports.events.send(event)
+    }
+    if isAsynchronous { return }
+    unsafe record.pointee.post = call.outerPost
+    unsafe record.pointee.nestedTime = call.outerTime &+ (end &- call.start)
+  }
+}
+
+/// A call whose beginning was reported.
+struct ReportedCall {
+  fileprivate let observer: ObserverFacts
+  fileprivate let post: PostDetails?
+  /// What the thread's code was part of before.
+  fileprivate let outerPost: UInt64
+  /// How long the calls took before that are nested in the same one.
+  fileprivate let outerTime: UInt64
+  /// How many values the sequence had dropped before, if it is one.
+  fileprivate let droppedCount: Int
+  fileprivate let start = Platform.now
+}

@@ -1,0 +1,97 @@
+import Campanile
+import Synchronization
+
+#if canImport(Runtime)
+  import Runtime
+#endif
+
+/// A function that a post came through, with the line of the call.
+public struct Caller: Sendable, Hashable, CustomStringConvertible {
+  /// The function, as the debugger names it.
+  public let function: String
+  /// The path of the source file, if the program has debug information.
+  public let path: String?
+  /// The line of the call, if the program has debug information.
+  public let line: Int?
+
+  /// The name of the source file, if it is known.
+  public var file: String? { path?.split(separator: "/").last.map(String.init) }
+
+  /// The file and the line, and the function.
+  public var description: String {
+    guard let file, let line else { return function }
+    return "\(file):\(line) \(function)"
+  }
+}
+
+/// The call stacks from which values were posted, each once.
+///
+/// To take the return addresses costs a microsecond. What they mean takes a thousand times as long;
+/// so it is found out once for each call stack that is new, in two steps: what is loaded where, at
+/// the post, and the names, when somebody asks.
+final class CallerTable: Sendable {
+  #if canImport(Runtime)
+    private struct State {
+      var numbers: [[UInt]: UInt32] = [:]
+      var stacks: [Backtrace?] = []
+      var known: [UInt32: [Caller]] = [:]
+    }
+
+    private let state = Mutex(State())
+    /// As many different call stacks are remembered; the posts of others have no callers.
+    private let limit = 4_096
+
+    /// The number of the calling thread's stack.
+    func number() -> UInt32? {
+      let addresses = CallStack.capture()
+      if addresses.isEmpty { return nil }
+      let known = state.withLock { state in
+        (number: state.numbers[addresses], isFull: state.stacks.count >= limit)
+      }
+      if known.number != nil || known.isFull { return known.number }
+      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
+      let stack = try? Backtrace.capture(limit: 2 * CallStack.limit, top: 0)
+      return state.withLock { state in
+        if let number = state.numbers[addresses] { return number }
+        let number = UInt32(state.stacks.count)
+        state.stacks.append(stack)
+        state.numbers[addresses] = number
+        return number
+      }
+    }
+
+    /// The functions of a call stack that are not this package's own, the innermost first.
+    func callers(_ number: UInt32) -> [Caller] {
+      let (known, stack) = state.withLock { ($0.known[number], $0.stacks[Int(number)]) }
+      if let known { return known }
+      let callers = stack.map { Self.symbolicate($0) } ?? []
+      state.withLock { $0.known[number] = callers }
+      return callers
+    }
+
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+    private static func symbolicate(_ stack: Backtrace) -> [Caller] {
+      guard let frames = stack.symbolicated()?.frames else { return [] }
+      let symbols = frames.compactMap(\.symbol)
+      // What belongs to the package stands on top: the trace itself and the way to it.
+      let rest = symbols.drop { isOwn($0.rawName) || $0.isSwiftThunk }
+      return rest.filter { !$0.isSwiftThunk && !$0.isSystemFunction }.map { symbol in
+        Caller(
+          function: symbol.name, path: symbol.sourceLocation?.path,
+          line: symbol.sourceLocation?.line)
+      }
+    }
+
+    /// Whether a function is of `Campanile`, of this module or of what takes the stack; its symbol
+    /// begins with the name of the module and the length of that.
+    private static func isOwn(_ symbol: String) -> Bool {
+      let name = symbol.drop { $0 == "_" }
+      return ["$s9Campanile", "$s18CampanileInspector", "$s7Runtime"].contains {
+        name.hasPrefix($0)
+      }
+    }
+  #else
+    func number() -> UInt32? { nil }
+    func callers(_ number: UInt32) -> [Caller] { [] }
+  #endif
+}

@@ -1,0 +1,27 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a trace calls the calling thread.
+enum ThreadName {
+  static var current: String {
+    #if os(Linux)
+      // The kernel has the name, and tells which thread is the first.
+      guard let text = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8),
+        let status = try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
+      else { return "thread" }
+      let numbers = status.split(separator: "\n").compactMap { line -> Substring? in
+        let parts = line.split(whereSeparator: \.isWhitespace)
+        return parts.first == "Tgid:" || parts.first == "Pid:" ? parts.last : nil
+      }
+      if numbers.count == 2, numbers[0] == numbers[1] { return "main" }
+      return text.split(separator: "\n").first.map(String.init) ?? "thread"
+    #else
+      if Thread.isMainThread { return "main" }
+      let name = Thread.current.name ?? ""
+      return name.isEmpty ? "thread" : name
+    #endif
+  }
+}

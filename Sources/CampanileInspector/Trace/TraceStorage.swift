@@ -1,0 +1,80 @@
+import Campanile
+import Synchronization
+
+/// What a trace has gathered.
+///
+/// Under a lock of its own, held for a few dozen nanoseconds for each event. What an event causes
+/// outside of it, the call stack, is taken before.
+final class TraceStorage: Sendable {
+  struct State {
+    /// The newest records, from `first` on, the oldest first.
+    var ring: [TraceRecord] = []
+    var first = 0
+    var overwrittenCount = 0
+    var places: [UInt32: ObserverPlace] = [:]
+    var times: [UInt32: ObserverTime] = [:]
+    var sources: [UInt64: String] = [:]
+    var threads: [UInt64: String] = [:]
+
+    /// The records in the order in which they happened.
+    var records: [TraceRecord] { (ring[first...] + ring[..<first]).sorted { $0.time < $1.time } }
+  }
+
+  let callers: CallerTable?
+  private let capacity: Int
+  private let state = Mutex(State())
+
+  init(capacity: Int, takesCallers: Bool) {
+    self.capacity = capacity
+    callers = takesCallers ? CallerTable() : nil
+  }
+
+  var current: State { state.withLock { $0 } }
+
+  /// Takes in an event, on the thread on which it happened.
+  ///
+  /// - Parameter sourceName: What the source is called.
+  func record(_ event: SourceEvent, _ sourceName: String) {
+    var record = TraceRecord(event)
+    if event.kind == .posted { record.callers = callers?.number() }
+    let isKnown = state.withLock { state in
+      if let place = record.place, state.places[place] == nil {
+        state.places[place] = ObserverPlace(
+          file: event.file ?? "", line: event.line ?? 0, delivery: event.delivery ?? "")
+      }
+      if state.sources[record.source] == nil { state.sources[record.source] = sourceName }
+      state.times(note: record)
+      if state.ring.count < capacity {
+        state.ring.append(record)
+      } else {
+        state.ring[state.first] = record
+        state.first = (state.first + 1) % capacity
+        state.overwrittenCount += 1
+      }
+      return state.threads[record.thread] != nil
+    }
+    if !isKnown { name(record.thread) }
+  }
+
+  private func name(_ thread: UInt64) {
+    let name = ThreadName.current
+    state.withLock { $0.threads[thread] = name }
+  }
+}
+
+extension TraceStorage.State {
+  /// Adds what a record says to the times of its observer, which outlive the ring.
+  fileprivate mutating func times(note record: TraceRecord) {
+    guard let number = record.place else { return }
+    var time = times[number] ?? ObserverTime(places[number])
+    switch record.kind {
+    case .called: time.noteCall(record)
+    case .returned: time.noteReturn(record)
+    case .dropped: time.droppedCount += 1
+    case .skipped: time.skippedCount += 1
+    case .failed: time.failureCount += 1
+    default: return
+    }
+    times[number] = time
+  }
+}

@@ -1,0 +1,53 @@
+import Campanile
+
+/// Puts the records of each post together.
+struct TracedPosts {
+  private var posts: [UInt64: TracedPost] = [:]
+  private var parents: [UInt64: UInt64] = [:]
+
+  init(_ storage: TraceStorage) {
+    let state = storage.current
+    let records = state.records
+    let start = records.first?.time ?? 0
+    var open: [DeliveryKey: Int] = [:]
+    for record in records {
+      guard let number = record.post else { continue }
+      switch record.kind {
+      case .posted:
+        parents[number] = record.parent
+        posts[number] = TracedPost(
+          number: number, source: state.sources[record.source] ?? "", valueType: record.valueType,
+          value: record.value, subject: record.subject,
+          time: .nanoseconds(Int64(clamping: record.time - start)), thread: record.thread,
+          callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [])
+      case .called:
+        guard let delivery = record.delivery, let place = record.place.flatMap({ state.places[$0] })
+        else { continue }
+        let wait = record.time - min(record.began, record.time)
+        open[delivery] = posts[number]?.calls.count
+        posts[number]?.calls.append(
+          TracedPost.Call(
+            file: place.file, line: place.line, waited: .nanoseconds(Int64(clamping: wait))))
+      case .returned:
+        guard let delivery = record.delivery, let index = open.removeValue(forKey: delivery)
+        else { continue }
+        let took = record.time - min(record.began, record.time)
+        posts[number]?.calls[index].took = .nanoseconds(Int64(clamping: took))
+      default: continue
+      }
+    }
+  }
+
+  /// The posts, oldest first, with their causes.
+  var all: [TracedPost] {
+    posts.values.sorted { $0.number < $1.number }.map { post in
+      var post = post
+      var cause = parents[post.number]
+      while let number = cause {
+        post.causes.append(number)
+        cause = parents[number]
+      }
+      return post
+    }
+  }
+}

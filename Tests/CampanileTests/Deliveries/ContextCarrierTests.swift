@@ -1,0 +1,125 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import Campanile
+
+/// What a carrier takes along: as every carrier stays installed, one for all these tests.
+private enum Request {
+  @TaskLocal static var id: String?
+  /// A context that is not task-local: the thread's own.
+  static let depth = ThreadDepth()
+
+  static let install: Void = {
+    ContextCarrier($id).install()
+    ContextCarrier(
+      capture: { depth.current },
+      restore: { value, call in depth.within(value, call) },
+      restoreAsync: { value, call in
+        depth.asyncCalls.record(value)
+        await call()
+      }
+    ).install()
+  }()
+}
+
+/// A number that belongs to the thread, as libraries in C have them.
+private final class ThreadDepth: Sendable {
+  @TaskLocal private static var value: Int?
+  let asyncCalls = Recorder<Int>()
+
+  var current: Int? { Self.value }
+  func within(_ value: Int, _ call: () -> Void) { Self.$value.withValue(value, operation: call) }
+}
+
+@Suite("A context is carried to where observers run")
+struct ContextCarrierTests {
+  init() { Request.install }
+
+  @Test("The task-local values of the poster are those of observers on queues, actors and in tasks")
+  func everywhere() async throws {
+    let (center, queue, statistics) = (MessageCenter(), TestQueue(), Statistics())
+    let heard = Recorder<String>()
+    @Sendable func record(_ place: String) { heard.record("\(place) \(Request.id ?? "none")") }
+    let tokens = [
+      center.observe(Tick.self) { _ in record("here") },
+      center.observe(Tick.self, on: queue.delivery) { _ in record("queue") },
+      center.observe(Tick.self, on: queue.delivery.ordered, buffering: .newest(4)) { _ in
+        record("buffer")
+      },
+      center.messages(of: Tick.self).observeAsync { _ in
+        await Task.yield()
+        record("task")
+      },
+      center.messages(of: Tick.self).observeAsync(execution: .concurrent) { _ in
+        record("concurrent")
+      },
+    ]
+    center.observe(Tick.self, on: statistics) { _, _ in record("actor") }
+    let places = ["actor", "buffer", "concurrent", "here", "queue", "task"]
+    for id in ["1", "2"] {
+      try await Request.$id.withValue(id) { try await center.postAndWait(Tick(number: 1)) }
+      #expect(heard.values.suffix(6).sorted() == places.map { "\($0) \(id)" })
+    }
+    // Where there is none, none of an earlier one is left.
+    try await center.postAndWait(Tick(number: 3))
+    #expect(heard.values.suffix(6).sorted() == places.map { "\($0) none" })
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("Each of several messages that wait for one job has its own context")
+  func batch() {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let heard = Recorder<String?>()
+    let token = center.observe(Tick.self, on: .target(target)) { _ in heard.record(Request.id) }
+    for id in ["1", nil, "2"] { Request.$id.withValue(id) { center.post(Tick(number: 1)) } }
+    Request.$id.withValue("the target's own") { _ = target.runAll() }
+    #expect(heard.values == ["1", nil, "2"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A set that another thread tells has the context of the thread that made it")
+  func setElsewhere() {
+    let (state, gate) = (CurrentValue(0), Gate())
+    let heard = Recorder<String?>()
+    let token = state.observe { change in
+      heard.record(Request.id)
+      if change.new == 1 { gate.pass() }
+    }
+    let wait = onThread { Request.$id.withValue("first") { state.value = 1 } }
+    gate.waitUntilReached()
+    Request.$id.withValue("second") { state.value = 2 }
+    Request.$id.withValue("third") { state.update { $0 = 3 } }
+    gate.open()
+    wait()
+    #expect(heard.values == ["first", "second", "third"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A carrier of something else captures and restores it, also around asynchronous calls")
+  func custom() async throws {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let heard = Recorder<Int?>()
+    let tokens = [
+      center.observe(Tick.self, on: .target(target)) { _ in heard.record(Request.depth.current) },
+      center.messages(of: Tick.self).observeAsync { _ in },
+    ]
+    Request.depth.within(7) { center.post(Tick(number: 1)) }
+    center.post(Tick(number: 2))
+    target.runAll()
+    #expect(heard.values == [7, nil])
+    #expect(try await Request.depth.asyncCalls.next() == 7)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("An observer that throws is reported with a context in force")
+  func errors() {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let failures = Recorder(observing: center.failures)
+    let token = center.observe(Tick.self, on: .target(target)) { _ in throw TestFailure() }
+    Request.$id.withValue("1") { center.post(Tick(number: 1)) }
+    target.runAll()
+    #expect(failures.count == 1)
+    withExtendedLifetime(token) {}
+  }
+}
