@@ -55,9 +55,11 @@ let package = Package(
       name: "CampanileKVOTests",
       dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
     ),
+    .executableTarget(
+      name: "traced", dependencies: ["CampanileInspector", "Campanile"], path: "Tests/Traced"),
     .testTarget(
       name: "CampanileInspectorTests",
-      dependencies: ["CampanileInspector", "Campanile", "TestSupport"]
+      dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced"]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

@@ -1,13 +1,19 @@
 import Campanile
-import CampanileInspector
+import Foundation
 import TestSupport
 import Testing
+
+@testable import CampanileInspector
 
 struct Rang: MessageCenter.Message {
   var number = 0
 }
 
-struct Answered: MessageCenter.Message {}
+struct Answered: MessageCenter.Message {
+  typealias Subject = Bell
+}
+
+final class Bell: Sendable {}
 
 @Suite("A trace of sources")
 struct TraceTests {
@@ -16,7 +22,7 @@ struct TraceTests {
     let center = MessageCenter()
     let token = center.observe(Rang.self) { _ in }
     center.post(Rang())
-    let trace = Trace(of: center)
+    let trace = Trace(of: center, callers: false)
     center.post(Rang())
     trace.stop()
     center.post(Rang())
@@ -24,4 +30,174 @@ struct TraceTests {
     #expect(trace.posts(of: Rang.self).first?.calls.count == 1)
     withExtendedLifetime(token) {}
   }
+
+  @Test("A trace that is released leaves its sources, and one that goes on keeps none")
+  func lifetimes() {
+    let leaks = LeakTracker()
+    do {
+      let center = MessageCenter()
+      do {
+        let trace = Trace(of: center, values: true, callers: false)
+        leaks.track(trace, as: "trace")
+        center.post(Rang())
+      }
+      let registered = Recorder(observing: center.events)
+      center.post(Rang())
+      #expect(registered.values.first?.value == nil)
+    }
+    let trace: Trace
+    do {
+      let center = MessageCenter()
+      leaks.track(center, as: "center")
+      trace = Trace(of: center, callers: false)
+      center.post(Rang())
+    }
+    #expect(leaks.alive == [])
+    #expect(trace.posts.count == 1)
+  }
+
+  @Test("The newest events are kept, the times of all, and the number of the others is known")
+  func ring() throws {
+    let center = MessageCenter()
+    let token = center.observe(Rang.self) { _ in }
+    let trace = Trace(of: center, last: 8, callers: false)
+    for number in 1...10 { center.post(Rang(number: number)) }
+    // Four events each.
+    #expect(trace.overwrittenCount == 32)
+    #expect(trace.posts.count == 2)
+    #expect(try #require(trace.slowest().first).callCount == 10)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Values are described on request", arguments: [false, true])
+  func values(isAsked: Bool) {
+    let (center, state) = (MessageCenter(), CurrentValue(1))
+    let token = state.observe { _ in }
+    let trace = Trace(of: center, state, values: isAsked, callers: false)
+    center.post(Rang(number: 7))
+    state.value = 5
+    let values = trace.posts.map(\.value)
+    if isAsked {
+      #expect(values[0] == "Rang(number: 7)")
+      #expect(values[1]?.contains("5") == true)
+    } else {
+      #expect(values == [nil, nil])
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  // What the callers are is shown by CallerTests.
+  @Test("Without call stacks the posts of a type are counted, of no known poster")
+  func posters() {
+    let center = MessageCenter()
+    let trace = Trace(of: center, callers: false)
+    for _ in 0..<3 { center.post(Rang()) }
+    #expect(trace.posters(of: Rang.self).map(\.count) == [3])
+    #expect(trace.posters(of: Rang.self).first?.caller == nil)
+    #expect(trace.posters(of: Answered.self).isEmpty)
+  }
+
+  @Test("A post knows its causes, across a queue and through another source")
+  func causes() throws {
+    let (center, bells, queue) = (MessageCenter(), Broadcaster<Int>(), TestQueue())
+    let bell = Bell()
+    let tokens = [
+      center.observe(Rang.self, on: queue.delivery) { _ in bells.send(1) },
+      bells.observe { _ in center.post(Answered(), about: bell) },
+    ]
+    let trace = Trace(of: center, bells, callers: false)
+    center.post(Rang())
+    queue.flush()
+    let posts = trace.posts
+    #expect(posts.count == 3)
+    let (first, second, third) = (posts[0], posts[1], posts[2])
+    #expect(first.causes == [])
+    #expect(second.causes == [first.number])
+    #expect(third.causes == [second.number, first.number])
+    #expect(third.subject == ObjectIdentifier(bell))
+    #expect(first.source == "MessageCenter")
+    #expect(second.source == "Broadcaster of Int")
+    #expect(first.calls.count == 1)
+    #expect(try #require(first.calls.first?.took) > .zero)
+    #expect(second.thread != first.thread)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("The slow observer stands first, and not the one whose post calls it")
+  func slowest() throws {
+    let center = MessageCenter()
+    let outer = center.observe(Rang.self) { _ in center.post(Answered(), about: Bell()) }
+    let slow = center.observe(Answered.self) { _ in busy(milliseconds: 5) }
+    let line = #line - 1
+    let asynchronous = center.messages(of: Rang.self).observeAsync { _ in
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    let trace = Trace(of: center, callers: false)
+    for _ in 0..<3 { center.post(Rang()) }
+    let times = trace.slowest()
+    let first = try #require(times.first)
+    #expect(first.line == line)
+    #expect(first.file.hasSuffix("TraceTests.swift"))
+    #expect(first.callCount == 3)
+    #expect(first.worst >= .milliseconds(5))
+    #expect(first.mean * 3 <= first.total + .nanoseconds(3))
+    #expect(first.own == first.total)
+    // The outer observer took as long and did nothing itself.
+    let second = try #require(times.first { $0.line == line - 1 })
+    #expect(second.total >= first.total)
+    #expect(second.own < first.own)
+    #expect(times.description.contains("TraceTests.swift:\(line)"))
+    withExtendedLifetime((outer, slow, asynchronous)) {}
+  }
+
+  @Test("What waited, was dropped, skipped or failed is counted for the line that registers")
+  func counts() throws {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let bounded = center.observe(Rang.self, on: .target(target), buffering: .newest(1)) { _ in }
+    let paused = center.observe(Rang.self, on: .target(target)) { _ in }
+    let failing = center.observe(Rang.self, on: .target(target)) { _ in throw Broken() }
+    let line = #line - 3
+    let failures = Recorder(observing: center.failures)
+    paused.registration.pause()
+    let trace = Trace(of: center, callers: false)
+    for _ in 0..<3 { center.post(Rang()) }
+    target.runAll()
+    let times = Dictionary(uniqueKeysWithValues: trace.slowest().map { ($0.line, $0) })
+    #expect(times[line]?.droppedCount == 2)
+    #expect(times[line]?.callCount == 1)
+    #expect(times[line + 1]?.skippedCount == 3)
+    #expect(times[line + 2]?.failureCount == 3)
+    #expect(failures.count == 3)
+    #expect(try #require(times[line + 2]).longestWait > .zero)
+    withExtendedLifetime((bounded, paused, failing)) {}
+  }
+
+  @Test("Events of many threads come together, while traces come and go", arguments: [2, 8])
+  func threads(width: Int) {
+    let center = MessageCenter()
+    let token = center.observe(Rang.self) { _ in }
+    let trace = Trace(of: center, callers: false)
+    onThreads(width) { _ in
+      for _ in 0..<100 {
+        center.post(Rang())
+        let other = Trace(of: center, callers: false)
+        center.post(Rang())
+        other.stop()
+        #expect(!other.posts.isEmpty)
+      }
+    }
+    #expect(trace.posts.count == width * 200)
+    let numbers = trace.posts.map(\.number)
+    #expect(Set(numbers).count == numbers.count)
+    #expect(trace.slowest().first?.callCount == width * 200)
+    withExtendedLifetime(token) {}
+  }
+}
+
+private struct Broken: Error {}
+
+/// Uses up time on the calling thread.
+private func busy(milliseconds: Int) {
+  let end = ContinuousClock.now + .milliseconds(milliseconds)
+  while ContinuousClock.now < end {}
 }

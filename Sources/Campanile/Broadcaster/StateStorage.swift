@@ -61,7 +61,19 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(__always)
   func set(_ newValue: Value) {
     checkAccess()
-    let context = PostContext.toKeep
+    if ContextCarrier.isAnyInstalled {
+      setInContext(newValue)
+    } else {
+      set(newValue, nil)
+    }
+  }
+
+  @inline(never)
+  private func setInContext(_ newValue: Value) { set(newValue, PostContext.current) }
+
+  /// - Parameter context: What is restored if another thread tells the change.
+  @inline(__always)
+  private func set(_ newValue: Value, _ context: PostContext?) {
     var other = newValue
     let place = current.withLock { value, held -> Place? in
       swap(&value, &other)
@@ -76,7 +88,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   func update<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     checkAccess()
-    let context = PostContext.toKeep
+    let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
     var made: (change: ValueChange<Value>, place: Place)?
     // Out here, so that it does not go under the lock.
     var old: Value?
@@ -151,8 +163,10 @@ final class StateStorage<Value: Sendable>: Sendable {
     _ change: ValueChange<Value>, _ place: inout Place, _ context: PostContext?,
     _ held: borrowing Held
   ) {
-    place.details = registry.makeDetails(context)
-    keep(Notice(change: change, limit: place.limit, details: place.details), held)
+    let details = registry.makeDetails(context)
+    place.postNumber = details?.number ?? 0
+    place.postTime = details?.time ?? 0
+    keep(Notice(change: change, limit: place.limit, details: details), held)
   }
 
   private func keep(_ notice: Notice, _ held: borrowing Held) {
@@ -170,8 +184,8 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// The set is reported here, where it was made.
   @inline(never)
   private func leave(_ new: Value, _ place: Place) {
-    if let details = place.details {
-      registry.noteSet(new, of: list.topic.value, details)
+    if place.postNumber != 0 {
+      registry.noteSet(new, of: list.topic.value, place.postNumber, at: place.postTime)
     }
     if place.turn == .next { goOn() }
   }
@@ -269,6 +283,7 @@ private struct Place {
   let revision: UInt64
   let limit: UInt64
   let turn: Turn
-  /// What is known of the set, if another one may tell it.
-  var details: PostDetails?
+  /// The number and the time of a set that is kept and reported; else 0.
+  var postNumber: UInt64 = 0
+  var postTime: UInt64 = 0
 }

@@ -1,5 +1,7 @@
 import Synchronization
 
+private let isAnyCarrierInstalled = Atomic<Bool>(false)
+
 /// Takes what surrounds the code that posts to the observers that are called elsewhere.
 ///
 /// A task-local value, such as the identifier of a request or the span of a trace, is known to the
@@ -77,11 +79,10 @@ public struct ContextCarrier: Sendable {
   // MARK: Installing
 
   private static let installed = Locked<[ContextCarrier]>([])
-  private static let isAny = Atomic<Bool>(false)
 
   /// Whether there is anything to read where a delivery is kept.
   @inline(__always)
-  static var isAnyInstalled: Bool { isAny.load(ordering: .relaxed) }
+  static var isAnyInstalled: Bool { isAnyCarrierInstalled.load(ordering: .relaxed) }
 
   fileprivate static var all: [ContextCarrier] { installed.withLock { $0 } }
 
@@ -90,7 +91,7 @@ public struct ContextCarrier: Sendable {
   /// Several carriers restore one inside the other, the first one outermost.
   public func install() {
     Self.installed.withLock { $0.append(self) }
-    Self.isAny.store(true, ordering: .relaxed)
+    isAnyCarrierInstalled.store(true, ordering: .relaxed)
   }
 }
 
@@ -105,10 +106,6 @@ final class PostContext: Sendable {
     let found = ContextCarrier.all.compactMap { $0.capture() }
     return found.isEmpty ? nil : PostContext(found)
   }
-
-  /// The same for a delivery that may be kept for later; asked where that is not known yet.
-  @inline(__always)
-  static var toKeep: PostContext? { ContextCarrier.isAnyInstalled ? current : nil }
 
   fileprivate func restore(from index: Int, _ call: () -> Void) {
     if index == restorations.count { return call() }

@@ -22,6 +22,8 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let line: Int
   /// The handle of the registration.
   public let registration: Registration
+  /// The target that the observer shares with others, while that is there.
+  package weak let sharedTarget: (any DeliveryTarget)?
 
   /// Whether this is the source's own, for a state that is derived from it.
   package var isDerivedState: Bool { delivery == Self.derivedState }
@@ -45,8 +47,12 @@ extension ObserverRegistry {
   ///
   /// A registration whose owner has died is left out.
   func describe(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    let found = withState { _, held in lists(held).flatMap { $0.registrations(held) } }
-    return found.sorted { $0.registration.id < $1.registration.id }.compactMap { found in
+    let found = withState { _, held in
+      // A list's groups are asked for under the lock.
+      lists(held).flatMap { $0.registrations(held) }.map { ($0, $0.registration.list.targetGroup) }
+    }
+    let sorted = found.sorted { $0.0.registration.id < $1.0.registration.id }
+    return sorted.compactMap { found, group in
       let (registration, observer) = (found.registration, found.observer)
       let details = observer.details
       if details?.isOwnerGone == true || observer.isEnded { return nil }
@@ -55,7 +61,8 @@ extension ObserverRegistry {
         ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
         isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
         droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
-        line: observer.location.line, registration: registration)
+        line: observer.location.line, registration: registration,
+        sharedTarget: group?.target)
     }
   }
 }

@@ -116,8 +116,9 @@ struct ObserverFacts: Sendable {
   let sequence: DeliveryCounters?
 
   init(
-    _ registration: Registration, _ location: SourceLocation, ownerType: (any AnyObject.Type)?,
-    delivery: String?, isAsynchronous: Bool, sequence: DeliveryCounters? = nil
+    _ registration: Registration, _ location: SourceLocation,
+    ownerType: (any AnyObject.Type)? = nil,
+    delivery: String? = nil, isAsynchronous: Bool = false, sequence: DeliveryCounters? = nil
   ) {
     self.registration = registration
     self.location = location

@@ -48,9 +48,11 @@ extension ObserverRegistry {
   }
 
   /// Reports such a set, where it is made.
-  func noteSet<Value>(_ value: Value, of valueType: any Any.Type, _ details: PostDetails) {
-    if details.number == 0 || !isWatched { return }
-    let post = Post(details: details)
+  func noteSet<Value>(
+    _ value: Value, of valueType: any Any.Type, _ number: UInt64, at time: UInt64
+  ) {
+    if !isWatched { return }
+    let post = Post().numbered(number, at: time)
     sendPosted(value, valueType, post)
     notePostReturned(valueType, post)
   }
@@ -69,6 +71,19 @@ extension ObserverRegistry {
   }
 
   // MARK: Registrations and deliveries
+
+  /// Reports a registration that was made at `location`.
+  @inline(__always)
+  func noteRegistered(_ registration: Registration, _ location: SourceLocation) {
+    if isWatched { sendRegistered(registration, location) }
+  }
+
+  @inline(never)
+  private func sendRegistered(_ registration: Registration, _ location: SourceLocation) {
+    let facts = observer(of: registration).map { ObserverFacts($0, registration) }
+    // It may have ended meanwhile.
+    send(.registered, facts ?? ObserverFacts(registration, location), nil)
+  }
 
   /// Reports what became of a registration, or of a delivery that is part of `post`.
   ///

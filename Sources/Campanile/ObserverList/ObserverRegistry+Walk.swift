@@ -438,14 +438,15 @@ extension ObserverRegistry {
         if observer.isPaused { note(.skipped, of: post, observer, only.registration) }
         return
       }
-      let call = portion.callsPlainly ? nil : begin(observer, only.registration, post)
+      if !portion.callsPlainly {
+        return callReported(observer, only.registration, post) { try observer.callPlainly(value) }
+      }
       reach(.willCall)
       do {
         try observer.callPlainly(value)
       } catch {
         handle(error, observer, only.registration, post)
       }
-      end(call)
     }
   }
 
@@ -459,17 +460,36 @@ extension ObserverRegistry {
     let claim = observer.claim()
     if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.
-    let registration = { Registration(list: list, id: id, counters: observer.details?.counters) }
-    let call =
-      portion.callsPlainly || observer.hasArrival ? nil : begin(observer, registration(), post)
+    if portion.callsPlainly || observer.hasArrival {
+      reach(.willCall)
+      do {
+        try observer.call(value, post, id, in: list)
+      } catch {
+        handle(error, of: observer, id, in: list, post)
+      }
+    } else {
+      let registration = Registration(list: list, id: id, counters: observer.details?.counters)
+      callReported(observer, registration, post) {
+        try observer.call(value, post, id, in: list)
+      }
+    }
+    if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
+  }
+
+  /// Makes a call, and reports it if somebody observes the events.
+  @inline(never)
+  private func callReported(
+    _ observer: AnyObserver, _ registration: Registration, _ post: borrowing Post,
+    _ call: () throws -> Void
+  ) {
+    let reported = begin(observer, registration, post)
     reach(.willCall)
     do {
-      try observer.call(value, post, id, in: list)
+      try call()
     } catch {
-      handle(error, of: observer, id, in: list, post)
+      handle(error, observer, registration, post)
     }
-    end(call)
-    if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
+    end(reported)
   }
 
   @inline(never)

@@ -311,8 +311,7 @@ extension ObserverRegistry {
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination,
     _ note: (Registration, inout State) -> Void
   ) -> Registration? {
-    // For who observes the events: by the time they are sent, the registration may have ended.
-    let reported = isWatched ? observer : nil
+    let location = observer.location
     // The list's from here on, without a change of the count.
     let observer = unsafe Unmanaged.passRetained(consume observer)
     var garbage = Garbage()
@@ -328,7 +327,7 @@ extension ObserverRegistry {
       unsafe observer.release()
       return nil
     }
-    if let reported { self.note(.registered, reported, registration) }
+    noteRegistered(registration, location)
     return registration
   }
 

@@ -42,7 +42,15 @@
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
   /// - Parameter isTold: whether somebody is told the subject there.
+  @inline(__always)
   func kept(isTold: Bool) -> Post {
+    // The common case, in as few steps as there can be.
+    if !isTold && details == nil && !ContextCarrier.isAnyInstalled { return Post() }
+    return keptWithDetails(isTold: isTold)
+  }
+
+  @inline(never)
+  private func keptWithDetails(isTold: Bool) -> Post {
     let details = ContextCarrier.isAnyInstalled ? detailsInContext : details
     guard isTold, let subject, !isDeinitializing(subject) else { return Post(details: details) }
     var post = self

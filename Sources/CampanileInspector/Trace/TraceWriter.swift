@@ -1,0 +1,225 @@
+import Campanile
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Makes the entries of a trace file from the records.
+struct TraceWriter {
+  private let state: TraceStorage.State
+  private let records: [TraceRecord]
+  private let callers: CallerTable?
+  private let process = ProcessInfo.processInfo.processIdentifier
+  private var lanes = TaskLanes()
+  private var out: [TraceEntry] = []
+  /// What is known of the posts by their numbers.
+  private var posts: [UInt64: TraceRecord] = [:]
+  /// Where each delivery that was queued began to wait.
+  private var queued: [DeliveryKey: TraceRecord] = [:]
+  private var calls: [DeliveryKey: TraceRecord] = [:]
+  private var openPosts: [UInt64: TraceRecord] = [:]
+  private var nextArrow: UInt64 = 1
+
+  init(_ storage: TraceStorage) {
+    state = storage.current
+    records = state.records
+    callers = storage.callers
+  }
+
+  mutating func entries() -> [TraceEntry] {
+    addNames()
+    var waiting = WaitingCounts()
+    for record in records {
+      if let place = record.place.flatMap({ state.places[$0] }),
+        let count = waiting.take(record, at: place)
+      {
+        addCounter(place.delivery, count, record.time)
+      }
+      add(record)
+    }
+    let end = records.last?.time ?? 0
+    // What had not returned when the trace was written, or whose end is not kept.
+    for post in openPosts.values { addPost(post, until: end, isOpen: true) }
+    for call in calls.values { addCall(call, since: call.time, until: end, isOpen: true) }
+    return out
+  }
+
+  private mutating func add(_ record: TraceRecord) {
+    switch record.kind {
+    case .posted:
+      guard let number = record.post else { return }
+      posts[number] = record
+      openPosts[number] = record
+    case .postReturned:
+      guard let number = record.post else { return }
+      // Its beginning may have given way.
+      let post = openPosts.removeValue(forKey: number) ?? record
+      addPost(post, until: record.time, isOpen: false)
+    case .queued:
+      if let delivery = record.delivery { queued[delivery] = record }
+    case .called:
+      if let delivery = record.delivery { calls[delivery] = record }
+    case .returned:
+      if let delivery = record.delivery { calls[delivery] = nil }
+      addCall(record, since: record.began, until: record.time, isOpen: false)
+    case .dropped, .skipped, .failed, .registered, .ended: addMark(record)
+    }
+  }
+
+  // MARK: Entries
+
+  private func time(_ nanoseconds: UInt64) -> Double {
+    let start = records.first.map { min($0.time, $0.began) } ?? 0
+    return Double(nanoseconds - min(start, nanoseconds)) / 1_000
+  }
+
+  private func entry(
+    _ phase: TraceEntry.Phase, _ name: String, on thread: UInt64, at nanoseconds: UInt64
+  ) -> TraceEntry {
+    TraceEntry(ph: phase, name: name, pid: process, tid: thread, ts: time(nanoseconds))
+  }
+
+  private mutating func addNames() {
+    var name = TraceEntry(ph: .name, name: "process_name", pid: process, tid: 0)
+    name.args = ["name": .text(ProcessInfo.processInfo.processName)]
+    out.append(name)
+    for (thread, text) in state.threads {
+      addThreadName("\(text) \(thread)", thread)
+    }
+  }
+
+  private mutating func addThreadName(_ text: String, _ thread: UInt64) {
+    var name = TraceEntry(ph: .name, name: "thread_name", pid: process, tid: thread)
+    name.args = ["name": .text(text)]
+    out.append(name)
+  }
+
+  private mutating func addPost(_ post: TraceRecord, until end: UInt64, isOpen: Bool) {
+    let began = min(post.began, end)
+    var slice = entry(.slice, "post \(post.valueType)", on: post.thread, at: began)
+    slice.cat = "post"
+    slice.dur = Double(end - began) / 1_000
+    var arguments = arguments(of: post, isOpen: isOpen)
+    arguments["cause"] = post.parent.map { .number($0) }
+    arguments["value"] = post.value.map { .text($0) }
+    let stack = post.callers.flatMap { callers?.callers($0) } ?? []
+    arguments["from"] = stack.first.map { .text($0.description) }
+    if stack.count > 1 {
+      arguments["callers"] = .text(stack.map(\.description).joined(separator: "\n"))
+    }
+    slice.args = arguments
+    out.append(slice)
+  }
+
+  private mutating func addCall(
+    _ record: TraceRecord, since start: UInt64, until end: UInt64, isOpen: Bool
+  ) {
+    let place = record.place.flatMap { state.places[$0] }
+    let name = place.map { "\($0.file):\($0.line)" } ?? "observer"
+    var thread = record.thread
+    let start = min(start, end)
+    if record.isAsynchronous {
+      let lane = lanes.take(record.place ?? 0, from: start, to: end)
+      thread = lane.track
+      if lane.isNew { addThreadName("\(name) in tasks", lane.track) }
+    }
+    var slice = entry(.slice, name, on: thread, at: start)
+    slice.cat = "call"
+    slice.dur = Double(end - start) / 1_000
+    var arguments = arguments(of: record, isOpen: isOpen)
+    arguments["owner"] = record.ownerType.map { .text("\($0)") }
+    arguments["delivery"] = place.map { .text($0.delivery) }
+    slice.args = arguments
+    out.append(slice)
+    if let delivery = record.delivery, let wait = queued.removeValue(forKey: delivery) {
+      addArrow(from: wait, to: thread, at: start)
+    }
+  }
+
+  private mutating func addArrow(from queued: TraceRecord, to thread: UInt64, at time: UInt64) {
+    var start = entry(.arrowStart, "waits", on: queued.thread, at: queued.time)
+    var end = entry(.arrowEnd, "waits", on: thread, at: time)
+    end.bp = "e"
+    (start.id, end.id) = (nextArrow, nextArrow)
+    (start.cat, end.cat) = ("delivery", "delivery")
+    nextArrow += 1
+    out += [start, end]
+  }
+
+  private mutating func addMark(_ record: TraceRecord) {
+    let place = record.place.flatMap { state.places[$0] }
+    let name = "\(record.kind) \(place.map { "\($0.file):\($0.line)" } ?? "")"
+    var mark = entry(.mark, name, on: record.thread, at: record.time)
+    mark.cat = "\(record.kind)"
+    mark.s = "t"
+    mark.args = arguments(of: record, isOpen: false)
+    out.append(mark)
+  }
+
+  private mutating func addCounter(_ delivery: String, _ count: Int, _ time: UInt64) {
+    var counter = entry(.counter, "waiting on \(delivery)", on: 0, at: time)
+    counter.args = ["deliveries": .number(UInt64(max(count, 0)))]
+    out.append(counter)
+  }
+
+  private func arguments(
+    of record: TraceRecord, isOpen: Bool
+  ) -> [String: TraceEntry.Argument] {
+    var arguments: [String: TraceEntry.Argument] = ["type": .text("\(record.valueType)")]
+    arguments["post"] = record.post.map { .number($0) }
+    arguments["source"] = state.sources[record.source].map { .text($0) }
+    arguments["registration"] = record.registration.map { .number($0) }
+    if isOpen { arguments["unfinished"] = .text("had not returned when the trace was written") }
+    return arguments
+  }
+}
+
+/// Tracks for the calls of asynchronous observers, which no thread has to itself.
+private struct TaskLanes {
+  private var lanes: [UInt32: [(track: UInt64, end: UInt64)]] = [:]
+  /// Above every number that a system gives to a thread.
+  private var nextTrack: UInt64 = 1 << 40
+
+  /// A track of the observers of one place on which nothing runs at that time.
+  mutating func take(
+    _ place: UInt32, from start: UInt64, to end: UInt64
+  ) -> (track: UInt64, isNew: Bool) {
+    var own = lanes[place] ?? []
+    defer { lanes[place] = own }
+    if let free = own.firstIndex(where: { $0.end <= start }) {
+      own[free].end = end
+      return (own[free].track, false)
+    }
+    own.append((nextTrack, end))
+    nextTrack += 1
+    return (nextTrack - 1, true)
+  }
+}
+
+/// Counts what waits at each delivery.
+private struct WaitingCounts {
+  private var counts: [String: Int] = [:]
+  private var open: [ObserverKey: Int] = [:]
+
+  /// Takes in a record.
+  ///
+  /// - Returns: How many deliveries wait now, if that has changed.
+  mutating func take(_ record: TraceRecord, at place: ObserverPlace) -> Int? {
+    guard let observer = record.observer, place.delivery != "a sequence" else { return nil }
+    var change = 0
+    switch record.kind {
+    case .queued: change = 1
+    case .called, .skipped, .dropped: change = open[observer] == nil ? 0 : -1
+    // What still waits for it will not be called.
+    case .ended: change = -(open[observer] ?? 0)
+    default: return nil
+    }
+    if change == 0 { return nil }
+    let left = (open[observer] ?? 0) + change
+    open[observer] = left == 0 ? nil : left
+    counts[place.delivery, default: 0] += change
+    return counts[place.delivery]
+  }
+}

@@ -1,0 +1,55 @@
+#if canImport(Glibc)
+  import Foundation
+  import Testing
+
+  /// The call stacks of a small program: the names in one as large as that of the tests take long to
+  /// look up.
+  @Suite("Who posts")
+  struct CallerTests {
+    private static func source() throws -> [Substring] {
+      let path = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Traced/main.swift")
+      return try String(contentsOf: path, encoding: .utf8)
+        .split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    private func line(_ mark: String) throws -> Int {
+      let lines = try Self.source()
+      return try #require(lines.firstIndex { $0.contains("planted: \(mark)") }) + 1
+    }
+
+    private func run(_ arguments: [String]) throws -> [Substring] {
+      let process = Process()
+      process.executableURL = URL(filePath: CommandLine.arguments[0])
+        .deletingLastPathComponent().appending(path: "traced")
+      process.arguments = arguments
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      try process.run()
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+      return String(decoding: output, as: UTF8.self).split(separator: "\n")
+    }
+
+    @Test("The planted faults of a program are found by file and line, through its trace alone")
+    func faults() throws {
+      let path = FileManager.default.temporaryDirectory
+        .appending(path: "campanile-\(UInt64.random(in: 0 ... .max)).json")
+      defer { try? FileManager.default.removeItem(at: path) }
+      let lines = try run([path.path])
+      let first = try line("the first title")
+      let second = try line("the second title")
+      #expect(lines.contains { $0.hasPrefix("1 main.swift:\(first) showNextTitle") })
+      #expect(lines.contains { $0.hasPrefix("1 main.swift:\(second) showTitleOfQueue") })
+      // The observer was registered in the line before the one that is marked.
+      let slow = try line("slow") - 1
+      #expect(lines.contains { $0.hasPrefix("traced/main.swift:\(slow), owner Meter, 5 calls") })
+      #expect(lines.contains("traced/main.swift:\(try line("leak"))  40"))
+      #expect(lines.contains("hearers: 40"))
+      #expect(lines.count { $0.hasPrefix("title: ") && $0.hasSuffix("causes: 1, calls: 40") } == 2)
+      let file = try String(contentsOf: path, encoding: .utf8)
+      #expect(file.contains("\"from\":\"main.swift:\(first) showNextTitle"))
+    }
+  }
+#endif

@@ -1,0 +1,152 @@
+import Campanile
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CampanileInspector
+
+@Suite("A trace's file")
+struct TraceFileTests {
+  /// What a reader of the format sees of an entry.
+  private struct Entry: Decodable {
+    var ph: String
+    var name: String
+    var tid: UInt64
+    var ts: Double
+    var dur: Double?
+    var id: UInt64?
+    var bp: String?
+    var args: [String: Argument]?
+
+    var end: Double { ts + (dur ?? 0) }
+    func contains(_ other: Entry) -> Bool {
+      tid == other.tid && ts <= other.ts && other.end <= end + 0.001
+    }
+  }
+
+  private enum Argument: Decodable, Equatable {
+    case text(String)
+    case number(UInt64)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      self =
+        if let number = try? container.decode(UInt64.self) {
+          .number(number)
+        } else {
+          .text(try container.decode(String.self))
+        }
+    }
+  }
+
+  private struct File: Decodable {
+    var traceEvents: [Entry]
+
+    init(_ trace: Trace) throws {
+      self = try JSONDecoder().decode(File.self, from: Data(trace.json().utf8))
+    }
+
+    func slices(_ text: String) -> [Entry] {
+      traceEvents.filter { $0.ph == "X" && $0.name.contains(text) }
+    }
+  }
+
+  @Test("Slices are nested as the calls were: post, observer, nested post")
+  func nesting() throws {
+    let center = MessageCenter()
+    let outer = center.observe(Rang.self) { _ in center.post(Answered(), about: Bell()) }
+    let line = #line - 1
+    let inner = center.observe(Answered.self) { _ in }
+    let trace = Trace(of: center, values: true, callers: false)
+    center.post(Rang(number: 3))
+    let file = try File(trace)
+    let rang = try #require(file.slices("post Rang").first)
+    let call = try #require(file.slices("TraceFileTests.swift:\(line)").first)
+    let answered = try #require(file.slices("post Answered").first)
+    let innerCall = try #require(file.slices("TraceFileTests.swift:\(line + 2)").first)
+    #expect(rang.contains(call))
+    #expect(call.contains(answered))
+    #expect(answered.contains(innerCall))
+    #expect(answered.args?["cause"] == rang.args?["post"])
+    #expect(rang.args?["value"] == .text("Rang(number: 3)"))
+    #expect(rang.args?["source"] == .text("MessageCenter"))
+    #expect(call.args?["delivery"] == .text(".immediate"))
+    #expect(
+      file.traceEvents.contains { $0.ph == "M" && $0.name == "thread_name" && $0.tid == rang.tid })
+    withExtendedLifetime((outer, inner)) {}
+  }
+
+  @Test("An arrow goes from a post to each of its calls elsewhere, also to those in tasks")
+  func arrows() async throws {
+    let (center, queue) = (MessageCenter(), TestQueue())
+    let tokens = [
+      center.observe(Rang.self, on: queue.delivery) { _ in },
+      center.messages(of: Rang.self).observeAsync { _ in await Task.yield() },
+      center.observe(Rang.self) { _ in },
+    ]
+    let trace = Trace(of: center, callers: false)
+    try await center.postAndWait(Rang())
+    let file = try File(trace)
+    let post = try #require(file.slices("post Rang").first)
+    let starts = file.traceEvents.filter { $0.ph == "s" }
+    let ends = file.traceEvents.filter { $0.ph == "f" }
+    #expect(starts.count == 2)
+    #expect(Set(starts.map(\.id)) == Set(ends.map(\.id)))
+    for start in starts { #expect(post.contains(start)) }
+    for end in ends {
+      #expect(end.bp == "e")
+      #expect(file.slices("TraceFileTests").contains { $0.contains(end) })
+    }
+    let task = try #require(
+      file.traceEvents.first {
+        $0.ph == "M" && $0.args?["name"].map { "\($0)".contains("in tasks") } == true
+      })
+    #expect(file.slices("TraceFileTests").contains { $0.tid == task.tid })
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("A counter shows what waits, and is at 0 when all was delivered or has ended")
+  func counters() throws {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let token = center.observe(Rang.self, on: .target(target)) { _ in }
+    let ended = center.observe(Rang.self, on: .target(target), buffering: .newest(2)) { _ in }
+    let trace = Trace(of: center, callers: false)
+    for _ in 0..<3 { center.post(Rang()) }
+    ended.cancel()
+    target.runAll()
+    let file = try File(trace)
+    let counters = file.traceEvents.filter { $0.ph == "C" }
+    let counts = counters.map { $0.args?["deliveries"] }
+    #expect(counts.contains(.number(5)))
+    #expect(counts.last == .number(0))
+    #expect(file.traceEvents.contains { $0.ph == "i" && $0.name.hasPrefix("dropped") })
+    #expect(file.traceEvents.contains { $0.ph == "i" && $0.name.hasPrefix("ended") })
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A file can be written from inside an observer, whose call has not returned")
+  func unfinished() throws {
+    let center = MessageCenter()
+    let trace = Trace(of: center, callers: false)
+    let path = FileManager.default.temporaryDirectory
+      .appending(path: "campanile-\(UInt64.random(in: 0 ... .max)).json")
+    defer { try? FileManager.default.removeItem(at: path) }
+    let token = center.observe(Rang.self) { _ in try trace.write(to: path.path) }
+    center.post(Rang())
+    let file = try JSONDecoder().decode(File.self, from: Data(contentsOf: path))
+    let open = file.traceEvents.filter { $0.args?["unfinished"] != nil }
+    #expect(open.map(\.ph) == ["X", "X"])
+    #expect(throws: (any Error).self) { try trace.write(to: "/nowhere/trace.json") }
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A value of any text makes no other file than a valid one")
+  func escaping() throws {
+    let texts = Broadcaster<String>()
+    let trace = Trace(of: texts, values: true, callers: false)
+    let nasty = "\"}],\u{0} \\ \n </script> \u{2028} é 🔔"
+    texts.send(nasty)
+    let file = try File(trace)
+    #expect(file.slices("post String").first?.args?["value"] == .text(nasty))
+  }
+}

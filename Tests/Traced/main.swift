@@ -1,0 +1,76 @@
+// A program with three planted faults, looked at by its own trace: who posts the title twice, which
+// line leaks observers, and which observer is slow. Prints what the trace says, and writes its file
+// to the path that it is given.
+
+import Campanile
+import CampanileInspector
+import Dispatch
+
+struct TitleChanged: MessageCenter.Message {
+  var title: String
+}
+
+struct LevelChanged: MessageCenter.Message {
+  var level: Int
+}
+
+struct TrackEnded: MessageCenter.Message {}
+
+final class Screen: Sendable {}
+final class Meter: Sendable {}
+
+@inline(never)
+func showNextTitle(_ center: MessageCenter) {
+  center.post(TitleChanged(title: "Aria"))  // planted: the first title
+  print("", terminator: "")
+}
+
+@inline(never)
+func showTitleOfQueue(_ center: MessageCenter) {
+  center.post(TitleChanged(title: "Aria da capo"))  // planted: the second title
+  print("", terminator: "")
+}
+
+/// Uses up time.
+func work(milliseconds: Int) {
+  let end = ContinuousClock.now + .milliseconds(milliseconds)
+  while ContinuousClock.now < end {}
+}
+
+let center = MessageCenter(label: "traced")
+let (screen, meter) = (Screen(), Meter())
+let queue = DispatchQueue(label: "levels")
+let trace = Trace(of: center, values: true)
+
+center.observe(TrackEnded.self, owner: screen) { _, _ in showNextTitle(center) }
+center.observe(TrackEnded.self, owner: screen, on: .queue(queue)) { _, _ in
+  showTitleOfQueue(center)
+}
+center.observe(LevelChanged.self, owner: meter) { _, _ in work(milliseconds: 1) }
+center.observe(LevelChanged.self, owner: meter, on: .queue(queue)) { _, _ in
+  work(milliseconds: 12)  // planted: slow
+}
+var leaked: [ObservationToken] = []
+for _ in 0..<40 {
+  leaked.append(center.observe(TitleChanged.self) { _ in })  // planted: leak
+}
+let asynchronous = center.messages(of: LevelChanged.self).observeAsync { _ in
+  try await Task.sleep(for: .milliseconds(1))
+}
+
+center.post(TrackEnded())
+for level in 1...5 { try await center.postAndWait(LevelChanged(level: level)) }
+queue.sync {}
+
+print("posters:")
+print(trace.posters(of: TitleChanged.self))
+print("slowest:")
+print(trace.slowest(1))
+print("lines:")
+print(center.registrationsByLine.prefix(1).map(\.description).joined())
+print("hearers: \(center.hearers(of: TitleChanged.self).count)")
+for post in trace.posts(of: TitleChanged.self) {
+  print("title: \(post.value ?? ""), causes: \(post.causes.count), calls: \(post.calls.count)")
+}
+if CommandLine.arguments.count > 1 { try trace.write(to: CommandLine.arguments[1]) }
+withExtendedLifetime((screen, meter, leaked, asynchronous)) {}
