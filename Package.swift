@@ -26,7 +26,7 @@ let package = Package(
     .target(name: "CampanileInspector", dependencies: ["Campanile"]),
     .executableTarget(
       name: "player",
-      dependencies: ["CampanileKVO", "Campanile"],
+      dependencies: ["CampanileInspector", "CampanileKVO", "Campanile"],
       path: "Examples/Player"
     ),
     .executableTarget(name: "list", dependencies: ["CampanileKVO"], path: "Examples/List"),

@@ -20,6 +20,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Campanile", package: "campanile"),
         .product(name: "CampanileFoundation", package: "campanile"),
+        .product(name: "CampanileInspector", package: "campanile"),
         .product(name: "CampanileKVO", package: "campanile"),
         .product(name: "CampanileNotificationCenter", package: "campanile"),
         .product(name: "OpenCombine", package: "OpenCombine"),

@@ -1,12 +1,13 @@
 /// What the command line asks for.
 struct Arguments {
   static let usage = """
-    usage: player [--speed N] [FILE.wav]
+    usage: player [--speed N] [--trace FILE] [FILE.wav]
 
     Plays a WAVE file to whoever follows, without a sound. Without a file it rings some bells.
 
-      --speed N   N times as fast, for example 8 or 0.5
-      --help      this text
+      --speed N     N times as fast, for example 8 or 0.5
+      --trace FILE  writes who posted what and who heard it, for ui.perfetto.dev
+      --help        this text
 
     On a terminal the space bar pauses, and q quits.
     """
@@ -18,6 +19,8 @@ struct Arguments {
 
   private(set) var path: String?
   private(set) var speed = 1.0
+  /// Where a trace is to be written.
+  private(set) var tracePath: String?
   private(set) var wantsHelp = false
 
   /// Reads the arguments that follow the program's name.
@@ -33,6 +36,11 @@ struct Arguments {
           throw Mistake(description: "--speed needs a positive number, not '\(text)'.")
         }
         self.speed = speed
+      case "--trace":
+        guard let path = rest.popFirst(), !path.isEmpty else {
+          throw Mistake(description: "--trace needs the name of the file to write.")
+        }
+        tracePath = path
       case _ where argument.hasPrefix("-"):
         throw Mistake(description: "There is no option \(argument); see --help.")
       case _ where path != nil:

@@ -1,4 +1,5 @@
 import Campanile
+import CampanileInspector
 import CampanileKVO
 import Observation
 import Synchronization
@@ -47,6 +48,9 @@ final class Player: SharedObservable {
 
   /// What the player is doing, for others to follow; only the player sets it.
   var state: ReadOnlyState<State> { currentState.readOnly }
+
+  /// The same for a trace.
+  var changesOfState: some Traceable { currentState }
 
   /// Sees to it that `track` and `position` can be observed.
   private let registrar = KVORegistrar()

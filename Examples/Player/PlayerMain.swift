@@ -1,4 +1,5 @@
 import Campanile
+import CampanileInspector
 import Foundation
 
 /// The program: one player, and many who follow it.
@@ -23,6 +24,7 @@ import Foundation
     if controls.hasKeys { display.say("Space pauses, q quits.") }
 
     let player = Player()
+    let trace = arguments.tracePath.map { _ in Trace(of: player.center, player.changesOfState) }
     player.play(Track(title: title, duration: reader.duration))
     let stage = Stage(
       player, duration: reader.duration, speed: arguments.speed, display: display)
@@ -42,6 +44,13 @@ import Foundation
     display.finish()
     controls.finish()
     if let error { throw error }
+    if let trace, let path = arguments.tracePath {
+      trace.stop()
+      try trace.write(to: path)
+      display.say("Who took longest, by file and line:")
+      for time in trace.slowest(3) { display.say("  \(time)") }
+      display.say("The rest is in \(path): open it in ui.perfetto.dev.")
+    }
     stage.report(with: [statistics.tally, decoder.tally])
     display.say(await statistics.summary)
     if let status = controls.exitStatus { exit(status) }

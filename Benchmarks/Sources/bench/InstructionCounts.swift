@@ -47,7 +47,7 @@ struct InstructionCase: Sendable {
         name: "observe-cancel-broadcaster-owner", count: 500, run: observeSourceWithOwnerAndCancel),
       queued(observers: 1), queued(observers: 100),
       Self(name: "set-followed-1", count: 1_000, run: setFollowed),
-    ] + Notifications.instructionCases + KeyValue.instructionCases
+    ] + Notifications.instructionCases + KeyValue.instructionCases + Tracing.instructionCases
 
   private static func send(_ observers: Int) -> Self {
     Self(name: "send-\(observers)", count: 5_000 / max(1, observers / 5)) { count in

@@ -2,22 +2,35 @@ internal import CampanileRuntime
 
 /// The functions that a thread is inside of.
 package enum CallStack {
-  /// How many addresses are taken at most.
-  package static let limit = 32
+  /// As many of the innermost functions are looked at: those of this package, and some of the caller.
+  private static let depth = 16
 
-  /// The return addresses of the calling functions, the innermost first; none where the C library
-  /// cannot tell.
-  package static func capture() -> [UInt] {
+  /// A number that stands for the calls which the thread is inside of; `nil` where the C library
+  /// cannot tell them.
+  ///
+  /// Two stacks that differ have the same number about as often as two random numbers of 64 bits
+  /// are equal.
+  package static func fingerprint() -> UInt64? {
     #if canImport(Darwin) || canImport(Glibc)
-      unsafe [UInt](unsafeUninitializedCapacity: limit) { buffer, count in
-        // SAFETY: an address has the size and layout of a number, and the library writes `limit` of
-        // them at most.
-        unsafe buffer.withMemoryRebound(to: UnsafeMutableRawPointer?.self) { addresses in
-          count = unsafe Int(backtrace(addresses.baseAddress!, Int32(limit)))
+      // SAFETY: the library writes so many addresses as it says, and `depth` at most.
+      unsafe withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: depth) {
+        let count = unsafe Int(backtrace($0.baseAddress!, Int32(depth)))
+        var number: UInt64 = 0
+        for index in 0..<count {
+          number = unsafe mix(number ^ UInt64(UInt(bitPattern: $0[index])))
         }
+        return count == 0 ? nil : number
       }
     #else
-      []
+      nil
     #endif
+  }
+
+  /// Spreads each bit over all, by the finalizer of Steele, Lea and Flood's SplitMix64.
+  private static func mix(_ word: UInt64) -> UInt64 {
+    var word = word &+ 0x9E37_79B9_7F4A_7C15
+    word = (word ^ (word &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word &>> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word &>> 31)
   }
 }

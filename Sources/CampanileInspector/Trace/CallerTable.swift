@@ -26,13 +26,13 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The call stacks from which values were posted, each once.
 ///
-/// To take the return addresses costs a microsecond. What they mean takes a thousand times as long;
-/// so it is found out once for each call stack that is new, in two steps: what is loaded where, at
-/// the post, and the names, when somebody asks.
+/// To know a call stack again costs a microsecond. To copy it takes a hundred times as long, and is
+/// done once for each that is new. Its names are looked up when somebody asks: the first time the
+/// debug information of the program is read, which takes a second for one of fifty megabytes.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
     private struct State {
-      var numbers: [[UInt]: UInt32] = [:]
+      var numbers: [UInt64: UInt32] = [:]
       var stacks: [Backtrace?] = []
       var known: [UInt32: [Caller]] = [:]
     }
@@ -43,19 +43,18 @@ final class CallerTable: Sendable {
 
     /// The number of the calling thread's stack.
     func number() -> UInt32? {
-      let addresses = CallStack.capture()
-      if addresses.isEmpty { return nil }
+      guard let fingerprint = CallStack.fingerprint() else { return nil }
       let known = state.withLock { state in
-        (number: state.numbers[addresses], isFull: state.stacks.count >= limit)
+        (number: state.numbers[fingerprint], isFull: state.stacks.count >= limit)
       }
       if known.number != nil || known.isFull { return known.number }
       guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-      let stack = try? Backtrace.capture(limit: 2 * CallStack.limit, top: 0)
+      let stack = try? Backtrace.capture(limit: 64, top: 0)
       return state.withLock { state in
-        if let number = state.numbers[addresses] { return number }
+        if let number = state.numbers[fingerprint] { return number }
         let number = UInt32(state.stacks.count)
         state.stacks.append(stack)
-        state.numbers[addresses] = number
+        state.numbers[fingerprint] = number
         return number
       }
     }

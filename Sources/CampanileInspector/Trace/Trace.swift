@@ -15,8 +15,9 @@ import Synchronization
 /// that are there already. It keeps the newest events, and the times of all. Stopping or releasing
 /// it ends it; what was gathered can still be read. It does not keep its sources.
 ///
-/// While it goes on, each event costs about half a microsecond, and each post one more for its call
-/// stack. When it has ended, and before, the sources pay nothing.
+/// While it goes on, each event costs about half a microsecond, and each post one or two more for
+/// its call stack: a hundred thousand events a second take less than a tenth of one core. When it has
+/// ended, and before, the sources pay nothing.
 public final class Trace: Sendable {
   private struct Followed {
     weak var source: (any Traceable)?

@@ -140,6 +140,26 @@ final class EventLog {
   }
 }
 
+final class Drops: Sendable {
+  func increment() {}
+}
+
+final class DropCounter {
+  private var token: ObservationToken?
+
+  func start(_ drops: Drops) {
+    self.token = MessageCenter.default.events.observe { event in
+      if event.kind == .dropped { drops.increment() }
+    }
+  }
+}
+
+nonisolated enum Request { @TaskLocal static var id: String? }
+
+nonisolated func carryRequests() {
+  ContextCarrier(Request.$id).install()
+}
+
 final class FailureLog {
   private var token: ObservationToken?
 

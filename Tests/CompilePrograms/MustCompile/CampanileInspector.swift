@@ -1,0 +1,15 @@
+// The examples of the module's page.
+import Campanile
+import CampanileInspector
+
+nonisolated struct LevelChanged: MessageCenter.Message {}
+
+nonisolated func play() {}
+
+nonisolated func look(_ center: MessageCenter, _ state: CurrentValue<Int>) throws {
+  let trace = Trace(of: center, state)
+  play()
+  print(trace.slowest())
+  print(trace.posters(of: LevelChanged.self))
+  try trace.write(to: "trace.json")
+}
