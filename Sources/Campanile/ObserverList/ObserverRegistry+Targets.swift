@@ -65,17 +65,24 @@
     let oldest: UInt64
     let portion: Portion
     let post: Post
-    let wideValue: WideValue?
+    /// What the observers of any message are given.
+    let wideMessage: MessageCenter.PostedMessage?
 
     init(
       _ lists: GroupLists, _ oldest: UInt64, _ portion: Portion, _ post: consuming Post,
-      _ wideValue: WideValue?
+      _ wideMessage: MessageCenter.PostedMessage?
     ) {
       self.lists = lists
       self.oldest = oldest
       self.portion = portion
       self.post = post
-      self.wideValue = wideValue
+      self.wideMessage = wideMessage
+    }
+
+    /// Calls `body` with what the observers of any message are given, if the letter is for any.
+    func withWideValue(_ body: (WideValue?) -> Void) {
+      guard let wideMessage else { return body(nil) }
+      unsafe withUnsafePointer(to: wideMessage) { body(unsafe WideValue(at: $0)) }
     }
   }
 
@@ -90,7 +97,7 @@
       details = nil
     } else {
       unsafe only = nil
-      details = Details(lists, range.lowerBound, portion, copy post, wideValue)
+      details = Details(lists, range.lowerBound, portion, copy post, wideValue?.message)
     }
   }
 
@@ -108,8 +115,10 @@
       var route = details.lists.route
       registry.settle(visit)
       let portion = details.portion == .ordered ? .ordered : registry.everyone
-      registry.walk(
-        value, details.wideValue, details.post, details.oldest...newest, portion, &route)
+      details.withWideValue { wideValue in
+        registry.walk(
+          value, wideValue, details.post, details.oldest...newest, portion, &route)
+      }
       registry.leave(visit)
       details.post.tracker?.end()
     } else if let only = unsafe only {

@@ -22,6 +22,12 @@ import Synchronization
     }
   }
 
+  /// The end of a list, for a post that finds nobody there.
+  @inline(__always)
+  fileprivate init(atEndOf list: Unmanaged<ObserverList>) {
+    unsafe (self.list, next, rest) = (list, nil, 0)
+  }
+
   /// Whether somebody in the list waits for the value elsewhere.
   ///
   /// Asked before the visit settles.
@@ -156,10 +162,18 @@ extension Route {
 }
 
 /// A message as observers of any message are given it; made once for a post, if there are any.
-final class WideValue: Sendable {
-  let message: MessageCenter.PostedMessage
+///
+/// A word. The message stays where the post has it, on the stack, until the post returns.
+@safe struct WideValue {
+  // SAFETY: who makes this keeps the message in place for as long as this and its copies live.
+  private let place: UnsafePointer<MessageCenter.PostedMessage>
 
-  init(_ message: MessageCenter.PostedMessage) { self.message = message }
+  /// - Parameter place: Where the message stays until the post returns.
+  init(at place: UnsafePointer<MessageCenter.PostedMessage>) { unsafe self.place = place }
+
+  var message: MessageCenter.PostedMessage {
+    unsafeAddress { unsafe place }
+  }
 }
 
 /// The registrations that a walk is for, and whether each call is an event that somebody observes.
@@ -371,6 +385,58 @@ extension ObserverRegistry {
         call(&route.wideAbout!, next, value, post, portion)
       }
     }
+  }
+
+  /// Posts to the observers of one topic and to those of any, with as little as that takes, if all
+  /// of them are called here and nobody observes the source's events.
+  ///
+  /// - Parameters:
+  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - wide: The observers of whatever topic, who are given `wideMessage`.
+  /// - Returns: Whether that was so; if not, nobody has been called.
+  @inline(__always)
+  func postInPlace<Value>(
+    _ value: Value, _ wideMessage: MessageCenter.PostedMessage, _ post: borrowing Post,
+    to topic: Unmanaged<TopicList>?, wide: Unmanaged<ObserverList>
+  ) -> Bool {
+    if isWatched { return false }
+    let visit = enter()
+    var own = unsafe Cursor(atEndOf: wide)
+    // SAFETY: the caller keeps the topic.
+    unsafe topic?._withUnsafeGuaranteedRef { own = unsafe Cursor(Unmanaged.passUnretained($0)) }
+    var any = unsafe Cursor(wide)
+    let isInPlace = !own.hasGroups && !any.hasGroups
+    if isInPlace {
+      settle(visit)
+      var (first, second) = (own.nextID, any.nextID)
+      while min(first, second) <= visit.watermark {
+        if first < second {
+          let last = min(second &- 1, visit.watermark)
+          first = callRun(&own, first, upTo: last, value, post)
+        } else {
+          let last = min(first &- 1, visit.watermark)
+          second = callRun(&any, second, upTo: last, wideMessage, post)
+        }
+      }
+    }
+    leave(visit)
+    return isInPlace
+  }
+
+  /// Calls the observers of one list that come before the next one of another.
+  ///
+  /// - Returns: The identifier that comes next in the list.
+  @inline(__always)
+  private func callRun<Value>(
+    _ cursor: inout Cursor, _ first: UInt64, upTo last: UInt64, _ value: Value,
+    _ post: borrowing Post
+  ) -> UInt64 {
+    var id = first
+    repeat {
+      call(&cursor, id, value, post, .everyone)
+      id = cursor.nextID
+    } while id <= last
+    return id
   }
 
   /// Checks the registration that comes next, and calls its observer.
