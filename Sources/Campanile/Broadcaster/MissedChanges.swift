@@ -176,17 +176,18 @@ extension ObserverRegistry {
   /// - Returns: The call, if it is to be made in a task.
   @inline(never)
   func arriveSkipped<Value>(
-    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at registration: Registration
+    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
+    in list: ObserverList
   ) -> PreparedCall? {
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: true)
     else { return nil }
-    note(.called, registration.list.topic.value, observer.location)
+    note(.called, list.topic.value, observer.location)
     reach(.willCall)
     do {
-      return try observer.callArrival(told, post, registration)
+      return try observer.callArrival(told, post, id, in: list)
     } catch {
-      handle(error, at: observer.location, of: registration)
+      handle(error, at: observer.location, of: Registration(list: list, id: id, counters: nil))
       return nil
     }
   }

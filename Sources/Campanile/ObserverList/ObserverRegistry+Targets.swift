@@ -56,8 +56,10 @@
   /// The list, if it is the only one and nothing is to be known besides; else there are `details`.
   fileprivate let only: Unmanaged<ObserverList>?
   fileprivate let details: Details?
-  /// The newest registration that hears the post.
+  /// The newest registration that hears the post; of an arrival, the only one.
   fileprivate let newest: UInt64
+  /// Whether the letter waits at the place of one observer, and reaches that one alone.
+  fileprivate let isArrival: Bool
 
   /// What is uncommon, in an object of its own, so that common letters are short.
   fileprivate final class Details: Sendable {
@@ -91,6 +93,7 @@
     _ post: borrowing Post, _ wideValue: WideValue? = nil
   ) {
     newest = range.upperBound
+    isArrival = false
     let isPlain = post.subjectID == nil && post.tracker == nil && wideValue == nil
     if isPlain, portion == .everyone, range.lowerBound == 0, let only = unsafe lists.only {
       unsafe self.only = unsafe only
@@ -101,14 +104,48 @@
     }
   }
 
-  /// Calls `body` with each list.
-  func forEachList(_ body: (ObserverList) -> Void) {
+  /// A letter to nobody, for a value that is read and not delivered.
+  init() {
+    unsafe only = nil
+    (details, newest, isArrival) = (nil, 0, true)
+  }
+
+  /// A letter at the place of the observer that is registered as `id` in `list`.
+  ///
+  /// Its mailbox keeps the list.
+  init(_ post: borrowing Post, at id: UInt64, in list: ObserverList) {
+    let list = unsafe Unmanaged.passUnretained(list)
+    unsafe only = unsafe list
+    newest = id
+    isArrival = true
+    let isPlain = post.subjectID == nil && post.tracker == nil
+    details =
+      isPlain ? nil : Details(unsafe GroupLists(all: list), id, .everyone, copy post, nil)
+  }
+
+  /// The only registration that the letter is for, of an arrival: its list, and its identifier.
+  var arrival: (list: ObserverList?, id: UInt64) {
+    (unsafe only.map { unsafe $0.takeUnretainedValue() }, newest)
+  }
+
+  /// Calls `body` with each list that a buffer is to keep for the letter.
+  func forEachKept(_ body: (ObserverList) -> Void) {
+    if isArrival { return }
     if let details { details.lists.forEach(body) }
     unsafe only?._withUnsafeGuaranteedRef(body)
   }
 
   /// Delivers; called on the target.
-  func deliver<Value>(_ value: Value) {
+  ///
+  /// - Returns: The call, if it is to be made in a task; with it the delivery ends.
+  func deliver<Value>(_ value: Value) -> PreparedCall? {
+    if isArrival {
+      let post = details?.post ?? Post()
+      // SAFETY: whoever delivers an arrival keeps the list.
+      return unsafe only!._withUnsafeGuaranteedRef {
+        $0.registry.arrive(value, post, at: newest, in: $0)
+      }
+    }
     if let details {
       let registry = details.lists.registry
       let visit = registry.enter()
@@ -132,6 +169,7 @@
         registry.leave(visit)
       }
     }
+    return nil
   }
 
   /// Who waits until the delivery has ended, if anybody does.

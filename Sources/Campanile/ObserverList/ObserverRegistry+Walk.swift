@@ -512,12 +512,12 @@ extension ObserverRegistry {
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
   ///
+  /// With this the delivery ends, or with the call that is returned.
+  ///
   /// - Returns: The call, if it is to be made in a task.
-  @discardableResult
   func arrive<Value>(
-    _ value: Value, _ post: borrowing Post, at registration: Registration
+    _ value: Value, _ post: borrowing Post, at id: UInt64, in list: ObserverList
   ) -> PreparedCall? {
-    let (id, list) = (registration.id, registration.list)
     var call: PreparedCall?
     let visit = enter()
     let entries = list.entries
@@ -531,20 +531,21 @@ extension ObserverRegistry {
         reach(.willCheck)
         let claim = observer.claimArrival()
         if claim == .skip {
-          call = arriveSkipped(observer, value, post, at: registration)
+          call = arriveSkipped(observer, value, post, at: id, in: list)
           return
         }
         note(.called, list.topic.value, observer.location)
         reach(.willCall)
         do {
-          call = try observer.callArrival(value, post, registration)
+          call = try observer.callArrival(value, post, id, in: list)
         } catch {
-          handle(error, at: observer.location, of: registration)
+          handle(error, of: observer, id, in: list)
         }
-        if claim == .callAndEnd { end(registration) }
+        if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
       }
     }
     leave(visit)
+    if call == nil { post.tracker?.end() }
     return call
   }
 }
