@@ -13,6 +13,13 @@
   /// .package(url: …, from: …, traits: [.defaults, "Page"])
   /// ```
   ///
+  /// If another of your dependencies asks for Campanile without the trait, SwiftPM 6.3 may fail with
+  /// "exhausted attempts to resolve the dependencies graph". Name what the page needs, too:
+  ///
+  /// ```
+  /// .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1")
+  /// ```
+  ///
   /// The page has the live registrations, how much is posted and called, the slow observers and what
   /// was dropped. It has the last posts as trees of cause and effect. It needs no network and loads
   /// nothing else. Nothing can be posted or changed through it.
