@@ -4,7 +4,7 @@
   /// ```swift
   /// let inspector = Inspector(of: center)
   /// let page = try await inspector.serve()
-  /// print(page)  // http://127.0.0.1:49152/0c4f…/
+  /// print(page)  // the address, with its secret
   /// ```
   ///
   /// Needs the trait `Page` of the package:

@@ -74,6 +74,8 @@
     var streams = 8
     /// A request line and its header fields have at most so many bytes.
     var headerBytes = 8_192
+    /// Of a request that is refused, so many further bytes are read at most.
+    var refusedBytes = 4_194_304
     /// Within this time a request is complete, and what is written is taken.
     var patience = Duration.seconds(5)
     /// What is new is sent at most so often.

@@ -111,12 +111,24 @@
         try await write(PageResponse.document(), to: socket)
       case .refusal(let status):
         try await write(PageResponse.refusal(status), to: socket)
+        try await readRest(of: socket)
       case .events:
         guard beginStream() else {
           return try await write(PageResponse.refusal(.busy), to: socket)
         }
         defer { endStream() }
         try await stream(to: socket)
+      }
+    }
+
+    /// Reads what else a refused request has, some megabytes at most, and forgets it.
+    ///
+    /// Who closes a connection with unread bytes takes back the answer.
+    private func readRest(of socket: AsyncSocket) async throws {
+      shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
+      try await within(limits.patience) { [limits] in
+        var rest = limits.refusedBytes
+        while rest > 0 { rest -= try await socket.read(atMost: rest).count }
       }
     }
 

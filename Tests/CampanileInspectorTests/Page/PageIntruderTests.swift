@@ -133,6 +133,21 @@
       await page.stop()
     }
 
+    @Test("A request that goes on without end is cut off")
+    func endless() async throws {
+      var limits = PageLimits()
+      limits.refusedBytes = 100_000
+      let page = try await inspector.serve(limits)
+      let client = try await PageClient(page)
+      let block = [UInt8](repeating: 0x61, count: 65_536)
+      await #expect(throws: (any Error).self) {
+        while true { try await client.send(bytes: block) }
+      }
+      client.close()
+      #expect(try await PageClient.ask(page, page.request()).status == 200)
+      await page.stop()
+    }
+
     @Test("Half a request that never ends is cut off, and makes room for others")
     func halfRequest() async throws {
       var limits = PageLimits()
