@@ -2,6 +2,10 @@
 
 import PackageDescription
 
+// What has a dependency stands behind a trait: without it nothing else is resolved.
+let sockets = Target.Dependency.product(
+  name: "FlyingSocks", package: "FlyingFox", condition: .when(traits: ["Page"]))
+
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -13,6 +17,14 @@ let package = Package(
     .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
     .library(name: "CampanileInspector", targets: ["CampanileInspector"]),
   ],
+  traits: [
+    .trait(
+      name: "Page", description: "The live page of CampanileInspector, which takes FlyingFox."),
+    .default(enabledTraits: []),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1")
+  ],
   targets: [
     .systemLibrary(name: "CampanileRuntime"),
     .target(name: "Campanile", dependencies: ["CampanileRuntime"]),
@@ -23,7 +35,7 @@ let package = Package(
     ),
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
-    .target(name: "CampanileInspector", dependencies: ["Campanile"]),
+    .target(name: "CampanileInspector", dependencies: ["Campanile", sockets]),
     .executableTarget(
       name: "player",
       dependencies: ["CampanileInspector", "CampanileKVO", "Campanile"],
@@ -59,7 +71,7 @@ let package = Package(
       name: "traced", dependencies: ["CampanileInspector", "Campanile"], path: "Tests/Traced"),
     .testTarget(
       name: "CampanileInspectorTests",
-      dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced"]
+      dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced", sockets]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

@@ -13,6 +13,7 @@ final class TraceStorage: Sendable {
     var overwrittenCount = 0
     var places: [UInt32: ObserverPlace] = [:]
     var times: [UInt32: ObserverTime] = [:]
+    var totals: [TypeKey: TypeTotals] = [:]
     var sources: [UInt64: String] = [:]
     var threads: [UInt64: String] = [:]
 
@@ -44,6 +45,7 @@ final class TraceStorage: Sendable {
       }
       if state.sources[record.source] == nil { state.sources[record.source] = sourceName }
       state.times(note: record)
+      state.total(note: record)
       if state.ring.count < capacity {
         state.ring.append(record)
       } else {

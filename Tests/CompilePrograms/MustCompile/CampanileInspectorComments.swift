@@ -11,3 +11,11 @@ nonisolated func trace(_ center: MessageCenter) throws {
   print(trace.posters(of: LevelChanged.self))
   try trace.write(to: "trace.json")
 }
+
+#if Page
+  nonisolated func serve(_ center: MessageCenter) async throws {
+    let inspector = Inspector(of: center)
+    let page = try await inspector.serve()
+    print(page)  // the address, with its secret
+  }
+#endif

@@ -1,0 +1,27 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A package of its own, so that nobody who depends on Campanile resolves what the page takes.
+let package = Package(
+  name: "inspected",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "campanile", path: "../..", traits: [.defaults, "Page"])],
+  targets: [
+    .executableTarget(
+      name: "inspected",
+      dependencies: [
+        .product(name: "Campanile", package: "campanile"),
+        .product(name: "CampanileInspector", package: "campanile"),
+      ],
+      swiftSettings: [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .strictMemorySafety(),
+        .treatAllWarnings(as: .error),
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,86 @@
+import Campanile
+import CampanileInspector
+import Dispatch
+
+// A program to look at in a browser. It prints the address of its page, and then does what the lines
+// of its standard input say: "play" plays a track, "quit" ends it.
+
+struct TrackChanged: MessageCenter.Message {
+  var title: String
+}
+
+struct CoverWanted: MessageCenter.Message {
+  var title: String
+}
+
+struct LevelChanged: MessageCenter.Message {
+  var level: Float
+}
+
+/// Shows a title, and wants a cover for it.
+final class Screen: Sendable {
+  func follow(_ center: MessageCenter) {
+    center.observe(TrackChanged.self, owner: self) { _, message in
+      center.post(CoverWanted(title: message.title))
+    }
+  }
+}
+
+/// Loads covers, which takes too long for where it does so.
+final class CoverLoader: Sendable {
+  func follow(_ center: MessageCenter) {
+    center.observe(CoverWanted.self, owner: self) { loader, _ in loader.load() }
+  }
+
+  private func load() {
+    let clock = ContinuousClock()
+    let end = clock.now.advanced(by: .milliseconds(20))
+    while clock.now < end {}
+  }
+}
+
+/// Shows levels on a queue that has stopped.
+final class Meter: Sendable {
+  private let queue = DispatchQueue(label: "meter")
+
+  init() { queue.suspend() }
+  deinit { queue.resume() }
+
+  func follow(_ center: MessageCenter) {
+    center.observe(
+      LevelChanged.self, owner: self, on: .queue(queue), buffering: .newest(4)
+    ) { _, _ in }
+  }
+}
+
+@main
+enum Inspected {
+  static func main() async throws {
+    let center = MessageCenter(label: "player")
+    let inspector = Inspector(of: center, values: true)
+    let (screen, loader, meter) = (Screen(), CoverLoader(), Meter())
+    screen.follow(center)
+    loader.follow(center)
+    meter.follow(center)
+    let paused = center.observe(LevelChanged.self) { _ in }
+    paused.pause()
+
+    let page = try await inspector.serve()
+    print(page)
+    var count = 0
+    while let line = readLine(), line != "quit" {
+      count += 1
+      play(count, center)
+      print("played \(count)")
+    }
+    await page.stop()
+    withExtendedLifetime((screen, loader, meter, paused)) {}
+  }
+
+  private static func play(_ number: Int, _ center: MessageCenter) {
+    for step in 1...10 { center.post(LevelChanged(level: Float(step) / 10)) }
+    // A title that would be markup, if a page took it for that.
+    let title = number == 1 ? "<img src=x onerror=alert(1)>" : "Aria \(number)"
+    center.post(TrackChanged(title: title))
+  }
+}

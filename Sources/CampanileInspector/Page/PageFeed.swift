@@ -1,0 +1,64 @@
+#if Page
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// A part of what a page shows, as an event of its stream.
+  struct PageSection: Sendable {
+    let name: String
+    let json: Data
+  }
+
+  /// Makes a part of what pages show, once for all that are open, and only when one asks.
+  ///
+  /// Nobody waits for it: who asks gets what was made last. If it takes long, as call stacks do that
+  /// are new, it is done less often, so that it takes little of the program's time.
+  actor PageFeed {
+    private let interval: Duration
+    private let make: @Sendable () -> [PageSection]
+    private let clock = ContinuousClock()
+    private var made: [PageSection] = []
+    private var isMaking = false
+    private var next: ContinuousClock.Instant
+
+    init(interval: Duration, _ make: @escaping @Sendable () -> [PageSection]) {
+      self.interval = interval
+      self.make = make
+      next = clock.now
+    }
+
+    func sections() -> [PageSection] {
+      let start = clock.now
+      if !isMaking, start >= next {
+        isMaking = true
+        Task.detached(priority: .utility) { [make] in await self.take(make(), since: start) }
+      }
+      return made
+    }
+
+    private func take(_ sections: [PageSection], since start: ContinuousClock.Instant) {
+      made = sections
+      isMaking = false
+      let end = clock.now
+      let pause = min(start.duration(to: end) * 9, .seconds(2))
+      next = end.advanced(by: max(interval, pause))
+    }
+  }
+
+  /// What one browser knows.
+  struct PageNews {
+    private var sent: [String: Data] = [:]
+
+    /// The events for what has changed since the last call.
+    mutating func take(_ sections: [PageSection]) -> Data {
+      var news = Data()
+      for section in sections where sent[section.name] != section.json {
+        sent[section.name] = section.json
+        news += Data("event: \(section.name)\ndata: ".utf8) + section.json + Data("\n\n".utf8)
+      }
+      return news
+    }
+  }
+#endif

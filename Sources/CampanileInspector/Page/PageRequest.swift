@@ -1,0 +1,62 @@
+#if Page
+  import FlyingSocks
+
+  /// The beginning of a request: its first line, and the header fields that matter.
+  struct PageRequest: Sendable {
+    let method: String
+    let path: String
+    let host: String?
+    let origin: String?
+
+    /// Understands a request up to the empty line that ends its header.
+    ///
+    /// It is strict: what a browser does not send is refused and not guessed at.
+    init(_ text: String) throws(PageStatus) {
+      var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
+      let first = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false)
+      guard first.count == 3, first[2] == "HTTP/1.1", first[1].hasPrefix("/") else {
+        throw .badRequest
+      }
+      method = String(first[0])
+      path = String(first[1])
+      var fields: [String: String] = [:]
+      for line in lines where !line.isEmpty {
+        guard let colon = line.firstIndex(of: ":") else { throw .badRequest }
+        let name = line[..<colon].lowercased()
+        if name.isEmpty || name.contains(where: \.isWhitespace) { throw .badRequest }
+        let value = line[line.index(after: colon)...].drop { $0 == " " }
+        // Of two hosts or origins, nobody knows which another program would take.
+        if ["host", "origin"].contains(name), fields[name] != nil { throw .badRequest }
+        fields[name] = String(value)
+      }
+      host = fields["host"]?.lowercased()
+      origin = fields["origin"]?.lowercased()
+    }
+
+    /// Reads a request from a connection.
+    ///
+    /// - Parameter limit: How many bytes it may have.
+    static func read(from socket: AsyncSocket, atMost limit: Int) async throws -> PageRequest {
+      var bytes: [UInt8] = []
+      let end = Array("\r\n\r\n".utf8)
+      while true {
+        let checked = max(0, bytes.count - end.count)
+        bytes += try await socket.read(atMost: limit + 1 - bytes.count)
+        if let index = bytes[checked...].start(of: end) {
+          guard let text = String(validating: bytes[..<index], as: UTF8.self) else {
+            throw PageStatus.badRequest
+          }
+          return try PageRequest(text)
+        }
+        if bytes.count > limit { throw PageStatus.headerTooLarge }
+      }
+    }
+  }
+
+  extension Collection where Element: Equatable {
+    /// Where another collection begins in this one.
+    fileprivate func start(of other: some Collection<Element>) -> Index? {
+      indices.first { self[$0...].starts(with: other) }
+    }
+  }
+#endif

@@ -1,0 +1,43 @@
+#if Page
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// What a page answers, byte for byte.
+  enum PageResponse {
+    /// The page itself; its style and its script are allowed by a number that is used once.
+    static func document() -> Data {
+      var generator = SystemRandomNumberGenerator()
+      let nonce = PageAccess.random(&generator)
+      let body = PageDocument.html(nonce: nonce)
+      let policy = """
+        default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; \
+        connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        """
+      return head(
+        .ok,
+        [
+          "Content-Type: text/html; charset=utf-8", "Content-Length: \(body.utf8.count)",
+          "Content-Security-Policy: \(policy)",
+        ]) + Data(body.utf8)
+    }
+
+    /// The beginning of a stream of events.
+    static var stream: Data { head(.ok, ["Content-Type: text/event-stream; charset=utf-8"]) }
+
+    /// A status, and nothing else.
+    static func refusal(_ status: PageStatus) -> Data { head(status, ["Content-Length: 0"]) }
+
+    private static func head(_ status: PageStatus, _ fields: [String]) -> Data {
+      let common = [
+        "Cache-Control: no-store", "Referrer-Policy: no-referrer",
+        "X-Content-Type-Options: nosniff", "Cross-Origin-Resource-Policy: same-origin",
+        "Connection: close",
+      ]
+      let lines = ["HTTP/1.1 \(status.rawValue)"] + common + fields
+      return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    }
+  }
+#endif

@@ -1,0 +1,200 @@
+#if Page
+  import FlyingSocks
+  import Synchronization
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #else
+    import Darwin
+  #endif
+
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// Accepts connections on this computer, a bounded number at a time, and answers one request of
+  /// each.
+  final class PageServer: Sendable {
+    let access: PageAccess
+    let limits: PageLimits
+    private let feeds: [PageFeed]
+    private let pool: any AsyncSocketPool
+    private let listener: AsyncSocket
+    /// How many browsers are shown the page.
+    private let streamCount = Mutex(0)
+
+    init(port: UInt16, trace: Trace, limits: PageLimits) async throws {
+      pool = SocketPool<Poll>.make()
+      do {
+        let socket = try Self.listen(to: .inet(ip4: "127.0.0.1", port: port))
+        guard case .ip4(_, let port) = try socket.sockname() else {
+          throw SocketError.unsupportedAddress
+        }
+        access = PageAccess(port: port)
+        try await pool.prepare()
+        listener = try AsyncSocket(socket: socket, pool: pool)
+      } catch {
+        throw InspectorError(
+          code: .portUnavailable, message: "Port \(port) cannot be listened on: \(error)")
+      }
+      self.limits = limits
+      feeds = [
+        PageFeed(interval: limits.interval) { PageRows.tables(trace) },
+        PageFeed(interval: limits.interval) { PageRows.posts(trace) },
+      ]
+    }
+
+    private static func listen<Address: SocketAddress>(to address: Address) throws -> Socket {
+      let socket = try Socket(domain: Int32(Address.family), type: .stream)
+      do {
+        socket.closeInOtherPrograms()
+        try socket.setValue(true, for: .localAddressReuse)
+        try socket.bind(to: address)
+        try socket.listen()
+      } catch {
+        try? socket.close()
+        throw error
+      }
+      return socket
+    }
+
+    /// Serves until the task is canceled.
+    func run() async {
+      await withTaskGroup { group in
+        group.addTask { [pool] in try? await pool.run() }
+        group.addTask { await self.accept() }
+        await group.next()
+        group.cancelAll()
+      }
+      try? listener.socket.close()
+    }
+
+    private func accept() async {
+      await withTaskGroup(of: Void.self) { group in
+        var count = 0
+        while !Task.isCancelled {
+          guard let socket = try? await listener.accept() else {
+            // The connection was given up, or this program has too many files open.
+            try? await Task.sleep(for: .milliseconds(20))
+            continue
+          }
+          socket.socket.closeInOtherPrograms()
+          if count == limits.connections {
+            await group.next()
+            count -= 1
+          }
+          count += 1
+          group.addTask {
+            try? await self.answer(socket)
+            try? socket.close()
+          }
+        }
+      }
+    }
+
+    private func answer(_ socket: AsyncSocket) async throws {
+      let answer: PageAccess.Answer
+      do {
+        let request = try await within(limits.patience) { [limits] in
+          try await PageRequest.read(from: socket, atMost: limits.headerBytes)
+        }
+        answer = access.answer(to: request)
+      } catch let status as PageStatus {
+        answer = .refusal(status)
+      }
+      switch answer {
+      case .document:
+        try await write(PageResponse.document(), to: socket)
+      case .refusal(let status):
+        try await write(PageResponse.refusal(status), to: socket)
+        try await readRest(of: socket)
+      case .events:
+        guard beginStream() else {
+          return try await write(PageResponse.refusal(.busy), to: socket)
+        }
+        defer { endStream() }
+        try await stream(to: socket)
+      }
+    }
+
+    /// Reads what else a refused request has, some megabytes at most, and forgets it.
+    ///
+    /// Who closes a connection with unread bytes takes back the answer.
+    private func readRest(of socket: AsyncSocket) async throws {
+      shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
+      try await within(limits.patience) { [limits] in
+        var rest = limits.refusedBytes
+        while rest > 0 { rest -= try await socket.read(atMost: rest).count }
+      }
+    }
+
+    private func beginStream() -> Bool {
+      streamCount.withLock { count in
+        if count == limits.streams { return false }
+        count += 1
+        return true
+      }
+    }
+
+    private func endStream() { streamCount.withLock { $0 -= 1 } }
+
+    /// Sends what is new, until the browser leaves.
+    private func stream(to socket: AsyncSocket) async throws {
+      try await write(PageResponse.stream, to: socket)
+      try await withThrowingTaskGroup { group in
+        // A browser sends nothing more: what can be read is the end of the connection.
+        group.addTask { _ = try await socket.read(atMost: 1) }
+        group.addTask { try await self.sendNews(to: socket) }
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    }
+
+    private func sendNews(to socket: AsyncSocket) async throws {
+      var sent = PageNews()
+      var quiet = 0
+      while true {
+        var news = Data()
+        for feed in feeds { news += sent.take(await feed.sections()) }
+        quiet = news.isEmpty ? quiet + 1 : 0
+        if !news.isEmpty {
+          try await write(news, to: socket)
+        } else if quiet == limits.quietIntervals {
+          // Fails if the connection is broken.
+          try await write(Data(":\n\n".utf8), to: socket)
+          quiet = 0
+        }
+        try await Task.sleep(for: limits.interval)
+      }
+    }
+
+    private func write(_ data: Data, to socket: AsyncSocket) async throws {
+      try await within(limits.patience) { try await socket.write(data) }
+    }
+  }
+
+  extension Socket {
+    /// Keeps the descriptor from the programs that this one starts.
+    fileprivate func closeInOtherPrograms() { _ = fcntl(file.rawValue, F_SETFD, FD_CLOEXEC) }
+  }
+
+  /// Gives an operation so much time; throws when it is over.
+  private func within<Result: Sendable>(
+    _ limit: Duration, _ operation: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    try await withThrowingTaskGroup { group in
+      group.addTask { Optional(try await operation()) }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        return nil
+      }
+      defer { group.cancelAll() }
+      guard let result = try await group.next() ?? nil else { throw CancellationError() }
+      return result
+    }
+  }
+#endif

@@ -1,0 +1,59 @@
+#if Page
+  import Campanile
+
+  /// The live registrations that agree in where they were made, by whom, of what and for where.
+  struct RegistrationRow: Codable, Equatable {
+    let source: String
+    let type: String
+    let owner: String?
+    let delivery: String
+    let place: String
+    var count = 0
+    /// How many of them hear the messages about one subject alone.
+    var aboutSubject = 0
+    /// How many values wait in buffers of their own, and how many messages where they run.
+    var waiting = 0
+    var dropped = 0
+    var paused = 0
+
+    /// The registrations of all sources that a trace follows, the most first.
+    static func rows(_ trace: Trace) -> [RegistrationRow] {
+      var rows: [String: RegistrationRow] = [:]
+      var mailboxes: [String: Set<ObjectIdentifier>] = [:]
+      for source in trace.sources {
+        for registration in source.registrations {
+          let row = RegistrationRow(registration, at: source.traceName)
+          rows[row.key, default: row].add(registration)
+          // Observers that share a place wait for the same messages.
+          if let mailbox = registration.sharedTarget?.mailbox,
+            mailboxes[row.key, default: []].insert(ObjectIdentifier(mailbox)).inserted
+          {
+            rows[row.key]?.waiting += mailbox.waitingCount
+          }
+        }
+      }
+      let sorted = rows.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+      return sorted.prefix(PageRows.rowLimit).map(\.value)
+    }
+
+    private init(_ registration: RegistrationDescription, at source: String) {
+      self.source = source
+      type = "\(registration.valueType)"
+      owner = registration.ownerType.map { "\($0)" }
+      delivery = registration.delivery
+      place = "\(registration.file):\(registration.line)"
+    }
+
+    private mutating func add(_ registration: RegistrationDescription) {
+      count += 1
+      if registration.subject != nil { aboutSubject += 1 }
+      waiting += registration.waitingCount
+      dropped += registration.droppedCount
+      if registration.isPaused { paused += 1 }
+    }
+
+    private var key: String {
+      [place, type, delivery, owner ?? "", source].joined(separator: "\n")
+    }
+  }
+#endif

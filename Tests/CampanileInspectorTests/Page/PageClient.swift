@@ -1,0 +1,131 @@
+#if Page
+  import CampanileInspector
+  import FlyingSocks
+  import Testing
+  import TestSupport
+
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// What a server sent on one connection, up to its end.
+  struct Answer {
+    let text: String
+
+    var status: Int? { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+    /// The header, without the empty line that ends it.
+    var head: String {
+      text.firstRange(of: "\r\n\r\n").map { String(text[..<$0.lowerBound]) } ?? text
+    }
+    var body: String {
+      text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? ""
+    }
+  }
+
+  /// A connection to a page, made by hand.
+  struct PageClient {
+    private let socket: AsyncSocket
+
+    init(port: UInt16) async throws {
+      let address = try sockaddr(port)
+      socket = try await AsyncSocket.connected(
+        to: address, timeout: TimeInterval(patience / .seconds(1)))
+    }
+
+    init(_ page: InspectorPage) async throws { try await self.init(port: page.port) }
+
+    func send(_ text: String) async throws { try await send(bytes: Array(text.utf8)) }
+
+    func send(bytes: [UInt8]) async throws { try await socket.write(Data(bytes)) }
+
+    /// Some of what the server has sent; `nil` at the end of the connection.
+    func read() async -> [UInt8]? { try? await socket.read(atMost: 4_096) }
+
+    func readToEnd() async -> Answer {
+      var bytes: [UInt8] = []
+      while let more = await read() { bytes += more }
+      return Answer(text: String(decoding: bytes, as: UTF8.self))
+    }
+
+    func close() { try? socket.close() }
+
+    /// The answer to a request.
+    static func ask(_ page: InspectorPage, _ text: String) async throws -> Answer {
+      let client = try await PageClient(page)
+      defer { client.close() }
+      // A server that has heard enough reads no more.
+      try? await client.send(text)
+      return await client.readToEnd()
+    }
+  }
+
+  extension InspectorPage {
+    var port: UInt16 { UInt16(url.split(separator: ":")[2].prefix { $0 != "/" }) ?? 0 }
+    var secret: String { String(url.split(separator: "/")[2]) }
+
+    /// A request that a browser sends for a part of the page.
+    func request(_ path: String = "") -> String {
+      "GET /\(secret)/\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
+    }
+  }
+
+  /// The events of a page, as they come.
+  final class PageEvents {
+    let client: PageClient
+    private var text = ""
+
+    /// Opens the stream; `nil` if it is refused.
+    init?(_ page: InspectorPage) async throws {
+      client = try await PageClient(page)
+      try await client.send(page.request("events"))
+      while !text.contains("\r\n\r\n") {
+        guard let bytes = await client.read() else { return nil }
+        text += String(decoding: bytes, as: UTF8.self)
+      }
+      guard text.hasPrefix("HTTP/1.1 200 OK\r\n"), let end = text.firstRange(of: "\r\n\r\n") else {
+        client.close()
+        return nil
+      }
+      text = String(text[end.upperBound...])
+    }
+
+    deinit { client.close() }
+
+    /// The next event, or a comment with no name; `nil` at the end of the stream.
+    func next() async -> (name: String, json: Data)? {
+      while true {
+        if let end = text.firstRange(of: "\n\n") {
+          let lines = text[..<end.lowerBound].split(separator: "\n")
+          text = String(text[end.upperBound...])
+          func field(_ name: String) -> Substring? {
+            lines.first { $0.hasPrefix(name) }?.dropFirst(name.count)
+          }
+          return (String(field("event: ") ?? ""), Data((field("data: ") ?? "").utf8))
+        }
+        guard let bytes = await client.read() else { return nil }
+        text += String(decoding: bytes, as: UTF8.self)
+      }
+    }
+
+    /// Reads until the rows of a part are as they should be.
+    func rows<Row: Decodable>(
+      _ name: String, of type: Row.Type, until isRight: ([Row]) -> Bool
+    ) async throws -> [Row] {
+      while let event = await next() {
+        guard event.name == name else { continue }
+        let rows = try JSONDecoder().decode([Row].self, from: event.json)
+        if isRight(rows) { return rows }
+      }
+      Issue.record("The stream ended before \(name) were as they should be")
+      return []
+    }
+  }
+
+  private func sockaddr(_ port: UInt16) throws -> some SocketAddress {
+    try address(.inet(ip4: "127.0.0.1", port: port))
+  }
+
+  private func address<Address: SocketAddress>(_ address: Address) -> Address { address }
+#endif

@@ -1,0 +1,215 @@
+#if Page
+  import Campanile
+  import Testing
+  import TestSupport
+
+  @testable import CampanileInspector
+
+  /// A request that is refused, made from a page's address.
+  struct Intrusion: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let status: PageStatus
+    let request: @Sendable (_ secret: String, _ host: String) -> String
+
+    init(
+      _ name: String, _ status: PageStatus,
+      _ request: @escaping @Sendable (_ secret: String, _ host: String) -> String
+    ) {
+      testDescription = name
+      self.status = status
+      self.request = request
+    }
+
+    static let all = [
+      Intrusion("no secret", .notFound) { "GET / HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
+      Intrusion("events without the secret", .notFound) {
+        "GET /events HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("the last digit is wrong", .notFound) { secret, host in
+        let last = secret.last == "0" ? "1" : "0"
+        return "GET /\(secret.dropLast())\(last)/ HTTP/1.1\r\nHost: \(host)\r\n\r\n"
+      },
+      Intrusion("the first digit is wrong", .notFound) { secret, host in
+        let first = secret.first == "0" ? "1" : "0"
+        return "GET /\(first)\(secret.dropFirst())/events HTTP/1.1\r\nHost: \(host)\r\n\r\n"
+      },
+      Intrusion("a part of the secret", .notFound) {
+        "GET /\($0.prefix(31))/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("more than the secret", .notFound) {
+        "GET /\($0)0/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("something else below the secret", .notFound) {
+        "GET /\($0)/passwd HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("a way up", .notFound) { "GET /\($0)/../../ HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
+      Intrusion("a name bound to this address", .forbidden) { secret, host in
+        let port = host.split(separator: ":")[1]
+        return "GET /\(secret)/ HTTP/1.1\r\nHost: evil.example:\(port)\r\n\r\n"
+      },
+      Intrusion("this host without its port", .forbidden) { secret, _ in
+        "GET /\(secret)/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+      },
+      Intrusion("this host with something before it", .forbidden) {
+        "GET /\($0)/ HTTP/1.1\r\nHost: evil.\($1)\r\n\r\n"
+      },
+      Intrusion("no host", .forbidden) { secret, _ in "GET /\(secret)/ HTTP/1.1\r\n\r\n" },
+      Intrusion("two hosts", .badRequest) {
+        "GET /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nHost: evil.example\r\n\r\n"
+      },
+      Intrusion("another origin", .forbidden) {
+        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://evil.example\r\n\r\n"
+      },
+      Intrusion("this origin with another scheme", .forbidden) {
+        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: https://\($1)\r\n\r\n"
+      },
+      Intrusion("an origin without a name", .forbidden) {
+        "GET /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: null\r\n\r\n"
+      },
+      Intrusion("two origins", .badRequest) {
+        "GET /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://\($1)\r\nOrigin: null\r\n\r\n"
+      },
+      Intrusion("POST", .methodNotAllowed) {
+        "POST /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nContent-Length: 4\r\n\r\nring"
+      },
+      Intrusion("PUT", .methodNotAllowed) { "PUT /\($0)/ HTTP/1.1\r\nHost: \($1)\r\n\r\n" },
+      Intrusion("OPTIONS", .methodNotAllowed) {
+        "OPTIONS /\($0)/events HTTP/1.1\r\nHost: \($1)\r\nOrigin: http://\($1)\r\n\r\n"
+      },
+      Intrusion("a method in small letters", .methodNotAllowed) {
+        "get /\($0)/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("another version", .badRequest) {
+        "GET /\($0)/ HTTP/1.0\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("a whole address as the path", .badRequest) {
+        "GET http://\($1)/\($0)/ HTTP/1.1\r\nHost: \($1)\r\n\r\n"
+      },
+      Intrusion("a field without a colon", .badRequest) {
+        "GET /\($0)/ HTTP/1.1\r\nHost: \($1)\r\nnonsense\r\n\r\n"
+      },
+      Intrusion("a field with a space in its name", .badRequest) {
+        "GET /\($0)/ HTTP/1.1\r\nHost : \($1)\r\n\r\n"
+      },
+      Intrusion("no request at all", .badRequest) { _, _ in "\r\n\r\n" },
+      Intrusion("a line that never ends", .headerTooLarge) { secret, host in
+        "GET /\(secret)/\(String(repeating: "a", count: 1_000_000)) HTTP/1.1\r\nHost: \(host)\r\n\r\n"
+      },
+      Intrusion("a huge header", .headerTooLarge) { secret, host in
+        let field = "X-Filler: \(String(repeating: "a", count: 1_000))\r\n"
+        let fields = String(repeating: field, count: 1_000)
+        return "GET /\(secret)/ HTTP/1.1\r\nHost: \(host)\r\n\(fields)\r\n"
+      },
+    ]
+  }
+
+  @Suite("What an intruder tries at the page")
+  struct PageIntruderTests {
+    let inspector = Inspector(of: MessageCenter())
+
+    @Test("Is refused with a status, and told nothing", arguments: Intrusion.all)
+    func refused(_ intrusion: Intrusion) async throws {
+      let page = try await inspector.serve()
+      for host in ["127.0.0.1:\(page.port)", "localhost:\(page.port)"] {
+        let answer = try await PageClient.ask(page, intrusion.request(page.secret, host))
+        #expect(answer.head.hasPrefix("HTTP/1.1 \(intrusion.status.rawValue)\r\n"))
+        #expect(answer.body.isEmpty)
+        #expect(answer.head.contains("Content-Length: 0"))
+        #expect(!answer.text.contains(page.secret))
+        #expect(!answer.text.lowercased().contains("access-control"))
+      }
+      // Whatever it was, the page is still there.
+      #expect(try await PageClient.ask(page, page.request()).status == 200)
+      await page.stop()
+    }
+
+    @Test("A request that is not UTF-8 is refused")
+    func nonsense() async throws {
+      let page = try await inspector.serve()
+      let client = try await PageClient(page)
+      try await client.send(bytes: Array("GET /".utf8) + [0xFF, 0xFE] + Array("\r\n\r\n".utf8))
+      #expect(await client.readToEnd().status == 400)
+      client.close()
+      await page.stop()
+    }
+
+    @Test("A request that goes on without end is cut off")
+    func endless() async throws {
+      var limits = PageLimits()
+      limits.refusedBytes = 100_000
+      let page = try await inspector.serve(limits)
+      let client = try await PageClient(page)
+      let block = [UInt8](repeating: 0x61, count: 65_536)
+      await #expect(throws: (any Error).self) {
+        while true { try await client.send(bytes: block) }
+      }
+      client.close()
+      #expect(try await PageClient.ask(page, page.request()).status == 200)
+      await page.stop()
+    }
+
+    @Test("Half a request that never ends is cut off, and makes room for others")
+    func halfRequest() async throws {
+      var limits = PageLimits()
+      limits.connections = 2
+      limits.patience = .milliseconds(300)
+      let page = try await inspector.serve(limits)
+      let half = page.request().dropLast(2)
+      let clients = [try await PageClient(page), try await PageClient(page)]
+      for client in clients { try await client.send(String(half)) }
+      for client in clients { #expect(await client.readToEnd().text.isEmpty) }
+      // On a busy machine this one may be cut off, too.
+      while try await PageClient.ask(page, page.request()).status != 200 {}
+      for client in clients { client.close() }
+      await page.stop()
+    }
+
+    @Test("Ten thousand requests are each answered, and the page goes on", .timeLimit(.minutes(10)))
+    func tenThousand() async throws {
+      let page = try await inspector.serve()
+      let wrong = "GET /guess/ HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n"
+      let refused = try await withThrowingTaskGroup { group in
+        for _ in 0..<100 {
+          group.addTask {
+            var count = 0
+            for _ in 0..<100 where try await PageClient.ask(page, wrong).status == 404 {
+              count += 1
+            }
+            return count
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(refused == 10_000)
+      #expect(try await PageClient.ask(page, page.request()).status == 200)
+      await page.stop()
+    }
+
+    @Test("More browsers than are allowed are told to come later")
+    func streams() async throws {
+      var limits = PageLimits()
+      limits.streams = 2
+      let page = try await inspector.serve(limits)
+      let first = try await PageEvents(page)
+      let second = try await PageEvents(page)
+      #expect(try await PageClient.ask(page, page.request("events")).status == 503)
+      #expect((first != nil, second != nil) == (true, true))
+      await page.stop()
+    }
+
+    @Test("The secret has 128 bits, and each page its own")
+    func secrets() async throws {
+      let pages = [try await inspector.serve(), try await inspector.serve()]
+      for page in pages {
+        #expect(page.secret.count == 32)
+        #expect(page.secret.allSatisfy { $0.isHexDigit })
+        #expect(page.url == "http://127.0.0.1:\(page.port)/\(page.secret)/")
+        #expect("\(page)" == page.url)
+      }
+      #expect(pages[0].secret != pages[1].secret)
+      let other = "GET /\(pages[1].secret)/ HTTP/1.1\r\nHost: 127.0.0.1:\(pages[0].port)\r\n\r\n"
+      #expect(try await PageClient.ask(pages[0], other).status == 404)
+      for page in pages { await page.stop() }
+    }
+  }
+#endif

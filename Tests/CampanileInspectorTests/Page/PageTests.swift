@@ -1,0 +1,243 @@
+#if Page
+  import Campanile
+  import Dispatch
+  import Testing
+  import TestSupport
+
+  @testable import CampanileInspector
+
+  private struct Asked: MessageCenter.Message { var text = "" }
+  private struct Told: MessageCenter.Message {}
+
+  private final class Screen: Sendable {}
+
+  @Suite("The page of an inspector")
+  struct PageTests {
+    let center = MessageCenter(label: "tower")
+    /// Pages that tell news at once.
+    let quick = PageLimits(interval: .milliseconds(5), quietIntervals: 3)
+
+    @Test("The document allows its own style and script, and nothing else")
+    func document() async throws {
+      let page = try await Inspector(of: center).serve()
+      let answers = [
+        try await PageClient.ask(page, page.request()),
+        try await PageClient.ask(page, page.request()),
+      ]
+      let nonces = try answers.map { answer in
+        #expect(answer.head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        for field in [
+          "Content-Type: text/html; charset=utf-8", "Cache-Control: no-store",
+          "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff",
+          "Content-Length: \(answer.body.utf8.count)",
+        ] {
+          #expect(answer.head.contains("\r\n\(field)"))
+        }
+        let policy = try #require(
+          answer.head.split(separator: "\r\n").first { $0.hasPrefix("Content-Security-Policy: ") })
+        #expect(policy.contains("default-src 'none'; "))
+        #expect(policy.contains("connect-src 'self'; "))
+        #expect(!policy.contains("unsafe"))
+        let nonce = try #require(policy.split(separator: "'").first { $0.hasPrefix("nonce-") })
+        #expect(policy.contains("script-src '\(nonce)'; "))
+        #expect(answer.body.contains("<script nonce=\"\(nonce.dropFirst(6))\">"))
+        #expect(!answer.body.contains("innerHTML"))
+        #expect(!answer.body.contains("http"))
+        return nonce
+      }
+      #expect(nonces[0] != nonces[1])
+      await page.stop()
+    }
+
+    @Test("The stream says what the program did")
+    func content() async throws {
+      let inspector = Inspector(of: center, values: true)
+      let screen = Screen()
+      let line = #line + 1
+      center.observe(Asked.self, owner: screen) { [center] _, _ in center.post(Told()) }
+      let told = center.observe(Told.self) { _ in }
+      let held = ManualTarget()
+      let kept = center.observe(Told.self, on: held.delivery) { _ in }
+      let bounded = center.observe(Told.self, on: held.delivery, buffering: .newest(1)) { _ in }
+      let paused = center.observe(Told.self) { _ in }
+      paused.pause()
+      for number in 1...3 { center.post(Asked(text: "\(number)")) }
+
+      let page = try await inspector.serve(quick)
+      let stream = try #require(try await PageEvents(page))
+      let types = try await stream.rows("types", of: TypeRow.self) { $0.count == 2 }
+      #expect(types.map(\.type).sorted() == ["Asked", "Told"])
+      for row in types {
+        #expect((row.source, row.posts, row.calls) == ("MessageCenter tower", 3, 3))
+        let isTold = row.type == "Told"
+        #expect((row.dropped, row.skipped, row.failed) == (isTold ? 2 : 0, isTold ? 3 : 0, 0))
+      }
+
+      let observers = try await stream.rows("observers", of: ObserverRow.self) { _ in true }
+      let asking = try #require(observers.first { $0.owner == "Screen" })
+      #expect(asking.place == "CampanileInspectorTests/PageTests.swift:\(line)")
+      #expect((asking.calls, asking.delivery) == (3, ".immediate"))
+
+      let registrations = try await stream.rows("registrations", of: RegistrationRow.self) { _ in
+        true
+      }
+      #expect(registrations.count == 5)
+      #expect(registrations.map(\.count) == [1, 1, 1, 1, 1])
+      let byPlace = Dictionary(uniqueKeysWithValues: registrations.map { ($0.place, $0) })
+      let file = "CampanileInspectorTests/PageTests.swift"
+      #expect(byPlace["\(file):\(line)"]?.owner == "Screen")
+      #expect(byPlace["\(file):\(line + 3)"]?.waiting == 3)
+      #expect(byPlace["\(file):\(line + 4)"]?.waiting == 1)
+      #expect(byPlace["\(file):\(line + 4)"]?.dropped == 2)
+      #expect(byPlace["\(file):\(line + 5)"]?.paused == 1)
+      #expect(registrations.map(\.paused).reduce(0, +) == 1)
+
+      let posts = try await stream.rows("posts", of: PostRow.self) { _ in true }
+      #expect(posts.map(\.type) == ["Asked", "Told", "Asked", "Told", "Asked", "Told"])
+      for index in stride(from: 0, to: posts.count, by: 2) {
+        #expect(posts[index].parent == nil)
+        #expect(posts[index].value?.contains("\"\(index / 2 + 1)\"") == true)
+        #expect(posts[index].calls.map(\.place) == ["\(file):\(line)"])
+        #expect(posts[index].calls[0].took != nil)
+        #expect(posts[index + 1].parent == posts[index].number)
+        #expect(posts[index + 1].calls.map(\.place) == ["\(file):\(line + 1)"])
+      }
+
+      held.runJobs()
+      let later = try await stream.rows("registrations", of: RegistrationRow.self) { rows in
+        rows.allSatisfy { $0.waiting == 0 }
+      }
+      #expect(later.count == 5)
+      withExtendedLifetime((screen, told, kept, bounded)) {}
+      await page.stop()
+    }
+
+    @Test("What a sequence has not read is waiting, and what a million rows have is one row")
+    func grouped() async throws {
+      let inspector = Inspector(of: center)
+      let values = center.messages(of: Told.self).values(buffering: .unbounded)
+      let tokens = (0..<1_000).map { _ in center.observe(Asked.self) { _ in } }
+      for _ in 0..<7 { center.post(Told()) }
+      let page = try await inspector.serve(quick)
+      let stream = try #require(try await PageEvents(page))
+      let rows = try await stream.rows("registrations", of: RegistrationRow.self) { _ in true }
+      #expect(rows.map(\.count) == [1_000, 1])
+      #expect(rows.map(\.waiting) == [0, 7])
+      withExtendedLifetime((values, tokens)) {}
+      await page.stop()
+    }
+
+    @Test("Only what has changed is sent, and a comment while nothing does")
+    func changes() async throws {
+      let page = try await Inspector(of: center).serve(quick)
+      let stream = try #require(try await PageEvents(page))
+      var names: [String] = []
+      for _ in 0..<4 { names.append(await stream.next()?.name ?? "end") }
+      while names.contains("") {
+        names.removeAll { $0.isEmpty }
+        while names.count < 4 { names.append(await stream.next()?.name ?? "end") }
+      }
+      #expect(names.sorted() == ["observers", "posts", "registrations", "types"])
+      for _ in 0..<3 { #expect(await stream.next()?.name.isEmpty == true) }
+      let token = center.observe(Asked.self) { _ in }
+      var next = await stream.next()
+      while next?.name == "" { next = await stream.next() }
+      #expect(next?.name == "registrations")
+      withExtendedLifetime(token) {}
+      await page.stop()
+    }
+
+    @Test("A browser that has left makes room for another")
+    func left() async throws {
+      var limits = quick
+      limits.streams = 1
+      let page = try await Inspector(of: center).serve(limits)
+      for _ in 0..<3 {
+        var stream = try await PageEvents(page)
+        while stream == nil { stream = try await PageEvents(page) }
+        // Leaves, and tells nobody but by closing its connection.
+        stream = nil
+      }
+      await page.stop()
+    }
+
+    @Test("Nothing is looked at while no browser shows the page")
+    func idle() async throws {
+      let source = WatchedSource()
+      let inspector = Inspector(of: source)
+      let page = try await inspector.serve(quick)
+      source.broadcaster.send(1)
+      #expect(try await PageClient.ask(page, page.request()).status == 200)
+      #expect(source.looks.values.isEmpty)
+      let stream = try #require(try await PageEvents(page))
+      #expect(await stream.next()?.name == "types")
+      #expect(!source.looks.values.isEmpty)
+      await page.stop()
+    }
+
+    @Test("Stopping ends the streams and frees the port")
+    func stop() async throws {
+      let inspector = Inspector(of: center)
+      let page = try await inspector.serve(quick)
+      let stream = try #require(try await PageEvents(page))
+      await page.stop()
+      while await stream.next() != nil {}
+      await #expect(throws: (any Error).self) { try await PageClient(page) }
+      await page.stop()
+      let again = try await inspector.serve(port: page.port)
+      #expect(again.port == page.port)
+      #expect(try await PageClient.ask(again, again.request()).status == 200)
+      #expect(try await PageClient.ask(again, page.request()).status == 404)
+      await again.stop()
+    }
+
+    @Test("Releasing the page ends it, and the last of page and inspector the trace")
+    func release() async throws {
+      weak var trace: Trace?
+      var page: InspectorPage?
+      do {
+        let inspector = Inspector(of: center)
+        trace = inspector.trace
+        page = try await inspector.serve(quick)
+      }
+      let stream: PageEvents
+      do {
+        let served = try #require(page)
+        stream = try #require(try await PageEvents(served))
+      }
+      center.post(Told())
+      // The page keeps the trace, and goes on.
+      _ = try await stream.rows("types", of: TypeRow.self) { $0.map(\.posts) == [1] }
+      #expect(trace != nil)
+      page = nil
+      while await stream.next() != nil {}
+      while trace != nil { await Task.yield() }
+    }
+
+    @Test("A port that is taken is an error with a code")
+    func taken() async throws {
+      let inspector = Inspector(of: center)
+      let page = try await inspector.serve()
+      let error = await #expect(throws: InspectorError.self) {
+        try await inspector.serve(port: page.port)
+      }
+      #expect(error?.code == .portUnavailable)
+      #expect(error?.description.hasPrefix("Port \(page.port) cannot be listened on: ") == true)
+      await page.stop()
+    }
+  }
+
+  /// A source that notes who looks at its registrations.
+  private final class WatchedSource: Traceable {
+    let broadcaster = Broadcaster<Int>()
+    let looks = Recorder<Int>()
+    let traceName = "watched"
+
+    var events: Signal<SourceEvent> { broadcaster.events }
+
+    var registrations: [RegistrationDescription] {
+      looks.record(1)
+      return broadcaster.registrations
+    }
+  }
+#endif
