@@ -1,12 +1,14 @@
 /// What the command line asks for.
 struct Arguments {
   static let usage = """
-    usage: player [--speed N] [--trace FILE] [FILE.wav]
+    usage: player [--speed N] [--trace FILE] [--inspect] [FILE.wav]
 
     Plays a WAVE file to whoever follows, without a sound. Without a file it rings some bells.
 
       --speed N     N times as fast, for example 8 or 0.5
       --trace FILE  writes who posted what and who heard it, for ui.perfetto.dev
+      --inspect     shows that in a browser while it plays; needs the trait Page:
+                    swift run --traits default,Page player --inspect
       --help        this text
 
     On a terminal the space bar pauses, and q quits.
@@ -21,6 +23,8 @@ struct Arguments {
   private(set) var speed = 1.0
   /// Where a trace is to be written.
   private(set) var tracePath: String?
+  /// Whether a page is to show what happens.
+  private(set) var wantsPage = false
   private(set) var wantsHelp = false
 
   /// Reads the arguments that follow the program's name.
@@ -41,6 +45,14 @@ struct Arguments {
           throw Mistake(description: "--trace needs the name of the file to write.")
         }
         tracePath = path
+      case "--inspect":
+        #if Page
+          wantsPage = true
+        #else
+          throw Mistake(
+            description: "--inspect needs the trait Page: "
+              + "swift run --traits default,Page player --inspect")
+        #endif
       case _ where argument.hasPrefix("-"):
         throw Mistake(description: "There is no option \(argument); see --help.")
       case _ where path != nil:

@@ -25,6 +25,13 @@ import Foundation
 
     let player = Player()
     let trace = arguments.tracePath.map { _ in Trace(of: player.center, player.changesOfState) }
+    #if Page
+      let inspector =
+        arguments.wantsPage ? Inspector(of: player.center, player.changesOfState) : nil
+      let page = try await inspector?.serve()
+      if let page { display.say("Look at \(page)") }
+      defer { withExtendedLifetime(page) {} }
+    #endif
     player.play(Track(title: title, duration: reader.duration))
     let stage = Stage(
       player, duration: reader.duration, speed: arguments.speed, display: display)

@@ -45,6 +45,9 @@ public struct SourceEvent: Sendable {
   public let sourceNumber: UInt64
   /// The type of the message or value.
   public let valueType: any Any.Type
+  /// The name of what was posted, where a source has names, as Foundation's centers do; only for
+  /// `posted`.
+  public internal(set) var name: String?
   /// The instance that the message is about; only for `posted`.
   public internal(set) var subject: ObjectIdentifier?
   /// The system's number for the thread on which it happened.

@@ -43,21 +43,39 @@ extension Broadcaster {
 }
 
 /// A source whose events have the values that are posted, on request.
-package protocol ValueDescribing: AnyObject {
-  /// Counts those who ask for the values.
-  func describeValues(_ change: Int)
+package protocol ValueDescribing {
+  /// What has the values described for as long as it is kept.
+  var valueWish: ValueWish { get }
+}
+
+/// The wish to have the posted values of a source described; it ends when it is released.
+package final class ValueWish: Sendable {
+  private weak let reports: SourceReports?
+
+  init(_ registry: ObserverRegistry) {
+    reports = registry.reports
+    registry.reports.wishForValues(1)
+  }
+
+  deinit { reports?.wishForValues(-1) }
 }
 
 extension MessageCenter: ValueDescribing {
-  package func describeValues(_ change: Int) { registry.reports.wishForValues(change) }
+  package var valueWish: ValueWish { ValueWish(registry) }
 }
 
 extension Broadcaster: ValueDescribing {
-  package func describeValues(_ change: Int) { registry.reports.wishForValues(change) }
+  package var valueWish: ValueWish { ValueWish(registry) }
 }
 
 extension CurrentValue: ValueDescribing {
-  package func describeValues(_ change: Int) { registry.reports.wishForValues(change) }
+  package var valueWish: ValueWish { ValueWish(registry) }
+}
+
+/// A value that has a name which says more than its type.
+package protocol EventNaming {
+  /// What events call the value.
+  var eventName: String { get }
 }
 
 extension MessageCenter {

@@ -37,7 +37,16 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     wide = TopicList(registry: registry, valueType: Value.self)
   }
 
-  deinit { finish() }
+  deinit {
+    finish()
+    registry.finishReports()
+  }
+
+  /// What happens at this center, to be observed at any time.
+  package var events: Signal<SourceEvent> { registry.reports.events.signal }
+
+  /// What has the values described for as long as it is kept.
+  package var valueWish: ValueWish { ValueWish(registry) }
 
   /// Ends every observation, and refuses those that come later.
   package func finish() {
@@ -89,7 +98,9 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   package func audience(of key: String) -> KeyedAudience? {
     let wide = wide.isObserved ? wide : nil
     guard let topic = topic(of: key) else {
-      return wide.map { KeyedAudience(topic: nil, wide: $0) }
+      // A post that nobody hears is an event all the same.
+      if wide == nil && !registry.isWatched { return nil }
+      return KeyedAudience(topic: nil, wide: wide)
     }
     return KeyedAudience(topic: topic, wide: wide)
   }

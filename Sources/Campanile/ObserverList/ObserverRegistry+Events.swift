@@ -34,6 +34,7 @@ extension ObserverRegistry {
     var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
     event.parent = Self.currentPost
     event.subject = post.subjectID
+    event.name = (value as? any EventNaming)?.eventName
     if reports.describesValues { event.value = String(describing: value) }
     reports.events.send(event)
   }

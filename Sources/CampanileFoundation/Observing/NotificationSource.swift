@@ -36,6 +36,28 @@ public struct NotificationSource: ObservationSource {
   public var signal: Signal<PostedNotification> { Signal(base: base) }
 }
 
+extension NotificationSource: Traceable, ValueDescribing {
+  /// What happens at the center, whatever the name; see ``ObservableNotificationCenter/events``.
+  public var events: Signal<SourceEvent> { base.hub.topics.events }
+
+  /// The live observations of the center that Campanile knows of, oldest first, whatever the name.
+  public var registrations: [RegistrationDescription] { base.hub.topics.registrations }
+
+  /// What a trace calls the center.
+  public var traceName: String { "NotificationCenter" }
+
+  /// Reads the live observations for as long as the center lives.
+  public var registrationsReader: @Sendable () -> [RegistrationDescription] {
+    { [weak hub = base.hub] in hub?.topics.registrations ?? [] }
+  }
+
+  package var valueWish: ValueWish { base.hub.topics.valueWish }
+}
+
+extension PostedNotification: EventNaming {
+  package var eventName: String { name.rawValue }
+}
+
 /// The notifications of a center, as what a signal is of.
 final class PostedNotifications: SignalBase {
   typealias Element = PostedNotification

@@ -98,6 +98,12 @@ extension ObservableNotificationCenter {
     topics.removeObservers(ownedBy: owner, of: name?.rawValue, about: object)
   }
 
+  /// What happens at this center with the observations that Campanile knows of, to be observed at
+  /// any time; see `MessageCenter/events`.
+  ///
+  /// A notification of Foundation's center that nobody observes through Campanile is no event.
+  public var events: Signal<SourceEvent> { allNotifications.events }
+
   /// The live observations of this center that Campanile knows of, oldest first.
   ///
   /// For debugging. Foundation does not tell of the observers that were added in its own way; the

@@ -1,4 +1,6 @@
 #if Page
+  public import Campanile
+
   /// Shows in a browser what happens at sources, while it happens.
   ///
   /// ```swift

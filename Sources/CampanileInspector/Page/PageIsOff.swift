@@ -1,4 +1,6 @@
 #if !Page
+  public import Campanile
+
   /// Shows in a browser what happens at sources; needs the trait `Page`.
   @available(
     *, unavailable,

@@ -21,8 +21,8 @@
       var rows: [String: RegistrationRow] = [:]
       var mailboxes: [String: Set<ObjectIdentifier>] = [:]
       for source in trace.sources {
-        for registration in source.registrations {
-          let row = RegistrationRow(registration, at: source.traceName)
+        for registration in source.registrations() {
+          let row = RegistrationRow(registration, at: source.name)
           rows[row.key, default: row].add(registration)
           // Observers that share a place wait for the same messages.
           if let mailbox = registration.sharedTarget?.mailbox,

@@ -31,8 +31,25 @@ extension Trace {
   public func posters(
     of type: any Any.Type, ignoring files: Set<String> = []
   ) -> Report<Poster> {
+    posters(among: tracedPosts.filter { $0.valueType == type }, ignoring: files)
+  }
+
+  /// The posts of one name that are kept, oldest first: of a source that has names, as Foundation's
+  /// centers do.
+  public func posts(named name: String) -> Report<TracedPost> {
+    Report(tracedPosts.filter { $0.name == name })
+  }
+
+  /// Who posts under one name, the most frequent first.
+  ///
+  /// - Parameter files: Names of files whose functions are left out.
+  public func posters(named name: String, ignoring files: Set<String> = []) -> Report<Poster> {
+    posters(among: tracedPosts.filter { $0.name == name }, ignoring: files)
+  }
+
+  private func posters(among posts: [TracedPost], ignoring files: Set<String>) -> Report<Poster> {
     var counts: [Caller?: Int] = [:]
-    for post in tracedPosts where post.valueType == type {
+    for post in posts {
       let caller = post.callers.first { caller in caller.file.map { !files.contains($0) } ?? true }
       counts[caller, default: 0] += 1
     }
@@ -79,6 +96,8 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   public let source: String
   /// The type of the message or value.
   public let valueType: any Any.Type
+  /// The name of what was posted, where the source has names, as Foundation's centers do.
+  public let name: String?
   /// What was posted, if the trace was asked to describe values.
   public let value: String?
   /// The instance that it is about.
@@ -99,7 +118,7 @@ public struct TracedPost: Sendable, CustomStringConvertible {
     let place = callers.first.map { " from \($0)" } ?? ""
     let cause =
       causes.isEmpty ? "" : ", caused by \(causes.map { "#\($0)" }.joined(separator: ", "))"
-    let head = "#\(number) \(value ?? "\(valueType)")\(place)\(cause)"
+    let head = "#\(number) \(value ?? name ?? "\(valueType)")\(place)\(cause)"
     return ([head] + calls.map { "  \($0)" }).joined(separator: "\n")
   }
 }

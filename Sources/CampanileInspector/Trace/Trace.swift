@@ -1,4 +1,4 @@
-import Campanile
+public import Campanile
 import Synchronization
 
 /// Follows what happens at sources: who posts, who hears it, where, and how long it takes.
@@ -19,9 +19,13 @@ import Synchronization
 /// its call stack: a hundred thousand events a second take less than a tenth of one core. When it has
 /// ended, and before, the sources pay nothing.
 public final class Trace: Sendable {
-  private struct Followed {
-    weak var source: (any Traceable)?
-    let token: ObservationToken
+  /// A source that a trace follows and does not keep.
+  struct Followed {
+    let name: String
+    let registrations: @Sendable () -> [RegistrationDescription]
+    fileprivate let token: ObservationToken
+    /// Has the posted values described.
+    fileprivate let wish: ValueWish?
   }
 
   let storage: TraceStorage
@@ -51,9 +55,11 @@ public final class Trace: Sendable {
   /// Follows one more source.
   public func add(_ source: any Traceable) {
     let name = source.traceName
-    if describesValues { (source as? any ValueDescribing)?.describeValues(1) }
+    let wish = describesValues ? (source as? any ValueDescribing)?.valueWish : nil
     let token = source.events.observe { [storage] event in storage.record(event, name) }
-    followed.withLock { $0.append(Followed(source: source, token: token)) }
+    let one = Followed(
+      name: name, registrations: source.registrationsReader, token: token, wish: wish)
+    followed.withLock { $0.append(one) }
   }
 
   /// Ends the trace; what it has gathered stays.
@@ -64,16 +70,11 @@ public final class Trace: Sendable {
       defer { followed = [] }
       return followed
     }
-    for one in followed {
-      one.token.cancel()
-      if describesValues, let source = one.source {
-        (source as? any ValueDescribing)?.describeValues(-1)
-      }
-    }
+    for one in followed { one.token.cancel() }
   }
 
-  /// The sources that the trace follows and that are still there.
-  var sources: [any Traceable] { followed.withLock { $0.compactMap(\.source) } }
+  /// The sources that the trace follows.
+  var sources: [Followed] { followed.withLock { $0 } }
 
   /// How many events gave way to newer ones.
   public var overwrittenCount: Int { storage.current.overwrittenCount }

@@ -10,6 +10,8 @@ struct TraceRecord: Sendable {
   var callers: UInt32?
   let source: UInt64
   let valueType: any Any.Type
+  /// The name of what was posted, where the source has names.
+  let name: String?
   let ownerType: (any AnyObject.Type)?
   let subject: ObjectIdentifier?
   let post: UInt64?
@@ -27,6 +29,7 @@ struct TraceRecord: Sendable {
     place = event.placeNumber
     source = event.sourceNumber
     valueType = event.valueType
+    name = event.name
     ownerType = event.ownerType
     subject = event.subject
     post = event.postNumber

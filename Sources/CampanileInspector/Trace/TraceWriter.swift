@@ -98,7 +98,8 @@ struct TraceWriter {
 
   private mutating func addPost(_ post: TraceRecord, until end: UInt64, isOpen: Bool) {
     let began = min(post.began, end)
-    var slice = entry(.slice, "post \(post.valueType)", on: post.thread, at: began)
+    var slice = entry(
+      .slice, "post \(post.name ?? "\(post.valueType)")", on: post.thread, at: began)
     slice.cat = "post"
     slice.dur = Double(end - began) / 1_000
     var arguments = arguments(of: post, isOpen: isOpen)

@@ -17,7 +17,7 @@ struct TracedPosts {
         parents[number] = record.parent
         posts[number] = TracedPost(
           number: number, source: state.sources[record.source] ?? "", valueType: record.valueType,
-          value: record.value, subject: record.subject,
+          name: record.name, value: record.value, subject: record.subject,
           time: .nanoseconds(Int64(clamping: record.time - start)), thread: record.thread,
           callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [])
       case .called:

@@ -154,9 +154,9 @@ struct PostEventTests {
     #expect(called.line == line)
     #expect(called.ownerType == Screen.self)
     #expect(called.delivery == ".immediate")
-    center.describeValues(1)
-    center.post(LevelChanged(level: 2), about: player)
-    center.describeValues(-1)
+    withExtendedLifetime(center.valueWish) {
+      center.post(LevelChanged(level: 2), about: player)
+    }
     center.post(LevelChanged(level: 3), about: player)
     let described = events.values.filter { $0.kind == .posted }.map(\.value)
     #expect(described == [nil, "LevelChanged(level: 2)", nil])

@@ -94,3 +94,9 @@ nonisolated final class Log: Sendable {
 func wait(_ center: MessageCenter) async throws {
   try await center.postAndWait(TrackChanged(title: "Aria"))
 }
+
+nonisolated enum Request { @TaskLocal static var id: String? }
+
+func launch() {
+  ContextCarrier(Request.$id).install()
+}
