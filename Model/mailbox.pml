@@ -21,18 +21,18 @@
  * step NO_HANDING_OVER    Delivery/Activity.swift:begin                         and the job that finds it at work
  * step NO_IDLE_CHECK      Delivery/Activity.swift:request                       and nobody else does
  * step NO_INLINE_CHECK    Delivery/Activity.swift:beginInline                   who runs inline takes the target first
- * step NO_RETURN          Delivery/Mailbox.swift:endInline                      and gives it back
- * step NO_RESCHEDULING    Delivery/Mailbox.swift:endInline                      with what came meanwhile
+ * step NO_RETURN          Delivery/MailboxState.swift:endInline                 and gives it back
+ * step NO_RESCHEDULING    Delivery/MailboxState.swift:endInline                 with what came meanwhile
  * step NO_BEGIN_CHECK     Delivery/Activity.swift:begin                         of several jobs one delivers
  * step NO_ARRIVING        Delivery/Activity.swift:begin                         and a job that begins is no longer on its way
- * step NO_BECOMING_IDLE   Delivery/Mailbox.swift:take                           an emptied mailbox is idle
- * step EARLY_IDLE         Delivery/Mailbox.swift:take                           and not before the last batch was delivered
- * step LATE_IDLE          Delivery/Mailbox.swift:take                           which is decided when it is seen empty
+ * step NO_BECOMING_IDLE   Delivery/MailboxState.swift:take                      an emptied mailbox is idle
+ * step EARLY_IDLE         Delivery/MailboxState.swift:take                      and not before the last batch was delivered
+ * step LATE_IDLE          Delivery/MailboxState.swift:take                      which is decided when it is seen empty
  * step NO_LIMIT           Delivery/Mailbox.swift:drain                          a job stops in the middle of a batch
- * step NO_GOING_ON        Delivery/Mailbox.swift:giveWay                        a job that gives way leaves another
- * step IDLE_GIVING_WAY    Delivery/Mailbox.swift:giveWay                        unless nothing waits
- * step REST_LOST          Delivery/Mailbox.swift:giveWay                        the rest of the batch is kept
- * step REST_LAST          Delivery/Mailbox.swift:exchange                       and comes before what is newer
+ * step NO_GOING_ON        Delivery/MailboxState.swift:giveWay                   a job that gives way leaves another
+ * step IDLE_GIVING_WAY    Delivery/MailboxState.swift:giveWay                   unless nothing waits
+ * step REST_LOST          Delivery/MailboxState.swift:giveWay                   the rest of the batch is kept
+ * step REST_LAST          Delivery/MailboxState.swift:exchange                  and comes before what is newer
  * step NO_DISCARDING      Delivery/DeliveryJob.swift:deinit                     a job that is never run discards what waits
  *
  * run -DPOSTS=3
@@ -93,7 +93,7 @@ inline enqueue(urgency) {
   fi
 }
 
-/* DeliveryJob.swift: deinit; Mailbox.swift: discardPending */
+/* DeliveryJob.swift: deinit; Mailbox.swift: discardPending; MailboxState.swift: discard */
 inline discardAll(urgency) {
 #ifndef NO_DISCARDING
   do
@@ -122,7 +122,7 @@ inline request(urgency) {
   fi
 }
 
-/* Mailbox.swift: append; Activity.swift: arrive */
+/* MailboxState.swift: append; Activity.swift: arrive */
 inline append(message, urgency) {
   atomic {
     filling ! message;
@@ -215,7 +215,7 @@ proctype Inside(byte self) {
   od
 }
 
-/* Mailbox.swift: exchange */
+/* MailboxState.swift: exchange */
 inline exchange() {
 #ifndef REST_LAST
   if
@@ -316,7 +316,7 @@ proctype Target() {
         break
       :: else
       fi;
-      /* Mailbox.swift: take */
+      /* MailboxState.swift: take */
       atomic {
         isLast = isEmpty;
         exchange();

@@ -49,7 +49,8 @@
       #expect(lines.contains("hearers: 40"))
       #expect(lines.count { $0.hasPrefix("title: ") && $0.hasSuffix("causes: 1, calls: 40") } == 2)
       let file = try String(contentsOf: path, encoding: .utf8)
-      #expect(file.contains("\"from\":\"main.swift:\(first) showNextTitle"))
+      let isNamed = file.contains("\"from\":\"main.swift:\(first) showNextTitle")
+      #expect(isNamed)
     }
   }
 #endif

@@ -37,6 +37,7 @@ struct InstructionCase: Sendable {
 
   static let all: [Self] =
     [0, 1, 10, 100].map(send) + [sendFiltered(10)] + [0, 1, 10, 100].map(post) + [
+      Self(name: "post-1-any", count: 5_000, run: postWithWildcard),
       postWithOwners(10), postWithOwners(10_000),
       Self(name: "post-subject-10", count: 1_000, run: postAboutSubject),
       Self(name: "post-of-many", count: 5_000, run: postAboutOneOfMany),
@@ -46,7 +47,8 @@ struct InstructionCase: Sendable {
       Self(
         name: "observe-cancel-broadcaster-owner", count: 500, run: observeSourceWithOwnerAndCancel),
       queued(observers: 1), queued(observers: 100),
-      Self(name: "set-followed-1", count: 1_000, run: setFollowed),
+    ] + QueuedInstructions.cases + [
+      Self(name: "set-followed-1", count: 1_000, run: setFollowed)
     ] + Notifications.instructionCases + KeyValue.instructionCases + Tracing.instructionCases
 
   private static func send(_ observers: Int) -> Self {
@@ -81,6 +83,18 @@ struct InstructionCase: Sendable {
       for value in 0..<count { center.post(Message8(value)) }
       withExtendedLifetime(tokens) {}
     }
+  }
+
+  /// Posts to one observer of the type and one of any message.
+  private static func postWithWildcard(_ count: Int) {
+    let center = MessageCenter()
+    let sink = Sink()
+    let tokens = [
+      center.observe(Message8.self) { sink.add($0.value) },
+      center.anyMessage.observe { _ in sink.add(1) },
+    ]
+    for value in 0..<count { center.post(Message8(value)) }
+    withExtendedLifetime(tokens) {}
   }
 
   private static func postWithOwners(_ observers: Int) -> Self {
@@ -200,7 +214,7 @@ struct InstructionCase: Sendable {
 }
 
 /// A place that keeps its job until it is told to run it.
-private final class ManualTarget: DeliveryTarget {
+final class ManualTarget: DeliveryTarget {
   let mailbox = Mailbox()
   private let job = Mutex<DeliveryJob?>(nil)
 

@@ -180,15 +180,18 @@ extension ObserverRegistry {
   /// - Returns: The call, if it is to be made in a task.
   @inline(never)
   func arriveSkipped<Value>(
-    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at registration: Registration
+    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
+    in list: ObserverList
   ) -> PreparedCall? {
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: true)
     else {
-      if observer.isPaused { note(.skipped, of: post, observer, registration) }
+      if observer.isPaused {
+        note(.skipped, of: post, observer, Registration(list: list, id: id, counters: nil))
+      }
       return nil
     }
-    return callArrival(observer, told, post, at: registration)
+    return callArrival(observer, told, post, at: id, in: list)
   }
 
   /// The observer of a registration, unless it has ended.

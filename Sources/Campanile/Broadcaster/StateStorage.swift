@@ -17,7 +17,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   private let isTelling = Atomic<Bool>(false)
   private let isAnyWaiting = Atomic<Bool>(false)
   /// The changes that the thread which tells has not come to.
-  private let waiting = Locked(BoundedQueue<Notice>(.unbounded))
+  private let waiting = Locked(Queue<Notice>())
   /// The thread that runs `update`'s closure, or 0.
   private let updater = Atomic<UInt>(0)
 
@@ -170,7 +170,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 
   private func keep(_ notice: Notice, _ held: borrowing Held) {
-    _ = waiting.withLock { $0.append(notice) }
+    waiting.withLock { $0.append(notice) }
     isAnyWaiting.store(true, ordering: .relaxed)
   }
 

@@ -1,5 +1,7 @@
 /// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
-final class AsyncRunner: Sendable {
+///
+/// As a target it runs its jobs in such tasks.
+final class AsyncRunner: DeliveryTarget {
   /// Protected by the lock.
   private struct State {
     var isEnded = false
@@ -9,6 +11,14 @@ final class AsyncRunner: Sendable {
   }
 
   private let state = Locked(State())
+  /// What waits for the observer, if it is called for one value after the other.
+  let mailbox: Mailbox
+
+  init(_ buffering: Buffering) { mailbox = Mailbox(buffering, .counted) }
+
+  func enqueue(_ job: DeliveryJob) {
+    start(job.urgency) { await job.runInTask() }
+  }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
   func start(
@@ -31,8 +41,9 @@ final class AsyncRunner: Sendable {
     if isEnded { task.cancel() }
   }
 
-  /// Cancels the tasks; called when the registration ended.
+  /// Gives up what waits, and cancels the tasks; called when the registration ended.
   func end() {
+    mailbox.close()
     let tasks = state.withLock { state in
       state.isEnded = true
       return state.tasks.values.compactMap { $0 }

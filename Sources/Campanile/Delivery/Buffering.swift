@@ -12,6 +12,26 @@ public enum Buffering: Sendable, Hashable {
   /// The oldest values wait; a value that comes when there is no room is dropped.
   case oldest(Int)
 
+  /// What becomes of a value that comes.
+  enum Admission {
+    /// There is room.
+    case free
+    /// It takes the place of the oldest that waits.
+    case inExchange
+    /// There is no room for it.
+    case refused
+  }
+
+  /// - Parameter count: How many values wait.
+  @inline(__always)
+  func admission(beside count: Int) -> Admission {
+    switch self {
+    case .unbounded: .free
+    case .newest(let capacity): count < capacity ? .free : .inExchange
+    case .oldest(let capacity): count < capacity ? .free : .refused
+    }
+  }
+
   func checkCapacity() {
     switch self {
     case .unbounded: break

@@ -1,41 +1,33 @@
 import Synchronization
 
-/// What waits for one serial target, from every source, in one order.
+/// What waits for one serial target, from every source, in one order; or for one observer that has a
+/// buffer of its own.
 ///
 /// Posters append records; the first one to find the mailbox idle enqueues a job on the target, and
-/// the job takes what has gathered in batches. Appending costs a lock and no allocation per record
-/// once the memory has grown; the target is woken once for a burst.
+/// the job takes what has gathered. Appending costs a lock and no allocation per record once the
+/// memory has grown; the target is woken once for a burst. What is decided is decided by
+/// `MailboxState`, with the lock held; nothing else is done under the lock.
 ///
 /// A custom ``DeliveryTarget`` stores one and does nothing else with it.
 public final class Mailbox: Sendable {
-  /// Protected by the lock.
-  private struct State: ~Copyable {
-    var filling = RecordBuffer()
-    /// What a job left of its batch when its turn was over; older than what is filling.
-    var rest = RecordBuffer()
-    var activity = Activity()
-    var discardedCount = 0
-    /// How much of a batch waits while a single delivery of it is made.
-    var heldCount = 0
-
-    var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
-
-    /// Exchanges an empty batch for the older of what waits.
-    mutating func exchange(_ batch: inout RecordBuffer) {
-      if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
-    }
-  }
-
-  private let state = Locked(State())
+  private let state: Locked<MailboxState>
   /// Whether nothing waits and nobody delivers; written under the lock.
   private let isIdle = Atomic<Bool>(true)
+  /// Whether there is no room for a value that comes; written under the lock.
+  private let isFull = Atomic<Bool>(false)
   /// When a job that delivers from here lets others have the target.
   let pace: Pace
+  /// What the only observer does not hear is counted here, and how many of its calls run.
+  let counters = DeliveryCounters()
 
   /// Creates an empty mailbox.
-  public convenience init() { self.init(.counted) }
+  public convenience init() { self.init(nil, .counted) }
 
-  init(_ pace: Pace) { self.pace = pace }
+  /// - Parameter buffering: How much may wait for the only observer; `nil` for a target.
+  init(_ buffering: Buffering?, _ pace: Pace) {
+    state = Locked(MailboxState(buffering))
+    self.pace = pace
+  }
 
   deinit {
     // Nobody is left to deliver what waits here.
@@ -45,16 +37,56 @@ public final class Mailbox: Sendable {
   /// How many messages wait here, from all sources; each may be for several observers.
   public var waitingCount: Int { pendingCount }
 
+  /// Asks the state, with the lock held.
+  @inline(__always)
+  private func decide<Result: Sendable>(_ body: (inout MailboxState) -> Result) -> Result {
+    state.withLock { state in
+      let result = body(&state)
+      isIdle.store(state.isIdle, ordering: .relaxed)
+      isFull.store(state.isFull, ordering: .relaxed)
+      return result
+    }
+  }
+
   /// How many deliveries were discarded because the target ended with them waiting.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 
+  var pendingCount: Int { state.withLock { $0.waitingCount } }
+
+  /// What can be asked of the registration of the only observer.
+  var counts: BufferCounts { BufferCounts(counters: counters) { [self] in pendingCount } }
+
+  // MARK: Posts
+
+  /// Leaves a record for a target.
   func append<Value>(_ letter: Letter, _ value: Value, for target: any DeliveryTarget) {
-    let priority = state.withLock { state in
-      state.filling.append(letter, value)
-      isIdle.store(false, ordering: .relaxed)
-      return state.activity.arrive()
+    schedule(decide { $0.append(letter, value) }, target)
+  }
+
+  /// Leaves a value for the only observer, which is registered as `id` in `list`.
+  func append<Value>(
+    _ value: Value, _ post: consuming Post, at id: UInt64, in list: ObserverList,
+    for target: any DeliveryTarget
+  ) {
+    list.registry.note(.queued, of: post, at: id, in: list)
+    // Without the lock, which the job needs to make room.
+    if isFull.load(ordering: .relaxed) {
+      counters.countDrop()
+      return list.registry.note(.dropped, of: post, at: id, in: list)
     }
-    schedule(priority, target)
+    // An asynchronous observer that waits for a post cannot wait for its own turn.
+    if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.untracked }
+    post.tracker?.begin()
+    var (letter, value) = (Letter(post, at: id, in: list), value)
+    var job: Urgency?
+    let admission = decide { $0.admit(&letter, &value, &job) }
+    schedule(job, target)
+    // What is not kept is here now, and goes outside the lock.
+    if admission == .dropped {
+      counters.countDrop()
+      letter.noteDropped()
+    }
+    if admission != .kept { letter.tracker?.end() }
   }
 
   private func schedule(_ priority: Urgency?, _ target: any DeliveryTarget) {
@@ -66,114 +98,89 @@ public final class Mailbox: Sendable {
   var mayBeIdle: Bool { isIdle.load(ordering: .relaxed) }
 
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.
-  func beginInline() -> Bool {
-    state.withLock { state in
-      guard state.activity.beginInline() else { return false }
-      isIdle.store(false, ordering: .relaxed)
-      return true
-    }
-  }
+  func beginInline() -> Bool { decide { $0.beginInline() } }
 
   /// Gives the target back; what came meanwhile is scheduled.
-  func endInline(for target: any DeliveryTarget) {
-    let priority = state.withLock { state in
-      isIdle.store(state.isEmpty, ordering: .relaxed)
-      return state.activity.end(.ofCaller, isEmpty: state.isEmpty)
-    }
-    schedule(priority, target)
+  func endInline(for target: any DeliveryTarget) { schedule(decide { $0.endInline() }, target) }
+
+  /// Takes nothing in any more, and gives up what waits; called when the only observer has ended.
+  func close() {
+    var batch = RecordBuffer()
+    let kept = decide { $0.close(&batch) }
+    batch.discardAll()
+    withExtendedLifetime(kept) {}
   }
 }
 
 extension Mailbox: Drainable {
-  /// Lets a job begin, with the older of what waits, unless another one is at it.
-  private func begin(_ priority: Urgency, _ batch: inout RecordBuffer) -> Bool {
-    state.withLock { state in
-      guard state.activity.begin(priority) else { return false }
-      state.exchange(&batch)
-      return true
-    }
-  }
-
-  /// Exchanges an empty batch for the older of what waits.
-  ///
-  /// If that is nothing, the mailbox is idle from here on, and has the memory of the batch.
-  ///
-  /// - Returns: whether there is anything to deliver.
-  private func take(_ priority: Urgency, _ batch: inout RecordBuffer) -> Bool {
-    state.withLock { state in
-      let isLast = state.isEmpty
-      state.exchange(&batch)
-      if isLast {
-        _ = state.activity.end(priority, isEmpty: true)
-        isIdle.store(true, ordering: .relaxed)
-      }
-      return !isLast
-    }
-  }
-
-  /// Ends the turn of a job, whose batch keeps its place before what came later.
-  ///
-  /// - Returns: The priority of the job that goes on, if anything waits.
-  private func giveWay(_ priority: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
-    state.withLock { state in
-      if !batch.isEmpty { swap(&state.rest, &batch) }
-      isIdle.store(state.isEmpty, ordering: .relaxed)
-      return state.activity.end(priority, isEmpty: state.isEmpty)
-    }
-  }
-
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) {
     var batch = RecordBuffer()
-    guard begin(priority, &batch) else { return }
+    var kept: ObserverList?
+    var taken = decide { $0.begin(priority, &batch, keeping: &kept) }
+    if taken == .nothing { return }
+    defer { withExtendedLifetime(kept) {} }
     // On a target that nobody keeps any more nobody else wants a turn, and no job can go on.
     var turn = DrainTurn(target == nil ? nil : pace)
+    var count = 0
     repeat {
-      let isBurst = batch.count > 1
       repeat {
-        turn.note(batch.deliver(atMost: turn.portion))
+        let delivered = batch.deliver(atMost: turn.portion)
+        turn.note(delivered)
+        count += delivered
       } while !batch.isEmpty && !turn.isOver
       if turn.isOver, let target {
-        return schedule(giveWay(priority, &batch), target)
+        return schedule(decide { $0.giveWay(priority, &batch) }, target)
       }
-      // Who posts a burst goes on filling the mailbox. Looking again at once would find a record or
-      // two, and have this thread and that one fight for the lock. A single record is no burst.
-      if isBurst { Platform.linger() }
-    } while take(priority, &batch)
+      if taken == .all {
+        // Who posts a burst goes on filling the mailbox. Looking again at once would find a record or
+        // two, and have this thread and that one fight for the lock. A single record is no burst.
+        if count > 1 { Platform.linger() }
+        count = 0
+      }
+      taken = decide { $0.take(priority, &batch) }
+    } while taken != .nothing
+  }
+
+  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
+    var batch = RecordBuffer()
+    var kept: ObserverList?
+    if decide({ $0.begin(priority, &batch, keeping: &kept) }) == .nothing { return }
+    defer { withExtendedLifetime(kept) {} }
+    var count = 0
+    repeat {
+      if let call = batch.deliverNext() { await call() }
+      // The priority of a task is for good: a more urgent one goes on.
+      if let target, state.withLock({ $0.isMoreUrgent(than: priority) }) {
+        return schedule(decide { $0.giveWay(priority, &batch) }, target)
+      }
+      count += 1
+      if count % valuesBetweenYields == 0 { await Task.yield() }
+    } while decide { $0.take(priority, &batch) } != .nothing
   }
 
   func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
     var batch = RecordBuffer()
-    guard begin(priority, &batch) else { return .nothing }
-    let rest = max(0, batch.count - 1)
-    state.withLock { $0.heldCount = rest }
-    let count = batch.deliver(atMost: 1)
-    let isEmpty = state.withLock { state in
-      state.heldCount = 0
-      if !batch.isEmpty { swap(&state.rest, &batch) }
-      isIdle.store(state.isEmpty, ordering: .relaxed)
-      state.activity.endStep(priority, isEmpty: state.isEmpty)
-      return state.isEmpty
+    var kept: ObserverList?
+    let taken = decide { state in
+      let taken = state.begin(priority, &batch, keeping: &kept)
+      if taken != .nothing { state.beginStep(of: batch) }
+      return taken
     }
-    return !isEmpty ? .more : count > 0 ? .last : .nothing
+    if taken == .nothing { return .nothing }
+    defer { withExtendedLifetime(kept) {} }
+    _ = batch.deliver(atMost: 1)
+    return decide { $0.endStep(priority, &batch) } ? .more : .last
   }
-
-  var pendingCount: Int { state.withLock { $0.heldCount + $0.rest.count + $0.filling.count } }
 
   /// Gives up what waits, and ends the registrations whose owner has died with the target.
   func discardPending(_ priority: Urgency) {
     var batch = RecordBuffer()
-    while takeDiscarded(priority, &batch) { batch.discardAll() }
-  }
-
-  private func takeDiscarded(_ priority: Urgency, _ batch: inout RecordBuffer) -> Bool {
-    state.withLock { state in
-      state.exchange(&batch)
-      state.discardedCount += batch.count
-      if batch.isEmpty {
-        state.activity.giveUp(priority)
-        isIdle.store(state.activity.isIdle, ordering: .relaxed)
+    while decide({ $0.discard(priority, &batch) }) {
+      if let registration = state.withLock({ $0.registration }) {
+        for _ in 0..<batch.count { counters.countDrop() }
+        registration.list.registry.endDead(registration)
       }
-      return !batch.isEmpty
+      batch.discardAll()
     }
   }
 }

@@ -20,7 +20,7 @@ final class QueueTarget: DeliveryTarget {
     deliveryName = name ?? ".queue(\(queue.label))"
     mailbox = Self.creation.withLock { _ in
       if let mailbox = queue.getSpecific(key: Self.key) { return mailbox }
-      let mailbox = Mailbox(pace)
+      let mailbox = Mailbox(nil, pace)
       queue.setSpecific(key: Self.key, value: mailbox)
       return mailbox
     }

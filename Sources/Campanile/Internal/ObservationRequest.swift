@@ -113,7 +113,7 @@ extension ObservationRequest {
       if buffering != .unbounded {
         return makeBounded(lifetimes, isTold: true, isWanted) { try body($0, $1.subject) }
       }
-      let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _ in
+      let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _, _ in
         try body(value, post.subject)
       }
       return Made(observer: observer, groupTarget: delivery.target)
@@ -124,7 +124,7 @@ extension ObservationRequest {
       let name = isDerived ? RegistrationDescription.derivedState : "a sequence"
       let traits = traits(
         lifetimes, name, buffer: buffer, onEnd: { _ in onEnd() }, onRefused: onEnd)
-      let observer = IndirectObserver<Value>(traits) { value, post, _ in
+      let observer = IndirectObserver<Value>(traits) { value, post, _, _ in
         try take(value, post.subject)
       }
       return Made(observer: observer, groupTarget: nil)
@@ -144,21 +144,17 @@ extension ObservationRequest {
         "An immediate observer was given a buffer at \(location.fileName):\(location.line); "
           + "it is called at once and keeps nothing waiting")
     }
-    let counters = DeliveryCounters()
-    let mailbox = PrivateMailbox<Value>(buffering, counters: counters) {
-      target.enqueue(DeliveryJob($0, $1, on: target))
-    }
-    let buffer = BufferCounts(counters: counters) { mailbox.pendingCount }
-    let traits = traits(lifetimes, isTold: isTold, buffer: buffer) { _ in mailbox.close() }
+    let mailbox = Mailbox(buffering, target.mailbox.pace)
+    let traits = traits(lifetimes, isTold: isTold, buffer: mailbox.counts) { _ in mailbox.close() }
     let observer = IndirectObserver<Value>(
       traits,
-      arrival: { value, post, _ in
+      arrival: { value, post, _, _ in
         try body(value, post)
         return nil
       }
-    ) { value, post, registration in
+    ) { value, post, id, list in
       guard isWanted?(value) ?? true else { return }
-      mailbox.append(value, post.kept(isTold: isTold), for: registration)
+      mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
     }
     return Made(observer: observer, groupTarget: nil)
   }
@@ -168,26 +164,26 @@ extension ObservationRequest {
     _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
   ) -> AnyObserver {
-    let counters = DeliveryCounters()
+    let runner = AsyncRunner(buffering)
     let name = execution.deliveryName
-    let prepare = preparation(of: body, counters, name)
+    let prepare = preparation(of: body, runner.mailbox.counters, name)
     switch execution {
     case .oneAtATime:
-      return makeSerial(lifetimes, name, counters, isTold, isWanted, prepare)
+      return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare)
     case .concurrent:
       precondition(
         buffering == .unbounded,
         "A concurrent observer was given a buffer; it starts each call at once")
       // Of several calls that are started at once, any may be the first; the only call is for the
       // first value.
-      if isOnce { return makeSerial(lifetimes, name, counters, isTold, isWanted, prepare) }
-      return makeConcurrent(lifetimes, name, counters, isTold, isWanted, prepare)
+      if isOnce { return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare) }
+      return makeConcurrent(lifetimes, name, runner, isTold, isWanted, prepare)
     }
   }
 
   /// Makes the calls of an asynchronous observer, which are made later, in a task.
   private typealias Preparation<Value> =
-    @Sendable (Value, Post, Registration) -> PreparedCall
+    @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall
 
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
@@ -195,9 +191,10 @@ extension ObservationRequest {
   ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
     let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, isOnce)
-    return { value, post, registration in
+    return { value, post, id, list in
       counters.beginCall()
       let waiters = post.tracker?.waiters ?? []
+      let registration = Registration(list: list, id: id, counters: counters)
       return {
         await AsyncCall.run(of: counters, part: post.number, for: waiters) {
           // The end of the registration cancels this task, so that it has to wait for the call.
@@ -218,65 +215,55 @@ extension ObservationRequest {
           }
           registry.end(call)
         }
+        counters.endCall()
+        post.tracker?.end()
       }
     }
   }
 
   private func makeSerial<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ name: String, _ counters: DeliveryCounters,
+    _ lifetimes: [Lifetime.Storage], _ name: String, _ runner: AsyncRunner,
     _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
-    let runner = AsyncRunner()
-    let mailbox = PrivateMailbox<Value>(buffering, counters: counters) { mailbox, priority in
-      runner.start(priority) { await mailbox.drain(priority) }
-    }
-    let buffer = BufferCounts(counters: counters) { mailbox.pendingCount }
     var traits = traits(
-      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: buffer
+      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: runner.mailbox.counts
     ) { _ in
-      mailbox.close()
       runner.end()
     }
     traits.isLasting = true
     return IndirectObserver<Value>(
       traits,
-      arrival: { [isOnce] value, post, registration in
+      arrival: { [isOnce] value, post, id, list in
         // Nobody will hear what waits behind the only call.
-        if isOnce { mailbox.close() }
-        return prepare(value, post, registration)
+        if isOnce { runner.mailbox.close() }
+        return prepare(value, post, id, list)
       }
-    ) { value, post, registration in
+    ) { value, post, id, list in
       guard isWanted?(value) ?? true else { return }
-      mailbox.append(value, post.kept(isTold: isTold), for: registration)
+      runner.mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: runner)
     }
   }
 
   private func makeConcurrent<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ name: String, _ counters: DeliveryCounters,
+    _ lifetimes: [Lifetime.Storage], _ name: String, _ runner: AsyncRunner,
     _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
   ) -> AnyObserver {
-    let runner = AsyncRunner()
     // Nothing waits: each call is started at once.
-    let buffer = BufferCounts(counters: counters) { 0 }
     let traits = traits(
-      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: buffer
+      lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: runner.mailbox.counts
     ) { _ in runner.end() }
-    return IndirectObserver<Value>(
-      traits, arrival: { value, post, registration in prepare(value, post, registration) }
-    ) { value, post, registration in
+    return IndirectObserver<Value>(traits, arrival: prepare) { value, post, id, list in
       guard isWanted?(value) ?? true else { return }
       var post = post.kept(isTold: isTold)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
-      if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.untracked }
+      if post.tracker != nil, AsyncCall.isCurrent(runner.mailbox.counters) {
+        post = post.untracked
+      }
       post.tracker?.begin()
-      registration.list.registry.note(.queued, of: post, for: registration)
+      list.registry.note(.queued, of: post, at: id, in: list)
       // Checked again in the task: that is when the call begins.
       runner.start { [post] in
-        if let call = registration.list.registry.arrive(value, post, at: registration) {
-          await call()
-          counters.endCall()
-        }
-        post.tracker?.end()
+        await list.registry.arrive(value, post, at: id, in: list)?()
       }
     }
   }

@@ -1,69 +1,19 @@
 /// What waits for one reader, or the reader that waits.
+///
+/// Only what wakes a reader that waits depends on the type of the elements: generic code looks up
+/// every type made of `Element` that it names, which takes longer than all the rest.
 final class SequenceBuffer<Element: Sendable>: Sendable {
-  /// The state of one reader's buffer; it decides, the buffer acts.
-  struct StateMachine {
-    private enum State {
-      case filling
-      case waiting(CheckedContinuation<Element?, Never>)
-      case finished
-    }
-
-    private var queue: BoundedQueue<Element>
-    private var state = State.filling
-
-    init(_ buffering: Buffering) { queue = BoundedQueue(buffering) }
-
-    enum AppendAction {
-      case resume(CheckedContinuation<Element?, Never>)
-      case drop(Element?)
-    }
-    mutating func append(_ element: Element) -> AppendAction {
-      switch state {
-      case .waiting(let continuation):
-        state = .filling
-        return .resume(continuation)
-      case .filling: return .drop(queue.append(element))
-      case .finished: return .drop(nil)
-      }
-    }
-
-    var count: Int { queue.count }
-
-    /// What has gathered, first in first out.
-    mutating func take() -> Element? { queue.popFirst() }
-
-    enum NextAction {
-      case resume(Element?)
-      case wait
-    }
-    mutating func next(_ continuation: CheckedContinuation<Element?, Never>) -> NextAction {
-      if let element = take() { return .resume(element) }
-      switch state {
-      case .filling:
-        state = .waiting(continuation)
-        return .wait
-      case .finished:
-        return .resume(nil)
-      case .waiting:
-        preconditionFailure("Two tasks asked one iterator for its next element at a time")
-      }
-    }
-
-    /// - Parameter isCancelled: whether the reader has gone, so that nothing will be taken any
-    ///   more.
-    mutating func finish(isCancelled: Bool) -> (CheckedContinuation<Element?, Never>?, [Element]) {
-      let left = isCancelled ? queue.removeAll() : []
-      defer { state = .finished }
-      if case .waiting(let continuation) = state { return (continuation, left) }
-      return (nil, left)
-    }
+  /// A reader that waits.
+  private final class Reader: SequenceReader {
+    let continuation: CheckedContinuation<Element?, Never>
+    init(_ continuation: CheckedContinuation<Element?, Never>) { self.continuation = continuation }
   }
 
-  private let state: Locked<StateMachine>
+  private let state: Locked<SequenceState>
   private let counters: DeliveryCounters
 
   init(_ buffering: Buffering, _ counters: DeliveryCounters) {
-    state = Locked(StateMachine(buffering))
+    state = Locked(SequenceState(buffering))
     self.counters = counters
   }
 
@@ -73,12 +23,19 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
   }
 
   func append(_ element: Element) {
-    switch state.withLock({ $0.append(element) }) {
-    case .resume(let continuation): continuation.resume(returning: element)
-    case .drop(let dropped):
-      // Released here, outside the lock.
-      if dropped != nil { counters.countDrop() }
+    // What is dropped is here afterwards, and released outside the lock.
+    var element = element
+    switch state.withLock({ $0.append(&element) }) {
+    case .keep, .ignore: break
+    case .drop: counters.countDrop()
+    case .resume(let reader): resume(reader, element)
     }
+  }
+
+  @inline(never)
+  private func resume(_ reader: any SequenceReader, _ element: Element?) {
+    // A buffer has readers of its own elements.
+    (reader as! Reader).continuation.resume(returning: element)
   }
 
   /// The next element, or `nil` at the end, at once in a canceled task.
@@ -88,12 +45,23 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
       return nil
     }
     // What is there is read without a continuation, which would be an allocation.
-    if let element = state.withLock({ $0.take() }) { return element }
-    return await withTaskCancellationHandler {
+    do { return try take() } catch { return await wait() }
+  }
+
+  /// The oldest element that is there.
+  ///
+  /// It throws where it might return `nil`: an optional would be one of the types to look up.
+  private func take() throws(SequenceState.IsEmpty) -> Element {
+    try state.withLock { state throws(SequenceState.IsEmpty) in try state.take() }
+  }
+
+  private func wait() async -> Element? {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        switch state.withLock({ $0.next(continuation) }) {
-        case .resume(let element): continuation.resume(returning: element)
+        switch state.withLock({ $0.wait(Reader(continuation)) }) {
         case .wait: break
+        case .take: continuation.resume(returning: try? take())
+        case .end: continuation.resume(returning: nil)
         }
       }
     } onCancel: {
@@ -103,8 +71,103 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
 
   /// Ends the sequence: what has gathered is still read, unless the reader's task was canceled.
   func finish(isCancelled: Bool = false) {
-    let (continuation, left) = state.withLock { $0.finish(isCancelled: isCancelled) }
-    continuation?.resume(returning: nil)
-    withExtendedLifetime(left) {}
+    var left = RecordBuffer()
+    let reader = state.withLock { $0.finish(isCancelled: isCancelled, &left) }
+    if let reader { resume(reader, nil) }
+    left.discardAll()
+  }
+}
+
+/// Whoever waits for the next element of a sequence.
+protocol SequenceReader: AnyObject, Sendable {}
+
+/// The state of one reader's buffer; it decides, the buffer acts.
+struct SequenceState: ~Copyable {
+  private enum Stage {
+    case filling
+    case waiting(any SequenceReader)
+    case finished
+  }
+
+  /// Thrown where there is nothing to take.
+  struct IsEmpty: Error {}
+
+  private var queue = RecordBuffer(least: 256)
+  private var stage = Stage.filling
+  private let buffering: Buffering
+
+  init(_ buffering: Buffering) {
+    buffering.checkCapacity()
+    self.buffering = buffering
+  }
+
+  var count: Int { queue.count }
+
+  enum AppendAction: Sendable {
+    case keep
+    /// There was no room for it, or for an older one that has left in exchange.
+    case drop
+    /// It is for the reader that waits.
+    case resume(any SequenceReader)
+    case ignore
+  }
+  /// - Parameter element: The element; afterwards what is not kept, for the caller to release.
+  mutating func append<Element>(_ element: inout Element) -> AppendAction {
+    switch stage {
+    case .waiting(let reader):
+      stage = .filling
+      return .resume(reader)
+    case .finished:
+      return .ignore
+    case .filling:
+      switch buffering.admission(beside: queue.count) {
+      case .refused: return .drop
+      case .inExchange:
+        var letter = Letter()
+        queue.exchangeFirst(&letter, &element)
+        return .drop
+      case .free:
+        queue.append(Letter(), element)
+        return .keep
+      }
+    }
+  }
+
+  /// Takes out the oldest element.
+  mutating func take<Element>() throws(IsEmpty) -> Element {
+    if queue.isEmpty { throw IsEmpty() }
+    return queue.takeFirst()
+  }
+
+  enum WaitAction: Sendable {
+    case wait
+    /// Something has come meanwhile.
+    case take
+    case end
+  }
+  mutating func wait(_ reader: any SequenceReader) -> WaitAction {
+    if !queue.isEmpty { return .take }
+    switch stage {
+    case .filling:
+      stage = .waiting(reader)
+      return .wait
+    case .finished:
+      return .end
+    case .waiting:
+      preconditionFailure("Two tasks asked one iterator for its next element at a time")
+    }
+  }
+
+  /// - Parameters:
+  ///   - isCancelled: Whether the reader has gone, so that nothing will be taken any more.
+  ///   - left: Set to what had gathered then, for the caller to release.
+  /// - Returns: The reader that is to hear of the end.
+  mutating func finish(
+    isCancelled: Bool, _ left: inout RecordBuffer
+  ) -> (any SequenceReader)? {
+    if isCancelled { swap(&queue, &left) }
+    defer { stage = .finished }
+    if case .waiting(let reader) = stage { return reader }
+    return nil
   }
 }

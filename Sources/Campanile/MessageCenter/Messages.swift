@@ -158,7 +158,8 @@ extension MessageCenter {
   /// ```
   ///
   /// Observers of any message run among those of single types, in the order in which they
-  /// registered. A center that has any makes one existential value for each post.
+  /// registered. A center that has any makes one existential value for each post, on the stack if the
+  /// message has three words or less.
   public var anyMessage: Signal<PostedMessage> { Signal(base: AnyMessageBase(self)) }
 }
 

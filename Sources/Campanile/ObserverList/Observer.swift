@@ -193,20 +193,20 @@ typealias PreparedCall = @Sendable () async -> Void
 /// An observer that is told about the post, or that takes the value to another place first.
 final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
   /// What runs where the value is posted.
-  fileprivate let body: (Value, Post, Registration) throws -> Void
+  fileprivate let body: Body
   /// What runs at the other place, once the value has arrived there.
   fileprivate let arrival: Arrival?
   private let ownDetails: ObserverDetails?
 
   override var details: ObserverDetails? { ownDetails }
 
-  /// Returns the call itself, if that is asynchronous.
-  typealias Arrival = (Value, Post, Registration) throws -> PreparedCall?
+  /// Given the value, the post, and the registration: its identifier and its list, neither of which
+  /// is retained for the call.
+  typealias Body = (Value, Post, UInt64, ObserverList) throws -> Void
+  /// Given the same; returns the call itself, if that is asynchronous.
+  typealias Arrival = (Value, Post, UInt64, ObserverList) throws -> PreparedCall?
 
-  init(
-    _ traits: ObserverTraits, arrival: Arrival? = nil,
-    _ body: @escaping (Value, Post, Registration) throws -> Void
-  ) {
+  init(_ traits: ObserverTraits, arrival: Arrival? = nil, _ body: @escaping Body) {
     self.body = body
     self.arrival = arrival
     ownDetails = traits.details
@@ -230,9 +230,8 @@ extension AnyObserver {
     if isDirect {
       try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
     } else {
-      let registration = Registration(list: list, id: id, counters: details?.counters)
       try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
-        .body(value, copy post, registration)
+        .body(value, copy post, id, list)
     }
   }
 
@@ -240,10 +239,10 @@ extension AnyObserver {
   ///
   /// - Returns: What is left to do in a task.
   final func callArrival<Value>(
-    _ value: Value, _ post: borrowing Post, _ registration: Registration
+    _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws -> PreparedCall? {
     // SAFETY: as in `call`; only indirect observers send values to a place of their own.
     try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
-      .arrival?(value, copy post, registration) ?? nil
+      .arrival?(value, copy post, id, list) ?? nil
   }
 }

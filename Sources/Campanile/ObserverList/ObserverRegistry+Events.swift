@@ -98,8 +98,10 @@ extension ObserverRegistry {
 
   /// The same, where the observer is not at hand.
   @inline(__always)
-  func note(_ kind: SourceEvent.Kind, of post: borrowing Post, for registration: Registration) {
-    if isWatched { send(kind, for: registration, post.details) }
+  func note(
+    _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
+  ) {
+    if isWatched { send(kind, for: Registration(list: list, id: id, counters: nil), post.details) }
   }
 
   func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {

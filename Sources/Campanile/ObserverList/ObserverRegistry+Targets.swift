@@ -56,8 +56,10 @@
   /// The list, if it is the only one and nothing is to be known besides; else there are `details`.
   fileprivate let only: Unmanaged<ObserverList>?
   fileprivate let details: Details?
-  /// The newest registration that hears the post.
+  /// The newest registration that hears the post; of an arrival, the only one.
   fileprivate let newest: UInt64
+  /// Whether the letter waits at the place of one observer, and reaches that one alone.
+  fileprivate let isArrival: Bool
 
   /// What is uncommon, in an object of its own, so that common letters are short.
   fileprivate final class Details: Sendable {
@@ -65,17 +67,24 @@
     let oldest: UInt64
     let portion: Portion
     let post: Post
-    let wideValue: WideValue?
+    /// What the observers of any message are given.
+    let wideMessage: MessageCenter.PostedMessage?
 
     init(
       _ lists: GroupLists, _ oldest: UInt64, _ portion: Portion, _ post: consuming Post,
-      _ wideValue: WideValue?
+      _ wideMessage: MessageCenter.PostedMessage?
     ) {
       self.lists = lists
       self.oldest = oldest
       self.portion = portion
       self.post = post
-      self.wideValue = wideValue
+      self.wideMessage = wideMessage
+    }
+
+    /// Calls `body` with what the observers of any message are given, if the letter is for any.
+    func withWideValue(_ body: (WideValue?) -> Void) {
+      guard let wideMessage else { return body(nil) }
+      unsafe withUnsafePointer(to: wideMessage) { body(unsafe WideValue(at: $0)) }
     }
   }
 
@@ -84,24 +93,59 @@
     _ post: borrowing Post, _ wideValue: WideValue? = nil
   ) {
     newest = range.upperBound
+    isArrival = false
     let isPlain = post.subjectID == nil && post.details == nil && wideValue == nil
     if isPlain, portion == .everyone, range.lowerBound == 0, let only = unsafe lists.only {
       unsafe self.only = unsafe only
       details = nil
     } else {
       unsafe only = nil
-      details = Details(lists, range.lowerBound, portion, copy post, wideValue)
+      details = Details(lists, range.lowerBound, portion, copy post, wideValue?.message)
     }
   }
 
-  /// Calls `body` with each list.
-  func forEachList(_ body: (ObserverList) -> Void) {
+  /// A letter to nobody, for a value that is read and not delivered.
+  init() {
+    unsafe only = nil
+    (details, newest, isArrival) = (nil, 0, true)
+  }
+
+  /// A letter at the place of the observer that is registered as `id` in `list`.
+  ///
+  /// Its mailbox keeps the list.
+  init(_ post: borrowing Post, at id: UInt64, in list: ObserverList) {
+    let list = unsafe Unmanaged.passUnretained(list)
+    unsafe only = unsafe list
+    newest = id
+    isArrival = true
+    let isPlain = post.subjectID == nil && post.details == nil
+    details =
+      isPlain ? nil : Details(unsafe GroupLists(all: list), id, .everyone, copy post, nil)
+  }
+
+  /// The only registration that the letter is for, of an arrival: its list, and its identifier.
+  var arrival: (list: ObserverList?, id: UInt64) {
+    (unsafe only.map { unsafe $0.takeUnretainedValue() }, newest)
+  }
+
+  /// Calls `body` with each list that a buffer is to keep for the letter.
+  func forEachKept(_ body: (ObserverList) -> Void) {
+    if isArrival { return }
     if let details { details.lists.forEach(body) }
     unsafe only?._withUnsafeGuaranteedRef(body)
   }
 
   /// Delivers; called on the target.
-  func deliver<Value>(_ value: Value) {
+  ///
+  /// - Returns: The call, if it is to be made in a task; with it the delivery ends.
+  func deliver<Value>(_ value: Value) -> PreparedCall? {
+    if isArrival {
+      let post = details?.post ?? Post()
+      // SAFETY: whoever delivers an arrival keeps the list.
+      return unsafe only!._withUnsafeGuaranteedRef {
+        $0.registry.arrive(value, post, at: newest, in: $0)
+      }
+    }
     if let details {
       let registry = details.lists.registry
       let visit = registry.enter()
@@ -109,8 +153,10 @@
       registry.settle(visit)
       let portion = details.portion == .ordered ? .ordered : registry.everyone
       details.post.context.restore {
-        registry.walk(
-          value, details.wideValue, details.post, details.oldest...newest, portion, &route)
+        details.withWideValue { wideValue in
+          registry.walk(
+            value, wideValue, details.post, details.oldest...newest, portion, &route)
+        }
       }
       registry.leave(visit)
       details.post.tracker?.end()
@@ -125,10 +171,19 @@
         registry.leave(visit)
       }
     }
+    return nil
   }
 
-  /// Reports that the delivery is given up, to each observer of a post that was reported.
+  /// Reports for each of its observers that the delivery is given up.
+  ///
+  /// The caller keeps the list of an arrival.
   func noteDropped() {
+    if isArrival {
+      let post = details?.post ?? Post()
+      return unsafe only?._withUnsafeGuaranteedRef {
+        $0.registry.note(.dropped, of: post, at: newest, in: $0)
+      } ?? ()
+    }
     guard let details, details.post.number != 0 else { return }
     details.lists.registry.note(
       .dropped, of: details.post, details.lists, details.oldest...newest,

@@ -22,6 +22,12 @@ import Synchronization
     }
   }
 
+  /// The end of a list, for a post that finds nobody there.
+  @inline(__always)
+  fileprivate init(atEndOf list: Unmanaged<ObserverList>) {
+    unsafe (self.list, next, rest) = (list, nil, 0)
+  }
+
   /// Whether somebody in the list waits for the value elsewhere.
   ///
   /// Asked before the visit settles.
@@ -156,10 +162,18 @@ extension Route {
 }
 
 /// A message as observers of any message are given it; made once for a post, if there are any.
-final class WideValue: Sendable {
-  let message: MessageCenter.PostedMessage
+///
+/// A word. The message stays where the post has it, on the stack, until the post returns.
+@safe struct WideValue {
+  // SAFETY: who makes this keeps the message in place for as long as this and its copies live.
+  private let place: UnsafePointer<MessageCenter.PostedMessage>
 
-  init(_ message: MessageCenter.PostedMessage) { self.message = message }
+  /// - Parameter place: Where the message stays until the post returns.
+  init(at place: UnsafePointer<MessageCenter.PostedMessage>) { unsafe self.place = place }
+
+  var message: MessageCenter.PostedMessage {
+    unsafeAddress { unsafe place }
+  }
 }
 
 /// The registrations that a walk is for, and whether each call is an event that somebody observes.
@@ -400,6 +414,58 @@ extension ObserverRegistry {
     }
   }
 
+  /// Posts to the observers of one topic and to those of any, with as little as that takes, if all
+  /// of them are called here and nobody observes the source's events.
+  ///
+  /// - Parameters:
+  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - wide: The observers of whatever topic, who are given `wideMessage`.
+  /// - Returns: Whether that was so; if not, nobody has been called.
+  @inline(__always)
+  func postInPlace<Value>(
+    _ value: Value, _ wideMessage: MessageCenter.PostedMessage, _ post: borrowing Post,
+    to topic: Unmanaged<TopicList>?, wide: Unmanaged<ObserverList>
+  ) -> Bool {
+    if isWatched { return false }
+    let visit = enter()
+    var own = unsafe Cursor(atEndOf: wide)
+    // SAFETY: the caller keeps the topic.
+    unsafe topic?._withUnsafeGuaranteedRef { own = unsafe Cursor(Unmanaged.passUnretained($0)) }
+    var any = unsafe Cursor(wide)
+    let isInPlace = !own.hasGroups && !any.hasGroups
+    if isInPlace {
+      settle(visit)
+      var (first, second) = (own.nextID, any.nextID)
+      while min(first, second) <= visit.watermark {
+        if first < second {
+          let last = min(second &- 1, visit.watermark)
+          first = callRun(&own, first, upTo: last, value, post)
+        } else {
+          let last = min(first &- 1, visit.watermark)
+          second = callRun(&any, second, upTo: last, wideMessage, post)
+        }
+      }
+    }
+    leave(visit)
+    return isInPlace
+  }
+
+  /// Calls the observers of one list that come before the next one of another.
+  ///
+  /// - Returns: The identifier that comes next in the list.
+  @inline(__always)
+  private func callRun<Value>(
+    _ cursor: inout Cursor, _ first: UInt64, upTo last: UInt64, _ value: Value,
+    _ post: borrowing Post
+  ) -> UInt64 {
+    var id = first
+    repeat {
+      call(&cursor, id, value, post, .everyone)
+      id = cursor.nextID
+    } while id <= last
+    return id
+  }
+
   /// Checks the registration that comes next, and calls its observer.
   @inline(__always)
   private func call<Value>(
@@ -502,12 +568,12 @@ extension ObserverRegistry {
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
   ///
+  /// With this the delivery ends, or with the call that is returned.
+  ///
   /// - Returns: The call, if it is to be made in a task.
-  @discardableResult
   func arrive<Value>(
-    _ value: Value, _ post: borrowing Post, at registration: Registration
+    _ value: Value, _ post: borrowing Post, at id: UInt64, in list: ObserverList
   ) -> PreparedCall? {
-    let (id, list) = (registration.id, registration.list)
     var call: PreparedCall?
     let visit = enter()
     let entries = list.entries
@@ -521,29 +587,31 @@ extension ObserverRegistry {
         reach(.willCheck)
         let claim = observer.claimArrival()
         if claim == .skip {
-          call = arriveSkipped(observer, value, post, at: registration)
+          call = arriveSkipped(observer, value, post, at: id, in: list)
           return
         }
-        call = callArrival(observer, value, post, at: registration)
-        if claim == .callAndEnd { end(registration) }
+        call = callArrival(observer, value, post, at: id, in: list)
+        if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
       }
     }
     leave(visit)
+    if call == nil { post.tracker?.end() }
     return call
   }
 
   /// Calls what waits at the place that an observer sent `value` to, in the context of the post.
   func callArrival<Value>(
-    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at registration: Registration
+    _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
+    in list: ObserverList
   ) -> PreparedCall? {
     var prepared: PreparedCall?
-    let call = begin(observer, registration, post)
+    let call = begin(observer, Registration(list: list, id: id, counters: nil), post)
     reach(.willCall)
     post.context.restore {
       do {
-        prepared = try observer.callArrival(value, post, registration)
+        prepared = try observer.callArrival(value, post, id, in: list)
       } catch {
-        handle(error, observer, registration, post)
+        handle(error, of: observer, id, in: list, post)
       }
     }
     end(call)

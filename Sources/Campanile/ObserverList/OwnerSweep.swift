@@ -10,7 +10,7 @@ struct OwnerSweep {
   private static let reach = 16
   private static let minimum = 16
 
-  private var registrations = BoundedQueue<Registration>(.unbounded)
+  private var registrations = Queue<Registration>()
   /// How many are still to be looked at.
   private var rest = 0
   /// How many the last sweep found alive.
@@ -23,7 +23,7 @@ struct OwnerSweep {
   /// Adds a new registration.
   mutating func add(_ registration: Registration) {
     liveCount += 1
-    _ = registrations.append(registration)
+    registrations.append(registration)
   }
 
   /// Takes in that one has ended; it stays until a step comes to it.
@@ -32,7 +32,7 @@ struct OwnerSweep {
   /// Takes back one that `step` handed out, and whose owner lives.
   mutating func keep(_ registration: Registration) {
     survivorCount += 1
-    _ = registrations.append(registration)
+    registrations.append(registration)
   }
 
   /// Takes out a few registrations whose owners are to be looked at, if it is time to.

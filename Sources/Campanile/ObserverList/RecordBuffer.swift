@@ -10,8 +10,16 @@
     let letter: Letter
     let valueType: any Any.Type
     /// The offset of the value, and of the next record, from this one.
-    let valueOffset: Int
-    let size: Int
+    private let offsets: (value: UInt32, next: UInt32)
+
+    var valueOffset: Int { Int(offsets.value) }
+    var size: Int { Int(offsets.next) }
+
+    init(letter: Letter, valueType: any Any.Type, valueOffset: Int, size: Int) {
+      self.letter = letter
+      self.valueType = valueType
+      offsets = (UInt32(valueOffset), UInt32(size))
+    }
   }
 
   @safe struct Chunk {
@@ -31,7 +39,7 @@
     fileprivate var isEmpty: Bool { first == used }
 
     /// Whether it is to be used again: one that was made for a huge value is not.
-    fileprivate var isUsual: Bool { capacity <= RecordBuffer.sizes.upperBound }
+    fileprivate var isUsual: Bool { capacity <= RecordBuffer.greatest }
 
     /// Makes the chunk as it was when it was new, once its records are out.
     fileprivate mutating func reset() {
@@ -40,17 +48,22 @@
       // Mostly there is one, which leaves in fewer steps alone.
       if kept.count == 1 {
         kept.removeLast()
-      } else {
+      } else if kept.count > 1 {
         kept.removeAll(keepingCapacity: kept.count <= 64)
       }
     }
   }
 
   private static let alignment = 64
-  /// The first chunk has this size, later ones twice that of the one before, up to the other.
-  private static let sizes = 2_048...65_536
+  /// No chunk that is used again is longer.
+  private static let greatest = 65_536
+  /// The size of the first chunk; later ones have twice that of the one before.
+  private let least: Int
   private(set) var chunks: [Chunk] = []
   private(set) var count = 0
+
+  /// - Parameter least: How many bytes there is room for at first.
+  init(least: Int = 2_048) { self.least = least }
 
   deinit {
     // What is still here was not delivered and is not waited for: a mailbox empties its buffers.
@@ -59,13 +72,14 @@
 
   var isEmpty: Bool { count == 0 }
 
-  mutating func append<Value>(_ letter: Letter, _ value: Value) {
+  /// Puts a letter and its value at the end.
+  mutating func append<Value>(_ letter: Letter, _ value: consuming Value) {
     let alignment = MemoryLayout<Value>.alignment
     precondition(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
     let most = MemoryLayout<Record>.stride + alignment + MemoryLayout<Value>.size + 16
     makeRoom(for: most)
     let last = chunks.count - 1
-    letter.forEachList { list in
+    letter.forEachKept { list in
       // The letters of a burst are for few lists: most find theirs here.
       if chunks[last].kept.last !== list { chunks[last].kept.append(list) }
     }
@@ -88,7 +102,7 @@
   private mutating func makeRoom(for size: Int) {
     let last = chunks.last
     if let last, last.used + size <= last.capacity { return }
-    let usual = last.map { min($0.capacity * 2, Self.sizes.upperBound) } ?? Self.sizes.lowerBound
+    let usual = last.map { min($0.capacity * 2, Self.greatest) } ?? least
     chunks.append(Chunk(capacity: max(usual, size)))
   }
 
@@ -100,12 +114,84 @@
   ///
   /// - Returns: how many there were, `limit` at most.
   mutating func deliver(atMost limit: Int) -> Int {
-    unsafe take(atMost: limit) { record, place in
-      func deliver<Value>(_ type: Value.Type) {
-        // SAFETY: the place holds an initialized value of this type, which is moved out now.
-        record.letter.deliver(unsafe place.assumingMemoryBound(to: type).move())
-      }
-      deliver(record.valueType)
+    unsafe take(atMost: limit) { record, place in _ = unsafe Self.deliver(record, place) }
+  }
+
+  /// Delivers and removes the oldest record.
+  ///
+  /// - Returns: The call, if it is to be made in a task.
+  mutating func deliverNext() -> PreparedCall? {
+    var call: PreparedCall?
+    _ = unsafe take(atMost: 1) { record, place in call = unsafe Self.deliver(record, place) }
+    return call
+  }
+
+  private static func deliver(
+    _ record: borrowing Record, _ place: UnsafeMutableRawPointer
+  ) -> PreparedCall? {
+    func deliver<Value>(_ type: Value.Type) -> PreparedCall? {
+      // SAFETY: the place holds an initialized value of this type, which is moved out now.
+      record.letter.deliver(unsafe place.assumingMemoryBound(to: type).move())
+    }
+    return deliver(record.valueType)
+  }
+
+  /// Moves the oldest record, an arrival, to the end of another buffer.
+  mutating func moveFirst(to other: inout RecordBuffer) {
+    let (record, place) = unsafe removeFirst()
+    func move<Value>(_ type: Value.Type) {
+      // SAFETY: as in `deliver`.
+      other.append(record.letter, unsafe place.assumingMemoryBound(to: type).move())
+    }
+    move(record.valueType)
+    recycle()
+  }
+
+  /// Puts an arrival at the end, in exchange for the oldest one, whose value has the same type.
+  ///
+  /// What comes out is the caller's to release, where that is allowed.
+  mutating func exchangeFirst<Value>(_ letter: inout Letter, _ value: inout Value) {
+    let (record, place) = unsafe removeFirst()
+    precondition(record.valueType == Value.self, "A mailbox of one observer has values of one type")
+    // SAFETY: as in `deliver`.
+    let oldest = unsafe place.assumingMemoryBound(to: Value.self).move()
+    recycle()
+    append(letter, value)
+    letter = record.letter
+    value = oldest
+  }
+
+  /// Takes out the value of the oldest record, which is an arrival.
+  mutating func takeFirst<Value>() -> Value {
+    let (record, place) = unsafe removeFirst()
+    precondition(record.valueType == Value.self, "A reader has values of one type")
+    // SAFETY: as in `deliver`.
+    let value = unsafe place.assumingMemoryBound(to: Value.self).move()
+    recycle()
+    return value
+  }
+
+  /// Moves the oldest record out; its value is still to be moved, and then `recycle` is to follow.
+  private mutating func removeFirst() -> (Record, UnsafeMutableRawPointer) {
+    let place = unsafe chunks[0].base + chunks[0].first
+    // SAFETY: the caller knows of a record, and no chunk before the last is empty.
+    let record = unsafe place.assumingMemoryBound(to: Record.self).move()
+    chunks[0].first += record.size
+    count -= 1
+    return unsafe (record, place + record.valueOffset)
+  }
+
+  /// Uses the memory of arrivals again, or gives it back. Nothing else is released: they keep no list.
+  private mutating func recycle() {
+    if !chunks[0].isEmpty { return }
+    let (isOnly, isUsual) = (chunks.count == 1, chunks[0].isUsual)
+    if isOnly && isUsual { return chunks[0].reset() }
+    var chunk = chunks.removeFirst()
+    if isUsual && !chunks[chunks.count - 1].isEmpty {
+      chunk.reset()
+      chunks.append(chunk)
+    } else {
+      unsafe chunk.base.deallocate()
     }
   }
 

@@ -105,6 +105,7 @@ extension MessageCenter {
       }
       if isDone { return }
     }
+    if post.subjectID != nil { return unsafe postAlongRoute(message, post, topic) }
     unsafe postWidely(message, post, topic)
   }
 
@@ -113,14 +114,27 @@ extension MessageCenter {
     registry.post(message, post, to: list)
   }
 
-  /// Posts where more than one list may be reached.
+  /// Posts a message that is about nothing to its topic and to the observers of any message.
   @inline(never)
   private func postWidely<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
   ) {
-    let subject = post.subjectID
-    unsafe registry.post(message, post, to: topic, wide: Unmanaged.passUnretained(wide)) {
-      WideValue(PostedMessage(message: message, subject: subject))
+    let posted = PostedMessage(message: message, subject: nil)
+    let wide = unsafe Unmanaged.passUnretained(wide)
+    if unsafe registry.postInPlace(message, posted, post, to: topic, wide: wide) { return }
+    unsafe postAlongRoute(message, post, topic)
+  }
+
+  /// Posts to whomever the message reaches, wherever they are called.
+  @inline(never)
+  private func postAlongRoute<M: Message>(
+    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
+  ) {
+    let wide = unsafe Unmanaged.passUnretained(wide)
+    if self.wide.isEmpty { return unsafe registry.post(message, post, to: topic, wide: wide, nil) }
+    unsafe withUnsafePointer(to: PostedMessage(message: message, subject: post.subjectID)) {
+      let wideValue = unsafe WideValue(at: $0)
+      unsafe registry.post(message, post, to: topic, wide: wide, wideValue)
     }
   }
 }
@@ -130,11 +144,11 @@ extension ObserverRegistry {
   ///
   /// - Parameters:
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
-  ///   - wide: The observers of whatever topic; they are given what `wideValue` makes.
+  ///   - wide: The observers of whatever topic, who are given `wideValue`; nobody is if that is `nil`.
   @inline(__always)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
   ) {
     if isWatched {
       unsafe postWatched(value, post, to: topic, wide: wide, wideValue)
@@ -147,7 +161,7 @@ extension ObserverRegistry {
   @inline(never)
   private func postWatched<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
   ) {
     let post = notePosted(value, of: Value.self, post)
     unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneWatched)
@@ -157,7 +171,7 @@ extension ObserverRegistry {
   @inline(__always)
   private func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>?, _ wideValue: () -> WideValue, _ portion: Portion
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ portion: Portion
   ) {
     let visit = enter()
     var route = Route()
@@ -167,13 +181,9 @@ extension ObserverRegistry {
         route.find(post.subjectID, in: topic)
       }
     }
-    var made: WideValue?
     // SAFETY: the source keeps its list.
-    if let wide = unsafe wide, unsafe wide._withUnsafeGuaranteedRef({ !$0.isEmpty }) {
-      route.wide = unsafe route.read(wide)
-      made = wideValue()
-    }
-    deliver(value, made, post, portion, visit, &route)
+    if wideValue != nil { route.wide = unsafe route.read(wide) }
+    deliver(value, wideValue, post, portion, visit, &route)
   }
 
   /// Posts to the observers of one topic and to those of any topic, who all are given the value.

@@ -116,7 +116,7 @@ struct AsyncObserverTests {
   // Broken by: AsyncRunner.start, if it does not look whether it has ended meanwhile.
   @Test("A task that is begun as its observer ends is cancelled too")
   func begunLate() async {
-    let runner = AsyncRunner()
+    let runner = AsyncRunner(.unbounded)
     let gate = AsyncGate()
     let states = Inbox<Bool>()
     runner.end()

@@ -28,7 +28,7 @@ struct BufferingTests {
     #expect(token.registration.droppedCount == 7)
   }
 
-  // Broken by: PrivateMailbox.drainNext, if it does not tell who waits.
+  // Broken by: ObserverRegistry.arrive, if it does not tell who waits.
   @Test("K10 who waits is told when a bounded observer has been called by itself")
   func waitedFor() async throws {
     let manual = ManualTarget()
@@ -49,7 +49,7 @@ struct BufferingTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: PrivateMailbox.close, if it goes on knowing its target.
+  // Broken by: ObservationRequest.makeBounded, if its mailbox knows the target.
   @Test("K16 a target goes although something waits on it for an observer that has ended")
   func targetGoes() {
     weak var lost: ManualTarget?
@@ -99,7 +99,7 @@ struct BufferingTests {
     #expect(heard.values == Array(0..<3_000))
   }
 
-  // Broken by: PrivateMailbox.drain, if it goes on beside the job that it has enqueued.
+  // Broken by: Mailbox.drain, if it goes on beside the job that it has enqueued.
   @Test("K10 K12 after a thousand values a bounded observer lets others have the target")
   func givesWay() {
     let target = ManualTarget()

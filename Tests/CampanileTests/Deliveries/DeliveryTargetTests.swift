@@ -141,7 +141,7 @@ struct DeliveryTargetTests {
   }
 
   // Broken by: ObserverRegistry.endDead, if it takes who has no owner for one whose owner has gone;
-  // RecordBuffer.discardAll and PrivateMailbox.discardPending, if they end nobody.
+  // RecordBuffer.discardAll and Mailbox.discardPending, if they end nobody.
   @Test(
     "K8 What an ended target discards ends the registrations of dead owners, and no others",
     arguments: [Buffering.unbounded, .newest(1)])
@@ -165,7 +165,7 @@ struct DeliveryTargetTests {
   }
 
   #if DEBUG
-    // Broken by: RecordBuffer.discardAll, if it looks at the lists for each record; PrivateMailbox
+    // Broken by: RecordBuffer.discardAll, if it looks at the lists for each record; Mailbox
     // .discardPending, if it looks at others than its own observer.
     @Test(
       "What an ended target discards has each registration looked at once, however much waits",

@@ -97,7 +97,7 @@ struct PostAndWaitTests {
   /// What waits for a target, or runs in a task.
   enum Kind: CaseIterable, Sendable { case unbounded, bounded, oneAtATime, concurrent }
 
-  // Broken by: PrivateMailbox.drain, if it ends a delivery before it makes it.
+  // Broken by: ObserverRegistry.arrive, if it ends a delivery before it makes it.
   @Test(
     "K10 who waits goes on when the call has returned, and not before", arguments: Kind.allCases)
   func notBeforeTheEnd(kind: Kind) async throws {

@@ -201,7 +201,7 @@ struct PriorityTests {
     #expect(priorities.values.last.map { $0 >= .high } == true)
   }
 
-  // Broken by: PrivateMailbox.drain, if it goes on for a more urgent post.
+  // Broken by: Mailbox.drainInTask, if it goes on for a more urgent post.
   @Test("An asynchronous observer hears a message that is posted urgently in an urgent task")
   func asynchronous() async throws {
     let gate = AsyncGate()

@@ -10,8 +10,7 @@ struct TurnTests {
   private let heard = Recorder<Int>()
   private let queue = TestQueue()
 
-  // Broken by: Mailbox.drain, if it looks at the limit between batches only; PrivateMailbox.drain, if
-  // it has no limit.
+  // Broken by: Mailbox.drain, if it looks at the limit between batches only.
   @Test(
     "A block that is enqueued right after the first message of very many runs after 1,024 of them",
     arguments: [Buffering.unbounded, .newest(5_000)])
@@ -110,7 +109,7 @@ struct TurnTests {
       let clock = StepClock()
       let mailbox: Mailbox
       let jobs = Recorder<DeliveryJob>()
-      init() { mailbox = Mailbox(Pace { [clock] in clock.now(1_500_000) }) }
+      init() { mailbox = Mailbox(nil, Pace { [clock] in clock.now(1_500_000) }) }
       func enqueue(_ job: DeliveryJob) { jobs.record(job) }
     }
     let target = Timed()
@@ -137,24 +136,24 @@ struct TurnTests {
 
   // MARK: Asynchronous
 
-  private typealias Numbers = PrivateMailbox<Int>
-
-  // Broken by: PrivateMailbox.drain, if it never yields.
+  // Broken by: Mailbox.drainInTask, if it never yields.
   @Test("An asynchronous observer of a stream of values gives its thread away now and then")
   func asynchronous() async {
     let executor = ManualExecutor()
-    let mailbox = Numbers(.unbounded, counters: DeliveryCounters()) { _, _ in }
+    let (mailbox, target) = (Mailbox(.unbounded, .counted), ManualTarget())
     let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
     let observer = IndirectObserver<Int>(
       traits,
-      arrival: { [heard] value, _, _ in
+      arrival: { [heard] value, _, _, _ in
         heard.record(value)
         return nil
       }
-    ) { value, post, registration in mailbox.append(value, post, for: registration) }
+    ) { value, post, id, list in mailbox.append(value, post, at: id, in: list, for: target) }
     _ = source.registry.add(observer) { [source] _, _ in .list(source.list) }
     for number in 0..<1_000 { source.send(number) }
-    let drain = Task.detached(executorPreference: executor) { await mailbox.drain(.medium) }
+    let drain = Task.detached(executorPreference: executor) {
+      await mailbox.drainInTask(.medium, on: nil)
+    }
     let other = Task.detached(executorPreference: executor) { 1 }
     executor.runUntilIdle()
     _ = await (drain.value, other.value)

@@ -179,7 +179,7 @@
       }
     }
 
-    // Broken by: BoundedQueue.popFirst, if it gives no place back before the queue is empty.
+    // Broken by: RecordBuffer.recycle, if it gives no memory back before the buffer is empty.
     @Test(
       "K12 K16 Live bytes after 1,000 and 100,000 values that nobody reads differ by less than 64 KiB"
     )

@@ -271,7 +271,7 @@
       #expect(found == nil)
     }
 
-    // Broken by: PrivateMailbox.append, if it counts what comes after the end as dropped.
+    // Broken by: Mailbox.append, if it counts what comes after the end as dropped.
     @Test(
       "K12 What comes to a bounded observer as it ends is not counted as dropped", arguments: widths
     )

@@ -58,7 +58,7 @@ struct KeptStateTests {
     withExtendedLifetime(screen) {}
   }
 
-  // Broken by: PrivateMailbox.close, if it keeps for whom it was.
+  // Broken by: MailboxState.close, if it keeps for whom it was.
   @Test(
     "K16 A job that waits for a bounded observer which has ended keeps neither it nor its source")
   func endedBounded() throws {

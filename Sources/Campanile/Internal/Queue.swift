@@ -1,36 +1,12 @@
-/// Values in the order they came, no more than a policy allows.
-struct BoundedQueue<Element> {
+/// Values of one type in the order they came.
+struct Queue<Element> {
   private var elements: [Element?] = []
   private var head = 0
-  private let policy: Buffering
-
-  init(_ policy: Buffering) {
-    policy.checkCapacity()
-    self.policy = policy
-  }
 
   var count: Int { elements.count - head }
   var isEmpty: Bool { count == 0 }
 
-  /// Puts an element at the end.
-  ///
-  /// - Returns: what there was no room for, to be released by the caller where that is allowed.
-  mutating func append(_ element: Element) -> Element? {
-    switch policy {
-    case .unbounded:
-      break
-    case .oldest(let capacity) where count >= capacity:
-      return element
-    case .newest(let capacity) where count >= capacity:
-      let dropped = popFirst()
-      elements.append(element)
-      return dropped
-    case .oldest, .newest:
-      break
-    }
-    elements.append(element)
-    return nil
-  }
+  mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func popFirst() -> Element? {
     guard head < elements.count else { return nil }

@@ -1,0 +1,291 @@
+import Testing
+
+@testable import Campanile
+
+/// What a mailbox decides, without the lock, the target and the threads of one.
+@Suite("The state of a mailbox")
+struct MailboxStateTests {
+  /// A state, with a batch of the job that empties it.
+  private final class Machine {
+    var state: MailboxState
+    private var batch = RecordBuffer()
+    var kept: ObserverList?
+
+    init(_ buffering: Buffering? = nil) { state = MailboxState(buffering) }
+
+    var isIdle: Bool { state.isIdle }
+    var isFull: Bool { state.isFull }
+    var waitingCount: Int { state.waitingCount }
+    var discardedCount: Int { state.discardedCount }
+    var registration: Registration? { state.registration }
+    func append(_ letter: Letter, _ value: Int) -> Urgency? { state.append(letter, value) }
+    func beginInline() -> Bool { state.beginInline() }
+    func endInline() -> Urgency? { state.endInline() }
+    func begin(_ job: Urgency) -> MailboxState.Taken {
+      state.begin(job, &batch, keeping: &kept)
+    }
+    func take(_ job: Urgency) -> MailboxState.Taken { state.take(job, &batch) }
+    func giveWay(_ job: Urgency) -> Urgency? { state.giveWay(job, &batch) }
+    func beginStep() { state.beginStep(of: batch) }
+    func endStep(_ job: Urgency) -> Bool { state.endStep(job, &batch) }
+    func discard(_ job: Urgency) -> Bool { state.discard(job, &batch) }
+    func close() -> ObserverList? { state.close(&batch) }
+
+    // The batch.
+    var count: Int { batch.count }
+    var isEmpty: Bool { batch.isEmpty }
+    func deliver(_ limit: Int) -> Int { batch.deliver(atMost: limit) }
+    func discardAll() { batch.discardAll() }
+  }
+
+  private let source = Broadcaster<Int>()
+  private let heard = Recorder<Int>()
+  private let token: ObservationToken
+
+  init() {
+    token = source.observe { [heard] in heard.record($0) }
+  }
+
+  private var letter: Letter {
+    unsafe Letter(
+      to: GroupLists(all: Unmanaged.passUnretained(source.list)), 0...UInt64.max - 1, .everyone,
+      Post())
+  }
+
+  private func arrival(_ tracker: DeliveryTracker? = nil) -> Letter {
+    let post = tracker.map { Post().tracked(by: $0) } ?? Post()
+    return Letter(post, at: token.registration.id, in: source.list)
+  }
+
+  /// Takes a record in for the only observer.
+  ///
+  /// - Returns: What became of it, the value that left, and the job that is to be enqueued.
+  private func admit(
+    _ value: Int, to state: Machine
+  ) -> (MailboxState.Admission, left: Int, job: Urgency?) {
+    var (letter, value, job) = (arrival(), value, Urgency?.none)
+    let admission = state.state.admit(&letter, &value, &job)
+    return (admission, value, job)
+  }
+
+  /// Delivers the batch of a job to the observer of letters.
+  private func deliver(_ state: Machine) -> [Int] {
+    let before = heard.count
+    _ = state.deliver(.max)
+    return Array(heard.values.dropFirst(before))
+  }
+
+  // MARK: A target
+
+  @Test("The first record of a target asks for a job, and the job takes all that waits")
+  func target() {
+    let state = Machine()
+    #expect(state.isIdle)
+    #expect(state.append(letter, 1) != nil)
+    #expect(state.append(letter, 2) == nil)
+    #expect(!state.isIdle)
+    #expect(state.waitingCount == 2)
+    let job = Urgency.ofCaller
+    #expect(state.begin(job) == .all)
+    #expect(state.kept == nil)
+    #expect(state.waitingCount == 0)
+    #expect(deliver(state) == [1, 2])
+    #expect(state.append(letter, 3) == nil)
+    #expect(state.take(job) == .all)
+    #expect(deliver(state) == [3])
+    #expect(!state.isIdle)
+    #expect(state.take(job) == .nothing)
+    #expect(state.isIdle)
+  }
+
+  @Test("A job that begins beside another one, or late, has nothing to do")
+  func secondJob() {
+    let state = Machine()
+    let job = Urgency.ofCaller
+    #expect(state.begin(job) == .nothing)
+    _ = state.append(letter, 1)
+    #expect(state.begin(job) == .all)
+    let before = state.count
+    #expect(state.begin(.high) == .nothing)
+    #expect(state.count == before)
+    #expect(deliver(state) == [1])
+    #expect(state.take(job) == .nothing)
+    #expect(state.begin(job) == .nothing)
+    #expect(state.isIdle)
+  }
+
+  @Test("What a job leaves keeps its place, and another job goes on with it")
+  func giveWay() {
+    let state = Machine()
+    for value in 1...3 { _ = state.append(letter, value) }
+    let job = Urgency.ofCaller
+    #expect(state.begin(job) == .all)
+    #expect(state.deliver(1) == 1)
+    _ = state.append(letter, 4)
+    #expect(state.giveWay(job) == job)
+    #expect(state.isEmpty)
+    #expect(state.waitingCount == 3)
+    #expect(state.begin(job) == .some)
+    #expect(deliver(state) == [2, 3])
+    #expect(state.take(job) == .all)
+    #expect(deliver(state) == [4])
+    #expect(state.giveWay(job) == nil)
+    #expect(state.isIdle)
+  }
+
+  @Test("A poster on the target gets an idle mailbox alone, and asks for a job for what came")
+  func inline() {
+    let state = Machine()
+    #expect(state.beginInline())
+    #expect(!state.beginInline())
+    #expect(state.endInline() == nil)
+    #expect(state.isIdle)
+    #expect(state.beginInline())
+    #expect(state.append(letter, 1) == nil)
+    #expect(state.endInline() != nil)
+    #expect(!state.beginInline())
+    #expect(state.begin(.ofCaller) == .all)
+    #expect(!state.beginInline())
+    #expect(deliver(state) == [1])
+  }
+
+  @Test("A job that makes one delivery takes the others back, and is on its way again")
+  func steps() {
+    let state = Machine()
+    for value in 1...2 { _ = state.append(letter, value) }
+    let job = Urgency.ofCaller
+    for value in 1...2 {
+      #expect(state.begin(job) == .all)
+      state.beginStep()
+      #expect(state.waitingCount == 2 - value)
+      #expect(state.deliver(1) == 1)
+      #expect(state.endStep(job) == (value == 1))
+      #expect(state.isIdle == (value == 2))
+    }
+    #expect(heard.values == [1, 2])
+  }
+
+  @Test("What a released job gives up is counted, the rest of a batch too")
+  func discard() {
+    let state = Machine()
+    for value in 1...3 { _ = state.append(letter, value) }
+    let job = Urgency.ofCaller
+    #expect(state.begin(job) == .all)
+    #expect(state.deliver(1) == 1)
+    #expect(state.giveWay(job) == job)
+    _ = state.append(letter, 4)
+    var parts: [Int] = []
+    while state.discard(job) {
+      parts.append(state.count)
+      state.discardAll()
+    }
+    #expect(parts == [2, 1])
+    #expect(state.discardedCount == 3)
+    #expect(state.isIdle)
+    #expect(state.append(letter, 5) != nil)
+  }
+
+  // MARK: One observer
+
+  @Test(
+    "K12 The newest push the oldest out, and the oldest refuse the newest", arguments: [1, 2, 8])
+  func bounds(capacity: Int) {
+    let newest = Machine(.newest(capacity))
+    let oldest = Machine(.oldest(capacity))
+    for value in 0..<20 {
+      let isKept = value < capacity
+      let (one, other) = (admit(value, to: newest), admit(value, to: oldest))
+      #expect(one.0 == (isKept ? .kept : .dropped))
+      #expect(other.0 == (isKept ? .kept : .dropped))
+      if !isKept {
+        #expect(one.left == value - capacity)
+        #expect(other.left == value)
+      }
+      #expect((one.job != nil) == (value == 0))
+      #expect((other.job != nil) == (value == 0))
+    }
+    #expect(newest.waitingCount == capacity)
+    #expect(oldest.waitingCount == capacity)
+    #expect(oldest.isFull)
+    #expect(!newest.isFull)
+    #expect(oldest.begin(.ofCaller) != .nothing)
+    #expect(!oldest.isFull)
+    oldest.discardAll()
+    #expect(admit(20, to: oldest).0 == .kept)
+    #expect(oldest.isFull)
+    _ = oldest.close()
+    #expect(!oldest.isFull)
+  }
+
+  @Test("K12 A job takes the oldest record of one observer alone, and its list is kept meanwhile")
+  func oneByOne() {
+    let state = Machine(.newest(2))
+    for value in 1...2 { _ = admit(value, to: state) }
+    let job = Urgency.ofCaller
+    #expect(state.begin(job) == .some)
+    #expect(state.kept === source.list)
+    #expect(state.count == 1)
+    // There is room for one more now, and no more.
+    #expect(admit(3, to: state).0 == .kept)
+    #expect(admit(4, to: state).left == 2)
+    state.discardAll()
+    #expect(state.take(job) == .some)
+    state.discardAll()
+    #expect(state.take(job) == .all)
+    state.discardAll()
+    #expect(state.take(job) == .nothing)
+    #expect(state.isIdle)
+    #expect(admit(5, to: state).job != nil)
+  }
+
+  @Test("K16 A closed mailbox gives up what waits and its list, and takes nothing in any more")
+  func close() {
+    let state = Machine(.unbounded)
+    for value in 1...3 { _ = admit(value, to: state) }
+    let job = Urgency.ofCaller
+    #expect(state.begin(job) == .some)
+    #expect(state.registration == token.registration)
+    state.discardAll()
+    #expect(state.close() === source.list)
+    #expect(state.count == 2)
+    #expect(state.registration == nil)
+    let late = admit(4, to: state)
+    #expect(late.0 == .refused)
+    #expect(late.left == 4)
+    #expect(late.job == nil)
+    state.discardAll()
+    #expect(state.take(job) == .nothing)
+    #expect(state.isIdle)
+  }
+
+  @Test("What is given up of one observer is counted, and more can come")
+  func discardOfOne() {
+    let state = Machine(.newest(8))
+    for value in 1...3 { _ = admit(value, to: state) }
+    #expect(state.discard(.ofCaller))
+    #expect(state.count == 3)
+    state.discardAll()
+    #expect(!state.discard(.ofCaller))
+    #expect(state.isIdle)
+    #expect(admit(4, to: state).job != nil)
+  }
+
+  @Test("K16 What is dropped or given up is released", arguments: [1, 2, 8])
+  func released(capacity: Int) {
+    let live = LiveCount()
+    let source = Broadcaster<Tracked>()
+    let token = source.observe { _ in }
+    let state = Machine(.newest(capacity))
+    for _ in 0..<50 {
+      var (letter, job) = (
+        Letter(Post(), at: token.registration.id, in: source.list), Urgency?.none
+      )
+      var value = Tracked(live)
+      _ = state.state.admit(&letter, &value, &job)
+    }
+    #expect(live.current == capacity)
+    _ = state.close()
+    state.discardAll()
+    #expect(live.current == 0)
+  }
+}
