@@ -174,19 +174,13 @@ final class Follower<Value: Sendable>: Sendable {
 
   /// The same observer with this follower before it.
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
-    switch body.kind {
-    case .plain(let observer):
-      return ObserverBody { try self.receive($0, observer) }
-    case .told(let observer):
-      return ObserverBody { try self.receive($0) { try observer($0, nil) } }
-    case .async(let execution, _, let observer):
-      return ObserverBody(execution) { try await self.receive($0) { try await observer($0, nil) } }
-    case .reader(let take, let onEnd, let buffer):
-      return ObserverBody(
-        .reader(
-          { change, _ in try self.read(change, { try take($0, nil) }, onEnd) },
-          onEnd: { self.end(onEnd) }, buffer: buffer))
-    }
+    body.wrapped(
+      { change, _, observer in try self.receive(change) { try observer($0, nil) } },
+      inTask: { change, _, observer in
+        try await self.receive(change) { try await observer($0, nil) }
+      },
+      read: { change, _, take, onEnd in try self.read(change, { try take($0, nil) }, onEnd) },
+      end: { self.end($0) })
   }
 
   /// Hands a reader what arrives, and its end if that came meanwhile.

@@ -13,6 +13,55 @@ extension ObservationRequest {
 }
 
 extension ObserverBody {
+  /// The same observer for a source of other values, inside what is to happen around each call.
+  ///
+  /// Every kind of observer is wrapped here, and nowhere else.
+  ///
+  /// - Parameters:
+  ///   - isTold: Whether what happens around a call looks at the subject.
+  ///   - call: Happens around a call: given the value of the source, its subject, and the observer.
+  ///   - callInTask: The same around a call in a task.
+  ///   - read: The same where a reader takes a value in; given what ends the reader too.
+  ///   - end: Happens around the end of a reader.
+  func wrapped<Source: Sendable>(
+    isTold: Bool = false,
+    _ call: @escaping @Sendable (Source, AnyObject?, Call) throws -> Void,
+    inTask callInTask:
+      @escaping @Sendable (Source, AnyObject?, @Sendable (Value, AnyObject?) async throws -> Void)
+      async throws -> Void,
+    read: @escaping @Sendable (Source, AnyObject?, Call, () -> Void) throws -> Void,
+    end: @escaping @Sendable (() -> Void) -> Void
+  ) -> ObserverBody<Source> {
+    switch kind {
+    case .plain(let observer):
+      if !isTold {
+        return ObserverBody<Source> { source in
+          try call(source, nil) { value, _ in try observer(value) }
+        }
+      }
+      return ObserverBody<Source>(
+        .told { source, subject in
+          try call(source, subject) { value, _ in try observer(value) }
+        })
+    case .told(let observer):
+      return ObserverBody<Source>(
+        .told { source, subject in try call(source, subject, observer) })
+    case .async(let execution, let wasTold, let observer):
+      return ObserverBody<Source>(
+        .async(execution, isTold: isTold || wasTold) { source, subject in
+          try await callInTask(source, subject, observer)
+        })
+    case .reader(let take, let onEnd, let buffer):
+      return ObserverBody<Source>(
+        .reader(
+          { source, subject in try read(source, subject, take, onEnd) }, onEnd: { end(onEnd) },
+          buffer: buffer))
+    }
+  }
+
+  /// The observer, for what happens around a call of it.
+  typealias Call = (Value, AnyObject?) throws -> Void
+
   /// The same observer for a source of other values, of which it hears those that `transform` lets
   /// through.
   ///
@@ -45,42 +94,24 @@ extension ObserverBody {
     _ transform: @escaping @Sendable (Source, AnyObject?) throws -> Value?
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
-    switch kind {
-    case .plain(let observer):
-      if !isTold {
-        return ObserverBody<Source> { source in
-          guard let value = try transform(source, nil) else { return }
-          try turn.use { try observer(value) }
-        }
-      }
-      return ObserverBody<Source>(
-        .told { source, subject in
-          guard let value = try transform(source, subject) else { return }
-          try turn.use { try observer(value) }
-        })
-    case .told(let observer):
-      return ObserverBody<Source>(
-        .told { source, subject in
-          guard let value = try transform(source, subject) else { return }
-          try turn.use { try observer(value, subject) }
-        })
-    case .async(let execution, let wasTold, let observer):
-      return ObserverBody<Source>(
-        .async(execution, isTold: isTold || wasTold) { source, subject in
-          guard let value = try transform(source, subject) else { return }
-          try await turn.use { try await observer(value, subject) }
-        })
-    case .reader(let take, let onEnd, let buffer):
-      return ObserverBody<Source>(
-        .reader(
-          { source, subject in
-            // What is read later must not hold an object that is in its deinit.
-            let isGone = isTold && subject.map { isDeinitializing($0) } == true
-            // A sequence has nowhere to throw to: what cannot be read is left out of it.
-            guard let value = try? transform(source, isGone ? nil : subject) else { return }
-            try turn.use { try take(value, subject) }
-          }, onEnd: onEnd, buffer: buffer))
-    }
+    return wrapped(
+      isTold: isTold,
+      { source, subject, observer in
+        guard let value = try transform(source, subject) else { return }
+        try turn.use { try observer(value, subject) }
+      },
+      inTask: { source, subject, observer in
+        guard let value = try transform(source, subject) else { return }
+        try await turn.use { try await observer(value, subject) }
+      },
+      read: { source, subject, take, _ in
+        // What is read later must not hold an object that is in its deinit.
+        let isGone = isTold && subject.map { isDeinitializing($0) } == true
+        // A sequence has nowhere to throw to: what cannot be read is left out of it.
+        guard let value = try? transform(source, isGone ? nil : subject) else { return }
+        try turn.use { try take(value, subject) }
+      },
+      end: { $0() })
   }
 
   /// The same observer, which keeps an object for as long as it is registered.

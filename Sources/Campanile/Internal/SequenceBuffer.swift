@@ -17,6 +17,11 @@ final class SequenceBuffer<Element: Sendable>: Sendable {
     self.counters = counters
   }
 
+  deinit {
+    // Nobody is left to read what has gathered.
+    finish(isCancelled: true)
+  }
+
   /// What can be asked of the registration that fills the buffer, which keeps it.
   var counts: BufferCounts {
     BufferCounts(counters: counters) { [self] in state.withLock { $0.count } }

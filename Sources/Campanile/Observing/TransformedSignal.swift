@@ -59,14 +59,16 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
     _ options: SourceOptions<Element>
   ) -> Registration {
     let transform = transform
-    let isRepetition = options.isRepetition
     var isWanted: (@Sendable (Upstream) -> Bool)?
     if isSelective { isWanted = { transform($0) != nil } }
-    let mapped = body.mapped(once: options.isOnce, where: isWanted) {
-      (element: Upstream) -> Element? in
-      guard let result = transform(element), isRepetition?(result) != true else { return nil }
-      return result
+    var distinct = transform
+    if let isRepetition = options.isRepetition {
+      distinct = { element in
+        guard let result = transform(element), !isRepetition(result) else { return nil }
+        return result
+      }
     }
+    let mapped = body.mapped(once: options.isOnce, where: isWanted, distinct)
     return upstream.register(request, mapped, SourceOptions(isInitial: options.isInitial))
   }
 

@@ -234,6 +234,26 @@ struct SequenceTests {
     await task.value
   }
 
+  // Broken by: SequenceBuffer.deinit, if it leaves to its memory what nobody has read.
+  @Test("K16 What nobody has read goes with the sequence, and what was dropped before that")
+  func unreadGoes() {
+    let (source, live) = (Broadcaster<Tracked>(), LiveCount())
+    do {
+      let values = [source.values(), source.values(buffering: .newest(2))]
+      for _ in 0..<5 { source.send(Tracked(live)) }
+      #expect(live.current == 5)
+      withExtendedLifetime(values) {}
+    }
+    #expect(live.current == 0)
+    do {
+      let values = source.values(buffering: .newest(2))
+      for _ in 0..<5 { source.send(Tracked(live)) }
+      #expect(live.current == 2)
+      withExtendedLifetime(values) {}
+    }
+    #expect(live.current == 0)
+  }
+
   @Test("The end of the center ends a sequence after what had gathered")
   func centerEnds() async {
     var center: MessageCenter? = MessageCenter()
