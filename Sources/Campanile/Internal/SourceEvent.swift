@@ -59,8 +59,10 @@ public struct SourceEvent: Sendable {
   ///
   /// It is equal to ``time`` where there is no such beginning, or none is known.
   public internal(set) var began: UInt64
-  /// How much of a call went into the calls of other observers, of reported sources, that it caused
-  /// on its own thread, in nanoseconds; only for `returned`.
+  /// How long the calls took that were made within this call on its thread, in nanoseconds; only for
+  /// `returned`.
+  ///
+  /// Calls of sources whose events are not observed don't count.
   public internal(set) var nestedTime: UInt64 = 0
   /// What was posted, as `String(describing:)` has it; only for `posted`, and only on request.
   package internal(set) var value: String?
@@ -70,8 +72,8 @@ public struct SourceEvent: Sendable {
 
   /// The number of the post that the event is part of; no other post of the process has it.
   ///
-  /// `nil` for `registered` and `ended`, for the initial call of a state, for what a sequence drops,
-  /// and for a post that was made before somebody observed the events.
+  /// It is `nil` for `registered` and `ended`, for the initial call of a state and for what a sequence
+  /// drops. It is also `nil` for a post that was made before somebody observed the events.
   public var postNumber: UInt64? { post == 0 ? nil : post }
   /// The number of the post whose observer made this post; only for `posted`.
   ///

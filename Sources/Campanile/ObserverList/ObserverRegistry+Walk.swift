@@ -278,11 +278,31 @@ extension ObserverRegistry {
 
   /// Calls the observers of `list` whose identifiers are in `range`, which all are called inline.
   func post<Value>(_ value: Value, in range: ClosedRange<UInt64>, of list: ObserverList) {
-    let portion = everyone
+    if isWatched {
+      postWatched(value, in: range, of: list)
+    } else {
+      post(value, Post(), in: range, of: list, .everyone)
+    }
+  }
+
+  @inline(never)
+  private func postWatched<Value>(
+    _ value: Value, in range: ClosedRange<UInt64>, of list: ObserverList
+  ) {
+    let post = notePosted(value, of: list.topic.value, Post())
+    self.post(value, post, in: range, of: list, .everyoneWatched)
+    notePostReturned(list.topic.value, post)
+  }
+
+  @inline(__always)
+  private func post<Value>(
+    _ value: Value, _ post: borrowing Post, in range: ClosedRange<UInt64>, of list: ObserverList,
+    _ portion: Portion
+  ) {
     let visit = enter()
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     settle(visit)
-    walk(value, Post(), range, portion, cursor)
+    walk(value, post, range, portion, cursor)
     leave(visit)
   }
 

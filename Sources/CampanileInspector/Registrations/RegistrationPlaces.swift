@@ -17,8 +17,8 @@ public struct RegistrationPlace: Sendable, CustomStringConvertible {
 public struct WaitingDeliveries: Sendable, CustomStringConvertible {
   /// Where it waits.
   public let delivery: String
-  /// How many messages wait there: for a place that observers share, from all sources, and each may
-  /// be for several of them; for a buffer of an observer's own, the values in it.
+  /// How many values are in an observer's own buffer, or how many messages wait at a place that
+  /// observers share. Those are from all sources, and each may be for several observers.
   public let count: Int
   /// The observers that share the place, or the one whose buffer it is.
   public let registrations: [RegistrationDescription]

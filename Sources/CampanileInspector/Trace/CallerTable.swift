@@ -26,9 +26,9 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The call stacks from which values were posted, each once.
 ///
-/// To know a call stack again costs a microsecond. To copy it takes a hundred times as long, and is
-/// done once for each that is new. Its names are looked up when somebody asks: the first time the
-/// debug information of the program is read, which takes a second for one of fifty megabytes.
+/// To recognize a call stack costs a microsecond. To copy it takes a hundred times as long, and is done
+/// once for each that is new. Its names are looked up when somebody asks. The first time the debug
+/// information of the program is read, which takes a second for one of fifty megabytes.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
     private struct State {
@@ -81,8 +81,9 @@ final class CallerTable: Sendable {
       }
     }
 
-    /// Whether a function is of `Campanile`, of this module or of what takes the stack; its symbol
-    /// begins with the name of the module and the length of that.
+    /// Whether a function is part of `Campanile`, of this module, or of what takes the stack.
+    ///
+    /// Its symbol begins with the name of the module and the length of the name.
     private static func isOwn(_ symbol: String) -> Bool {
       let name = symbol.drop { $0 == "_" }
       return ["$s9Campanile", "$s18CampanileInspector", "$s7Runtime"].contains {

@@ -10,11 +10,15 @@ extension Trace {
   /// Writes what is kept to a file in the trace-event format, which Perfetto's interface
   /// (<https://ui.perfetto.dev>) and `chrome://tracing` open.
   ///
-  /// There is a track for each thread, with slices for the posts and the calls nested in one another;
-  /// a track for each asynchronous observer; an arrow from each post to each of its calls elsewhere;
-  /// a counter of what waits at each delivery; and marks for what was dropped, skipped, failed,
-  /// registered and ended. The numbers of the posts, where they were made, and the places of the
-  /// observers are arguments of the slices.
+  /// | in the file | is |
+  /// |---|---|
+  /// | a track | a thread, or an asynchronous observer |
+  /// | a slice | a post, or a call; slices are nested as they were |
+  /// | an arrow | the way of a delivery from its post to its call elsewhere |
+  /// | a counter | what waits at a delivery |
+  /// | a mark | something dropped, skipped, failed, registered or ended |
+  ///
+  /// The arguments of a slice are the number of the post, where it was made, and what caused it.
   ///
   /// The format is described in the document "Trace Event Format" of the Chromium project.
   ///
