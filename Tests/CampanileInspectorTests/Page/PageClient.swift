@@ -15,6 +15,7 @@
     let text: String
 
     var status: Int? { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+    var isStream: Bool { text.contains("\r\n\r\n") && head.contains("text/event-stream") }
     /// The header, without the empty line that ends it.
     var head: String {
       text.firstRange(of: "\r\n\r\n").map { String(text[..<$0.lowerBound]) } ?? text
@@ -43,10 +44,15 @@
     /// Some of what the server has sent; `nil` at the end of the connection.
     func read() async -> [UInt8]? { try? await socket.read(atMost: 4_096) }
 
+    /// What the server sends, up to the end of the connection; of a stream only the beginning.
     func readToEnd() async -> Answer {
       var bytes: [UInt8] = []
-      while let more = await read() { bytes += more }
-      return Answer(text: String(decoding: bytes, as: UTF8.self))
+      var answer = Answer(text: "")
+      while !answer.isStream, let more = await read() {
+        bytes += more
+        answer = Answer(text: String(decoding: bytes, as: UTF8.self))
+      }
+      return answer
     }
 
     func close() { try? socket.close() }
