@@ -26,8 +26,10 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 
   private let base: KeyPathChangesBase<Value>
 
-  init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
-    base = KeyPathChangesBase(request)
+  init<Object: AnyObject>(
+    _ object: Object, _ request: KVORequest, _ read: @escaping (Object) -> Value
+  ) {
+    base = KeyPathChangesBase(object, request, read)
   }
 
   /// The changes, as a signal.
@@ -51,20 +53,27 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     deinit { registration.cancel() }
   }
 
-  init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
-    let newest = request.options.isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
-    let (registration, isObserved) = KeyPathEvaluation.observe(
-      request.lasting, owner: nil,
+  init<Object: AnyObject>(
+    _ object: Object, _ request: KVORequest, _ read: @escaping (Object) -> Value
+  ) {
+    let isInitial = request.wishes.contains(.initial)
+    let newest = isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
+    let (registration, isObserved) = request.lasting.observe(
+      object, read,
       onEnd: { [changes] in
         changes.finish()
         newest?.finish()
       }
-    ) { [changes] change in
-      if let newest { newest.value = change } else { changes.post(change) }
+    ) { [changes] seat, _ in
+      { change in
+        try seat.call(change) { change in
+          if let newest { newest.value = change } else { changes.post(change) }
+        }
+      }
     }
     self.newest = newest
     relay = Relay(registration)
-    if !isObserved { request.warnOfNothing() }
+    if !isObserved { request.warnOfNothing(type(of: object)) }
   }
 
   func register(

@@ -127,26 +127,25 @@ package struct SourceList<Value>: Sendable {
   ///
   /// - Parameters:
   ///   - owner: Whose end ends the registration.
-  ///   - isOnce: Whether the first call is the last.
+  ///   - lifetime: The lifetime of the owner, which ends it at once.
   ///   - target: Another place to call it, which then is the isolation that `body` belongs to.
   ///   - onEnd: What happens once the registration has ended, or at once if it is refused.
   package func addConfined(
-    owner: AnyObject?, isOnce: Bool = false, on target: Delivery = .immediate, file: StaticString,
-    line: UInt, onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
+    owner: AnyObject? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    on target: Delivery = .immediate, file: StaticString, line: UInt,
+    onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
     // SAFETY: only its identity, its type and whether it lives are used across isolations.
     let owner = owner.map { unsafe unsafeBitCast($0, to: (any AnyObject & Sendable).self) }
-    let lifetime = owner.flatMap { registry.ownerLifetimes.lifetime(of: $0) }
     var end: (@Sendable (Registration) -> Void)?
-    if lifetime != nil || onEnd != nil {
+    if lifetime.storage != nil || onEnd != nil {
       end = { registration in
-        lifetime?.remove(registration)
+        lifetime.storage?.remove(registration)
         onEnd?()
       }
     }
     var traits = ObserverTraits(
-      location: SourceLocation(file: file, line: line), isOnce: isOnce,
-      isOrdered: target.isOrdered)
+      location: SourceLocation(file: file, line: line), isOrdered: target.isOrdered)
     if owner != nil || end != nil || target.target != nil {
       traits.details = ObserverDetails(owner: owner, delivery: target.description, onEnd: end)
     }
@@ -166,9 +165,17 @@ package struct SourceList<Value>: Sendable {
       onEnd?()
       return ended
     }
-    lifetime?.add(registration)
+    lifetime.storage?.add(registration)
     return registration
   }
+}
+
+/// What an owner has that ends registrations with it, if it has that.
+package struct OwnerLifetime: Sendable {
+  fileprivate let storage: Lifetime.Storage?
+
+  package init() { storage = nil }
+  package init(of owner: AnyObject) { storage = (owner as? any LifetimeOwner)?.lifetime.storage }
 }
 
 extension SourceList where Value: Sendable {

@@ -6,9 +6,9 @@ import Synchronization
 extension Evaluation {
   /// Whether the changes of an object that stays in one isolation need not be noted before they are told.
   var isIdle: Bool {
-    idle.load(ordering: .relaxed) && !traits.isForAnyThread
+    idle.load(ordering: .relaxed) && !request.isForAnyThread
       && !isBeingRead
-      && (!traits.isOnMain || SourceRegistry.isOnMain)
+      && (!request.isOnMain || SourceRegistry.isOnMain)
   }
 
   /// Whether no change of another property may go on whose end tells nothing of this one's.

@@ -1,46 +1,37 @@
 import Campanile
 
-/// Registering observers.
-extension KeyPathEvaluation {
+extension KVORequest {
   /// Registers an observer at the evaluation that there is for its key path, or at a new one, and makes the
   /// initial call if one was asked for.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the registration.
-  ///   - onEnd: What happens once the registration has ended.
+  ///   - object: What is observed.
+  ///   - read: Reads the value.
+  ///   - owner: Whose end ends the registration, and its lifetime, if it has one.
   ///   - enter: Is handed the registration before the observer can be called; says whether it is to be.
+  ///   - onEnd: What happens once the registration has ended.
+  ///   - make: Makes what is called, of the seat of the observer and the object.
   /// - Returns: The registration, and whether there is something to observe; if not, it has ended.
-  static func observe(
-    _ request: KVORequest<Root, Value>, owner: AnyObject?,
-    _ enter: (Registration) -> Bool = { _ in true }, onEnd: (@Sendable () -> Void)? = nil,
-    _ observer: @escaping (KVOChange<Value>) throws -> Void
+  func observe<Object: AnyObject, Value>(
+    _ object: Object, _ read: @escaping (Object) -> Value, owner: AnyObject? = nil,
+    lifetime: OwnerLifetime = OwnerLifetime(),
+    _ enter: (Registration, OwnerReference<Object>) -> Bool = { _, _ in true },
+    onEnd: (@Sendable () -> Void)? = nil,
+    _ make: (ObserverSeat, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
     let collector = ReadCollector()
-    let value = collector.collect { request.read(request.object) }
+    let value = collector.collect { read(object) }
     let reads = collector.take()
-    let known = find(request, in: reads)
-    let evaluation = known ?? KeyPathEvaluation(request)
+    let known: KeyPathEvaluation<Object, Value>? = find(object, in: reads)
+    let evaluation = known ?? KeyPathEvaluation(self, object, read)
     if known == nil { _ = evaluation.open() }
-    let seat = ObserverSeat(evaluation, request.options)
-    // Before it can be called: it is told what begins from here on.
-    evaluation.join(seat)
-    seat.floor = evaluation.revision
+    let seat = ObserverSeat(evaluation, self)
     let registration = evaluation.changes.addConfined(
-      owner: owner, file: request.file, line: request.line, onEnd: onEnd
-    ) { change in
-      if seat.isOpen() {
-        try observer(change)
-      } else {
-        try seat.call(observer, change)
-      }
-    }
+      owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
+      make(seat, evaluation.root))
     seat.take(registration)
-    if !enter(registration) {
-      registration.cancel()
-      return (registration, true)
-    }
-    guard evaluation.root.object != nil else {
-      // Observed in its deinit.
+    // It may be observed in its deinit.
+    if !enter(registration, evaluation.root) || evaluation.root.object == nil {
       registration.cancel()
       return (registration, true)
     }
@@ -52,30 +43,33 @@ extension KeyPathEvaluation {
   }
 
   /// The evaluation of the same key path, which is found at the first property that it reads, and open.
-  private static func find(
-    _ request: KVORequest<Root, Value>, in reads: [ReadCollector.Read]
-  ) -> KeyPathEvaluation? {
-    if !request.isShared { return nil }
-    let id = ObjectIdentifier(request.object)
+  private func find<Object: AnyObject, Value>(
+    _ object: Object, in reads: [ReadCollector.Read]
+  ) -> KeyPathEvaluation<Object, Value>? {
+    if !isShared { return nil }
+    let id = ObjectIdentifier(object)
     guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
       return nil
     }
-    for one in first.property.evaluations {
-      if one.isOf(request.path, rootID: id, isOnMain: request.isOnMain),
-        let evaluation = one as? KeyPathEvaluation, evaluation.open()
+    for follower in first.property.currentFollowers {
+      let known = follower.evaluation
+      if known.isOf(self, rootID: id), let known = known as? KeyPathEvaluation<Object, Value>,
+        known.open()
       {
-        return evaluation
+        return known
       }
     }
     return nil
   }
+}
 
+extension KeyPathEvaluation {
   /// - Parameters:
   ///   - reads: What was read, if nothing is followed yet.
   ///   - value: The value that was read.
-  private func begin(
-    _ seat: ObserverSeat<Root, Value>, _ registration: Registration,
-    _ reads: [ReadCollector.Read]?, _ value: Value
+  fileprivate func begin(
+    _ seat: ObserverSeat, _ registration: Registration, _ reads: [ReadCollector.Read]?,
+    _ value: Value
   ) {
     guard let root = root.object else { return }
     var value = value
@@ -84,17 +78,17 @@ extension KeyPathEvaluation {
         if !follow(reads, isOwn: { $0 == type(of: root) }) { value = readAndFollow(root) }
       }
     }
-    if !seat.isInitial { return }
+    if !seat.wishes.contains(.initial) { return }
     let isOutdated = seat.forget()
     if handsOver {
-      let (read, number) = readExactly(with: ReadCollector()) { readValue(root) }
-      value = read
-      seat.floor = number
-    } else if traits.isForAnyThread || isOutdated {
-      value = asOldReader { readValue(root) }
+      let exact = readExactly(with: ReadCollector()) { read(root) }
+      value = exact.value
+      seat.floor = exact.number
+    } else if request.isForAnyThread || isOutdated {
+      value = asOldReader { read(root) }
     }
-    join(seat)
-    seat.begin(with: value, at: traits.path) { change in
+    seat.comesAfter(begun)
+    seat.begin(with: value, at: request.path) { change in
       Scope.withObservers { changes.post(change, onlyTo: registration) }
     }
   }
