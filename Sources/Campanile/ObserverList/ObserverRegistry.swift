@@ -318,6 +318,18 @@ extension ObserverRegistry {
     }
   }
 
+  /// Registers an observer whose owner is looked at now and then, and is not known otherwise.
+  func addSwept(
+    _ observer: consuming AnyObserver,
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
+  ) -> Registration? {
+    let living = checkOwners()
+    return add(observer, to: place) { registration, state in
+      for one in living { state.ownerSweep.keep(one) }
+      state.ownerSweep.add(registration)
+    }
+  }
+
   @inline(__always)
   private func add(
     _ observer: consuming AnyObserver,

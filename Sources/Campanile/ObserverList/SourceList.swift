@@ -122,21 +122,19 @@ package struct SourceList<Value>: Sendable {
 
   /// Registers an observer that is called in the isolation of who posts.
   ///
-  /// Neither it nor its owner need be Sendable: a source whose observers are not is itself in the
-  /// hands of one isolation, as are its posts.
+  /// It need not be Sendable: a source whose observers are not is itself in the hands of one
+  /// isolation, as are its posts.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the registration.
+  ///   - owner: Whose end ends the registration, once that is noticed: the source looks now and then.
   ///   - lifetime: The lifetime of the owner, which ends it at once.
   ///   - target: Another place to call it, which then is the isolation that `body` belongs to.
   ///   - onEnd: What happens once the registration has ended, or at once if it is refused.
   package func addConfined(
-    owner: AnyObject? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
     on target: Delivery = .immediate, file: StaticString, line: UInt,
     onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
-    // SAFETY: only its identity, its type and whether it lives are used across isolations.
-    let owner = owner.map { unsafe unsafeBitCast($0, to: (any AnyObject & Sendable).self) }
     var end: (@Sendable (Registration) -> Void)?
     if lifetime.storage != nil || onEnd != nil {
       end = { registration in
@@ -147,7 +145,7 @@ package struct SourceList<Value>: Sendable {
     var traits = ObserverTraits(
       location: SourceLocation(file: file, line: line), isOrdered: target.isOrdered)
     if owner != nil || end != nil || target.target != nil {
-      traits.details = ObserverDetails(owner: owner, delivery: target.description, onEnd: end)
+      traits.details = ObserverDetails(swept: owner, delivery: target.description, onEnd: end)
     }
     let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox
@@ -156,8 +154,8 @@ package struct SourceList<Value>: Sendable {
       return .list(list.group(for: target, mailbox, &garbage, held).list)
     }
     let registration =
-      if let owner {
-        registry.add(observer, owner: owner, to: place)
+      if owner != nil {
+        registry.addSwept(observer, to: place)
       } else {
         registry.add(observer, to: place)
       }

@@ -22,7 +22,7 @@ extension KVOController {
     }
     var known: Registration?
     let (registration, isObserved) = request.observe(
-      object, read, owner: owner, lifetime: lifetime,
+      object, read, owner: reference.erased, lifetime: lifetime,
       { registration, root in
         known = enter(registration, object, root.erased, request, same, place, policy)
         return known == nil

@@ -60,32 +60,28 @@ struct ObservationTable {
   }
 
   /// An entry, and how many had been added before.
-  struct Slot {
+  struct Slot: HasAddressKey {
     let number: Int
     let entry: Entry
+
+    var addressKey: UInt { key(entry.objectID, entry.place.pathHash) }
+  }
+
+  private static func key(_ object: ObjectIdentifier, _ pathHash: Int) -> UInt {
+    UInt(bitPattern: object) ^ (UInt(bitPattern: pathHash) << 4)
   }
 
   /// How many entries of one object are found by the object alone.
   private static let crowd = 16
 
-  /// The entries, by a number that is made of the object, and of the hash of the path if it counts; at each
-  /// place, oldest first.
-  private var places: [[Slot]] = []
-  private(set) var count = 0 {
-    // So that what has ended is at most as much as what there is.
-    didSet { purgeThreshold = max(32, min(purgeThreshold, count * 2)) }
-  }
+  private var slots = AddressBuckets<Slot>()
+  var count: Int { slots.count }
   private var purgeThreshold = 32
   /// The objects that have, or had, more than a crowd of entries.
   private var crowded: Set<ObjectIdentifier> = []
   private var additions = 0
   /// How often it has changed which objects are crowded, but for additions.
   private var moves = 0
-
-  private func index(_ object: ObjectIdentifier, _ pathHash: Int) -> Int {
-    let key = UInt(bitPattern: object) ^ (UInt(bitPattern: pathHash) << 4)
-    return Int((key &* 0x9E37_79B9_7F4A_7C15) >> 40) & (places.count - 1)
-  }
 
   // MARK: Looking
 
@@ -99,11 +95,11 @@ struct ObservationTable {
 
   /// The entries among which are those of an object, or of it and the hash of a path.
   func near(_ object: ObjectIdentifier, _ pathHash: Int = 0) -> [Slot] {
-    places.isEmpty ? [] : places[index(object, pathHash)]
+    slots[Self.key(object, pathHash)]
   }
 
   /// The entries, whether or not they have ended, oldest first.
-  var all: [Entry] { places.joined().sorted { $0.number < $1.number }.map(\.entry) }
+  var all: [Entry] { slots.all.sorted { $0.number < $1.number }.map(\.entry) }
 
   // MARK: Changing
 
@@ -112,33 +108,17 @@ struct ObservationTable {
   /// - Parameter isForced: Whether others may have come to its place since that was decided.
   /// - Returns: Whether it was added.
   mutating func add(_ entry: Entry, isForced: Bool) -> Bool {
-    if count >= places.count * 2 { grow() }
-    let index = index(entry.objectID, entry.place.pathHash)
-    if entry.place.moves != moves { return false }
-    if !isForced, let last = places[index].last, last.number >= entry.place.additions {
-      return false
-    }
-    places[index].append(Slot(number: additions, entry: entry))
+    let place = entry.place
+    if place.moves != moves { return false }
+    let near = near(entry.objectID, place.pathHash)
+    if !isForced && near.contains(where: { $0.number >= place.additions }) { return false }
+    slots.append(Slot(number: additions, entry: entry))
     additions += 1
-    count += 1
-    if entry.place.pathHash == 0 && places[index].count > Self.crowd {
-      noteCrowd(entry.objectID, index)
+    if place.pathHash == 0 && near.count >= Self.crowd {
+      let same = near.count { $0.entry.objectID == entry.objectID }
+      if same >= Self.crowd { crowded.insert(entry.objectID) }
     }
     return true
-  }
-
-  private mutating func noteCrowd(_ object: ObjectIdentifier, _ index: Int) {
-    let same = places[index].count { $0.entry.objectID == object }
-    if same >= Self.crowd { crowded.insert(object) }
-  }
-
-  private mutating func grow() {
-    let slots = places.joined()
-    places = Array(repeating: [], count: max(8, places.count * 2))
-    // Of two places none comes to be one: the order is that of the additions.
-    for slot in slots {
-      places[index(slot.entry.objectID, slot.entry.place.pathHash)].append(slot)
-    }
   }
 
   /// Takes out entries, the last first, as far as they are still there.
@@ -147,11 +127,9 @@ struct ObservationTable {
   }
 
   private mutating func remove(_ entry: Entry) {
-    if places.isEmpty { return }
-    let index = index(entry.objectID, entry.place.pathHash)
-    guard let place = places[index].lastIndex(where: { $0.entry === entry }) else { return }
-    places[index].remove(at: place)
-    count -= 1
+    _ = slots.remove(Self.key(entry.objectID, entry.place.pathHash)) { $0.entry === entry }
+    // So that what has ended is at most as much as what there is.
+    purgeThreshold = max(32, min(purgeThreshold, count * 2))
   }
 
   /// Takes out the entries of an object.
@@ -166,9 +144,9 @@ struct ObservationTable {
 
   mutating func removeAll() -> [Entry] {
     defer {
-      places = []
+      slots = AddressBuckets()
       crowded = []
-      count = 0
+      purgeThreshold = 32
       moves += 1
     }
     return all
@@ -190,7 +168,7 @@ struct ObservationTable {
     remove(ended)
     purgeThreshold = max(32, count * 2)
     if crowded.isEmpty { return }
-    crowded.formIntersection(places.joined().map(\.entry.objectID))
+    crowded.formIntersection(slots.all.map(\.entry.objectID))
     moves += 1
   }
 }

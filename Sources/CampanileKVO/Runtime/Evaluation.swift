@@ -20,7 +20,7 @@ import Synchronization
 class Evaluation {
   let request: KVORequest
   let state = EvaluationState()
-  private let rootID: ObjectIdentifier
+  let rootID: ObjectIdentifier
   /// The key by which a transaction knows the root.
   let rootKey: ObjectIdentifier
   /// Protected by the lock.
@@ -31,6 +31,8 @@ class Evaluation {
   let direct = Atomic<Bool>(false)
   /// The property of a direct key path.
   let directProperty = LazyReference<ObservedProperty>()
+  /// Whether it is found among the direct ones; used by the thread that first follows.
+  private var isListed = false
   /// The number of the change that stored the value which was read last; used by the thread that tells.
   var readNumber: UInt?
   /// How many changes are being told that were not noted, one inside the other; used by the isolation of the
@@ -82,6 +84,8 @@ class Evaluation {
     rootID = ObjectIdentifier(root)
     rootKey = SubjectIdentity.key(of: root)
   }
+
+  deinit { if isListed { DirectEvaluations.remove(self) } }
 
   // MARK: What depends on the types
 
@@ -234,6 +238,10 @@ class Evaluation {
       && reads[0].property.path == request.path && isOwn(request.path.identity.rootType)
     if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
+    if isDirect && request.isShared && !isListed {
+      isListed = true
+      DirectEvaluations.add(self)
+    }
     let began = begun
     forget(follow(reads, began: began))
     // Of changes that go on, only the end will be heard.

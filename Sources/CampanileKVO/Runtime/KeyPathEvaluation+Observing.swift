@@ -13,33 +13,56 @@ extension KVORequest {
   ///   - make: Makes what is called, of the seat of the observer and the object.
   /// - Returns: The registration, and whether there is something to observe; if not, it has ended.
   func observe<Object: AnyObject, Value>(
-    _ object: Object, _ read: @escaping (Object) -> Value, owner: AnyObject? = nil,
+    _ object: Object, _ read: @escaping (Object) -> Value, owner: OwnerReference<AnyObject>? = nil,
     lifetime: OwnerLifetime = OwnerLifetime(),
     _ enter: (Registration, OwnerReference<Object>) -> Bool = { _, _ in true },
     onEnd: (@Sendable () -> Void)? = nil,
     _ make: (ObserverSeat, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
+    func join(
+      _ evaluation: KeyPathEvaluation<Object, Value>, _ reads: [ReadCollector.Read]?,
+      _ first: (Object) -> Value
+    ) -> (registration: Registration, isObserved: Bool) {
+      let seat = ObserverSeat(evaluation, self)
+      let registration = evaluation.changes.addConfined(
+        owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
+        make(seat, evaluation.root))
+      seat.take(registration)
+      // It may be observed in its deinit.
+      if !enter(registration, evaluation.root) || evaluation.root.object == nil {
+        registration.cancel()
+        return (registration, true)
+      }
+      evaluation.begin(seat, registration, reads, first)
+      // Who has made an evaluation that is known may still be about to follow what it was found at.
+      let isObserved = reads == nil || evaluation.followsSomething
+      if !isObserved { registration.cancel() }
+      return (registration, isObserved)
+    }
+
+    if let known: KeyPathEvaluation<Object, Value> = findDirect(object) {
+      return join(known, nil) { known.readOnly($0) }
+    }
     let collector = ReadCollector()
     let value = collector.collect { read(object) }
     let reads = collector.take()
-    let known: KeyPathEvaluation<Object, Value>? = find(object, in: reads)
-    let evaluation = known ?? KeyPathEvaluation(self, object, read)
-    if known == nil { _ = evaluation.open() }
-    let seat = ObserverSeat(evaluation, self)
-    let registration = evaluation.changes.addConfined(
-      owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
-      make(seat, evaluation.root))
-    seat.take(registration)
-    // It may be observed in its deinit.
-    if !enter(registration, evaluation.root) || evaluation.root.object == nil {
-      registration.cancel()
-      return (registration, true)
+    if let known: KeyPathEvaluation<Object, Value> = find(object, in: reads) {
+      return join(known, nil) { _ in value }
     }
-    evaluation.begin(seat, registration, known == nil ? reads : nil, value)
-    // Who has made an evaluation that is known may still be about to follow what it was found at.
-    let isObserved = known != nil || evaluation.followsSomething
-    if !isObserved { registration.cancel() }
-    return (registration, isObserved)
+    let made = KeyPathEvaluation(self, object, read)
+    _ = made.open()
+    return join(made, reads) { _ in value }
+  }
+
+  /// The evaluation of the same key path, if that is one property of the object, and open.
+  private func findDirect<Object: AnyObject, Value>(
+    _ object: Object
+  ) -> KeyPathEvaluation<Object, Value>? {
+    guard isShared, let known = DirectEvaluations.find(ObjectIdentifier(object), self),
+      let typed = known as? KeyPathEvaluation<Object, Value>, typed.root.object === object,
+      typed.open()
+    else { return nil }
+    return typed
   }
 
   /// The evaluation of the same key path, which is found at the first property that it reads, and open.
@@ -66,26 +89,38 @@ extension KVORequest {
 extension KeyPathEvaluation {
   /// - Parameters:
   ///   - reads: What was read, if nothing is followed yet.
-  ///   - value: The value that was read.
+  ///   - first: The value that was read, or is read now.
   fileprivate func begin(
     _ seat: ObserverSeat, _ registration: Registration, _ reads: [ReadCollector.Read]?,
-    _ value: Value
+    _ first: (Root) -> Value
   ) {
     guard let root = root.object else { return }
-    var value = value
+    var isOutdated = false
     if let reads {
       start {
-        if !follow(reads, isOwn: { $0 == type(of: root) }) { value = readAndFollow(root) }
+        isOutdated = !follow(reads, isOwn: { $0 == type(of: root) })
+        if isOutdated { _ = readAndFollow(root) }
       }
     }
-    if !seat.wishes.contains(.initial) { return }
-    let isOutdated = seat.forget()
+    if seat.wishes.contains(.initial) { callFirst(seat, registration, root, isOutdated, first) }
+  }
+
+  // Apart: a function makes room for the values that it names, whether it comes to use them or not.
+  @inline(never)
+  private func callFirst(
+    _ seat: ObserverSeat, _ registration: Registration, _ root: Root, _ isOutdated: Bool,
+    _ first: (Root) -> Value
+  ) {
+    let isOutdated = seat.forget() || isOutdated
+    let value: Value
     if handsOver {
       let exact = readExactly(with: ReadCollector()) { read(root) }
       value = exact.value
       seat.floor = exact.number
     } else if request.isForAnyThread || isOutdated {
       value = asOldReader { read(root) }
+    } else {
+      value = first(root)
     }
     seat.comesAfter(begun)
     seat.begin(with: value, at: request.path) { change in

@@ -36,7 +36,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     readToTell { read(root) }
   }
 
-  private func readOnly(_ root: Root) -> Value {
+  func readOnly(_ root: Root) -> Value {
     isDirect ? read(root) : asOldReader { read(root) }
   }
 
