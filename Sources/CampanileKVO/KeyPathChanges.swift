@@ -59,7 +59,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     let isInitial = request.wishes.contains(.initial)
     let newest = isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
     let (registration, isObserved) = request.lasting.observe(
-      object, read,
+      object, reading: { read },
       onEnd: { [changes] in
         changes.finish()
         newest?.finish()

@@ -23,7 +23,7 @@ extension Observable where Self: AnyObject {
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> KVOToken {
     let request = KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line)
-    return KVOToken(request.begin(self, { $0[keyPath: keyPath] }, observer))
+    return KVOToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer where one of
@@ -45,7 +45,7 @@ extension Observable where Self: AnyObject {
   ) -> KVOToken {
     let isOnMain = isolation.isMain
     let request = KVORequest(\Self.self, options, isOnMain: isOnMain, isShared: false, file, line)
-    return KVOToken(request.begin(self, value, observer))
+    return KVOToken(request.begin(self, reading: { value }, observer))
   }
 
   /// The changes of a main-actor key path, to be observed in every way there is.
@@ -91,7 +91,7 @@ extension SharedObservable {
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
     let request = KVORequest(keyPath, options, isForAnyThread: true, file, line)
-    return ObservationToken(request.begin(self, { $0[keyPath: keyPath] }, observer))
+    return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer on the thread
@@ -112,7 +112,7 @@ extension SharedObservable {
   ) -> ObservationToken {
     let request = KVORequest(
       \Self.self, options, isForAnyThread: true, isShared: false, file, line)
-    return ObservationToken(request.begin(self, value, observer))
+    return ObservationToken(request.begin(self, reading: { value }, observer))
   }
 
   /// The changes of a key path, to be observed in every way there is.
@@ -137,10 +137,10 @@ extension KVORequest {
   ///
   /// - Parameter observer: What is called; for an object that any thread may change, it is Sendable.
   fileprivate func begin<Object: AnyObject, Value>(
-    _ object: Object, _ read: @escaping (Object) -> Value,
+    _ object: Object, reading makeRead: () -> (Object) -> Value,
     _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
   ) -> Registration {
-    let (registration, isObserved) = observe(object, read) { seat, root in
+    let (registration, isObserved) = observe(object, reading: makeRead) { seat, root in
       { change in
         guard let object = root.object else { throw SourceRegistry.endOfObservation }
         if seat.isOpen() {

@@ -97,6 +97,11 @@ package struct SourceList<Value>: Sendable {
   /// The live observations, oldest first.
   package var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 
+  /// This list with the type of its values left out, for generic code that knows that by another name.
+  ///
+  /// What is posted to it is of the same type as before: to compare would be to look it up.
+  package var untyped: UntypedSourceList { UntypedSourceList(registry: registry, list: list) }
+
   /// Calls those who observe now.
   package func post(_ value: Value) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
@@ -174,6 +179,17 @@ package struct OwnerLifetime: Sendable {
 
   package init() { storage = nil }
   package init(of owner: AnyObject) { storage = (owner as? any LifetimeOwner)?.lifetime.storage }
+}
+
+/// A list whose values are of a type that its user knows.
+package struct UntypedSourceList: Sendable {
+  fileprivate let registry: ObserverRegistry
+  fileprivate let list: ObserverList
+
+  /// Calls those who observe now, with a value of their type.
+  package func post<Value>(_ value: Value) {
+    SourceList<Value>(registry: registry, list: list).post(value)
+  }
 }
 
 extension SourceList where Value: Sendable {

@@ -38,7 +38,7 @@ extension KVOController where Owner: KVOChangeHandler {
   ) -> KVOResult {
     add(
       object, KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line), policy,
-      { $0[keyPath: keyPath] }
+      reading: { { $0[keyPath: keyPath] } }
     ) { owner, object, change in try owner.handleChange(of: object, change.map { $0 }) }
   }
 }
@@ -63,7 +63,7 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
   ) -> KVOResult {
     add(
       object, KVORequest(keyPath, options, isForAnyThread: true, file, line), policy,
-      { $0[keyPath: keyPath] }
+      reading: { { $0[keyPath: keyPath] } }
     ) { owner, object, change in
       try owner.handleChange(of: object, change.map { $0 })
     }

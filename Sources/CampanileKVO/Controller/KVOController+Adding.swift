@@ -5,11 +5,11 @@ extension KVOController {
   ///
   /// - Parameters:
   ///   - request: What is asked for.
-  ///   - read: Reads the value that is observed.
+  ///   - makeRead: Makes what reads the value, if there is no evaluation yet.
   ///   - handler: What is called; for an object that any thread may change, it is Sendable.
   func add<Object: AnyObject, Value>(
     _ object: Object, _ request: KVORequest, _ policy: Policy,
-    _ read: @escaping (Object) -> Value,
+    reading makeRead: () -> (Object) -> Value,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     guard let owner else {
@@ -21,10 +21,12 @@ extension KVOController {
       return KVOResult(.alreadyObserved, known.registration)
     }
     var known: Registration?
+    var isSuspicious = false
     let (registration, isObserved) = request.observe(
-      object, read, owner: reference.erased, lifetime: lifetime,
+      object, reading: makeRead, owner: reference.erased, lifetime: lifetime,
       { registration, root in
-        known = enter(registration, object, root.erased, request, same, place, policy)
+        known = enter(
+          registration, object, root.erased, request, same, place, policy, &isSuspicious)
         return known == nil
       }
     ) { seat, root in
@@ -32,7 +34,7 @@ extension KVOController {
       return Self.observer(seat, reference, root, keeping: kept, onError, request, handler)
     }
     if let known { return KVOResult(.alreadyObserved, known) }
-    forgetEnded()
+    if isSuspicious { forgetEnded() }
     if isObserved { return KVOResult(.added, registration) }
     request.warnOfNothing(type(of: object))
     return KVOResult(.nothingObserved, registration)
@@ -73,11 +75,12 @@ extension KVOController {
   /// - Parameters:
   ///   - same: The entries of the key path when it was looked for.
   ///   - place: Where it is to stand, if no other one has been added since.
+  ///   - isSuspicious: After it, whether what has ended is to be forgotten.
   /// - Returns: The registration that is there already, if that is to stay.
   private func enter(
     _ registration: Registration, _ object: AnyObject, _ root: OwnerReference<AnyObject>,
     _ request: KVORequest, _ same: [ObservationTable.Entry], _ place: ObservationTable.Place,
-    _ policy: Policy
+    _ policy: Policy, _ isSuspicious: inout Bool
   ) -> Registration? {
     var (same, place) = (same, place)
     let id = ObjectIdentifier(object)
@@ -90,6 +93,7 @@ extension KVOController {
       observations.withLock { [same] observations in
         isAdded = observations.add(entry, isForced: policy == .append)
         if isAdded && policy != .append && !same.isEmpty { observations.remove(same) }
+        isSuspicious = observations.isSuspicious
       }
       if isAdded {
         if policy != .append { end(same) }

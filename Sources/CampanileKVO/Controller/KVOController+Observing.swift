@@ -30,7 +30,7 @@ extension KVOController {
   ) -> KVOResult {
     add(
       object, KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line), policy,
-      { $0[keyPath: keyPath] }, observer)
+      reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
   /// Observes what a closure reads, and calls the observer where one of these properties is changed.
@@ -62,7 +62,7 @@ extension KVOController {
     let isOnMain = isolation.isMain
     let request = KVORequest(
       \Object.self, options, isOnMain: isOnMain, isShared: false, file, line)
-    return add(object, request, .append, value, observer)
+    return add(object, request, .append, reading: { value }, observer)
   }
 }
 
@@ -98,7 +98,7 @@ extension KVOController where Owner: Sendable {
   ) -> KVOResult {
     add(
       object, KVORequest(keyPath, options, isForAnyThread: true, file, line), policy,
-      { $0[keyPath: keyPath] }, observer)
+      reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
   /// Observes what a closure reads of an object for any thread, and calls the observer on the thread
@@ -124,7 +124,7 @@ extension KVOController where Owner: Sendable {
   ) -> KVOResult {
     let request = KVORequest(
       \Object.self, options, isForAnyThread: true, isShared: false, file, line)
-    return add(object, request, .append, value, observer)
+    return add(object, request, .append, reading: { value }, observer)
   }
 }
 

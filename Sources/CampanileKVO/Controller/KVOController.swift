@@ -79,8 +79,13 @@ public final class KVOController<Owner: AnyObject> {
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    let (same, _) = entries(of: ObjectIdentifier(object), KVOPath(keyPath))
-    if same.isEmpty { return }
+    let (id, path) = (ObjectIdentifier(object), KVOPath(keyPath))
+    var entry: ObservationTable.Entry?
+    var hasOthers = false
+    observations.withLock { entry = $0.take(id, path.object, &hasOthers) }
+    if let entry { entry.registration.cancel() }
+    if !hasOthers { return }
+    let (same, _) = entries(of: id, path)
     observations.withLock { $0.remove(same) }
     end(same)
   }

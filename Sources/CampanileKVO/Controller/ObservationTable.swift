@@ -90,7 +90,11 @@ struct ObservationTable {
   /// - Returns: Whether the hash of its path counts too.
   func find(_ object: ObjectIdentifier, _ place: inout Place) -> Bool {
     place = Place(additions: additions, moves: moves)
-    return !crowded.isEmpty && crowded.contains(object)
+    return isCrowded(object)
+  }
+
+  private func isCrowded(_ object: ObjectIdentifier) -> Bool {
+    !crowded.isEmpty && crowded.contains(object)
   }
 
   /// The entries among which are those of an object, or of it and the hash of a path.
@@ -110,15 +114,31 @@ struct ObservationTable {
   mutating func add(_ entry: Entry, isForced: Bool) -> Bool {
     let place = entry.place
     if place.moves != moves { return false }
-    let near = near(entry.objectID, place.pathHash)
-    if !isForced && near.contains(where: { $0.number >= place.additions }) { return false }
+    let key = Self.key(entry.objectID, place.pathHash)
+    var (late, same) = (0, 0)
+    slots.forEach(key) { slot in
+      if slot.number >= place.additions { late += 1 }
+      if slot.entry.objectID == entry.objectID { same += 1 }
+    }
+    if !isForced && late > 0 { return false }
     slots.append(Slot(number: additions, entry: entry))
     additions += 1
-    if place.pathHash == 0 && near.count >= Self.crowd {
-      let same = near.count { $0.entry.objectID == entry.objectID }
-      if same >= Self.crowd { crowded.insert(entry.objectID) }
-    }
+    if place.pathHash == 0 && same >= Self.crowd { crowded.insert(entry.objectID) }
     return true
+  }
+
+  /// Takes out the newest entry of an object with this very key path object.
+  ///
+  /// - Parameter hasOthers: After it, whether the object may have further entries.
+  mutating func take(
+    _ object: ObjectIdentifier, _ path: ObjectIdentifier, _ hasOthers: inout Bool
+  ) -> Entry? {
+    let key = Self.key(object, 0)
+    let taken = slots.remove(key) { $0.entry.objectID == object && $0.entry.path.object == path }
+    if taken != nil { noteRemoval() }
+    hasOthers = isCrowded(object)
+    slots.forEach(key) { if $0.entry.objectID == object { hasOthers = true } }
+    return taken?.entry
   }
 
   /// Takes out entries, the last first, as far as they are still there.
@@ -128,6 +148,10 @@ struct ObservationTable {
 
   private mutating func remove(_ entry: Entry) {
     _ = slots.remove(Self.key(entry.objectID, entry.place.pathHash)) { $0.entry === entry }
+    noteRemoval()
+  }
+
+  private mutating func noteRemoval() {
     // So that what has ended is at most as much as what there is.
     purgeThreshold = max(32, min(purgeThreshold, count * 2))
   }
@@ -154,11 +178,12 @@ struct ObservationTable {
 
   // MARK: What has ended by itself
 
-  /// All entries, once in a while: those that have ended are to be taken out.
-  ///
-  /// The table has doubled since it was last asked, so that the cost of an addition stays constant.
+  /// Whether all entries are to be looked at: the table has doubled since they were.
+  var isSuspicious: Bool { count >= purgeThreshold }
+
+  /// All entries, if they are to be looked at: those that have ended are to be taken out.
   mutating func suspects() -> [Entry] {
-    if count < purgeThreshold { return [] }
+    if !isSuspicious { return [] }
     purgeThreshold = count * 2
     return all
   }

@@ -41,7 +41,7 @@
       // Each has a property of its own.
       let request = KVORequest(
         keyPath, options, isOnMain: isolation.isMain, isShared: false, file, line)
-      return add(object, request, policy, read) { owner, object, change in
+      return add(object, request, policy, reading: { read }) { owner, object, change in
         // Released with the observer, which ends what the system does.
         try withExtendedLifetime(system) { try observer(owner, object, change) }
       }

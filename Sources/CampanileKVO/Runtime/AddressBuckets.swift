@@ -25,6 +25,12 @@ struct AddressBuckets<Element: HasAddressKey> {
     count += 1
   }
 
+  /// Goes through the elements of some keys, of which this is one.
+  func forEach(_ key: UInt, _ body: (Element) -> Void) {
+    if buckets.isEmpty { return }
+    for element in buckets[index(key)] { body(element) }
+  }
+
   /// Takes out the newest element of a key for which `isMeant` holds.
   ///
   /// - Returns: The element, to be released by the caller.

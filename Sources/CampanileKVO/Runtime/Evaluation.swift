@@ -97,10 +97,8 @@ class Evaluation {
   func deliver(_ report: ChangeReport) {}
   /// The same for a change of which nothing else is known.
   func deliver(_ path: KVOPath) {}
-  /// The same, with the value that the property of a direct key path has now.
-  func deliver<Member>(_ value: Member) {}
-  /// The same, with the values before and after.
-  func deliver<Member>(_ old: Member, _ new: Member) {}
+  /// The same, with the change of the property of a direct key path.
+  func deliver<Change, Member>(_ change: Change, of type: Member.Type) {}
   /// Makes what tells the change to the observers in a range.
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
   /// The identifier of the first observer from `id` on.

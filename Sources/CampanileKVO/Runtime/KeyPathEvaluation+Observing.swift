@@ -6,14 +6,15 @@ extension KVORequest {
   ///
   /// - Parameters:
   ///   - object: What is observed.
-  ///   - read: Reads the value.
+  ///   - makeRead: Makes what reads the value, if there is no evaluation yet.
   ///   - owner: Whose end ends the registration, and its lifetime, if it has one.
   ///   - enter: Is handed the registration before the observer can be called; says whether it is to be.
   ///   - onEnd: What happens once the registration has ended.
   ///   - make: Makes what is called, of the seat of the observer and the object.
   /// - Returns: The registration, and whether there is something to observe; if not, it has ended.
   func observe<Object: AnyObject, Value>(
-    _ object: Object, _ read: @escaping (Object) -> Value, owner: OwnerReference<AnyObject>? = nil,
+    _ object: Object, reading makeRead: () -> (Object) -> Value,
+    owner: OwnerReference<AnyObject>? = nil,
     lifetime: OwnerLifetime = OwnerLifetime(),
     _ enter: (Registration, OwnerReference<Object>) -> Bool = { _, _ in true },
     onEnd: (@Sendable () -> Void)? = nil,
@@ -43,6 +44,7 @@ extension KVORequest {
     if let known: KeyPathEvaluation<Object, Value> = findDirect(object) {
       return join(known, nil) { known.readOnly($0) }
     }
+    let read = makeRead()
     let collector = ReadCollector()
     let value = collector.collect { read(object) }
     let reads = collector.take()

@@ -5,11 +5,13 @@ import Synchronization
 final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   /// Those who are told.
   let changes: SourceList<KVOChange<Value>>
+  private let untyped: UntypedSourceList
   let root: OwnerReference<Root>
   let read: (Root) -> Value
 
   init(_ request: KVORequest, _ root: Root, _ read: @escaping (Root) -> Value) {
     changes = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
+    untyped = changes.untyped
     self.root = OwnerReference(root)
     self.read = read
     super.init(request, root: root)
@@ -93,14 +95,11 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     post(value, isDirect ? nil : ChangedPaths(path))
   }
 
-  override func deliver<Member>(_ value: Member) { post(same(value, as: Value.self), nil) }
-
-  override func deliver<Member>(_ old: Member, _ new: Member) {
+  override func deliver<Change, Member>(_ change: Change, of type: Member.Type) {
+    // The property of a direct key path has its type.
+    precondition(Member.self == Value.self, "A property changed its type")
     state.clear()
-    changes.post(
-      KVOChange(
-        .changed, nil, old: same(old, as: Value.self), new: same(new, as: Value.self),
-        path: request.path, changed: nil))
+    untyped.post(change)
   }
 
   private func post(_ value: Value, _ changed: ChangedPaths?) {
