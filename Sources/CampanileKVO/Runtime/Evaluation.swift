@@ -9,7 +9,9 @@ import Synchronization
 ///
 /// The properties keep the evaluation, and it keeps the list of its observers. Each observer has a seat,
 /// which does not keep the evaluation, and tells it when it goes: with the last one it leaves the
-/// properties. So it lives until the last registration ends, or all objects that it follows have died.
+/// properties. That of one property of the object stays there until this changes, and is found by an
+/// observer that comes before. So an evaluation lives until the last registration ends, or, of one
+/// property, until its next change, or until all objects that it follows have died.
 ///
 /// ## Isolation
 ///
@@ -57,10 +59,10 @@ class Evaluation {
   let priorMark = Atomic<UInt>(0)
   /// The box of what was known before each change that is being told, the innermost last, if values are
   /// compared; used by the thread that tells.
-  private var compared: [(count: UInt, depth: Int, known: AnyObject?)] = []
+  var compared: [(count: UInt, depth: Int, known: AnyObject?)] = []
   /// The box of what was told last, while changes are being told and values are compared; used by the same
   /// thread.
-  private var told: AnyObject?
+  var told: AnyObject?
   /// Where changes wait for the main actor that were made elsewhere, once there were any.
   let strays = LazyReference<Strays>()
 
@@ -119,44 +121,6 @@ class Evaluation {
   /// Takes in that the object with this identity has died.
   func end(_ dead: ObjectIdentifier) {
     if rootID == dead { finish() }
-  }
-
-  // MARK: Values that are compared
-
-  /// Whether a change has been told since the prior call was made that is being made.
-  var isPriorStale: Bool { priorMark.load(ordering: .relaxed) != state.count }
-
-  /// The same change with the value as it is now: another change was told meanwhile.
-  func renewed<Value>(_ change: KVOChange<Value>) -> KVOChange<Value> {
-    // It is that of a change's list.
-    guard let newest = newest as? OldValue<Value> else { return change }
-    return change.renewed(newest.value)
-  }
-
-  /// The box of the value that an observer knows that was told `count` changes, of those that are being told
-  /// now.
-  func known(after count: UInt) -> AnyObject? {
-    if count == state.count { return told }
-    let next = compared.first { $0.count == count &+ 1 }
-    return (next ?? compared.last)?.known
-  }
-
-  /// Takes in what is told next, and what was known before.
-  func compare(_ new: AnyObject, with known: AnyObject?) {
-    compared.append((state.count, depth, known))
-    told = new
-  }
-
-  /// Takes in that a change has been told.
-  func forgetTold(from depth: Int) {
-    while let last = compared.last, last.depth >= depth { compared.removeLast() }
-    if compared.isEmpty { told = nil }
-  }
-
-  /// Takes in that an observer which compares is told the change.
-  func keepTold() {
-    var told = told
-    if told != nil { keeper.withLock { $0.keepTold(&told) } }
   }
 
   // MARK: Observers

@@ -131,7 +131,6 @@ final class ObservedProperty: Sendable {
 
   /// Whether changes may be part of others.
   private var isPart: Bool { isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen }
-
   /// Begins a change of which nothing but the values before and after are to be told.
   ///
   /// - Parameter isOldKnown: Whether the caller will have the value before it.
