@@ -157,7 +157,13 @@
         status("connecting", false);
         source = new EventSource("events");
         source.onopen = () => status("live", false);
-        source.onerror = () => status("connection lost; trying again", true);
+        const opened = source;
+        opened.onerror = () => {
+          status("connection lost; trying again", true);
+          // After a refusal a browser does not try again by itself.
+          if (opened.readyState !== EventSource.CLOSED) return;
+          setTimeout(() => { if (source === opened) connect(); }, 2000);
+        };
         for (const name of Object.keys(show)) {
           source.addEventListener(name, (event) => {
             data[name] = JSON.parse(event.data);

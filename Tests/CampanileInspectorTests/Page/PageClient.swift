@@ -91,7 +91,6 @@
         text += String(decoding: bytes, as: UTF8.self)
       }
       guard text.hasPrefix("HTTP/1.1 200 OK\r\n"), let end = text.firstRange(of: "\r\n\r\n") else {
-        client.close()
         return nil
       }
       text = String(text[end.upperBound...])
