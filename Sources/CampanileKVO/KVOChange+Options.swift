@@ -5,17 +5,16 @@ extension KVOChange {
   /// kvo.observe(player, \.title, [.initial, .old]) { screen, player, change in … }
   /// ```
   public struct Options: ExpressibleByArrayLiteral {
-    var isInitial = false
-    var isPrior = false
-    var wantsOld = false
-    var isOnce = false
-    var areEqual: ((Value, Value) -> Bool)?
+    /// Which options there are.
+    var names: ObserverWishes = []
+    /// Compares the boxes of two values, if changes to equal ones are left out.
+    var areEqual: ((AnyObject, AnyObject) -> Bool)?
 
     /// Calls the observer first with the value at the registration.
     ///
     /// Where the observer runs at the change, `observe` makes that call before it returns, and changes
     /// wait until then.
-    public static var initial: Self { Self { $0.isInitial = true } }
+    public static var initial: Self { Self(.initial) }
 
     /// Calls the observer before each change too, with the phase ``KVOChange/Phase/prior``.
     ///
@@ -24,7 +23,7 @@ extension KVOChange {
     ///
     /// The thread that is about to make the change makes the call at once. An observer of an object that
     /// several threads change may be in another call on another thread.
-    public static var prior: Self { Self { $0.isPrior = true } }
+    public static var prior: Self { Self(.prior) }
 
     /// Tells the value before the change too.
     ///
@@ -37,14 +36,14 @@ extension KVOChange {
     /// There is no old value where it cannot be read. That is before a change that another thread makes on a
     /// main-actor key path. It is also before a change that had begun when the observation began, or when
     /// it came to follow the property.
-    public static var old: Self { Self { $0.wantsOld = true } }
+    public static var old: Self { Self(.old) }
 
     /// Ends the observation with its first call.
-    public static var once: Self { Self { $0.isOnce = true } }
+    public static var once: Self { Self(.once) }
 
-    private init(_ ask: (inout Self) -> Void) {
-      self.init()
-      ask(&self)
+    fileprivate init(_ names: ObserverWishes, _ areEqual: ((AnyObject, AnyObject) -> Bool)? = nil) {
+      self.names = names
+      self.areEqual = areEqual
     }
 
     /// No option.
@@ -53,16 +52,10 @@ extension KVOChange {
     /// Combines options.
     public init(arrayLiteral options: Self...) {
       for option in options {
-        isInitial = isInitial || option.isInitial
-        isPrior = isPrior || option.isPrior
-        wantsOld = wantsOld || option.wantsOld
-        isOnce = isOnce || option.isOnce
+        names.formUnion(option.names)
         areEqual = areEqual ?? option.areEqual
       }
     }
-
-    /// Whether the value is to be read before a change.
-    var needsOld: Bool { wantsOld || isPrior || areEqual != nil }
   }
 }
 
@@ -73,7 +66,13 @@ extension KVOChange.Options where Value: Equatable {
   /// change is made, and under no lock. A prior call is made before it is known whether the value will
   /// be another one. A change without an old value (see ``old``) is reported.
   public static var distinct: Self {
-    Self { $0.areEqual = { $0 == $1 } }
+    Self(.distinct) { one, other in
+      // What it is given are such boxes.
+      guard let one = one as? OldValue<Value>, let other = other as? OldValue<Value> else {
+        return false
+      }
+      return one.value == other.value
+    }
   }
 }
 
@@ -87,26 +86,26 @@ extension KVOChange.Options {
 extension KVOChange.Options: CustomStringConvertible {
   /// The names of the options.
   public var description: String { names.description }
-
-  /// Which options there are, without what they do.
-  var names: KVOOptionNames {
-    KVOOptionNames(
-      isInitial: isInitial, isPrior: isPrior, wantsOld: wantsOld, isDistinct: areEqual != nil,
-      isOnce: isOnce)
-  }
 }
 
-/// Which options an observation has, for descriptions.
-struct KVOOptionNames: Sendable, CustomStringConvertible {
-  let isInitial, isPrior, wantsOld, isDistinct, isOnce: Bool
+/// Which options an observer asks for, whatever the type of the value.
+struct ObserverWishes: OptionSet, Sendable, CustomStringConvertible {
+  let rawValue: UInt8
+
+  static let initial = Self(rawValue: 1)
+  static let prior = Self(rawValue: 2)
+  static let old = Self(rawValue: 4)
+  static let distinct = Self(rawValue: 8)
+  static let once = Self(rawValue: 16)
+
+  /// Whether the observer is simply called, perhaps with the old value.
+  var isPlain: Bool { isSubset(of: .old) }
 
   var description: String {
-    var names: [String] = []
-    if isInitial { names.append("initial") }
-    if isPrior { names.append("prior") }
-    if wantsOld { names.append("old") }
-    if isDistinct { names.append("distinct") }
-    if isOnce { names.append("once") }
-    return "[" + names.joined(separator: ", ") + "]"
+    let all = [
+      (Self.initial, "initial"), (.prior, "prior"), (.old, "old"), (.distinct, "distinct"),
+      (.once, "once"),
+    ]
+    return "[" + all.filter { contains($0.0) }.map(\.1).joined(separator: ", ") + "]"
   }
 }

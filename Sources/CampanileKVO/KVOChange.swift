@@ -28,13 +28,13 @@ public struct KVOChange<Value> {
   /// objects on the key path. Empty in the initial call.
   public var changedPaths: [KVOPath] { changed?.all ?? [path] }
   /// The properties that changed, unless it is the one that is observed.
-  let changed: ChangedPaths?
+  @usableFromInline let changed: ChangedPaths?
   /// The value before the change, if there is one; not an optional, whose type would be looked up.
-  let known: Value
-  let hasOld: Bool
+  @usableFromInline let known: Value
+  @usableFromInline let hasOld: Bool
   // Phase and kind, as types that do not depend on the value's: those would be looked up at each change.
-  let step: ChangeStep
-  let deed: CollectionEdit.Deed?
+  @usableFromInline let step: ChangeStep
+  @usableFromInline let deed: CollectionEdit.Deed?
 
   /// Part of its caller, where the type has been looked up already.
   @inline(__always)
@@ -51,6 +51,20 @@ public struct KVOChange<Value> {
     self.changed = changed
   }
 
+  /// A change by a setter, of which nothing but the values are to be told.
+  ///
+  /// Part of the setter, where the type is known.
+  @inlinable
+  init(setting old: Value?, _ new: Value, _ path: KVOPath) {
+    step = .changed
+    deed = nil
+    known = old ?? new
+    self.new = new
+    hasOld = old != nil
+    self.path = path
+    changed = nil
+  }
+
   /// A change whose old value is not known, or nobody asks for.
   @inline(__always)
   init(
@@ -62,7 +76,8 @@ public struct KVOChange<Value> {
 }
 
 /// Which call of an observer it is.
-enum ChangeStep {
+@usableFromInline
+enum ChangeStep: Sendable {
   case initial, prior, changed
 }
 

@@ -26,12 +26,35 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 
   private let base: KeyPathChangesBase<Value>
 
-  init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
-    base = KeyPathChangesBase(request)
+  init<Object: AnyObject>(
+    _ object: Object, _ request: KVORequest, _ read: @escaping (Object) -> Value
+  ) {
+    base = KeyPathChangesBase(object, request, read)
   }
 
   /// The changes, as a signal.
   public var signal: Signal<KVOChange<Value>> { Signal(base: base) }
+}
+
+extension KeyPathChanges: Traceable, ValueDescribing {
+  /// What happens at the key path of the object, to be observed at any time.
+  ///
+  /// A post is a change that somebody observes. All observers of the key path are reported, those of
+  /// controllers included, and so is one for each value of this type.
+  public var events: Signal<SourceEvent> { base.registration.sourceEvents }
+
+  /// The live observations of the key path, whoever made them, oldest first.
+  public var registrations: [RegistrationDescription] { base.registration.sourceRegistrations }
+
+  /// What a trace calls the key path.
+  public var traceName: String { base.name }
+
+  /// Reads the live observations, which end with the object.
+  public var registrationsReader: @Sendable () -> [RegistrationDescription] {
+    { [registration = base.registration] in registration.sourceRegistrations }
+  }
+
+  package var valueWish: ValueWish { base.registration.sourceValueWish }
 }
 
 /// The changes of one key path, as what a signal is of.
@@ -44,6 +67,11 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   private let newest: CurrentValue<KVOChange<Value>?>?
   /// What hands the changes on; ends with this.
   private let relay: Relay
+  /// What a trace calls the key path.
+  let name: String
+
+  /// The registration at the evaluation of the key path.
+  var registration: Registration { relay.registration }
 
   private final class Relay: Sendable {
     let registration: Registration
@@ -51,20 +79,28 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     deinit { registration.cancel() }
   }
 
-  init<Object: AnyObject>(_ request: KVORequest<Object, Value>) {
-    let newest = request.options.isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
-    let (registration, isObserved) = KeyPathEvaluation.observe(
-      request.lasting, owner: nil,
+  init<Object: AnyObject>(
+    _ object: Object, _ request: KVORequest, _ read: @escaping (Object) -> Value
+  ) {
+    let isInitial = request.wishes.contains(.initial)
+    let newest = isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
+    let (registration, isObserved) = request.lasting.observe(
+      object, reading: { read },
       onEnd: { [changes] in
         changes.finish()
         newest?.finish()
       }
-    ) { [changes] change in
-      if let newest { newest.value = change } else { changes.post(change) }
+    ) { [changes] seat, _ in
+      { change in
+        try seat.call(change) { change in
+          if let newest { newest.value = change } else { changes.post(change) }
+        }
+      }
     }
     self.newest = newest
     relay = Relay(registration)
-    if !isObserved { request.warnOfNothing() }
+    name = "\(request.path) of \(type(of: object))"
+    if !isObserved { request.warnOfNothing(type(of: object)) }
   }
 
   func register(

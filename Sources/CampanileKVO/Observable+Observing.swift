@@ -18,11 +18,12 @@ extension Observable where Self: AnyObject {
   /// - Returns: A token that ends the observation when it is released. It keeps the observer, and not
   ///   the object.
   public func observe<Value>(
-    _ keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = [],
+    _ keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> KVOToken {
-    KVORequest(self, keyPath, options, isOnMain: isolation.isMain, file, line).observe(observer)
+    let request = KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line)
+    return KVOToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer where one of
@@ -38,11 +39,13 @@ extension Observable where Self: AnyObject {
   ///   - observer: What is called, with the object and the change.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<Value>(
-    of value: @escaping (Self) -> Value, _ options: KVOChange<Value>.Options = [],
+    of value: @escaping (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
   ) -> KVOToken {
-    KVORequest(self, of: value, options, isOnMain: isolation.isMain, file, line).observe(observer)
+    let isOnMain = isolation.isMain
+    let request = KVORequest(\Self.self, options, isOnMain: isOnMain, isShared: false, file, line)
+    return KVOToken(request.begin(self, reading: { value }, observer))
   }
 
   /// The changes of a main-actor key path, to be observed in every way there is.
@@ -54,10 +57,12 @@ extension Observable where Self: AnyObject {
   ///   - line: The caller's line.
   @MainActor
   public func changes<Value: Sendable>(
-    of keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = [],
+    of keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(KVORequest(self, keyPath, options, isOnMain: true, file, line))
+    KeyPathChanges(self, KVORequest(keyPath, options, isOnMain: true, file, line)) {
+      $0[keyPath: keyPath]
+    }
   }
 }
 
@@ -81,11 +86,12 @@ extension SharedObservable {
   /// - Returns: A token that ends the observation when it is released. It keeps the observer, and not
   ///   the object.
   public func observe<Value: Sendable>(
-    _ keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = [],
+    _ keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    KVORequest(self, keyPath, options, file, line).forAnyThread.observe(observer)
+    let request = KVORequest(keyPath, options, isForAnyThread: true, file, line)
+    return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer on the thread
@@ -100,11 +106,13 @@ extension SharedObservable {
   ///   - observer: What is called, with the object and the change.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<Value: Sendable>(
-    of value: @escaping @Sendable (Self) -> Value, _ options: KVOChange<Value>.Options = [],
+    of value: @escaping @Sendable (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Self, KVOChange<Value>) throws -> Void
   ) -> ObservationToken {
-    KVORequest(self, of: value, options, file, line).forAnyThread.observe(observer)
+    let request = KVORequest(
+      \Self.self, options, isForAnyThread: true, isShared: false, file, line)
+    return ObservationToken(request.begin(self, reading: { value }, observer))
   }
 
   /// The changes of a key path, to be observed in every way there is.
@@ -115,39 +123,34 @@ extension SharedObservable {
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   public func changes<Value: Sendable>(
-    of keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = [],
+    of keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> KeyPathChanges<Value> {
-    KeyPathChanges(KVORequest(self, keyPath, options, file, line).forAnyThread)
+    KeyPathChanges(self, KVORequest(keyPath, options, isForAnyThread: true, file, line)) {
+      $0[keyPath: keyPath]
+    }
   }
 }
 
 extension KVORequest {
-  /// Begins an observation whose observer stays in the isolation of the object.
-  fileprivate func observe(
-    _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
-  ) -> KVOToken {
-    KVOToken(begin(observer))
-  }
-
-  private func begin(
+  /// Begins an observation that nobody owns.
+  ///
+  /// - Parameter observer: What is called; for an object that any thread may change, it is Sendable.
+  fileprivate func begin<Object: AnyObject, Value>(
+    _ object: Object, reading makeRead: () -> (Object) -> Value,
     _ observer: @escaping (Object, KVOChange<Value>) throws -> Void
   ) -> Registration {
-    let object = ObjectReference(object, isRetained: false)
-    let (registration, isObserved) = KeyPathEvaluation.observe(self, owner: nil) { change in
-      guard let object = object.object else { throw SourceRegistry.endOfObservation }
-      try observer(object, change)
+    let (registration, isObserved) = observe(object, reading: makeRead) { seat, root in
+      { change in
+        guard let object = root.object else { throw SourceRegistry.endOfObservation }
+        if seat.isOpen() {
+          try observer(object, change)
+        } else {
+          try seat.call(change) { try observer(object, $0) }
+        }
+      }
     }
-    if !isObserved { warnOfNothing() }
+    if !isObserved { warnOfNothing(type(of: object)) }
     return registration
-  }
-}
-
-extension KVORequest where Object: Sendable, Value: Sendable {
-  /// Begins an observation whose observer runs on any thread.
-  fileprivate func observe(
-    _ observer: @escaping @Sendable (Object, KVOChange<Value>) throws -> Void
-  ) -> ObservationToken {
-    ObservationToken(begin(observer))
   }
 }

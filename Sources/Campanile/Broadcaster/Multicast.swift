@@ -31,7 +31,10 @@ public final class Multicast<Delegate> {
     list = ObserverList(registry: registry, topic: .init(value: Delegate.self, subject: nil))
   }
 
-  deinit { registry.finish { _ in [list] } }
+  deinit {
+    registry.finish { _ in [list] }
+    registry.finishReports()
+  }
 
   /// Adds a member, which leaves by itself when it dies.
   ///
@@ -85,6 +88,11 @@ public final class Multicast<Delegate> {
 
   /// The live memberships, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
+}
+
+extension Multicast {
+  /// What happens here, to be observed at any time: each call is a post; see ``MessageCenter/events``.
+  public var events: Signal<SourceEvent> { registry.reports.events.signal }
 }
 
 extension Multicast: Sendable where Delegate: Sendable {}

@@ -16,12 +16,14 @@ extension ObserverRegistry {
   }
 
   /// Reports a post, and gives it a number.
+  ///
+  /// - Parameter name: What the value is called, where a source has names.
   @inline(never)
   func notePosted<Value>(
-    _ value: Value, of valueType: any Any.Type, _ post: borrowing Post
+    _ value: Value, of valueType: any Any.Type, name: String? = nil, _ post: borrowing Post
   ) -> Post {
     let numbered = (copy post).numbered(Self.nextNumber, at: Platform.now)
-    sendPosted(value, valueType, numbered)
+    sendPosted(value, valueType, name, numbered)
     return numbered
   }
 
@@ -29,12 +31,14 @@ extension ObserverRegistry {
     postNumbers.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
-  private func sendPosted<Value>(_ value: Value, _ valueType: any Any.Type, _ post: Post) {
+  private func sendPosted<Value>(
+    _ value: Value, _ valueType: any Any.Type, _ name: String?, _ post: Post
+  ) {
     let reports = reports
     var event = SourceEvent(.posted, of: reports.number, valueType, nil, post.details)
     event.parent = Self.currentPost
     event.subject = post.subjectID
-    event.name = (value as? any EventNaming)?.eventName
+    event.name = name
     if reports.describesValues { event.value = String(describing: value) }
     reports.events.send(event)
   }
@@ -54,7 +58,7 @@ extension ObserverRegistry {
   ) {
     if !isWatched { return }
     let post = Post().numbered(number, at: time)
-    sendPosted(value, valueType, post)
+    sendPosted(value, valueType, nil, post)
     notePostReturned(valueType, post)
   }
 

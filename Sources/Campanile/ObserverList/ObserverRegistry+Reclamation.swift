@@ -144,8 +144,9 @@ extension ObserverRegistry {
       reach(.willRemove)
       // Handed out with the result: it is not released here.
       let observer = unsafe seat.take(&garbage, held)
-      if let owner = unsafe observer._withUnsafeGuaranteedRef({ $0.details?.ownerID }) {
-        forget(id, of: owner, &state)
+      if let details = unsafe observer._withUnsafeGuaranteedRef({ $0.details }), details.hasOwner {
+        state.ownerSweep.noteEnd()
+        if let owner = details.ownerID { forget(id, of: owner, &state) }
       }
       reach(.willScan)
       let posts = seat.trim(held) { scan(since: garbage.oldest(id), &state, held) }
@@ -179,7 +180,6 @@ extension ObserverRegistry {
   }
 
   private func forget(_ id: UInt64, of owner: ObjectIdentifier, _ state: inout State) {
-    state.ownerSweep.noteEnd()
     guard let index = state.owners.index(forKey: owner) else { return }
     state.owners.values[index].remove(id)
     if state.owners.values[index].isEmpty { state.owners.remove(at: index) }

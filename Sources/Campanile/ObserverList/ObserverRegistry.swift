@@ -295,11 +295,28 @@ extension ObserverRegistry {
     _ observer: consuming AnyObserver, owner: any AnyObject & Sendable,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
+    add(observer, sweptAnd: ObjectIdentifier(owner), to: place)
+  }
+
+  /// Registers an observer whose owner is looked at now and then, and is not known otherwise.
+  func addSwept(
+    _ observer: consuming AnyObserver,
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
+  ) -> Registration? {
+    add(observer, sweptAnd: nil, to: place)
+  }
+
+  /// - Parameter owner: Who is to be found by its identity too.
+  private func add(
+    _ observer: consuming AnyObserver, sweptAnd owner: ObjectIdentifier?,
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
+  ) -> Registration? {
     let living = checkOwners()
-    let owner = ObjectIdentifier(owner)
     return add(observer, to: place) { registration, state in
-      state.owners[owner, default: OwnedRegistrations()]
-        .insert(registration.id, in: registration.list)
+      if let owner {
+        state.owners[owner, default: OwnedRegistrations()]
+          .insert(registration.id, in: registration.list)
+      }
       for one in living { state.ownerSweep.keep(one) }
       state.ownerSweep.add(registration)
     }

@@ -35,6 +35,25 @@ final class ObserverDetails: Sendable {
     self.onRefused = onRefused
   }
 
+  /// What is known of a registration whose source looks at the owner now and then, and no more.
+  init(
+    swept owner: OwnerReference<AnyObject>?, delivery: String,
+    onEnd: (@Sendable (Registration) -> Void)?
+  ) {
+    ownerReference = owner
+    ownerType = nil
+    ownerID = nil
+    self.delivery = delivery
+    isAsynchronous = false
+    buffer = nil
+    skipKeeper = nil
+    self.onEnd = onEnd
+    onRefused = nil
+  }
+
+  /// Whether there was an owner.
+  var hasOwner: Bool { ownerReference != nil }
+
   var counters: DeliveryCounters? { buffer?.counters }
 
   /// Whether there was an owner and its deinit has begun.

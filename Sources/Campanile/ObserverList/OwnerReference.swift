@@ -49,6 +49,12 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
     }
   }
 
+  /// The same reference to an object of any class.
+  package var erased: OwnerReference<AnyObject> {
+    // SAFETY: the stored properties are the same, whatever the class.
+    unsafe unsafeBitCast(self, to: OwnerReference<AnyObject>.self)
+  }
+
   @inline(never)
   private var weakObject: Object? {
     // SAFETY: the object was one of this type when the reference was made.

@@ -181,7 +181,9 @@
     return unsafe (record, place + record.valueOffset)
   }
 
-  /// Uses the memory of arrivals again, or gives it back. Nothing else is released: they keep no list.
+  /// Uses the memory of arrivals again, or gives it back.
+  ///
+  /// Nothing else is released: they keep no list.
   private mutating func recycle() {
     if !chunks[0].isEmpty { return }
     let (isOnly, isUsual) = (chunks.count == 1, chunks[0].isUsual)

@@ -97,6 +97,11 @@ package struct SourceList<Value>: Sendable {
   /// The live observations, oldest first.
   package var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 
+  /// This list with the type of its values left out, for generic code that knows that by another name.
+  ///
+  /// What is posted to it is of the same type as before: to compare would be to look it up.
+  package var untyped: UntypedSourceList { UntypedSourceList(registry: registry, list: list) }
+
   /// Calls those who observe now.
   package func post(_ value: Value) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
@@ -115,6 +120,13 @@ package struct SourceList<Value>: Sendable {
     registry.post(value, onlyTo: registration)
   }
 
+  /// Ends every observation of this list, the only one of its registry, and those of its events: the
+  /// source goes away.
+  package func close() {
+    finish()
+    registry.finishReports()
+  }
+
   /// Ends every observation of this list, and refuses every later one of its registry.
   package func finish() {
     registry.finish { _ in [list] }
@@ -122,33 +134,30 @@ package struct SourceList<Value>: Sendable {
 
   /// Registers an observer that is called in the isolation of who posts.
   ///
-  /// Neither it nor its owner need be Sendable: a source whose observers are not is itself in the
-  /// hands of one isolation, as are its posts.
+  /// It need not be Sendable: a source whose observers are not is itself in the hands of one
+  /// isolation, as are its posts.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the registration.
-  ///   - isOnce: Whether the first call is the last.
+  ///   - owner: Whose end ends the registration, once that is noticed: the source looks now and then.
+  ///   - lifetime: The lifetime of the owner, which ends it at once.
   ///   - target: Another place to call it, which then is the isolation that `body` belongs to.
   ///   - onEnd: What happens once the registration has ended, or at once if it is refused.
   package func addConfined(
-    owner: AnyObject?, isOnce: Bool = false, on target: Delivery = .immediate, file: StaticString,
-    line: UInt, onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
+    owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    on target: Delivery = .immediate, file: StaticString, line: UInt,
+    onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
-    // SAFETY: only its identity, its type and whether it lives are used across isolations.
-    let owner = owner.map { unsafe unsafeBitCast($0, to: (any AnyObject & Sendable).self) }
-    let lifetime = owner.flatMap { registry.ownerLifetimes.lifetime(of: $0) }
     var end: (@Sendable (Registration) -> Void)?
-    if lifetime != nil || onEnd != nil {
+    if lifetime.storage != nil || onEnd != nil {
       end = { registration in
-        lifetime?.remove(registration)
+        lifetime.storage?.remove(registration)
         onEnd?()
       }
     }
     var traits = ObserverTraits(
-      location: SourceLocation(file: file, line: line), isOnce: isOnce,
-      isOrdered: target.isOrdered)
+      location: SourceLocation(file: file, line: line), isOrdered: target.isOrdered)
     if owner != nil || end != nil || target.target != nil {
-      traits.details = ObserverDetails(owner: owner, delivery: target.description, onEnd: end)
+      traits.details = ObserverDetails(swept: owner, delivery: target.description, onEnd: end)
     }
     let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox
@@ -157,8 +166,8 @@ package struct SourceList<Value>: Sendable {
       return .list(list.group(for: target, mailbox, &garbage, held).list)
     }
     let registration =
-      if let owner {
-        registry.add(observer, owner: owner, to: place)
+      if owner != nil {
+        registry.addSwept(observer, to: place)
       } else {
         registry.add(observer, to: place)
       }
@@ -166,8 +175,27 @@ package struct SourceList<Value>: Sendable {
       onEnd?()
       return ended
     }
-    lifetime?.add(registration)
+    lifetime.storage?.add(registration)
     return registration
+  }
+}
+
+/// What an owner has that ends registrations with it, if it has that.
+package struct OwnerLifetime: Sendable {
+  fileprivate let storage: Lifetime.Storage?
+
+  package init() { storage = nil }
+  package init(of owner: AnyObject) { storage = (owner as? any LifetimeOwner)?.lifetime.storage }
+}
+
+/// A list whose values are of a type that its user knows.
+package struct UntypedSourceList: Sendable {
+  fileprivate let registry: ObserverRegistry
+  fileprivate let list: ObserverList
+
+  /// Calls those who observe now, with a value of their type.
+  package func post<Value>(_ value: Value) {
+    SourceList<Value>(registry: registry, list: list).post(value)
   }
 }
 

@@ -213,7 +213,8 @@ extension ObserverRegistry {
   private func postWatched<Value>(
     _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
   ) {
-    let post = notePosted(value, of: Value.self, Post(subject))
+    let name = (value as? any EventNaming)?.eventName
+    let post = notePosted(value, of: Value.self, name: name, Post(subject))
     postAlongRoute(value, post, topic, wide, .everyoneWatched)
     notePostReturned(Value.self, post)
   }

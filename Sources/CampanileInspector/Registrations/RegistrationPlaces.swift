@@ -17,8 +17,9 @@ public struct RegistrationPlace: Sendable, CustomStringConvertible {
 public struct WaitingDeliveries: Sendable, CustomStringConvertible {
   /// Where it waits.
   public let delivery: String
-  /// How many values are in an observer's own buffer, or how many messages wait at a place that
-  /// observers share. Those are from all sources, and each may be for several observers.
+  /// How many values are in an observer's own buffer, or how many messages wait at a shared place.
+  ///
+  /// Those are from all sources, and each may be for several observers.
   public let count: Int
   /// The observers that share the place, or the one whose buffer it is.
   public let registrations: [RegistrationDescription]

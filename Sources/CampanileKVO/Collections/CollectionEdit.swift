@@ -4,11 +4,13 @@ import Campanile
 /// value to another.
 ///
 /// The setter of the collection's property announces a change like any other; this tells which.
+@usableFromInline
 final class CollectionEdit: Sendable {
   /// What is done to the elements, and to which.
   ///
   /// Indirect: every change has room for one, and few have one.
-  indirect enum Deed {
+  @usableFromInline
+  indirect enum Deed: Sendable {
     case insertion(RangeSet<Int>)
     case removal(RangeSet<Int>)
     case replacement(RangeSet<Int>)

@@ -31,12 +31,14 @@ extension KVOController where Owner: KVOChangeHandler {
   /// - Returns: The registration, and whether it is new.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    _ object: Object, _ keyPath: KeyPath<Object, Value>,
+    _ options: KVOChange<Value>.Options = .init(),
     policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
     add(
-      KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line), policy
+      object, KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line), policy,
+      reading: { { $0[keyPath: keyPath] } }
     ) { owner, object, change in try owner.handleChange(of: object, change.map { $0 }) }
   }
 }
@@ -56,11 +58,13 @@ extension KVOController where Owner: KVOChangeHandler & Sendable {
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    _ options: KVOChange<Value>.Options = [], policy: Policy = .ignore,
+    _ options: KVOChange<Value>.Options = .init(), policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line
   ) -> KVOResult {
-    add(KVORequest(object, keyPath, options, file, line).forAnyThread, policy) {
-      owner, object, change in
+    add(
+      object, KVORequest(keyPath, options, isForAnyThread: true, file, line), policy,
+      reading: { { $0[keyPath: keyPath] } }
+    ) { owner, object, change in
       try owner.handleChange(of: object, change.map { $0 })
     }
   }

@@ -3,43 +3,61 @@ internal import Campanile
 extension KVOController {
   /// Makes an observation if the policy has it, and starts it.
   ///
-  /// - Parameter request: What is observed; for an object that any thread may change, `handler` is Sendable.
+  /// - Parameters:
+  ///   - request: What is asked for.
+  ///   - makeRead: Makes what reads the value, if there is no evaluation yet.
+  ///   - handler: What is called; for an object that any thread may change, it is Sendable.
   func add<Object: AnyObject, Value>(
-    _ request: KVORequest<Object, Value>, _ policy: Policy,
+    _ object: Object, _ request: KVORequest, _ policy: Policy,
+    reading makeRead: () -> (Object) -> Value,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    guard let owner else { return KVOResult(.refused, SourceRegistry.endedRegistration) }
-    let object = request.object
-    let key = ObservationTable.Key(object, request.path)
-    if policy == .ignore, let known = liveEntry(of: object, request.path, key) {
+    guard let owner else {
+      unobserveAll()
+      return KVOResult(.refused, SourceRegistry.endedRegistration)
+    }
+    let (same, place) = entries(of: ObjectIdentifier(object), request.path)
+    if policy == .ignore, let known = same.first(where: { $0.isLive(of: object) }) {
       return KVOResult(.alreadyObserved, known.registration)
     }
     var known: Registration?
-    let (registration, isObserved) = KeyPathEvaluation.observe(
-      request, owner: owner,
-      { registration in
-        known = enter(entry(for: registration, request), key, of: object, policy)
+    var isSuspicious = false
+    let (registration, isObserved) = request.observe(
+      object, reading: makeRead, owner: reference.erased, lifetime: lifetime,
+      { registration, root in
+        known = enter(
+          registration, object, root.erased, request, same, place, policy, &isSuspicious)
         return known == nil
-      }, observer(request, handler))
+      }
+    ) { seat, root in
+      let kept = retainsObserved && owner !== object ? object : nil
+      return Self.observer(seat, reference, root, keeping: kept, onError, request, handler)
+    }
     if let known { return KVOResult(.alreadyObserved, known) }
-    forgetEnded()
+    if isSuspicious { forgetEnded() }
     if isObserved { return KVOResult(.added, registration) }
-    request.warnOfNothing()
+    request.warnOfNothing(type(of: object))
     return KVOResult(.nothingObserved, registration)
   }
 
-  private func observer<Object: AnyObject, Value>(
-    _ request: KVORequest<Object, Value>,
+  /// What calls the handler, with the owner and the object if both live.
+  ///
+  /// - Parameter kept: The object, if it is to be kept alive.
+  private static func observer<Object: AnyObject, Value>(
+    _ seat: ObserverSeat, _ owner: OwnerReference<Owner>, _ root: OwnerReference<Object>,
+    keeping kept: AnyObject?, _ onError: (@Sendable (ObserverFailure) -> Void)?,
+    _ request: KVORequest,
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> (KVOChange<Value>) throws -> Void {
-    let owner = reference
-    let isRetained = retainsObserved && request.object !== owner.object
-    let object = ObjectReference(request.object, isRetained: isRetained)
     let observer = { (change: KVOChange<Value>) in
-      guard let owner = owner.object, let object = object.object else {
-        throw SourceRegistry.endOfObservation
+      // One that is kept is always there.
+      guard let owner = owner.object, let object = root.object, kept == nil || kept === object
+      else { throw SourceRegistry.endOfObservation }
+      if seat.isOpen() {
+        try handler(owner, object, change)
+      } else {
+        try seat.call(change) { try handler(owner, object, $0) }
       }
-      try handler(owner, object, change)
     }
     guard let onError else { return observer }
     return { [file = request.file, line = request.line] change in
@@ -52,58 +70,48 @@ extension KVOController {
     }
   }
 
-  private func entry<Object: AnyObject, Value>(
-    for registration: Registration, _ request: KVORequest<Object, Value>
-  ) -> ObservationTable.Entry {
-    // Made when it is asked for; it keeps nothing of the object.
-    let text: @Sendable () -> String = {
-      [
-        path = request.path, options = request.options.names, file = request.file,
-        line = request.line
-      ] in
-      "\(Object.self) \(path) \(options) (\(file):\(line))"
-    }
-    return ObservationTable.Entry(
-      object: OwnerReference(request.object), path: request.path, registration: registration,
-      text: text)
-  }
-
-  /// Puts an entry in its place, if the policy has it.
+  /// Puts a registration into the table, if the policy has it.
   ///
+  /// - Parameters:
+  ///   - same: The entries of the key path when it was looked for.
+  ///   - place: Where it is to stand, if no other one has been added since.
+  ///   - isSuspicious: After it, whether what has ended is to be forgotten.
   /// - Returns: The registration that is there already, if that is to stay.
   private func enter(
-    _ entry: ObservationTable.Entry, _ key: ObservationTable.Key, of object: AnyObject,
-    _ policy: Policy
+    _ registration: Registration, _ object: AnyObject, _ root: OwnerReference<AnyObject>,
+    _ request: KVORequest, _ same: [ObservationTable.Entry], _ place: ObservationTable.Place,
+    _ policy: Policy, _ isSuspicious: inout Bool
   ) -> Registration? {
+    var (same, place) = (same, place)
+    let id = ObjectIdentifier(object)
+    let text = ObservationTable.Entry.Text(
+      objectType: type(of: object), wishes: request.wishes, file: request.file, line: request.line)
     while true {
-      var known: [ObservationTable.Entry] = []
-      var same: [ObservationTable.Entry] = []
-      if policy != .append {
-        known = observations.withLock { $0.entries(for: key) }
-        same = known.filter { $0.path == entry.path }
-        let live = same.first { $0.isLive(of: object) }
-        if policy == .ignore, let live { return live.registration }
-      }
-      let removed = Set(same.map(\.number))
+      let entry = ObservationTable.Entry(
+        object: root, id, request.path, registration, text, at: place)
       var isAdded = false
-      observations.withLock {
-        isAdded = policy == .append || $0.newest(for: key) == known.last?.number
-        if isAdded { $0.add(entry, key, insteadOf: removed) }
+      observations.withLock { [same] observations in
+        isAdded = observations.add(entry, isForced: policy == .append)
+        if isAdded && policy != .append && !same.isEmpty { observations.remove(same) }
+        isSuspicious = observations.isSuspicious
       }
       if isAdded {
-        end(same)
+        if policy != .append { end(same) }
         return nil
+      }
+      (same, place) = entries(of: id, request.path)
+      if policy == .ignore, let live = same.first(where: { $0.isLive(of: object) }) {
+        return live.registration
       }
     }
   }
 
   /// Forgets what has ended by itself, once in a while.
   private func forgetEnded() {
-    let ended = observations.withLock { $0.suspects() }.filter { !$0.isLive }
-    if ended.isEmpty { return }
-    let numbers = Set(ended.map(\.number))
-    observations.withLock { $0.forget(numbers) }
-    // Released here, and not under the lock.
-    withExtendedLifetime(ended) {}
+    var suspects: [ObservationTable.Entry] = []
+    observations.withLock { suspects = $0.suspects() }
+    if suspects.isEmpty { return }
+    let ended = suspects.filter { !$0.isLive }
+    if !ended.isEmpty { observations.withLock { $0.forget(ended) } }
   }
 }

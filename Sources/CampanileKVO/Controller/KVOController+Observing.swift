@@ -22,14 +22,15 @@ extension KVOController {
   ///   ends with the owner, the controller or the object.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    _ object: Object, _ keyPath: KeyPath<Object, Value>,
+    _ options: KVOChange<Value>.Options = .init(),
     policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
     add(
-      KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line), policy, observer
-    )
+      object, KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line), policy,
+      reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
   /// Observes what a closure reads, and calls the observer where one of these properties is changed.
@@ -54,13 +55,14 @@ extension KVOController {
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, of value: @escaping (Object) -> Value,
-    _ options: KVOChange<Value>.Options = [], isolation: isolated (any Actor)? = #isolation,
+    _ options: KVOChange<Value>.Options = .init(), isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    add(
-      KVORequest(object, of: value, options, isOnMain: isolation.isMain, file, line), .append,
-      observer)
+    let isOnMain = isolation.isMain
+    let request = KVORequest(
+      \Object.self, options, isOnMain: isOnMain, isShared: false, file, line)
+    return add(object, request, .append, reading: { value }, observer)
   }
 }
 
@@ -90,11 +92,13 @@ extension KVOController where Owner: Sendable {
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
-    _ options: KVOChange<Value>.Options = [], policy: Policy = .ignore,
+    _ options: KVOChange<Value>.Options = .init(), policy: Policy = .ignore,
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    add(KVORequest(object, keyPath, options, file, line).forAnyThread, policy, observer)
+    add(
+      object, KVORequest(keyPath, options, isForAnyThread: true, file, line), policy,
+      reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
   /// Observes what a closure reads of an object for any thread, and calls the observer on the thread
@@ -115,10 +119,12 @@ extension KVOController where Owner: Sendable {
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, of value: @escaping @Sendable (Object) -> Value,
-    _ options: KVOChange<Value>.Options = [], file: StaticString = #fileID, line: UInt = #line,
+    _ options: KVOChange<Value>.Options = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult {
-    add(KVORequest(object, of: value, options, file, line).forAnyThread, .append, observer)
+    let request = KVORequest(
+      \Object.self, options, isForAnyThread: true, isShared: false, file, line)
+    return add(object, request, .append, reading: { value }, observer)
   }
 }
 
@@ -132,7 +138,8 @@ extension KVOController {
   )
   @discardableResult
   public func observe<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    _ object: Object, _ keyPath: KeyPath<Object, Value>,
+    _ options: KVOChange<Value>.Options = .init(),
     policy: Policy = .ignore, on delivery: Delivery,
     _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult { fatalError("An unavailable function was called") }
@@ -145,7 +152,8 @@ extension KVOController {
   )
   @discardableResult
   public func observe<Object: AnyObject, Value>(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+    _ object: Object, _ keyPath: KeyPath<Object, Value>,
+    _ options: KVOChange<Value>.Options = .init(),
     policy: Policy = .ignore, on delivery: MainDelivery,
     _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult { fatalError("An unavailable function was called") }

@@ -43,6 +43,7 @@ public final class KVOController<Owner: AnyObject> {
   /// Whom the observations are for, as long as it lives.
   public var owner: Owner? { reference.object }
   let reference: OwnerReference<Owner>
+  let lifetime: OwnerLifetime
   /// Whether what is observed is kept alive.
   public let retainsObserved: Bool
   let onError: (@Sendable (ObserverFailure) -> Void)?
@@ -62,6 +63,7 @@ public final class KVOController<Owner: AnyObject> {
     onError: (@Sendable (ObserverFailure) -> Void)? = nil
   ) {
     reference = OwnerReference(owner)
+    lifetime = OwnerLifetime(of: owner)
     self.retainsObserved = retainsObserved
     self.onError = onError
   }
@@ -77,12 +79,14 @@ public final class KVOController<Owner: AnyObject> {
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    let path = KVOPath(keyPath)
-    let key = ObservationTable.Key(object, path)
-    let same = observations.withLock { $0.entries(for: key) }.filter { $0.path == path }
-    if same.isEmpty { return }
-    let numbers = Set(same.map(\.number))
-    observations.withLock { $0.remove(numbers, for: key) }
+    let (id, path) = (ObjectIdentifier(object), KVOPath(keyPath))
+    var entry: ObservationTable.Entry?
+    var hasOthers = false
+    observations.withLock { entry = $0.take(id, path.object, &hasOthers) }
+    if let entry { entry.registration.cancel() }
+    if !hasOthers { return }
+    let (same, _) = entries(of: id, path)
+    observations.withLock { $0.remove(same) }
     end(same)
   }
 
@@ -107,16 +111,31 @@ public final class KVOController<Owner: AnyObject> {
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) -> Bool {
     if owner == nil { return false }
-    let path = KVOPath(keyPath)
-    return liveEntry(of: object, path, ObservationTable.Key(object, path)) != nil
+    return entries(of: ObjectIdentifier(object), KVOPath(keyPath)).same.contains {
+      $0.isLive(of: object)
+    }
   }
 
-  /// The oldest live observation of a key path of `object`, which is looked for under `key`.
-  func liveEntry(
-    of object: AnyObject, _ path: KVOPath, _ key: ObservationTable.Key
-  ) -> ObservationTable.Entry? {
-    let entries = observations.withLock { $0.entries(for: key) }
-    return entries.first { $0.path == path && $0.isLive(of: object) }
+  /// The entries of a key path of an object, oldest first, and where another one is to stand.
+  func entries(
+    of object: ObjectIdentifier, _ path: KVOPath
+  ) -> (same: [ObservationTable.Entry], place: ObservationTable.Place) {
+    var near: [ObservationTable.Slot] = []
+    var place = ObservationTable.Place()
+    var isCrowded = false
+    observations.withLock {
+      near = $0.near(object)
+      isCrowded = $0.find(object, &place)
+    }
+    if isCrowded {
+      place.pathHash = path.hashValue | 1
+      observations.withLock { [place] in near += $0.near(object, place.pathHash) }
+    }
+    var same: [ObservationTable.Entry] = []
+    for slot in near where slot.entry.objectID == object && slot.entry.path == path {
+      same.append(slot.entry)
+    }
+    return (same, place)
   }
 
   /// How many observations have not ended.
@@ -126,7 +145,7 @@ public final class KVOController<Owner: AnyObject> {
   fileprivate var live: [ObservationTable.Entry] {
     // With the owner all of them have ended, whether or not that has been noticed.
     if owner == nil { return [] }
-    return observations.withLock { $0.all }.filter(\.isLive).sorted { $0.number < $1.number }
+    return observations.withLock { $0.all }.filter(\.isLive)
   }
 }
 
@@ -136,7 +155,7 @@ extension KVOController: CustomStringConvertible {
   /// What is observed, a line each: object, key path, options, delivery, file and line.
   public var description: String {
     live.reduce("KVOController of \(Owner.self)") {
-      $0 + "\n  " + $1.text()
+      $0 + "\n  " + $1.description
     }
   }
 }

@@ -1,74 +1,48 @@
 internal import Campanile
 
-/// One call to `observe`, whatever its form.
-struct KVORequest<Object: AnyObject, Value> {
-  let object: Object
+/// What one call to `observe` asks for, whatever its form and its types.
+struct KVORequest {
   let path: KVOPath
-  var read: (Object) -> Value
-  private(set) var options: KVOChange<Value>.Options
+  private(set) var wishes: ObserverWishes
+  /// Compares the boxes of two values, if changes to equal ones are left out.
+  let areEqual: ((AnyObject, AnyObject) -> Bool)?
   /// Whether the value is read on the main actor alone.
   let isOnMain: Bool
   /// Whether any thread may change the object.
-  var isForAnyThread = false
+  let isForAnyThread: Bool
   /// Whether the observers of the key path share one evaluation.
-  var isShared = true
+  ///
+  /// What a closure reads is known by the key path of the object itself: closures cannot be compared.
+  let isShared: Bool
   let file: StaticString
   let line: UInt
 
-  init(
-    _ object: Object, _ path: AnyKeyPath, _ options: KVOChange<Value>.Options, isOnMain: Bool,
-    _ file: StaticString, _ line: UInt, _ read: @escaping (Object) -> Value
+  @inline(__always)
+  init<Value>(
+    _ path: AnyKeyPath, _ options: KVOChange<Value>.Options, isOnMain: Bool = false,
+    isForAnyThread: Bool = false, isShared: Bool = true, _ file: StaticString, _ line: UInt
   ) {
-    self.object = object
     self.path = KVOPath(path)
-    self.read = read
-    self.options = options
+    wishes = options.names
+    areEqual = options.areEqual
     self.isOnMain = isOnMain
+    self.isForAnyThread = isForAnyThread
+    self.isShared = isShared
     self.file = file
     self.line = line
-  }
-
-  init(
-    _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options,
-    isOnMain: Bool = false, _ file: StaticString, _ line: UInt
-  ) {
-    self.init(object, keyPath, options, isOnMain: isOnMain, file, line) { $0[keyPath: keyPath] }
-  }
-
-  /// A request for what a closure reads; it is known by the key path of the object itself.
-  init(
-    _ object: Object, of read: @escaping (Object) -> Value, _ options: KVOChange<Value>.Options,
-    isOnMain: Bool = false, _ file: StaticString, _ line: UInt
-  ) {
-    self.init(object, \Object.self, options, isOnMain: isOnMain, file, line, read)
-    // Closures cannot be compared.
-    isShared = false
-  }
-
-  var traits: Evaluation.Traits {
-    .init(
-      path: path, isOnMain: isOnMain, isForAnyThread: isForAnyThread, isShared: isShared,
-      file: file, line: line)
-  }
-
-  /// The same for an object that any thread may change.
-  var forAnyThread: Self {
-    var request = self
-    request.isForAnyThread = true
-    return request
   }
 
   /// The same for all observers of a source: one call is asked of each of them.
   var lasting: Self {
     var request = self
-    request.options.isOnce = false
+    request.wishes.remove(.once)
     return request
   }
 
-  /// Writes that nothing of what is read can be observed.
-  func warnOfNothing() {
+  /// Writes that nothing of what is read of an object of `type` can be observed.
+  func warnOfNothing(_ type: any Any.Type) {
     SourceRegistry.warn(
-      "\(file):\(line): \(path) of \(type(of: object)) reads no property that can be observed, "
+      "\(file):\(line): \(path) of \(type) reads no property that can be observed, "
         + "so its observer is never called")
   }
 }

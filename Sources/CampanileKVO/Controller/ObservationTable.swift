@@ -1,30 +1,40 @@
-internal import Campanile
+import Campanile
 
 /// What a controller observes, by object and key path.
 ///
-/// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. The table neither
-/// compares nor hashes them, since it is used under the controller's lock: a key has the hash of its
-/// path, and whoever asks for one path compares what is stored under its key, outside the lock.
+/// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code, and none of it runs in
+/// here, under the controller's lock. An entry is found by its object. Whoever asks for one path
+/// compares outside the lock. Of an object with many entries, the later ones are found by the hash of
+/// their path too.
 struct ObservationTable {
-  /// An object and the hash of a key path.
-  struct Key {
-    let object: ObjectIdentifier
-    let pathHash: Int
-
-    init(_ object: AnyObject, _ path: KVOPath) {
-      self.object = ObjectIdentifier(object)
-      pathHash = path.hashValue
-    }
-  }
-
-  struct Entry {
+  final class Entry: Sendable {
     /// Told apart from a later object at the same address.
     let object: OwnerReference<AnyObject>
+    let objectID: ObjectIdentifier
     let path: KVOPath
     let registration: Registration
-    let text: @Sendable () -> String
-    /// Counts the entries of a table.
-    fileprivate(set) var number = 0
+    fileprivate let text: Text
+    fileprivate let place: Place
+
+    /// What descriptions say.
+    struct Text: Sendable {
+      let objectType: any Any.Type
+      let wishes: ObserverWishes
+      let file: StaticString
+      let line: UInt
+    }
+
+    init(
+      object: OwnerReference<AnyObject>, _ objectID: ObjectIdentifier, _ path: KVOPath,
+      _ registration: Registration, _ text: Text, at place: Place
+    ) {
+      self.object = object
+      self.objectID = objectID
+      self.path = path
+      self.registration = registration
+      self.text = text
+      self.place = place
+    }
 
     private var living: AnyObject? { object.object }
 
@@ -35,84 +45,155 @@ struct ObservationTable {
 
     /// Whether it is a live observation of this object, and not of an earlier one at its address.
     func isLive(of object: AnyObject) -> Bool { living === object && registration.isActive }
+
+    var description: String {
+      "\(text.objectType) \(path) \(text.wishes) (\(text.file):\(text.line))"
+    }
   }
 
-  /// The entries of each object, by the hashes of their key paths, oldest first.
-  private var objects: [ObjectIdentifier: [Int: [Entry]]] = [:]
-  private var count = 0 {
-    // So that what has ended is at most as much as what there is.
-    didSet { purgeThreshold = max(32, min(purgeThreshold, count * 2)) }
+  /// Where an entry is to stand, and what the table knew when that was decided.
+  struct Place {
+    var additions = 0
+    var moves = 0
+    /// The hash of the path, of an object with many entries; else 0.
+    var pathHash = 0
   }
-  private var nextNumber = 0
+
+  /// An entry, and how many had been added before.
+  struct Slot: HasAddressKey {
+    let number: Int
+    let entry: Entry
+
+    var addressKey: UInt { key(entry.objectID, entry.place.pathHash) }
+  }
+
+  private static func key(_ object: ObjectIdentifier, _ pathHash: Int) -> UInt {
+    UInt(bitPattern: object) ^ (UInt(bitPattern: pathHash) << 4)
+  }
+
+  /// How many entries of one object are found by the object alone.
+  private static let crowd = 16
+
+  private var slots = AddressBuckets<Slot>()
+  var count: Int { slots.count }
   private var purgeThreshold = 32
+  /// The objects that have, or had, more than a crowd of entries.
+  private var crowded: Set<ObjectIdentifier> = []
+  private var additions = 0
+  /// How often it has changed which objects are crowded, but for additions.
+  private var moves = 0
 
   // MARK: Looking
 
-  /// The entries under a key, whether or not they have ended, oldest first.
-  func entries(for key: Key) -> [Entry] { objects[key.object]?[key.pathHash] ?? [] }
+  /// Where an entry of an object is to stand.
+  ///
+  /// - Returns: Whether the hash of its path counts too.
+  func find(_ object: ObjectIdentifier, _ place: inout Place) -> Bool {
+    place = Place(additions: additions, moves: moves)
+    return isCrowded(object)
+  }
 
-  /// The number of the newest entry under a key.
-  func newest(for key: Key) -> Int? { objects[key.object]?[key.pathHash]?.last?.number }
+  private func isCrowded(_ object: ObjectIdentifier) -> Bool {
+    !crowded.isEmpty && crowded.contains(object)
+  }
 
-  /// The entries, whether or not they have ended, in no order.
-  var all: [Entry] { objects.values.flatMap { $0.values.joined() } }
+  /// The entries among which are those of an object, or of it and the hash of a path.
+  func near(_ object: ObjectIdentifier, _ pathHash: Int = 0) -> [Slot] {
+    slots[Self.key(object, pathHash)]
+  }
+
+  /// The entries, whether or not they have ended, oldest first.
+  var all: [Entry] { slots.all.sorted { $0.number < $1.number }.map(\.entry) }
 
   // MARK: Changing
 
-  /// Adds an entry, and takes out those with the numbers in `replaced`.
-  mutating func add(_ entry: Entry, _ key: Key, insteadOf replaced: Set<Int> = []) {
-    if !replaced.isEmpty { remove(replaced, for: key) }
-    var entry = entry
-    entry.number = nextNumber
-    nextNumber += 1
-    objects[key.object, default: [:]][key.pathHash, default: []].append(entry)
-    count += 1
+  /// Adds an entry.
+  ///
+  /// - Parameter isForced: Whether others may have come to its place since that was decided.
+  /// - Returns: Whether it was added.
+  mutating func add(_ entry: Entry, isForced: Bool) -> Bool {
+    let place = entry.place
+    if place.moves != moves { return false }
+    let key = Self.key(entry.objectID, place.pathHash)
+    var (late, same) = (0, 0)
+    slots.forEach(key) { slot in
+      if slot.number >= place.additions { late += 1 }
+      if slot.entry.objectID == entry.objectID { same += 1 }
+    }
+    if !isForced && late > 0 { return false }
+    slots.append(Slot(number: additions, entry: entry))
+    additions += 1
+    if place.pathHash == 0 && same >= Self.crowd { crowded.insert(entry.objectID) }
+    return true
   }
 
-  /// Takes out the entries under a key that have these numbers.
-  mutating func remove(_ numbers: Set<Int>, for key: Key) {
-    let kept = entries(for: key).filter { !numbers.contains($0.number) }
-    count -= entries(for: key).count - kept.count
-    objects[key.object]?[key.pathHash] = kept.isEmpty ? nil : kept
-    if objects[key.object]?.isEmpty == true { objects[key.object] = nil }
+  /// Takes out the newest entry of an object with this very key path object.
+  ///
+  /// - Parameter hasOthers: After it, whether the object may have further entries.
+  mutating func take(
+    _ object: ObjectIdentifier, _ path: ObjectIdentifier, _ hasOthers: inout Bool
+  ) -> Entry? {
+    let key = Self.key(object, 0)
+    let taken = slots.remove(key) { $0.entry.objectID == object && $0.entry.path.object == path }
+    if taken != nil { noteRemoval() }
+    hasOthers = isCrowded(object)
+    slots.forEach(key) { if $0.entry.objectID == object { hasOthers = true } }
+    return taken?.entry
+  }
+
+  /// Takes out entries, the last first, as far as they are still there.
+  mutating func remove(_ entries: [Entry]) {
+    for entry in entries.reversed() { remove(entry) }
+  }
+
+  private mutating func remove(_ entry: Entry) {
+    _ = slots.remove(Self.key(entry.objectID, entry.place.pathHash)) { $0.entry === entry }
+    noteRemoval()
+  }
+
+  private mutating func noteRemoval() {
+    // So that what has ended is at most as much as what there is.
+    purgeThreshold = max(32, min(purgeThreshold, count * 2))
   }
 
   /// Takes out the entries of an object.
   mutating func remove(_ object: ObjectIdentifier) -> [Entry] {
-    let removed = objects.removeValue(forKey: object).map { Array($0.values.joined()) } ?? []
-    count -= removed.count
-    return removed
+    let isCrowded = !crowded.isEmpty && crowded.remove(object) != nil
+    if isCrowded { moves += 1 }
+    let near = isCrowded ? all : near(object).map(\.entry)
+    let found = near.filter { $0.objectID == object }
+    remove(found)
+    return found
   }
 
   mutating func removeAll() -> [Entry] {
     defer {
-      objects = [:]
-      count = 0
+      slots = AddressBuckets()
+      crowded = []
+      purgeThreshold = 32
+      moves += 1
     }
     return all
   }
 
   // MARK: What has ended by itself
 
-  /// All entries, once in a while: those that have ended are to be forgotten.
-  ///
-  /// The table has doubled since it was last asked, so that the cost of an addition stays constant.
+  /// Whether all entries are to be looked at: the table has doubled since they were.
+  var isSuspicious: Bool { count >= purgeThreshold }
+
+  /// All entries, if they are to be looked at: those that have ended are to be taken out.
   mutating func suspects() -> [Entry] {
-    if count < purgeThreshold { return [] }
+    if !isSuspicious { return [] }
     purgeThreshold = count * 2
     return all
   }
 
-  /// Takes out the entries with these numbers.
-  mutating func forget(_ numbers: Set<Int>) {
-    for (object, paths) in objects {
-      for (hash, entries) in paths where entries.contains(where: { numbers.contains($0.number) }) {
-        let kept = entries.filter { !numbers.contains($0.number) }
-        count -= entries.count - kept.count
-        objects[object]?[hash] = kept.isEmpty ? nil : kept
-      }
-      if objects[object]?.isEmpty == true { objects[object] = nil }
-    }
+  /// Takes out entries that have ended.
+  mutating func forget(_ ended: [Entry]) {
+    remove(ended)
     purgeThreshold = max(32, count * 2)
+    if crowded.isEmpty { return }
+    crowded.formIntersection(slots.all.map(\.entry.objectID))
+    moves += 1
   }
 }

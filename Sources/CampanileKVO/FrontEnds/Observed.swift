@@ -182,18 +182,21 @@ final class ObservedCell: Sendable {
     property.load()?.willChange()
   }
 
-  /// Ends a change by a setter.
-  @usableFromInline
+  /// Ends a change by a setter; part of that, where the type of the value is known.
+  @inlinable
   static func didSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
     _ change: OpenChange, _ old: Value?, _ new: Value
   ) {
     if !change.isPlain {
-      didSet(cell, object, keyPath, old.map { OldValue($0) })
+      didSet(cell, object, keyPath, box(old))
     } else if change.endPlainly() {
       change.tell(old, new)
     }
   }
+
+  @usableFromInline
+  static func box<Value>(_ old: Value?) -> AnyObject? { old.map { OldValue($0) } }
 
   /// Tells that a property has changed; one without a cell is of interest to a transaction alone.
   @usableFromInline

@@ -22,7 +22,8 @@
     /// - Returns: The registration, and whether it is new.
     @discardableResult
     public func observe<Object: NSObject, Value>(
-      _ object: Object, _ keyPath: KeyPath<Object, Value>, _ options: KVOChange<Value>.Options = [],
+      _ object: Object, _ keyPath: KeyPath<Object, Value>,
+      _ options: KVOChange<Value>.Options = .init(),
       policy: Policy = .ignore, isolation: isolated (any Actor)? = #isolation,
       file: StaticString = #fileID, line: UInt = #line,
       _ observer: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
@@ -32,15 +33,15 @@
       let system = object.observe(keyPath, options: [.prior]) { _, change in
         if change.isPrior { property.willChange() } else { property.didChange() }
       }
-      var request = KVORequest(object, keyPath, options, isOnMain: isolation.isMain, file, line)
-      // Each has a property of its own.
-      request.isShared = false
-      request.read = { object in
+      let read = { (object: Object) -> Value in
         // The system's getters do not report themselves.
         Scope.current?.collector?.add(property)
         return object[keyPath: keyPath]
       }
-      return add(request, policy) { owner, object, change in
+      // Each has a property of its own.
+      let request = KVORequest(
+        keyPath, options, isOnMain: isolation.isMain, isShared: false, file, line)
+      return add(object, request, policy, reading: { read }) { owner, object, change in
         // Released with the observer, which ends what the system does.
         try withExtendedLifetime(system) { try observer(owner, object, change) }
       }

@@ -3,6 +3,7 @@
 /// Key paths may have arguments, whose `==` is foreign code. So none are compared where they are
 /// added, which is done under locks: only the same objects are left out there, and equal ones in
 /// ``all``.
+@usableFromInline
 struct ChangedPaths: Sendable {
   private var first: KVOPath?
   /// Nothing, or one: an array is a place that is allocated when it is needed, and copied by reference.

@@ -10,7 +10,7 @@ extension Evaluation {
 
   /// Takes in that a change begins.
   func begin(_ event: ObservedProperty.Event, over link: Link) {
-    if isIgnored(event, over: link) { return }
+    if state.isUnused && endIfUnused() || isIgnored(event, over: link) { return }
     if event.maker.isKnown && isDirect {
       // The end of the change brings the values.
       var report = ChangeReport(edit: event.edit, changed: ChangedPaths(link.property.path))
@@ -49,7 +49,7 @@ extension Evaluation {
       event.values = nil
       event.old = nil
     }
-    if !Scope.isAnyOpen && isAtHome && (traits.isForAnyThread || !isInPlainChange) {
+    if !Scope.isAnyOpen && isAtHome && (request.isForAnyThread || !isInPlainChange) {
       // The common case, with the lock taken once.
       let thread = SourceRegistry.currentThread
       return claim { $0.endAndTell(event, over: link, on: thread) }
@@ -60,7 +60,7 @@ extension Evaluation {
   }
 
   /// Whether this thread may read the key path.
-  private var isAtHome: Bool { !traits.isOnMain || SourceRegistry.isOnMain }
+  private var isAtHome: Bool { !request.isOnMain || SourceRegistry.isOnMain }
 
   fileprivate func claimAtHome(_ report: ChangeReport) -> ChangeReport? {
     if !isAtHome {
@@ -85,7 +85,7 @@ extension Evaluation {
 
   /// Whether a change goes on whose beginning was not noted, and whose end will be told.
   private var isInsidePlainChange: Bool {
-    !traits.isForAnyThread && isInPlainChange && keeper.withLock { !$0.isInChange && !$0.isBehind }
+    !request.isForAnyThread && isInPlainChange && keeper.withLock { !$0.isInChange && !$0.isBehind }
   }
 
   /// Keeps a report until the transaction ends.
@@ -109,12 +109,6 @@ extension Evaluation {
   }
 
   // MARK: Telling
-
-  /// Keeps what is about to be told, for the changes that go on.
-  func keepTold(_ told: AnyObject) {
-    var told: AnyObject? = told
-    keeper.withLock { $0.keepTold(&told) }
-  }
 
   private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
     var report: ChangeReport?
@@ -190,9 +184,9 @@ final class Strays: Sendable {
 
   init(of evaluation: Evaluation) {
     reports = SourceRegistry().makeList(of: ChangeReport.self)
-    let traits = evaluation.traits
+    let request = evaluation.request
     _ = reports.addConfined(
-      owner: nil, on: .mainQueue.ordered, file: traits.file, line: traits.line
+      on: .mainQueue.ordered, file: request.file, line: request.line
     ) { [weak evaluation] report in
       guard let evaluation, let report = evaluation.claimAtHome(report) else { return }
       evaluation.tell(report)

@@ -6,9 +6,9 @@ import Synchronization
 extension Evaluation {
   /// Whether the changes of an object that stays in one isolation need not be noted before they are told.
   var isIdle: Bool {
-    idle.load(ordering: .relaxed) && !traits.isForAnyThread
+    idle.load(ordering: .relaxed) && !request.isForAnyThread
       && !isBeingRead
-      && (!traits.isOnMain || SourceRegistry.isOnMain)
+      && (!request.isOnMain || SourceRegistry.isOnMain)
   }
 
   /// Whether no change of another property may go on whose end tells nothing of this one's.
@@ -21,17 +21,10 @@ extension Evaluation {
     endPlainly()
   }
 
-  /// The same, with the value that the property of a direct key path has now.
-  final func tellPlainly<Member>(_ value: Member) {
+  /// The same, with the change of the property of a direct key path, whose values are members of a type.
+  final func tellPlainly<Change, Member>(_ change: Change, of type: Member.Type) {
     beginPlainly()
-    deliver(value)
-    endPlainly()
-  }
-
-  /// The same, with the values before and after.
-  final func tellPlainly<Member>(_ old: Member, _ new: Member) {
-    beginPlainly()
-    deliver(old, new)
+    deliver(change, of: type)
     endPlainly()
   }
 

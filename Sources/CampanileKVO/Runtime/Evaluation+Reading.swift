@@ -5,7 +5,7 @@ import Synchronization
 extension Evaluation {
   /// Runs getters: what they change themselves is no change of their value.
   func asReader<Value>(_ read: () -> Value) -> Value {
-    if !traits.isForAnyThread {
+    if !request.isForAnyThread {
       readerCount.wrappingAdd(1, ordering: .relaxed)
       defer { readerCount.wrappingSubtract(1, ordering: .relaxed) }
       return read()
@@ -38,7 +38,7 @@ extension Evaluation {
   var isReading: Bool {
     if readerCount.load(ordering: .acquiring) == 0 { return false }
     // Other threads may change what a main-actor key path leads to.
-    if !traits.isForAnyThread { return !traits.isOnMain || SourceRegistry.isOnMain }
+    if !request.isForAnyThread { return !request.isOnMain || SourceRegistry.isOnMain }
     let thread = SourceRegistry.currentThread
     return readers.withLock { $0.contains(thread) }
   }

@@ -9,7 +9,9 @@ import Synchronization
 ///
 /// The properties keep the evaluation, and it keeps the list of its observers. Each observer has a seat,
 /// which does not keep the evaluation, and tells it when it goes: with the last one it leaves the
-/// properties. So it lives until the last registration ends, or all objects that it follows have died.
+/// properties. That of one property of the object stays there until this changes, and is found by an
+/// observer that comes before. So an evaluation lives until the last registration ends, or, of one
+/// property, until its next change, or until all objects that it follows have died.
 ///
 /// ## Isolation
 ///
@@ -18,9 +20,9 @@ import Synchronization
 /// lock, each of them may read the old value, and one of them reads the new one and tells at a
 /// time.
 class Evaluation {
-  let traits: Traits
+  let request: KVORequest
   let state = EvaluationState()
-  private let rootID: ObjectIdentifier
+  let rootID: ObjectIdentifier
   /// The key by which a transaction knows the root.
   let rootKey: ObjectIdentifier
   /// Protected by the lock.
@@ -31,6 +33,8 @@ class Evaluation {
   let direct = Atomic<Bool>(false)
   /// The property of a direct key path.
   let directProperty = LazyReference<ObservedProperty>()
+  /// Whether it is found among the direct ones; used by the thread that first follows.
+  private var isListed = false
   /// The number of the change that stored the value which was read last; used by the thread that tells.
   var readNumber: UInt?
   /// How many changes are being told that were not noted, one inside the other; used by the isolation of the
@@ -51,6 +55,14 @@ class Evaluation {
   let readerCount = Atomic<Int>(0)
   /// Whether no change is noted in `keeper`.
   let idle = Atomic<Bool>(false)
+  /// How many changes had been told when a prior call was made.
+  let priorMark = Atomic<UInt>(0)
+  /// The box of what was known before each change that is being told, the innermost last, if values are
+  /// compared; used by the thread that tells.
+  var compared: [(count: UInt, depth: Int, known: AnyObject?)] = []
+  /// The box of what was told last, while changes are being told and values are compared; used by the same
+  /// thread.
+  var told: AnyObject?
   /// Where changes wait for the main actor that were made elsewhere, once there were any.
   let strays = LazyReference<Strays>()
 
@@ -60,27 +72,22 @@ class Evaluation {
     var seatCount = 0
     /// Whether the last observer has gone: there is to be no other one.
     var isOver = false
+
+    /// - Parameter ended: After it, what is not followed any more.
+    mutating func end(_ ended: inout [Link]) {
+      isOver = true
+      swap(&ended, &links)
+    }
   }
 
-  /// What is the same for all values.
-  struct Traits {
-    let path: KVOPath
-    /// Whether the key path is read on the main actor alone.
-    let isOnMain: Bool
-    /// Whether any thread may make changes.
-    let isForAnyThread: Bool
-    /// Whether all observers of the key path may share the evaluation.
-    let isShared: Bool
-    let file: StaticString
-    let line: UInt
-  }
-
-  init(_ traits: Traits, root: AnyObject) {
-    self.traits = traits
-    keeper = UncheckedLock(ChangeKeeper(skipsBeginnings: !traits.isForAnyThread))
+  init(_ request: KVORequest, root: AnyObject) {
+    self.request = request
+    keeper = UncheckedLock(ChangeKeeper(skipsBeginnings: !request.isForAnyThread))
     rootID = ObjectIdentifier(root)
     rootKey = SubjectIdentity.key(of: root)
   }
+
+  deinit { if isListed { DirectEvaluations.remove(self) } }
 
   // MARK: What depends on the types
 
@@ -92,25 +99,23 @@ class Evaluation {
   func deliver(_ report: ChangeReport) {}
   /// The same for a change of which nothing else is known.
   func deliver(_ path: KVOPath) {}
-  /// The same, with the value that the property of a direct key path has now.
-  func deliver<Member>(_ value: Member) {}
-  /// The same, with the values before and after.
-  func deliver<Member>(_ old: Member, _ new: Member) {}
+  /// The same, with the change of the property of a direct key path.
+  func deliver<Change, Member>(_ change: Change, of type: Member.Type) {}
   /// Makes what tells the change to the observers in a range.
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
   /// The identifier of the first observer from `id` on.
   func firstObserver(from id: UInt64) -> UInt64? { nil }
   /// Follows what the key path reads after a change, if nobody has been called for it.
   func followAnew(after report: ChangeReport) {}
-  /// Takes in that a change has been told.
-  func forgetTold(from depth: Int) {}
+  /// The box of the value as it is now; `nil` if the object has died.
+  var newest: AnyObject? { nil }
   /// Ends the observations of an object that has died.
   func finish() {}
 
   /// Whether it is that of a key path of an object.
-  func isOf(_ path: KVOPath, rootID: ObjectIdentifier, isOnMain: Bool) -> Bool {
-    traits.isShared && self.rootID == rootID && traits.isOnMain == isOnMain
-      && (traits.path.object == path.object || traits.path == path)
+  func isOf(_ other: KVORequest, rootID: ObjectIdentifier) -> Bool {
+    request.isShared && self.rootID == rootID && request.isOnMain == other.isOnMain
+      && request.path == other.path
   }
 
   /// Takes in that the object with this identity has died.
@@ -122,29 +127,44 @@ class Evaluation {
 
   /// Takes in that an observer comes.
   ///
-  /// - Returns: Whether it may: not if the last one has gone.
+  /// - Returns: Whether it may: not if there is to be no other one.
   func open() -> Bool {
+    var isOpen = false
     following.withLock { following in
-      if !following.isOver { following.seatCount += 1 }
-      return !following.isOver
+      isOpen = !following.isOver
+      if isOpen { following.seatCount += 1 }
+      if following.seatCount == 1 { state.isUnused = false }
     }
+    return isOpen
   }
 
   /// Takes in that an observer has gone; with the last one, nothing is followed any more.
+  ///
+  /// A key path that is one property is followed until that changes: it costs nothing, and an observer that
+  /// comes before finds the evaluation.
   func close() {
     var links: [Link] = []
+    let isKept = request.isShared && isDirect
     following.withLock { following in
       following.seatCount -= 1
       if following.seatCount > 0 { return }
-      following.isOver = true
-      swap(&links, &following.links)
+      if isKept { state.isUnused = true } else { following.end(&links) }
     }
     for link in links { link.end() }
   }
 
-  /// Takes in that an observer comes, or has read the value that it begins with.
-  func join(_ seat: AnyObserverSeat) {
-    seat.comesAfter(begun)
+  /// Ends what nobody observes.
+  ///
+  /// - Returns: Whether that is so: an observer may have come.
+  func endIfUnused() -> Bool {
+    var links: [Link] = []
+    var isOver = false
+    following.withLock { following in
+      if following.seatCount == 0 { following.end(&links) }
+      isOver = following.isOver
+    }
+    for link in links { link.end() }
+    return isOver
   }
 
   /// How many changes have begun.
@@ -177,9 +197,13 @@ class Evaluation {
     // Not in a subclass, which can override the property and read others.
     let isDirect =
       reads.count == 1 && reads[0].property.subject.id == rootID
-      && reads[0].property.path == traits.path && isOwn(traits.path.identity.rootType)
+      && reads[0].property.path == request.path && isOwn(request.path.identity.rootType)
     if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
+    if isDirect && request.isShared && !isListed {
+      isListed = true
+      DirectEvaluations.add(self)
+    }
     let began = begun
     forget(follow(reads, began: began))
     // Of changes that go on, only the end will be heard.

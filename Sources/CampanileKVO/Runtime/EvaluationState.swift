@@ -14,6 +14,8 @@ final class EvaluationState: Sendable {
   private static let early: UInt = 8
   /// Set while an edit is told.
   private static let edit: UInt = 16
+  /// Set while there is no observer.
+  private static let unused: UInt = 32
   static let oldUnit: UInt = 1 << 8
   static let priorUnit: UInt = 1 << 28
   static let distinctUnit: UInt = 1 << 46
@@ -33,8 +35,8 @@ final class EvaluationState: Sendable {
   var needsOld: Bool { word & Self.olds != 0 }
   /// Whether any observer is called before a change.
   var needsPrior: Bool { word & (Self.distinctUnit - Self.priorUnit) != 0 }
-  /// Whether no observer wants more than the values before and after a change.
-  var isForPlain: Bool { word < Self.priorUnit }
+  /// Whether no observer wants more than the values before and after a change, and there is one.
+  var isForPlain: Bool { word & (Self.unused | ~(Self.priorUnit - 1)) == 0 }
   /// Whether any observer compares values.
   var isCompared: Bool { word >= Self.distinctUnit }
 
@@ -48,6 +50,12 @@ final class EvaluationState: Sendable {
   var isEdit: Bool {
     get { word & Self.edit != 0 }
     set { set(Self.edit, newValue) }
+  }
+
+  /// Whether there is no observer.
+  var isUnused: Bool {
+    get { word & Self.unused != 0 }
+    set { set(Self.unused, newValue) }
   }
 
   private func set(_ bit: UInt, _ isSet: Bool) {

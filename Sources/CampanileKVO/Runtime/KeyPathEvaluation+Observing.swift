@@ -1,100 +1,131 @@
 import Campanile
 
-/// Registering observers.
-extension KeyPathEvaluation {
+extension KVORequest {
   /// Registers an observer at the evaluation that there is for its key path, or at a new one, and makes the
   /// initial call if one was asked for.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the registration.
-  ///   - onEnd: What happens once the registration has ended.
+  ///   - object: What is observed.
+  ///   - makeRead: Makes what reads the value, if there is no evaluation yet.
+  ///   - owner: Whose end ends the registration, and its lifetime, if it has one.
   ///   - enter: Is handed the registration before the observer can be called; says whether it is to be.
+  ///   - onEnd: What happens once the registration has ended.
+  ///   - make: Makes what is called, of the seat of the observer and the object.
   /// - Returns: The registration, and whether there is something to observe; if not, it has ended.
-  static func observe(
-    _ request: KVORequest<Root, Value>, owner: AnyObject?,
-    _ enter: (Registration) -> Bool = { _ in true }, onEnd: (@Sendable () -> Void)? = nil,
-    _ observer: @escaping (KVOChange<Value>) throws -> Void
+  func observe<Object: AnyObject, Value>(
+    _ object: Object, reading makeRead: () -> (Object) -> Value,
+    owner: OwnerReference<AnyObject>? = nil,
+    lifetime: OwnerLifetime = OwnerLifetime(),
+    _ enter: (Registration, OwnerReference<Object>) -> Bool = { _, _ in true },
+    onEnd: (@Sendable () -> Void)? = nil,
+    _ make: (ObserverSeat, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
-    let collector = ReadCollector()
-    let value = collector.collect { request.read(request.object) }
-    let reads = collector.take()
-    let known = find(request, in: reads)
-    let evaluation = known ?? KeyPathEvaluation(request)
-    if known == nil { _ = evaluation.open() }
-    let seat = ObserverSeat(evaluation, request.options)
-    // Before it can be called: it is told what begins from here on.
-    evaluation.join(seat)
-    seat.floor = evaluation.revision
-    let registration = evaluation.changes.addConfined(
-      owner: owner, file: request.file, line: request.line, onEnd: onEnd
-    ) { change in
-      if seat.isOpen() {
-        try observer(change)
-      } else {
-        try seat.call(observer, change)
+    func join(
+      _ evaluation: KeyPathEvaluation<Object, Value>, _ reads: [ReadCollector.Read]?,
+      _ first: (Object) -> Value
+    ) -> (registration: Registration, isObserved: Bool) {
+      let seat = ObserverSeat(evaluation, self)
+      let registration = evaluation.changes.addConfined(
+        owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
+        make(seat, evaluation.root))
+      seat.take(registration)
+      // It may be observed in its deinit.
+      if !enter(registration, evaluation.root) || evaluation.root.object == nil {
+        registration.cancel()
+        return (registration, true)
       }
+      evaluation.begin(seat, registration, reads, first)
+      // Who has made an evaluation that is known may still be about to follow what it was found at.
+      let isObserved = reads == nil || evaluation.followsSomething
+      if !isObserved { registration.cancel() }
+      return (registration, isObserved)
     }
-    seat.take(registration)
-    if !enter(registration) {
-      registration.cancel()
-      return (registration, true)
+
+    if let known: KeyPathEvaluation<Object, Value> = findDirect(object) {
+      return join(known, nil) { known.readOnly($0) }
     }
-    guard evaluation.root.object != nil else {
-      // Observed in its deinit.
-      registration.cancel()
-      return (registration, true)
+    let read = makeRead()
+    let collector = ReadCollector()
+    let value = collector.collect { read(object) }
+    let reads = collector.take()
+    if let known: KeyPathEvaluation<Object, Value> = find(object, in: reads) {
+      return join(known, nil) { _ in value }
     }
-    evaluation.begin(seat, registration, known == nil ? reads : nil, value)
-    // Who has made an evaluation that is known may still be about to follow what it was found at.
-    let isObserved = known != nil || evaluation.followsSomething
-    if !isObserved { registration.cancel() }
-    return (registration, isObserved)
+    let made = KeyPathEvaluation(self, object, read)
+    _ = made.open()
+    return join(made, reads) { _ in value }
+  }
+
+  /// The evaluation of the same key path, if that is one property of the object, and open.
+  private func findDirect<Object: AnyObject, Value>(
+    _ object: Object
+  ) -> KeyPathEvaluation<Object, Value>? {
+    guard isShared, let known = DirectEvaluations.find(ObjectIdentifier(object), self),
+      let typed = known as? KeyPathEvaluation<Object, Value>, typed.root.object === object,
+      typed.open()
+    else { return nil }
+    return typed
   }
 
   /// The evaluation of the same key path, which is found at the first property that it reads, and open.
-  private static func find(
-    _ request: KVORequest<Root, Value>, in reads: [ReadCollector.Read]
-  ) -> KeyPathEvaluation? {
-    if !request.isShared { return nil }
-    let id = ObjectIdentifier(request.object)
+  private func find<Object: AnyObject, Value>(
+    _ object: Object, in reads: [ReadCollector.Read]
+  ) -> KeyPathEvaluation<Object, Value>? {
+    if !isShared { return nil }
+    let id = ObjectIdentifier(object)
     guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
       return nil
     }
-    for one in first.property.evaluations {
-      if one.isOf(request.path, rootID: id, isOnMain: request.isOnMain),
-        let evaluation = one as? KeyPathEvaluation, evaluation.open()
+    for follower in first.property.currentFollowers {
+      let known = follower.evaluation
+      if known.isOf(self, rootID: id), let known = known as? KeyPathEvaluation<Object, Value>,
+        known.open()
       {
-        return evaluation
+        return known
       }
     }
     return nil
   }
+}
 
+extension KeyPathEvaluation {
   /// - Parameters:
   ///   - reads: What was read, if nothing is followed yet.
-  ///   - value: The value that was read.
-  private func begin(
-    _ seat: ObserverSeat<Root, Value>, _ registration: Registration,
-    _ reads: [ReadCollector.Read]?, _ value: Value
+  ///   - first: The value that was read, or is read now.
+  fileprivate func begin(
+    _ seat: ObserverSeat, _ registration: Registration, _ reads: [ReadCollector.Read]?,
+    _ first: (Root) -> Value
   ) {
     guard let root = root.object else { return }
-    var value = value
+    var isOutdated = false
     if let reads {
       start {
-        if !follow(reads, isOwn: { $0 == type(of: root) }) { value = readAndFollow(root) }
+        isOutdated = !follow(reads, isOwn: { $0 == type(of: root) })
+        if isOutdated { _ = readAndFollow(root) }
       }
     }
-    if !seat.isInitial { return }
-    let isOutdated = seat.forget()
+    if seat.wishes.contains(.initial) { callFirst(seat, registration, root, isOutdated, first) }
+  }
+
+  // Apart: a function makes room for the values that it names, whether it comes to use them or not.
+  @inline(never)
+  private func callFirst(
+    _ seat: ObserverSeat, _ registration: Registration, _ root: Root, _ isOutdated: Bool,
+    _ first: (Root) -> Value
+  ) {
+    let isOutdated = seat.forget() || isOutdated
+    let value: Value
     if handsOver {
-      let (read, number) = readExactly(with: ReadCollector()) { readValue(root) }
-      value = read
-      seat.floor = number
-    } else if traits.isForAnyThread || isOutdated {
-      value = asOldReader { readValue(root) }
+      let exact = readExactly(with: ReadCollector()) { read(root) }
+      value = exact.value
+      seat.floor = exact.number
+    } else if request.isForAnyThread || isOutdated {
+      value = asOldReader { read(root) }
+    } else {
+      value = first(root)
     }
-    join(seat)
-    seat.begin(with: value, at: traits.path) { change in
+    seat.comesAfter(begun)
+    seat.begin(with: value, at: request.path) { change in
       Scope.withObservers { changes.post(change, onlyTo: registration) }
     }
   }

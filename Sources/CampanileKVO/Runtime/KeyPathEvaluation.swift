@@ -5,69 +5,44 @@ import Synchronization
 final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   /// Those who are told.
   let changes: SourceList<KVOChange<Value>>
+  private let untyped: UntypedSourceList
   let root: OwnerReference<Root>
-  let readValue: (Root) -> Value
-  /// What was known before each change that is being told, the innermost last, if values are compared; used
-  /// by the thread that tells.
-  private var compared: [(count: UInt, depth: Int, known: OldValue<Value>?)] = []
-  /// What was told last, while changes are being told and values are compared; used by the same thread.
-  private var told: OldValue<Value>?
+  let read: (Root) -> Value
 
-  /// How many changes had been told when a prior call was made.
-  private let priorMark = Atomic<UInt>(0)
-
-  init(_ request: KVORequest<Root, Value>) {
+  init(_ request: KVORequest, _ root: Root, _ read: @escaping (Root) -> Value) {
     changes = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
-    root = OwnerReference(request.object)
-    readValue = request.read
-    super.init(request.traits, root: request.object)
+    untyped = changes.untyped
+    self.root = OwnerReference(root)
+    self.read = read
+    super.init(request, root: root)
   }
 
-  deinit { changes.finish() }
+  deinit { changes.close() }
 
   // MARK: Reading
 
   func readAndFollow(_ root: Root) -> Value {
-    follow({ readValue(root) }, isOwn: { $0 == type(of: root) })
+    follow({ read(root) }, isOwn: { $0 == type(of: root) })
   }
 
   @inline(__always)
   private func readDirectly(_ root: Root) -> Value {
     if handsOver { return readNumbered(root) }
-    let value = readValue(root)
+    let value = read(root)
     // Said before the first value is stored.
     return handsOver ? readNumbered(root) : value
   }
 
   @inline(never)
   private func readNumbered(_ root: Root) -> Value {
-    readToTell { readValue(root) }
+    readToTell { read(root) }
   }
 
-  private func readOnly(_ root: Root) -> Value {
-    isDirect ? readValue(root) : asOldReader { readValue(root) }
+  func readOnly(_ root: Root) -> Value {
+    isDirect ? read(root) : asOldReader { read(root) }
   }
 
-  /// Whether a change has been told since the prior call was made that is being made.
-  var isPriorStale: Bool { priorMark.load(ordering: .relaxed) != state.count }
-
-  /// The same change with the value as it is now: another change was told meanwhile.
-  func renewed(_ change: KVOChange<Value>) -> KVOChange<Value> {
-    guard let root = root.object else { return change }
-    return change.renewed(readOnly(root))
-  }
-
-  /// The value that an observer knows that was told `count` changes, of those that are being told now.
-  func known(after count: UInt) -> OldValue<Value>? {
-    if count == state.count { return told }
-    let next = compared.first { $0.count == count &+ 1 }
-    return (next ?? compared.last)?.known
-  }
-
-  override func forgetTold(from depth: Int) {
-    while let last = compared.last, last.depth >= depth { compared.removeLast() }
-    if compared.isEmpty { told = nil }
-  }
+  override var newest: AnyObject? { root.object.map { OldValue(readOnly($0)) } }
 
   override func finish() { changes.finish() }
 
@@ -86,7 +61,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     priorMark.store(state.count, ordering: .relaxed)
     if state.needsPrior {
       let change = KVOChange(
-        .prior, report.edit?.edit.deed, old: value, new: value, path: traits.path,
+        .prior, report.edit?.edit.deed, old: value, new: value, path: request.path,
         changed: report.changed)
       Scope.withObservers { changes.post(change) }
     }
@@ -114,25 +89,22 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     if isUnheard { return }
     var root = root.object
     if root == nil { return }
-    let value = isDirect ? readValue(root!) : readAndFollow(root!)
+    let value = isDirect ? read(root!) : readAndFollow(root!)
     // Not kept in the calls, the first of which can let go of it.
     root = nil
     post(value, isDirect ? nil : ChangedPaths(path))
   }
 
-  override func deliver<Member>(_ value: Member) { post(same(value, as: Value.self), nil) }
-
-  override func deliver<Member>(_ old: Member, _ new: Member) {
+  override func deliver<Change, Member>(_ change: Change, of type: Member.Type) {
+    // The property of a direct key path has its type.
+    precondition(Member.self == Value.self, "A property changed its type")
     state.clear()
-    changes.post(
-      KVOChange(
-        .changed, nil, old: same(old, as: Value.self), new: same(new, as: Value.self),
-        path: traits.path, changed: nil))
+    untyped.post(change)
   }
 
   private func post(_ value: Value, _ changed: ChangedPaths?) {
     state.clear()
-    changes.post(KVOChange(.changed, nil, new: value, path: traits.path, changed: changed))
+    changes.post(KVOChange(.changed, nil, new: value, path: request.path, changed: changed))
   }
 
   override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {
@@ -162,20 +134,9 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
       edit = announced.edit
     }
     let old = report.old == nil ? nil : old(of: report)
-    if state.isCompared { compare(report, new) }
+    if state.isCompared { compare(OldValue(new), with: report.known) }
     state.isEdit = edit != nil
     return makeChange(old, new, report, edit)
-  }
-
-  @inline(never)
-  private func compare(_ report: ChangeReport, _ new: Value) {
-    compared.append((state.count, depth, report.known as? OldValue<Value>))
-    told = OldValue(new)
-  }
-
-  /// Takes in that an observer which compares is told the change.
-  func keepTold() {
-    if let told { keepTold(told) }
   }
 
   // Apart, like that below: a function looks up the types that it names, whether it comes to use them or
@@ -194,10 +155,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     let old = state.needsOld ? OldValue(values.old) : nil
     // A setter can do more than to set.
     let edit = report.edit?.edit
-    if state.isCompared {
-      compared.append((state.count, depth, old))
-      told = OldValue(values.new)
-    }
+    if state.isCompared { compare(OldValue(values.new), with: old) }
     let made = edit?.mayEnd(with: values.new) == true ? edit : nil
     state.isEdit = made != nil
     return makeChange(old, values.new, report, made)
@@ -221,6 +179,6 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   ) -> KVOChange<Value> {
     KVOChange(
       .changed, edit?.deed, old: old?.value ?? new, new: new, hasOld: old != nil,
-      path: traits.path, changed: report.changed)
+      path: request.path, changed: report.changed)
   }
 }

@@ -38,7 +38,12 @@ final class ObservedProperty: Sendable {
   // MARK: Who follows
 
   /// The evaluations that follow the property, in the order in which they came.
-  var evaluations: [Evaluation] { followers.withLock { $0 }.map(\.evaluation) }
+  var currentFollowers: [Follower] {
+    var current: [Follower] = []
+    // Without a result, whose type would be looked up.
+    followers.withLock { current = $0 }
+    return current
+  }
 
   func add(_ link: Link, _ evaluation: Evaluation) {
     followers.withLock { $0.append(Follower(link: link, evaluation: evaluation)) }
@@ -60,7 +65,7 @@ final class ObservedProperty: Sendable {
 
   /// Ends what follows the property of an object that dies, and the observations of that object.
   func end() {
-    let all = followers.withLock { $0 }
+    let all = currentFollowers
     for follower in all { follower.evaluation.end(subject.id) }
     for follower in all { follower.link.end() }
   }
@@ -126,7 +131,6 @@ final class ObservedProperty: Sendable {
 
   /// Whether changes may be part of others.
   private var isPart: Bool { isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen }
-
   /// Begins a change of which nothing but the values before and after are to be told.
   ///
   /// - Parameter isOldKnown: Whether the caller will have the value before it.
@@ -176,7 +180,7 @@ final class ObservedProperty: Sendable {
 
   /// Has the evaluations take in that a change begins.
   private func announce(_ event: Event) {
-    let followers = followers.withLock { $0 }
+    let followers = currentFollowers
     Scope.withObservers {
       for follower in followers { follower.evaluation.begin(event, over: follower.link) }
     }
@@ -184,7 +188,7 @@ final class ObservedProperty: Sendable {
 
   /// Has the evaluations tell a change.
   private func tell(_ event: Event) {
-    let followers = followers.withLock { $0 }
+    let followers = currentFollowers
     Scope.withObservers {
       if followers.count == 1 {
         followers[0].evaluation.end(event, over: followers[0].link)

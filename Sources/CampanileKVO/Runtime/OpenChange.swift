@@ -40,12 +40,16 @@ struct OpenChange {
   /// Tells the value that the property has now, and that before, if there is one.
   @inlinable
   func tell<Member>(_ old: Member?, _ new: Member) {
-    if let old { tellBoth(old, new) } else { tellNew(new) }
+    if let path { tell(KVOChange(setting: old, new, path), of: Member.self) }
   }
 
+  /// The key path that is observed.
   @usableFromInline
-  func tellNew<Member>(_ new: Member) { evaluation?.tellPlainly(new) }
+  var path: KVOPath? { evaluation?.request.path }
 
+  // Generic over the change, whose type its caller knows: here it would be looked up.
   @usableFromInline
-  func tellBoth<Member>(_ old: Member, _ new: Member) { evaluation?.tellPlainly(old, new) }
+  func tell<Change, Member>(_ change: Change, of type: Member.Type) {
+    evaluation?.tellPlainly(change, of: type)
+  }
 }

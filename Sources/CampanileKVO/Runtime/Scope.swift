@@ -4,16 +4,20 @@ public import Synchronization
 /// What the code that runs now is part of: an evaluation, a transaction, an edit of a collection.
 ///
 /// A scope belongs to the thread that opened it, and to no task.
-final class Scope {
+class Scope {
   /// Who wants to know which properties are read.
-  private(set) var collector: ReadCollector?
+  var collector: ReadCollector? { outerCollector }
+  private final var outerCollector: ReadCollector?
   /// What changes are to wait for.
-  private(set) var transaction: Transaction?
+  private(set) final var transaction: Transaction?
   /// What is being done to a collection.
-  private(set) var edit: CollectionEdit?
+  private(set) final var edit: CollectionEdit?
 
+  init() {}
+
+  /// A scope that goes on with what is outside it.
   private init(in outer: Scope?) {
-    collector = outer?.collector
+    outerCollector = outer?.collector
     transaction = outer?.transaction
     edit = outer?.edit
   }
@@ -29,12 +33,12 @@ final class Scope {
     if let transaction = current?.transaction { transaction.note(path(), of: object) }
   }
 
-  /// Runs `body` with its reads collected.
-  static func with<Result>(_ collector: ReadCollector?, _ body: () throws -> Result) rethrows
+  /// Runs `body` with its reads collected, perhaps while another thread has the same collector.
+  static func with<Result>(_ collector: ReadCollector, _ body: () throws -> Result) rethrows
     -> Result
   {
     let scope = Scope(in: current)
-    scope.collector = collector
+    scope.outerCollector = collector
     return try scope.run(body)
   }
 
@@ -58,12 +62,23 @@ final class Scope {
   static func withObservers(_ body: () -> Void) {
     guard let outer = current, outer.collector != nil || outer.edit != nil else { return body() }
     let scope = Scope(in: outer)
-    scope.collector = nil
+    scope.outerCollector = nil
     scope.edit = nil
     scope.run(body)
   }
 
-  private func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+  /// Runs `body` with this as its scope, inside the transaction and the edit that go on.
+  final func runInside<Result>(_ body: () throws -> Result) rethrows -> Result {
+    guard let outer = Self.current, outer.transaction != nil || outer.edit != nil else {
+      return try run(body)
+    }
+    let before = (transaction, edit)
+    (transaction, edit) = (outer.transaction, outer.edit)
+    defer { (transaction, edit) = before }
+    return try run(body)
+  }
+
+  private final func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     OpenScopes.count.wrappingAdd(1, ordering: .relaxed)
     defer { OpenScopes.count.wrappingSubtract(1, ordering: .relaxed) }
     return try SourceRegistry.within(self, body)

@@ -36,9 +36,8 @@ struct EditBookkeepingTests {
 
     init() {
       super.init(
-        Traits(
-          path: KVOPath(\Radio.presets), isOnMain: false, isForAnyThread: false, isShared: false,
-          file: #fileID, line: #line),
+        KVORequest(
+          \Radio.presets, KVOChange<[Int]>.Options(), isShared: false, #fileID, #line),
         root: Radio())
     }
 

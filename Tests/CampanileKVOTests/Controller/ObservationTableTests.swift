@@ -66,9 +66,9 @@ struct ObservationTableTests {
       log.kvo.observe(Desk(player), \.player.title) { _, _, _ in }
       log.kvo.observe(player, \.title, [.initial, .once]) { _, _, _ in }
     }
-    let entries = log.kvo.observations.withLock { $0.all.map(\.number) }
+    let entries = log.kvo.observations.withLock { $0.all }
     #expect(entries.count < 100)
-    #expect(entries.contains(0))
+    #expect(entries.first.map { $0.path == \Player.level } == true)
     #expect(log.kvo.observationCount == 1)
   }
 
@@ -76,6 +76,11 @@ struct ObservationTableTests {
   struct Cell: Hashable, Sendable {
     let number: Int
     func hash(into hasher: inout Hasher) {}
+  }
+
+  /// An argument like most.
+  struct Plain: Hashable, Sendable {
+    let number: Int
   }
 
   final class Sheet: Observable {
@@ -88,6 +93,11 @@ struct ObservationTableTests {
         return cells[cell.number] ?? 0
       }
       set { registrar.withMutation(of: self, keyPath: \.[cell]) { cells[cell.number] = newValue } }
+    }
+
+    subscript(cell: Plain) -> Int {
+      registrar.access(self, keyPath: \.[cell])
+      return cells[cell.number] ?? 0
     }
   }
 
@@ -115,38 +125,56 @@ struct ObservationTableTests {
     #expect(kvo.observationCount == 3)
   }
 
-  private func entry(of object: AnyObject, _ path: KVOPath) -> ObservationTable.Entry {
-    .init(
-      object: OwnerReference(object), path: path,
-      registration: SourceRegistry.endedRegistration, text: { "" })
+  private func entry(
+    _ object: AnyObject, _ path: KVOPath, hash: Int = 0, in table: ObservationTable
+  ) -> ObservationTable.Entry {
+    var place = ObservationTable.Place()
+    _ = table.find(ObjectIdentifier(object), &place)
+    place.pathHash = hash
+    return .init(
+      object: OwnerReference(object), ObjectIdentifier(object), path,
+      SourceRegistry.endedRegistration,
+      .init(objectType: type(of: object), wishes: [], file: #fileID, line: #line), at: place)
+  }
+
+  /// Adds an entry, found by a hash if one is given.
+  @discardableResult
+  private func add(
+    _ object: AnyObject, _ path: KVOPath, hash: Int = 0, to table: inout ObservationTable
+  ) -> ObservationTable.Entry {
+    let entry = entry(object, path, hash: hash, in: table)
+    let isAdded = table.add(entry, isForced: false)
+    #expect(isAdded)
+    return entry
   }
 
   // Broken by: ObservationTable.suspects, if it asks for all entries at each addition.
   @Test("K16 All entries are looked at so seldom that an addition costs the same in a large table")
   func costOfAdditions() {
     var table = ObservationTable()
-    let players = (0..<5_000).map { _ in Player() }
+    let (players, path) = ((0..<5_000).map { _ in Player() }, KVOPath(\Player.level))
     var looked = 0
     for player in players {
-      let path = KVOPath(\Player.level)
-      table.add(entry(of: player, path), .init(player, path))
+      add(player, path, to: &table)
       looked += table.suspects().count
     }
-    #expect(table.all.count == 5_000)
+    #expect(table.all.count == 5_000 && table.count == 5_000)
     #expect(looked >= 2_500 && looked <= 10_000)
-    // What is asked for by one key has nothing of the others.
-    let key = ObservationTable.Key(players[7], KVOPath(\Player.level))
-    #expect(table.entries(for: key).map(\.number) == [7])
-    #expect(table.newest(for: key) == 7)
+    // What is asked for by one object has little of the others.
+    let near = players.map { table.near(ObjectIdentifier($0)) }
+    #expect(
+      zip(players, near).allSatisfy { player, near in
+        near.count { $0.entry.objectID == ObjectIdentifier(player) } == 1
+      })
+    #expect(near.reduce(0) { $0 + $1.count } <= 50_000)
     // As many come and go: what has gone does not count.
     looked = 0
-    table.forget(Set(table.all.map(\.number)))
+    table.forget(table.all)
     for player in players {
-      let path = KVOPath(\Player.level)
-      table.add(entry(of: player, path), .init(player, path))
+      add(player, path, to: &table)
       let suspects = table.suspects()
       looked += suspects.count
-      if !suspects.isEmpty { table.forget(Set(suspects.map(\.number))) }
+      if !suspects.isEmpty { table.forget(suspects) }
     }
     #expect(looked <= 5_000)
     #expect(table.all.count <= 32)
@@ -159,39 +187,76 @@ struct ObservationTableTests {
     var table = ObservationTable()
     let (players, path) = ((0..<32).map { _ in Player() }, KVOPath(\Player.level))
     func fill() {
-      for player in players { table.add(entry(of: player, path), .init(player, path)) }
+      for player in players { add(player, path, to: &table) }
     }
     fill()
     let ended = table.suspects()
     #expect(ended.count == 32)
     // Another thread takes them out before they are forgotten.
     for player in players { _ = table.remove(ObjectIdentifier(player)) }
-    table.forget(Set(ended.map(\.number)))
+    table.forget(ended)
+    #expect(table.count == 0)
     fill()
     #expect(table.suspects().count == 32)
   }
 
-  @Test("Entries are taken out by their number, by their object, or all, and counted right")
+  @Test("Entries are taken out one by one, by their object, or all, and counted right")
   func takingOut() {
     var table = ObservationTable()
     let (one, two) = (Player(), Player())
     let (level, title) = (KVOPath(\Player.level), KVOPath(\Player.title))
-    for (player, path) in [(one, level), (one, level), (one, title), (two, level)] {
-      table.add(entry(of: player, path), .init(player, path))
+    let late = entry(one, level, in: table)
+    let first = add(one, level, to: &table)
+    let second = add(one, level, to: &table)
+    let third = add(one, title, hash: 7, to: &table)
+    let fourth = add(two, level, to: &table)
+    // Its place was decided before others came there.
+    let isAdded = [table.add(late, isForced: false), table.add(late, isForced: true)]
+    #expect(isAdded == [false, true] && table.count == 5)
+    #expect(table.all.map(\.path) == [level, level, title, level, level])
+    table.remove([first, first, late])
+    // Others may stand near it.
+    let near = table.near(ObjectIdentifier(one)).filter {
+      $0.entry.objectID == ObjectIdentifier(one) && $0.entry.path == level
     }
-    let key = ObservationTable.Key(one, level)
-    #expect(table.entries(for: key).map(\.number) == [0, 1])
-    table.add(entry(of: one, level), key, insteadOf: [0])
-    #expect(table.entries(for: key).map(\.number) == [1, 4])
-    #expect(table.newest(for: key) == 4)
-    table.remove([4], for: key)
-    #expect(table.newest(for: key) == 1)
-    #expect(table.remove(ObjectIdentifier(one)).map(\.number).sorted() == [1, 2])
-    #expect(table.newest(for: key) == nil && table.remove(ObjectIdentifier(one)).isEmpty)
-    table.forget([3])
-    #expect(table.all.isEmpty && table.removeAll().isEmpty)
-    table.add(entry(of: two, title), .init(two, title))
-    #expect(table.removeAll().map(\.number) == [5])
+    #expect(near.map(\.number) == [1])
+    #expect(table.near(ObjectIdentifier(one), 7).contains { $0.entry === third })
+    table.remove([third])
+    let removed = [table.remove(ObjectIdentifier(one)), table.remove(ObjectIdentifier(one))]
+    #expect(removed.map(\.count) == [1, 0] && removed[0][0] === second && table.count == 1)
+    table.forget([second, fourth])
+    #expect(table.all.isEmpty && table.count == 0)
+    let stale = entry(two, title, in: table)
+    add(two, title, to: &table)
+    let all = [table.removeAll(), table.removeAll()]
+    #expect(all.map { $0.map(\.path) } == [[title], []])
+    // Where it is to stand may have moved.
+    let isStaleAdded = table.add(stale, isForced: true)
+    #expect(!isStaleAdded)
+  }
+
+  // Broken by: KVOController.entries, if it does not look under the hash.
+  @Test("Each of many key paths of one object is found, under each policy, and ended alone")
+  func manyPaths() {
+    let (sheet, kvo) = (Sheet(), log.kvo)
+    func observe(_ number: Int, _ policy: KVOController<Log>.Policy = .ignore) -> KVOResult {
+      kvo.observe(sheet, \.[Plain(number: number)], policy: policy) { log, _, change in
+        log.lines.append("\(number): \(change.new)")
+      }
+    }
+    let first = (0..<100).map { observe($0) }
+    #expect(first.allSatisfy { $0.outcome == .added } && kvo.observationCount == 100)
+    #expect((0..<100).map { observe($0).registration } == first.map(\.registration))
+    #expect(observe(3, .replace).outcome == .added && observe(90, .replace).outcome == .added)
+    #expect(!first[3].registration.isActive && !first[90].registration.isActive)
+    #expect(observe(90, .append).outcome == .added && kvo.observationCount == 101)
+    for number in [3, 90, 50] { kvo.unobserve(sheet, \.[Plain(number: number)]) }
+    #expect(kvo.observationCount == 97)
+    #expect((0..<100).filter { !kvo.isObserving(sheet, \.[Plain(number: $0)]) } == [3, 50, 90])
+    kvo.unobserve(sheet)
+    #expect(kvo.observationCount == 0 && observe(70).outcome == .added)
+    kvo.unobserveAll()
+    #expect(observe(70).outcome == .added && kvo.observationCount == 1)
   }
 
   @Test("K7 An object that dies while its controller is looked at may use it", arguments: [2, 8])

@@ -50,10 +50,56 @@ struct LinkTests {
     let property = collector.take()[0].property
     let tokens = (0..<3).map { _ in radio.observe(\.display) { _, _ in } }
     for (index, token) in tokens.enumerated() {
-      #expect(property.evaluations.count == 1, "\(index) have gone")
+      #expect(property.currentFollowers.count == 1, "\(index) have gone")
       token.cancel()
     }
-    #expect(property.evaluations.isEmpty)
+    #expect(property.currentFollowers.isEmpty)
+  }
+
+  // Broken by: Evaluation.close, if it ends the evaluation of one property, or the property, if it keeps it.
+  @Test("K16 The evaluation of one property waits for another observer until the property changes")
+  func unusedEvaluation() {
+    let radio = Radio()
+    let collector = ReadCollector()
+    collector.collect { _ = radio.volume }
+    let property = collector.take()[0].property
+    var heard: [Int] = []
+    for round in 0..<1_000 {
+      radio.observe(\.volume) { heard.append(round + $1.new) }.cancel()
+      #expect(property.currentFollowers.count == 1)
+    }
+    weak let evaluation = property.currentFollowers[0].evaluation
+    let token = radio.observe(\.volume) { heard.append($1.new) }
+    #expect(property.currentFollowers.map(\.evaluation).first === evaluation)
+    radio.volume = 1
+    #expect(heard == [1] && property.currentFollowers.count == 1)
+    token.cancel()
+    #expect(evaluation != nil)
+    radio.volume = 2
+    #expect(property.currentFollowers.isEmpty && evaluation == nil)
+    let late = radio.observe(\.volume) { heard.append($1.new) }
+    radio.volume = 3
+    #expect(heard == [1, 3])
+    withExtendedLifetime(late) {}
+  }
+
+  @Test("K16 An evaluation that waits for another observer ends with the object")
+  func unusedEvaluationOfTheDead() {
+    final class Mark: Sendable {}
+    var (radio, mark): (Radio?, Mark?) = (Radio(), Mark())
+    weak let weakMark = mark
+    let kvo = KVOController(owner: radio!)
+    kvo.observe(radio!, \.volume) { [mark] _, _, _ in withExtendedLifetime(mark) {} }
+    kvo.unobserveAll()
+    mark = nil
+    #expect(weakMark == nil)
+    let collector = ReadCollector()
+    collector.collect { _ = radio?.volume }
+    let property = collector.take()[0].property
+    weak let evaluation = property.currentFollowers[0].evaluation
+    #expect(evaluation != nil)
+    radio = nil
+    #expect(property.currentFollowers.isEmpty && evaluation == nil)
   }
 
   // Broken by: Evaluation.follow, if it does not look again.

@@ -187,4 +187,26 @@ struct PostEventTests {
     #expect(calls.allSatisfy { $0.thread == teller })
     withExtendedLifetime(token) {}
   }
+
+  @Test("K15 the calls of a multicast are reported, and its members")
+  func multicast() {
+    let members = Multicast<any Drawing & Sendable>()
+    let (one, two) = (Sheet(), Sheet())
+    members.add(one)
+    let events = Recorder(observing: members.events)
+    members.add(two)
+    members.call { $0.draw() }
+    #expect(
+      kinds(events) == [
+        .registered, .posted, .called, .returned, .called, .returned, .postReturned,
+      ])
+    #expect([one, two].map(\.drawn.count) == [1, 1])
+  }
+}
+
+private protocol Drawing: AnyObject { func draw() }
+
+private final class Sheet: Drawing, Sendable {
+  let drawn = Recorder<Int>()
+  func draw() { drawn.record(1) }
 }

@@ -26,14 +26,14 @@ struct SourceListTests {
     let (list, other) = (source.makeList(of: Int.self), source.makeList(of: Int.self))
     let ends = Recorder<String>()
     let registration = list.addConfined(
-      owner: nil, file: #fileID, line: #line, onEnd: { ends.record("ended") }
+      file: #fileID, line: #line, onEnd: { ends.record("ended") }
     ) { [heard] in heard.record($0) }
     list.post(1)
     list.finish()
     #expect(!registration.isActive)
     #expect(ends.values == ["ended"])
     let late = other.addConfined(
-      owner: nil, file: #fileID, line: #line, onEnd: { ends.record("refused") }
+      file: #fileID, line: #line, onEnd: { ends.record("refused") }
     ) { [heard] in heard.record($0) }
     #expect(ends.values == ["ended", "refused"])
     #expect(late == other.ended)

@@ -1,0 +1,49 @@
+import CampanileFoundation
+import CampanileTesting
+import Foundation
+import TestSupport
+import Testing
+
+import Campanile
+import class CampanileNotificationCenter.NotificationCenter
+
+@Suite("What happens at a notification center")
+struct EventTests {
+  @Test("K15 posts and calls are reported, also those that nobody hears, with the name")
+  func replacement() throws {
+    let center = NotificationCenter()
+    let name = Notification.Name("TrackChanged")
+    let events = Recorder(observing: center.events)
+    center.post(name: name, object: nil)
+    let token = center.addObserver(forName: name, object: nil, queue: nil) { _ in }
+    let other = center.notifications(of: name).observe { _ in }
+    center.post(name: name, object: nil)
+    #expect(
+      events.values.map(\.kind) == [
+        .posted, .postReturned, .registered, .registered, .posted, .called, .returned, .called,
+        .returned, .postReturned,
+      ])
+    #expect(
+      events.values.filter { $0.kind == .posted }.map(\.name) == ["TrackChanged", "TrackChanged"])
+    #expect(center.allNotifications.traceName == "NotificationCenter")
+    #expect(center.allNotifications.registrationsReader().count == 2)
+    events.stop()
+    center.post(name: name, object: nil)
+    #expect(events.count == 10)
+    center.removeObserver(token)
+    withExtendedLifetime(other) {}
+  }
+
+  @Test("K15 of Foundation's center, what is observed through Campanile is reported")
+  func foundation() throws {
+    let center = Foundation.NotificationCenter()
+    let name = Notification.Name("TrackChanged")
+    let token = center.notifications(of: name).observe { _ in }
+    let events = Recorder(observing: center.events)
+    center.post(name: name, object: nil)
+    center.post(name: Notification.Name("Other"), object: nil)
+    #expect(events.values.map(\.kind) == [.posted, .called, .returned, .postReturned])
+    #expect(events.values.first?.name == "TrackChanged")
+    withExtendedLifetime(token) {}
+  }
+}
