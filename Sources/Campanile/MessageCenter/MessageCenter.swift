@@ -177,8 +177,10 @@ public final class MessageCenter: Sendable {
   ///
   /// Observers of any message are among them, and so are those that are paused, which would skip it.
   ///
-  /// - Parameter subject: What the message would be about. Without it, the observers of one subject
-  ///   are left out.
+  /// - Parameters:
+  ///   - type: The type of the message.
+  ///   - subject: What the message would be about. Without it, the observers of one subject are left
+  ///     out.
   /// - Complexity: O(*n* log *n*) in the observations of that type, whatever they are about.
   public func hearers<M: Message>(
     of type: M.Type, about subject: M.Subject? = nil

@@ -27,7 +27,9 @@ extension Trace {
 
   /// Who posts values of one type, the most frequent first.
   ///
-  /// - Parameter files: Names of files whose functions are left out: wrappers that post for others.
+  /// - Parameters:
+  ///   - type: The type of the message or value.
+  ///   - files: Names of files whose functions are left out: wrappers that post for others.
   public func posters(
     of type: any Any.Type, ignoring files: Set<String> = []
   ) -> Report<Poster> {
@@ -42,7 +44,9 @@ extension Trace {
 
   /// Who posts under one name, the most frequent first.
   ///
-  /// - Parameter files: Names of files whose functions are left out.
+  /// - Parameters:
+  ///   - name: The name of what is posted.
+  ///   - files: Names of files whose functions are left out.
   public func posters(named name: String, ignoring files: Set<String> = []) -> Report<Poster> {
     posters(among: tracedPosts.filter { $0.name == name }, ignoring: files)
   }

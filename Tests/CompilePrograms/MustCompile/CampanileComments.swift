@@ -140,7 +140,7 @@ final class EventLog {
   }
 }
 
-final class Drops: Sendable {
+nonisolated final class Drops: Sendable {
   func increment() {}
 }
 
@@ -155,6 +155,10 @@ final class DropCounter {
 }
 
 nonisolated enum Request { @TaskLocal static var id: String? }
+
+func listHearers(_ center: MessageCenter, _ player: Player) {
+  for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
+}
 
 nonisolated func carryRequests() {
   ContextCarrier(Request.$id).install()
