@@ -1,6 +1,6 @@
 #if Page
+  import Campanile
   import FlyingSocks
-  import Synchronization
 
   #if canImport(Glibc)
     import Glibc
@@ -25,7 +25,7 @@
     private let pool: any AsyncSocketPool
     private let listener: AsyncSocket
     /// How many browsers are shown the page.
-    private let streamCount = Mutex(0)
+    private let streamCount = Locked(0)
 
     init(port: UInt16, trace: Trace, limits: PageLimits) async throws {
       pool = SocketPool<Poll>.make()

@@ -1,5 +1,4 @@
 import Campanile
-import Synchronization
 
 #if canImport(Runtime)
   import Runtime
@@ -37,7 +36,7 @@ final class CallerTable: Sendable {
       var known: [UInt32: [Caller]] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     /// As many different call stacks are remembered; the posts of others have no callers.
     private let limit = 4_096
 

@@ -1,5 +1,4 @@
 public import Campanile
-import Synchronization
 
 /// Follows what happens at sources: who posts, who hears it, where, and how long it takes.
 ///
@@ -30,7 +29,7 @@ public final class Trace: Sendable {
 
   let storage: TraceStorage
   private let describesValues: Bool
-  private let followed = Mutex<[Followed]>([])
+  private let followed = Locked<[Followed]>([])
 
   /// Begins to follow sources.
   ///

@@ -1,5 +1,4 @@
 import Campanile
-import Synchronization
 
 /// What a trace has gathered.
 ///
@@ -23,7 +22,7 @@ final class TraceStorage: Sendable {
 
   let callers: CallerTable?
   private let capacity: Int
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(capacity: Int, takesCallers: Bool) {
     self.capacity = capacity
