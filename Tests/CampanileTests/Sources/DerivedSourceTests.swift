@@ -107,6 +107,15 @@ struct DerivedSourceTests {
     #expect(ticks.observerCount == 0)
   }
 
+  @Test("K13 What an observer of a derived source throws in its only call is reported")
+  func onceThrowing() {
+    let failures = Recorder(observing: ticks.failures)
+    let token = ticks.filter { $0 > 1 }.observe(.once) { _ in throw TestFailure() }
+    for number in 1...3 { ticks.send(number) }
+    #expect(failures.values.map { $0.error as? TestFailure } == [TestFailure()])
+    #expect(!token.isActive)
+  }
+
   @Test("A derived source keeps its source; a sequence of it does not, and ends with the source")
   func lifetimes() async {
     weak var weakSource: Broadcaster<Int>?

@@ -27,6 +27,21 @@ struct OrderTests {
     #expect(heard.values == (0..<3).flatMap { ["any \($0)", "about \($0)", "all \($0)"] })
   }
 
+  @Test("K5 typed and wildcard observers of a message about nothing are interleaved too")
+  func interleavedWithoutSubject() {
+    var tokens: [ObservationToken] = []
+    for index in 0..<3 {
+      tokens += [
+        center.observe(Tick.self) { [heard] _ in heard.record("typed \(index)") },
+        center.anyMessage.observe { [heard] _ in heard.record("any \(index)") },
+        center.observe(Tick.self) { [heard] _ in heard.record("next \(index)") },
+      ]
+    }
+    center.post(Tick(number: 1))
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == (0..<3).flatMap { ["typed \($0)", "any \($0)", "next \($0)"] })
+  }
+
   @Test("K5 the unbounded observers of one queue are interleaved where they registered")
   func interleavedOnQueue() {
     let player = Player()
