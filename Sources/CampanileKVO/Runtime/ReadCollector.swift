@@ -89,7 +89,9 @@ final class ReadCollector: Scope {
 
   private var state = State()
 
-  /// Whether properties are left out that nobody has asked about: nobody need do so for this.
+  /// Whether nothing is collected: it stands for the reading of an old value.
+  ///
+  /// Properties that nobody has asked about need not be known for it.
   let isOfKnown: Bool
 
   init(isOfKnown: Bool = false) { self.isOfKnown = isOfKnown }
@@ -100,7 +102,8 @@ final class ReadCollector: Scope {
   ///
   /// - Returns: Whether it is.
   func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    state.takeExpected(subject, keyPath)
+    // Of old values several threads may be reading one, with one collector: its state is not touched.
+    !isOfKnown && state.takeExpected(subject, keyPath)
   }
 
   func add(_ property: ObservedProperty) {
@@ -108,6 +111,7 @@ final class ReadCollector: Scope {
   }
 
   func add(_ property: ObservedProperty, _ revision: UInt, isExact: Bool) {
+    if isOfKnown { return }
     state.add(Read(property: property, revision: revision, isExact: isExact))
   }
 
