@@ -46,7 +46,7 @@ class Evaluation {
   /// How many changes are being told, one inside the other; used by the thread that tells.
   var depth = 0
   /// Stands for the reading of an old value, in which nothing is collected.
-  let oldReader = ReadCollector(isOfKnown: true)
+  let oldReader = ReadCollector(isOfKnown: true, isSilent: true)
   /// The newest change of that property that is part of a value which was read.
   let floor = Atomic<UInt>(0)
   /// The threads that run the getters on the path, each as often as it is inside.

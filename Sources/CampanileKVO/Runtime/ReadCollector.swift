@@ -89,12 +89,15 @@ final class ReadCollector: Scope {
 
   private var state = State()
 
-  /// Whether nothing is collected: it stands for the reading of an old value.
-  ///
-  /// Properties that nobody has asked about need not be known for it.
+  /// Whether properties are left out that nobody has asked about: nobody need do so for this.
   let isOfKnown: Bool
+  /// Whether nothing is collected: it stands for the reading of an old value.
+  private let isSilent: Bool
 
-  init(isOfKnown: Bool = false) { self.isOfKnown = isOfKnown }
+  init(isOfKnown: Bool = false, isSilent: Bool = false) {
+    self.isOfKnown = isOfKnown
+    self.isSilent = isSilent
+  }
 
   override var collector: ReadCollector? { self }
 
@@ -103,7 +106,7 @@ final class ReadCollector: Scope {
   /// - Returns: Whether it is.
   func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
     // Of old values several threads may be reading one, with one collector: its state is not touched.
-    !isOfKnown && state.takeExpected(subject, keyPath)
+    !isSilent && state.takeExpected(subject, keyPath)
   }
 
   func add(_ property: ObservedProperty) {
@@ -111,7 +114,7 @@ final class ReadCollector: Scope {
   }
 
   func add(_ property: ObservedProperty, _ revision: UInt, isExact: Bool) {
-    if isOfKnown { return }
+    if isSilent { return }
     state.add(Read(property: property, revision: revision, isExact: isExact))
   }
 
