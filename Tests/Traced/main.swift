@@ -25,10 +25,13 @@ func showNextTitle(_ center: MessageCenter) {
   print("", terminator: "")
 }
 
+// Not of the same form as the first: the optimizer would make one function of both.
 @inline(never)
 func showTitleOfQueue(_ center: MessageCenter) {
-  center.post(TitleChanged(title: "Aria da capo"))  // planted: the second title
-  print("", terminator: "")
+  let variation = ["da capo"]
+  for addition in variation.shuffled() {
+    center.post(TitleChanged(title: "Aria " + addition))  // planted: the second title
+  }
 }
 
 /// Uses up time.

@@ -98,7 +98,7 @@ extension ObserverRegistry {
     _ kind: SourceEvent.Kind, of post: borrowing Post = Post(), _ observer: AnyObserver,
     _ registration: @autoclosure () -> Registration
   ) {
-    if isWatched { send(kind, ObserverFacts(observer, registration()), post.details) }
+    if isWatched { send(kind, observer, registration(), post.details) }
   }
 
   /// The same, where the observer is not at hand.
@@ -111,6 +111,15 @@ extension ObserverRegistry {
 
   func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
     if isWatched { send(kind, observer, post) }
+  }
+
+  /// The facts of an observer take much of the stack, and whoever reports may be about to call it.
+  @inline(never)
+  private func send(
+    _ kind: SourceEvent.Kind, _ observer: AnyObserver, _ registration: Registration,
+    _ post: PostDetails?
+  ) {
+    send(kind, ObserverFacts(observer, registration), post)
   }
 
   @inline(never)

@@ -524,9 +524,7 @@ extension ObserverRegistry {
         if observer.isPaused { note(.skipped, of: post, observer, only.registration) }
         return
       }
-      if !portion.callsPlainly {
-        return callReported(observer, only.registration, post) { try observer.callPlainly(value) }
-      }
+      if !portion.callsPlainly { return callReported(observer, only.registration, value, post) }
       reach(.willCall)
       do {
         try observer.callPlainly(value)
@@ -536,7 +534,15 @@ extension ObserverRegistry {
     }
   }
 
-  /// Does the same for an observer that wants more than the value, or may not be called.
+  /// Calls such an observer, and reports it.
+  @inline(never)
+  private func callReported<Value>(
+    _ observer: AnyObserver, _ registration: Registration, _ value: Value, _ post: borrowing Post
+  ) {
+    callReported(observer, registration, post) { try observer.callPlainly(value) }
+  }
+
+  /// Calls an observer that wants more than the value, or may not be called.
   @inline(never)
   private func callCarefully<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,

@@ -204,7 +204,7 @@ extension ObserverRegistry {
     if count == 1 {
       postToStation(value, subject, topic, wide)
     } else if count > 1 {
-      postAlongRoute(value, Post(subject), topic, wide, .everyone)
+      postAlongRoute(value, subject, topic, wide)
     }
   }
 
@@ -235,10 +235,18 @@ extension ObserverRegistry {
     }
     leave(visit)
     // Somebody waits for the value elsewhere, or several stations have come up meanwhile.
-    if station == nil { postAlongRoute(value, Post(subject), topic, wide, .everyone) }
+    if station == nil { postAlongRoute(value, subject, topic, wide) }
   }
 
+  /// Whom it reaches is a constant here, for which the stack needs no room.
   @inline(never)
+  private func postAlongRoute<Value>(
+    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+  ) {
+    postAlongRoute(value, Post(subject), topic, wide, .everyone)
+  }
+
+  @inline(__always)
   private func postAlongRoute<Value>(
     _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?,
     _ portion: Portion

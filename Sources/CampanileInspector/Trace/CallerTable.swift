@@ -27,9 +27,23 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 ///
 /// To recognize a call stack costs a microsecond. To copy it takes a hundred times as long, and is done
 /// once for each that is new. Its names are looked up when somebody asks. The first time the debug
-/// information of the program is read, which takes a second for one of fifty megabytes.
+/// information of the program is read, which takes a second for one of fifty megabytes. Functions of
+/// a library that is loaded after the first trace began have no names.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
+    /// The files that the program is made of, as the first trace found them.
+    ///
+    /// To list them, the standard library reads the header of each file that is mapped. If another
+    /// thread takes one away meanwhile, the program stops. So they are listed once, and not while
+    /// posts are reported: a first post loads a library of the C library's.
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+    private enum Program {
+      static let images: ImageMap = {
+        _ = CallStack.fingerprint()
+        return ImageMap.capture()
+      }()
+    }
+
     private struct State {
       var numbers: [UInt64: UInt32] = [:]
       var stacks: [Backtrace?] = []
@@ -40,6 +54,10 @@ final class CallerTable: Sendable {
     /// As many different call stacks are remembered; the posts of others have no callers.
     private let limit = 4_096
 
+    init() {
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { _ = Program.images }
+    }
+
     /// The number of the calling thread's stack.
     func number() -> UInt32? {
       guard let fingerprint = CallStack.fingerprint() else { return nil }
@@ -48,7 +66,7 @@ final class CallerTable: Sendable {
       }
       if known.number != nil || known.isFull { return known.number }
       guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-      let stack = try? Backtrace.capture(limit: 64, top: 0)
+      let stack = try? Backtrace.capture(limit: 64, top: 0, images: Program.images)
       return state.withLock { state in
         if let number = state.numbers[fingerprint] { return number }
         let number = UInt32(state.stacks.count)
