@@ -45,6 +45,15 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     registry.post(element, Post(), to: list)
   }
 
+  /// Sends a value that one registration does not hear.
+  ///
+  /// What observers of it send is heard by everybody. A registration of another source, or one that
+  /// has ended, makes no difference.
+  public func send(_ element: Element, skipping registration: Registration) {
+    let post = Post().skipping(registry.ownID(of: registration))
+    if registry.isHeard(list) { registry.postChecked(element, post, to: list) }
+  }
+
   /// Sends each element of a sequence, one after the other, as ``send(_:)`` does.
   public func send(contentsOf elements: some Sequence<Element>) {
     for element in elements { send(element) }

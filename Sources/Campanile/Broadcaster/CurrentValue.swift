@@ -57,6 +57,15 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     set { storage.set(newValue) }
   }
 
+  /// Sets the value, and tells all followers but one.
+  ///
+  /// For two states that follow each other. The follower counts as told: the next change that it
+  /// hears begins with this value. A registration of another source, or one that has ended, makes no
+  /// difference.
+  public func set(_ newValue: Value, skipping registration: Registration) {
+    storage.set(newValue, skipping: registration)
+  }
+
   /// Changes the value in place, with every other reader and writer waiting, then tells the
   /// followers.
   ///

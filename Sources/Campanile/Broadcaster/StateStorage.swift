@@ -71,13 +71,23 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func setInContext(_ newValue: Value) { set(newValue, PostContext.current) }
 
-  /// - Parameter context: What is restored if another thread tells the change.
+  func set(_ newValue: Value, skipping registration: Registration) {
+    checkAccess()
+    set(
+      newValue, ContextCarrier.isAnyInstalled ? PostContext.current : nil,
+      skippedID: registry.ownID(of: registration))
+  }
+
+  /// - Parameters:
+  ///   - context: What is restored if another thread tells the change.
+  ///   - skippedID: The follower that is not told, or 0.
   @inline(__always)
-  private func set(_ newValue: Value, _ context: PostContext?) {
+  private func set(_ newValue: Value, _ context: PostContext?, skippedID: UInt64 = 0) {
     var other = newValue
     let place = current.withLock { value, held -> Place? in
       swap(&value, &other)
       guard var place = enqueue(held) else { return nil }
+      place.skippedID = skippedID
       if place.turn != .first { keep(other, value, &place, context, held) }
       return place
     }
@@ -163,7 +173,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     _ change: ValueChange<Value>, _ place: inout Place, _ context: PostContext?,
     _ held: borrowing Held
   ) {
-    let details = registry.makeDetails(context)
+    let details = registry.makeDetails(context, skippedID: place.skippedID)
     place.postNumber = details?.number ?? 0
     place.postTime = details?.time ?? 0
     keep(Notice(change: change, limit: place.limit, details: details), held)
@@ -193,7 +203,11 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// Tells a change, and those that come meanwhile.
   @inline(__always)
   private func tell(_ change: ValueChange<Value>, _ place: Place) {
-    registry.post(change, Post(), to: list, limit: place.limit)
+    if place.skippedID == 0 {
+      registry.post(change, Post(), to: list, limit: place.limit)
+    } else {
+      registry.postChecked(change, Post().skipping(place.skippedID), to: list, limit: place.limit)
+    }
     if !stopTelling() { goOn() }
   }
 
@@ -218,7 +232,11 @@ final class StateStorage<Value: Sendable>: Sendable {
       } else {
         let post = Post(details: notice.details)
         post.context.restore {
-          registry.post(notice.change, post, to: list, limit: notice.limit)
+          if post.skippedID == 0 {
+            registry.post(notice.change, post, to: list, limit: notice.limit)
+          } else {
+            registry.postChecked(notice.change, post, to: list, limit: notice.limit)
+          }
         }
       }
       if notice.setter == thread { continue }
@@ -283,6 +301,8 @@ private struct Place {
   let revision: UInt64
   let limit: UInt64
   let turn: Turn
+  /// The follower that is not told, or 0.
+  var skippedID: UInt64 = 0
   /// The number and the time of a set that is kept and reported; else 0.
   var postNumber: UInt64 = 0
   var postTime: UInt64 = 0

@@ -117,6 +117,11 @@ extension ObservationRequest {
         try body(value, post.subject)
       }
       return Made(observer: observer, groupTarget: delivery.target)
+    case .carrier(let body):
+      let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _, _ in
+        try body(value, CarriedPost(post))
+      }
+      return Made(observer: observer, groupTarget: nil)
     case .async(let execution, let isTold, let body):
       let observer = makeAsynchronous(lifetimes, execution, isTold, isWanted, body)
       return Made(observer: observer, groupTarget: nil)

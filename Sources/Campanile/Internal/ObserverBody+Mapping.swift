@@ -46,6 +46,11 @@ extension ObserverBody {
     case .told(let observer):
       return ObserverBody<Source>(
         .told { source, subject in try call(source, subject, observer) })
+    case .carrier(let observer):
+      return ObserverBody<Source>(
+        .told { source, subject in
+          try call(source, subject) { try observer($0, CarriedPost(Post($1))) }
+        })
     case .async(let execution, let wasTold, let observer):
       return ObserverBody<Source>(
         .async(execution, isTold: isTold || wasTold) { source, subject in

@@ -68,6 +68,26 @@ public final class MessageCenter: Sendable {
     find(message, Post(subject: subject))
   }
 
+  /// Posts a message that one registration does not hear.
+  ///
+  /// For an observer that says in one place what it hears in another, and is not to hear its own
+  /// words. Posts that observers of this one make are heard by everybody.
+  ///
+  /// - Parameter registration: Not called for this post; one of another source, or one that has
+  ///   ended, makes no difference.
+  public func post<M: Message>(_ message: M, skipping registration: Registration) {
+    findChecked(message, Post().skipping(registry.ownID(of: registration)))
+  }
+
+  /// Posts a message about `subject` that one registration does not hear.
+  ///
+  /// As ``post(_:skipping:)``.
+  public func post<M: Message>(
+    _ message: M, about subject: M.Subject, skipping registration: Registration
+  ) {
+    findChecked(message, Post(subject: subject).skipping(registry.ownID(of: registration)))
+  }
+
   /// Posts a message and waits until every delivery of it has ended.
   ///
   /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of

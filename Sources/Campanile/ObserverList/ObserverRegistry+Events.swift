@@ -44,12 +44,14 @@ extension ObserverRegistry {
   }
 
   /// What is kept of a set that another thread may tell; `nil` if that is nothing.
-  func makeDetails(_ context: PostContext?) -> PostDetails? {
+  func makeDetails(_ context: PostContext?, skippedID: UInt64) -> PostDetails? {
     if isWatched {
       return PostDetails(
-        tracker: nil, number: Self.nextNumber, time: Platform.now, context: context)
+        tracker: nil, number: Self.nextNumber, time: Platform.now, context: context,
+        skippedID: skippedID)
     }
-    return context.map { PostDetails(nil, tracker: nil, context: $0) }
+    if context == nil && skippedID == 0 { return nil }
+    return PostDetails(nil, tracker: nil, context: context, skippedID: skippedID)
   }
 
   /// Reports such a set, where it is made.

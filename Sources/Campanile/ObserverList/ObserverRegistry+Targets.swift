@@ -81,6 +81,12 @@
       self.wideMessage = wideMessage
     }
 
+    /// Whom the letter is for, and whether each is checked now.
+    func portionNow(_ registry: ObserverRegistry) -> Portion {
+      if portion == .ordered { return .ordered }
+      return post.skippedID == 0 ? registry.everyone : .everyoneChecked
+    }
+
     /// Calls `body` with what the observers of any message are given, if the letter is for any.
     func withWideValue(_ body: (WideValue?) -> Void) {
       guard let wideMessage else { return body(nil) }
@@ -151,7 +157,7 @@
       let visit = registry.enter()
       var route = details.lists.route
       registry.settle(visit)
-      let portion = details.portion == .ordered ? .ordered : registry.everyone
+      let portion = details.portionNow(registry)
       details.post.context.restore {
         details.withWideValue { wideValue in
           registry.walk(

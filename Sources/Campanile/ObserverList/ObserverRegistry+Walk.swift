@@ -176,31 +176,32 @@ extension Route {
   }
 }
 
-/// The registrations that a walk is for, and whether each call is an event that somebody observes.
+/// The registrations that a walk is for, and whether each is checked: each call may be an event that
+/// somebody observes, or one registration does not hear the post.
 enum Portion: UInt8 {
   case everyone
   /// Those that run inline where the poster is on their target already.
   case unordered
-  case everyoneWatched
-  case unorderedWatched
+  case everyoneChecked
+  case unorderedChecked
   /// Those that queue always, each of which is called with care anyway.
   case ordered
 
   @inline(__always)
   fileprivate func includes(_ observer: AnyObserver) -> Bool {
     switch self {
-    case .everyone, .everyoneWatched: true
-    case .unordered, .unorderedWatched: !observer.isOrdered
+    case .everyone, .everyoneChecked: true
+    case .unordered, .unorderedChecked: !observer.isOrdered
     case .ordered: observer.isOrdered
     }
   }
 
   /// Whether a plain observer of the portion is called without more ado.
   @inline(__always)
-  fileprivate var callsPlainly: Bool { rawValue < Portion.everyoneWatched.rawValue }
+  fileprivate var callsPlainly: Bool { rawValue < Portion.everyoneChecked.rawValue }
 
   /// The part of the portion that runs inline.
-  var inline: Portion { callsPlainly ? .unordered : .unorderedWatched }
+  var inline: Portion { callsPlainly ? .unordered : .unorderedChecked }
 }
 
 extension ObserverRegistry {
@@ -213,10 +214,10 @@ extension ObserverRegistry {
     !list.isEmpty || isWatched
   }
 
-  /// Everyone, and whether calls are events that somebody observes now.
+  /// Everyone, each checked if calls are events that somebody observes now.
   @inline(__always)
   var everyone: Portion {
-    isWatched ? .everyoneWatched : .everyone
+    isWatched ? .everyoneChecked : .everyone
   }
 
   /// Posts to one list.
@@ -233,6 +234,18 @@ extension ObserverRegistry {
     }
   }
 
+  /// Posts to one list, whose source somebody may watch, what one registration may not hear.
+  @inline(never)
+  func postChecked<Value>(
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
+  ) {
+    if isWatched {
+      postWatched(value, post, to: list, limit: limit)
+    } else {
+      self.post(value, post, to: list, limit: limit, .everyoneChecked)
+    }
+  }
+
   /// Posts to one list, and reports it and each call.
   @inline(never)
   private func postWatched<Value>(
@@ -240,11 +253,11 @@ extension ObserverRegistry {
   ) {
     // One that was kept for later was reported where it was made.
     if post.number != 0 {
-      return self.post(value, post, to: list, limit: limit, .everyoneWatched)
+      return self.post(value, post, to: list, limit: limit, .everyoneChecked)
     }
     let valueType = list.topic.value
     let post = notePosted(value, of: valueType, post)
-    self.post(value, post, to: list, limit: limit, .everyoneWatched)
+    self.post(value, post, to: list, limit: limit, .everyoneChecked)
     notePostReturned(valueType, post)
   }
 
@@ -290,7 +303,7 @@ extension ObserverRegistry {
     _ value: Value, in range: ClosedRange<UInt64>, of list: ObserverList
   ) {
     let post = notePosted(value, of: list.topic.value, Post())
-    self.post(value, post, in: range, of: list, .everyoneWatched)
+    self.post(value, post, in: range, of: list, .everyoneChecked)
     notePostReturned(list.topic.value, post)
   }
 
@@ -355,7 +368,7 @@ extension ObserverRegistry {
   private func walkWatched<Value>(
     _ value: Value, _ post: borrowing Post, upTo watermark: UInt64, _ start: Cursor
   ) {
-    walk(value, post, 0...watermark, .everyoneWatched, start)
+    walk(value, post, 0...watermark, .everyoneChecked, start)
   }
 
   /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
@@ -427,7 +440,7 @@ extension ObserverRegistry {
       if address == 0 { continue }
       // SAFETY: as in `call`.
       unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
-        guard portion.includes(observer), !observer.isEnded else { return }
+        guard portion.includes(observer), id != post.skippedID, !observer.isEnded else { return }
         let list = cursor.listReference
         note(kind, of: post, observer, Registration(list: list, id: id, counters: nil))
       }
@@ -534,11 +547,12 @@ extension ObserverRegistry {
     }
   }
 
-  /// Calls such an observer, and reports it.
+  /// Calls such an observer, if it is to hear the post, and reports it.
   @inline(never)
   private func callReported<Value>(
     _ observer: AnyObserver, _ registration: Registration, _ value: Value, _ post: borrowing Post
   ) {
+    if post.skippedID == registration.id { return }
     callReported(observer, registration, post) { try observer.callPlainly(value) }
   }
 
@@ -548,7 +562,7 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
     _ post: borrowing Post, _ portion: Portion
   ) {
-    guard portion.includes(observer) else { return }
+    guard portion.includes(observer), post.skippedID != id else { return }
     let claim = observer.claim()
     if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.

@@ -90,6 +90,11 @@ final class ObserverRegistry: @unchecked Sendable {
 
   var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
+  /// The identifier of a registration of this source; 0 of another one's.
+  func ownID(of registration: Registration) -> UInt64 {
+    registration.list.registry === self ? registration.id : 0
+  }
+
   /// The steps at which a test can hold the engine.
   enum Checkpoint: Sendable, Hashable {
     /// A post has announced itself and not read the watermark.

@@ -78,7 +78,17 @@
 
   /// The same post under a number, made at `time`.
   func numbered(_ number: UInt64, at time: UInt64) -> Post {
-    carrying(PostDetails(tracker: tracker, number: number, time: time, context: context))
+    carrying(
+      PostDetails(
+        tracker: tracker, number: number, time: time, context: context, skippedID: skippedID))
+  }
+
+  /// The identifier of the registration that does not hear this post; 0 if there is none.
+  var skippedID: UInt64 { details?.skippedID ?? 0 }
+
+  /// The same post, which one registration does not hear.
+  func skipping(_ id: UInt64) -> Post {
+    carrying(PostDetails(details, tracker: tracker, context: context, skippedID: id))
   }
 
   /// The same post, for whose deliveries `tracker` waits.
@@ -96,6 +106,40 @@
   }
 }
 
+/// What an observer that carries posts on is told of one.
+package struct CarriedPost: ~Copyable {
+  /// What the message is about.
+  package let subject: AnyObject?
+  private let tracker: DeliveryTracker?
+
+  init(_ post: borrowing Post) {
+    subject = post.subject
+    tracker = post.tracker
+  }
+
+  /// Holds the delivery open: whoever waits for the post waits until it is ended.
+  ///
+  /// - Returns: What ends it, once; `nil` if nobody waits for the post.
+  package func hold() -> HeldDelivery? { tracker.map { HeldDelivery($0) } }
+}
+
+/// A delivery that goes on after its observer has returned.
+///
+/// It ends with the object, or before.
+package final class HeldDelivery: Sendable {
+  private let tracker: Locked<DeliveryTracker?>
+
+  fileprivate init(_ tracker: DeliveryTracker) {
+    tracker.begin()
+    self.tracker = Locked(tracker)
+  }
+
+  deinit { end() }
+
+  /// Ends the delivery; later calls do nothing.
+  package func end() { tracker.withLock { $0.take() }?.end() }
+}
+
 /// What a post carries where somebody has asked for more than the value and the subject.
 ///
 /// In an object, so that a post which carries nothing is short.
@@ -108,17 +152,26 @@ final class PostDetails: Sendable {
   let time: UInt64
   /// What is restored where the observers are called.
   let context: PostContext?
+  /// The registration that does not hear the post, or 0.
+  let skippedID: UInt64
 
-  init(tracker: DeliveryTracker?, number: UInt64, time: UInt64, context: PostContext?) {
+  init(
+    tracker: DeliveryTracker?, number: UInt64, time: UInt64, context: PostContext?,
+    skippedID: UInt64
+  ) {
     self.tracker = tracker
     self.number = number
     self.time = time
     self.context = context
+    self.skippedID = skippedID
   }
 
   /// The details of the same post, with others in some places.
-  convenience init(_ post: PostDetails?, tracker: DeliveryTracker?, context: PostContext?) {
+  convenience init(
+    _ post: PostDetails?, tracker: DeliveryTracker?, context: PostContext?, skippedID: UInt64? = nil
+  ) {
     self.init(
-      tracker: tracker, number: post?.number ?? 0, time: post?.time ?? 0, context: context)
+      tracker: tracker, number: post?.number ?? 0, time: post?.time ?? 0, context: context,
+      skippedID: skippedID ?? post?.skippedID ?? 0)
   }
 }

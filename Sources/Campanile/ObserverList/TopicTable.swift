@@ -125,6 +125,20 @@ extension MessageCenter {
     unsafe postAlongRoute(message, post, topic)
   }
 
+  /// Does the same for a post that one registration does not hear.
+  @inline(never)
+  func findChecked<M: Message>(_ message: M, _ post: borrowing Post) {
+    let topic = unsafe topics.list(of: M.self)
+    let wide = unsafe Unmanaged.passUnretained(wide)
+    if self.wide.isEmpty {
+      return unsafe registry.postChecked(message, post, to: topic, wide: wide, nil)
+    }
+    unsafe withUnsafePointer(to: PostedMessage(message: message, subject: post.subjectID)) {
+      let wideValue = unsafe WideValue(at: $0)
+      unsafe registry.postChecked(message, post, to: topic, wide: wide, wideValue)
+    }
+  }
+
   /// Posts to whomever the message reaches, wherever they are called.
   @inline(never)
   private func postAlongRoute<M: Message>(
@@ -157,6 +171,19 @@ extension ObserverRegistry {
     }
   }
 
+  /// Does the same, with a look at each registration.
+  @inline(never)
+  func postChecked<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
+  ) {
+    if isWatched {
+      unsafe postWatched(value, post, to: topic, wide: wide, wideValue)
+    } else {
+      unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneChecked)
+    }
+  }
+
   /// Does the same, and reports it and each call.
   @inline(never)
   private func postWatched<Value>(
@@ -164,7 +191,7 @@ extension ObserverRegistry {
     wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
   ) {
     let post = notePosted(value, of: Value.self, post)
-    unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneWatched)
+    unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneChecked)
     notePostReturned(Value.self, post)
   }
 
@@ -215,7 +242,7 @@ extension ObserverRegistry {
   ) {
     let name = (value as? any EventNaming)?.eventName
     let post = notePosted(value, of: Value.self, name: name, Post(subject))
-    postAlongRoute(value, post, topic, wide, .everyoneWatched)
+    postAlongRoute(value, post, topic, wide, .everyoneChecked)
     notePostReturned(Value.self, post)
   }
 

@@ -130,7 +130,7 @@ public final class NotificationBridge: Sendable {
     _ type: Carried.Type, by attempt: Attempt, file: StaticString, line: UInt
   ) -> Registration {
     messages.observeInPlace(type, file: file, line: line) {
-      [weak messages, weak notifications] message, subject in
+      [weak messages, weak notifications] message, subject, _ in
       guard attempt.counts, let messages, let notifications else { return }
       let path = ThreadMark.path(to: messages)
       if path.contains(ObjectIdentifier(notifications)) { return }

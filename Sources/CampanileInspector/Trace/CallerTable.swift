@@ -35,7 +35,8 @@ final class CallerTable: Sendable {
     ///
     /// To list them, the standard library reads the header of each file that is mapped. If another
     /// thread takes one away meanwhile, the program stops. So they are listed once, and not while
-    /// posts are reported: a first post loads a library of the C library's.
+    /// posts are reported: a first post loads a library of the C library's. Under Valgrind, whose own
+    /// files are mapped and cannot be read, they cannot be listed.
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     private enum Program {
       static let images: ImageMap = {

@@ -42,7 +42,7 @@ enum Tracing {
   static var instructionCases: [InstructionCase] {
     [
       InstructionCase(name: "post-1-once-traced", count: 5_000) { count in
-        run(count) { Trace(of: $0).stop() }
+        run(count) { Trace(of: $0, callers: false).stop() }
       },
       InstructionCase(name: "post-1-traced", count: 1_000) { count in
         run(count) { Trace(of: $0, last: 1_000, callers: false) }
