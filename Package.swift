@@ -16,6 +16,7 @@ let package = Package(
     .library(name: "CampanileKVO", targets: ["CampanileKVO"]),
     .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
     .library(name: "CampanileInspector", targets: ["CampanileInspector"]),
+    .library(name: "CampanileRelay", targets: ["CampanileRelay"]),
   ],
   traits: [
     .trait(
@@ -36,6 +37,7 @@ let package = Package(
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
     .target(name: "CampanileInspector", dependencies: ["Campanile", sockets]),
+    .target(name: "CampanileRelay", dependencies: ["Campanile", "CampanileRuntime"]),
     .executableTarget(
       name: "player",
       dependencies: ["CampanileInspector", "CampanileKVO", "Campanile"],
@@ -72,6 +74,12 @@ let package = Package(
     .testTarget(
       name: "CampanileInspectorTests",
       dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced", sockets]
+    ),
+    .executableTarget(
+      name: "member", dependencies: ["CampanileRelay", "Campanile"], path: "Tests/RelayMember"),
+    .testTarget(
+      name: "CampanileRelayTests",
+      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "member"]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

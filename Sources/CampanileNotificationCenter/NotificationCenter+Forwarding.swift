@@ -29,8 +29,8 @@ extension NotificationCenter {
       guard let self, let center else { return }
       let notification = posted.notification
       let path = notification.bridgePath
-      if path.contains(ObjectIdentifier(self)) { return }
-      ThreadMark.carry(along: path + [ObjectIdentifier(center)], to: self) {
+      if path.contains(PathStep(self)) { return }
+      ThreadMark.carry(along: path + [PathStep(center)], to: self) {
         self.post(notification)
       }
     }
@@ -49,9 +49,9 @@ extension NotificationCenter {
       let transit = ThreadMark.path(to: self)
       // Posted anew by hand, a notification says itself where it has been.
       let path = transit.isEmpty ? posted.notification.bridgePath : transit
-      if path.contains(ObjectIdentifier(center)) { return }
+      if path.contains(PathStep(center)) { return }
       var notification = posted.notification
-      notification.bridgePath = path + [ObjectIdentifier(self)]
+      notification.bridgePath = path + [PathStep(self)]
       center.post(notification)
     }
     return ObservationToken(

@@ -22,6 +22,13 @@ int backtrace(void *_Nullable *_Nonnull buffer, int size);
 ///
 /// A function of the C library that is declared for few of its users.
 int gettid(void);
+
+/// Accepts a connection, as `accept` does, with flags for the new socket.
+///
+/// A function of the C library that is declared for few of its users. It takes no address here.
+///
+/// Returns the socket, or -1.
+int accept4(int socket, void *_Nullable address, void *_Nullable size, int flags);
 #endif
 
 #endif

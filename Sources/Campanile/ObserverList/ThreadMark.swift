@@ -7,8 +7,8 @@ package final class ThreadMark: Sendable {
   package struct Transit: Sendable {
     /// The center that posts.
     package let center: ObjectIdentifier
-    /// The centers that the message has come through before.
-    package let path: [ObjectIdentifier]
+    /// Where the message has come through before.
+    package let path: [PathStep]
     /// How deep the post is nested on its thread.
     fileprivate let depth: Int
   }
@@ -41,7 +41,7 @@ package final class ThreadMark: Sendable {
   /// Only observers of that very post, called on this thread, find the path: not those of posts
   /// that other observers make meanwhile, which are nested deeper.
   package static func carry(
-    along path: [ObjectIdentifier], to center: AnyObject, _ post: () -> Void
+    along path: [PathStep], to center: AnyObject, _ post: () -> Void
   ) {
     let mark = current
     let depth = unsafe ThreadRecord.current.pointee.depth + 1
@@ -51,9 +51,9 @@ package final class ThreadMark: Sendable {
     mark.transits.withLock { _ = $0.removeLast() }
   }
 
-  /// The centers that the post has come through which is calling an observer of `center` right
+  /// Where the post has come through which is calling an observer of `center` right
   /// here.
-  package static func path(to center: AnyObject) -> [ObjectIdentifier] {
+  package static func path(to center: AnyObject) -> [PathStep] {
     let depth = unsafe ThreadRecord.current.pointee.depth
     guard let transit = existing?.transits.withLock({ $0.last }) else { return [] }
     let isThisPost = transit.depth == depth && transit.center == ObjectIdentifier(center)

@@ -133,9 +133,9 @@ public final class NotificationBridge: Sendable {
       [weak messages, weak notifications] message, subject, _ in
       guard attempt.counts, let messages, let notifications else { return }
       let path = ThreadMark.path(to: messages)
-      if path.contains(ObjectIdentifier(notifications)) { return }
+      if path.contains(PathStep(notifications)) { return }
       var notification = message.notification(about: subject)
-      notification.bridgePath = path + [ObjectIdentifier(messages)]
+      notification.bridgePath = path + [PathStep(messages)]
       notifications.post(notification)
     }
   }
@@ -149,7 +149,7 @@ public final class NotificationBridge: Sendable {
       guard attempt.counts, let messages, let notifications else { return }
       let notification = posted.notification
       let path = notification.bridgePath
-      if path.contains(ObjectIdentifier(messages)) { return }
+      if path.contains(PathStep(messages)) { return }
       let message: Carried
       do {
         message = try Carried(from: notification)
@@ -157,7 +157,7 @@ public final class NotificationBridge: Sendable {
         attempt.way.report(error, name: posted.name, type)
         return
       }
-      ThreadMark.carry(along: path + [ObjectIdentifier(notifications)], to: messages) {
+      ThreadMark.carry(along: path + [PathStep(notifications)], to: messages) {
         if let subject = notification.subject as? Carried.Subject {
           messages.post(message, about: subject)
         } else {

@@ -1,0 +1,250 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The folder of a bus, which is one user's.
+///
+/// A hub of the generation 7 has `hub.7.lock`, which it made and keeps locked, and listens at
+/// `hub.7.sock`. A member keeps `member.1f2e3d4c.lock` locked. The system takes the locks away when a
+/// process dies.
+struct BusFolder: Sendable {
+  let path: String
+
+  /// - Parameters:
+  ///   - bus: The name of the bus, of any signs.
+  ///   - folder: What holds the folders of all buses; the user's own unless said.
+  init(bus: String, in folder: String?) {
+    let name = SubjectName.escaped(bus)
+    // A long name would make the path of the socket too long.
+    let short = name.utf8.count <= 40 ? name : String(hash(name), radix: 36)
+    path = (folder ?? Self.standard) + "/" + short
+  }
+
+  /// The place in the paths of messages that the bus is, the same for all of its members.
+  var step: UInt64 { hash(path) ^ Self.host }
+
+  /// Tells hosts apart.
+  private static let host: UInt64 = {
+    var name = [CChar](repeating: 0, count: 256)
+    unsafe gethostname(&name, name.count - 1)
+    return hash(
+      String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+  }()
+
+  private static var standard: String {
+    if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
+      return runtime + "/campanile"
+    }
+    var temporary = environment("TMPDIR") ?? "/tmp"
+    while temporary.count > 1 && temporary.hasSuffix("/") { temporary.removeLast() }
+    return temporary + "/campanile-\(geteuid())"
+  }
+
+  private static func environment(_ name: String) -> String? {
+    // SAFETY: the text is copied at once.
+    unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  // MARK: Making
+
+  /// Makes the folder, unless it is there, and checks that nobody else can reach into it.
+  func prepare() throws(SystemError) {
+    guard let slash = path.lastIndex(of: "/") else { return }
+    let outer = String(path[..<slash])
+    for folder in [outer, path] {
+      if unsafe mkdir(folder, 0o700) != 0 && errno != EEXIST {
+        throw SystemError("The folder \(folder) of the bus cannot be made")
+      }
+    }
+    for folder in [outer, path] { try check(folder) }
+  }
+
+  private func check(_ folder: String) throws(SystemError) {
+    var status = stat()
+    if unsafe lstat(folder, &status) != 0 {
+      throw SystemError("The folder \(folder) of the bus cannot be looked at")
+    }
+    let kind = status.st_mode & S_IFMT
+    if kind == S_IFLNK {
+      throw SystemError(sentence: "\(folder) is a link, and must be a folder of yours.")
+    }
+    if kind != S_IFDIR {
+      throw SystemError(sentence: "\(folder) is no folder, and must be one of yours.")
+    }
+    if status.st_uid != geteuid() {
+      throw SystemError(
+        sentence: "The folder \(folder) belongs to the user \(status.st_uid), not to \(geteuid()).")
+    }
+    if status.st_mode & 0o077 != 0 {
+      throw SystemError(
+        sentence: "Others can reach into the folder \(folder), whose mode is "
+          + "\(String(status.st_mode & 0o777, radix: 8)) and must be 700.")
+    }
+  }
+
+  // MARK: Generations
+
+  func lockPath(_ generation: UInt64) -> String { path + "/hub.\(generation).lock" }
+  func socketPath(_ generation: UInt64) -> String { path + "/hub.\(generation).sock" }
+  private func memberPath(_ id: UInt64) -> String {
+    path + "/member." + String(id, radix: 16) + ".lock"
+  }
+
+  /// The highest generation that anybody has claimed, or 0.
+  func highestGeneration() throws(SystemError) -> UInt64 {
+    try names().compactMap(Self.generation).max() ?? 0
+  }
+
+  /// The generation of a lock file.
+  private static func generation(_ name: String) -> UInt64? {
+    let parts = name.split(separator: ".")
+    guard parts.count == 3, parts[0] == "hub", parts[2] == "lock" else { return nil }
+    return UInt64(parts[1])
+  }
+
+  private func names() throws(SystemError) -> [String] {
+    guard let folder = unsafe opendir(path) else {
+      throw SystemError("The folder \(path) of the bus cannot be read")
+    }
+    defer { unsafe closedir(folder) }
+    var names: [String] = []
+    while let entry = unsafe readdir(folder) {
+      // SAFETY: the entry is valid until the next call, and its name ends with a zero.
+      unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) {
+          names.append(unsafe String(cString: $0))
+        }
+      }
+    }
+    return names
+  }
+
+  /// Claims a generation, for which there can be one claim.
+  ///
+  /// - Returns: `nil` if it is another one's.
+  func claim(_ generation: UInt64) throws(SystemError) -> FileLock? {
+    let path = lockPath(generation)
+    let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+    if descriptor < 0 {
+      if errno == EEXIST { return nil }
+      throw SystemError("The file \(path) cannot be made")
+    }
+    // Whoever found it unlocked takes it for that of a dead hub, and goes on with the next one.
+    return FileLock(locking: descriptor)
+  }
+
+  /// Whether nobody is the hub of a generation, nor will be.
+  func isAbandoned(_ generation: UInt64) -> Bool {
+    let descriptor = unsafe open(lockPath(generation), O_RDWR | O_CLOEXEC)
+    if descriptor < 0 { return errno == ENOENT }
+    return FileLock(locking: descriptor) != nil
+  }
+
+  /// Takes away what hubs before this generation have left.
+  func removeGenerations(before generation: UInt64) {
+    for name in (try? names()) ?? [] {
+      guard let old = Self.generation(name), old < generation else { continue }
+      unsafe unlink(socketPath(old))
+      unsafe unlink(lockPath(old))
+    }
+  }
+
+  /// Whether a generation after this one has been claimed.
+  func isClaimed(_ generation: UInt64) -> Bool { unsafe access(lockPath(generation), F_OK) == 0 }
+
+  // MARK: Members
+
+  /// Keeps a lock that tells others that a member lives.
+  func announce(_ member: UInt64) throws(SystemError) -> FileLock {
+    let path = memberPath(member)
+    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, let lock = FileLock(locking: descriptor) else {
+      throw SystemError("The file \(path) cannot be made")
+    }
+    return lock
+  }
+
+  func remove(_ member: UInt64) { unsafe unlink(memberPath(member)) }
+
+  /// Whether a member's process has died; what it has left is taken away.
+  func isDead(_ member: UInt64) -> Bool {
+    let descriptor = unsafe open(memberPath(member), O_RDWR | O_CLOEXEC)
+    if descriptor < 0 { return errno == ENOENT }
+    guard FileLock(locking: descriptor) != nil else { return false }
+    remove(member)
+    return true
+  }
+
+  // MARK: The bus
+
+  /// A number that no other bus has.
+  func identify() throws(SystemError) -> UInt64 {
+    let file = path + "/bus.id"
+    for _ in 0..<100 {
+      if let text = readLine(of: file), let id = UInt64(text, radix: 16), id != 0 { return id }
+      let new = UInt64.random(in: 1 ... .max)
+      let temporary = file + "." + String(new, radix: 16)
+      try write(String(new, radix: 16), to: temporary)
+      // The first one stays.
+      _ = unsafe link(temporary, file)
+      unsafe unlink(temporary)
+    }
+    throw SystemError(sentence: "The file \(file) holds no number.")
+  }
+
+  private func readLine(of file: String) -> String? {
+    let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe read(descriptor, $0.baseAddress, $0.count)
+    }
+    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+  }
+
+  private func write(_ text: String, to file: String) throws(SystemError) {
+    let descriptor = unsafe open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor < 0 { throw SystemError("The file \(file) cannot be made") }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    let count = unsafe bytes.withUnsafeBytes { unsafe Self.write(descriptor, $0) }
+    if count != bytes.count {
+      let code = errno
+      unsafe unlink(file)
+      throw SystemError("The file \(file) cannot be written", code: code)
+    }
+  }
+
+  private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #elseif canImport(Glibc)
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
+  }
+}
+
+/// A file that this process has locked, until the object goes or the process dies.
+final class FileLock: Sendable {
+  private let descriptor: Int32
+
+  /// Locks an open file, which is closed if another process has the lock.
+  init?(locking descriptor: Int32) {
+    self.descriptor = descriptor
+    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 { return nil }
+  }
+
+  deinit { close(descriptor) }
+}
+
+/// The hash function FNV-1a, the same in each process.
+private func hash(_ text: String) -> UInt64 {
+  text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+}

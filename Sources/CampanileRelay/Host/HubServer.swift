@@ -1,0 +1,236 @@
+import Campanile
+import Dispatch
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The hub of a bus, in one process: connections, and a state that says what to do.
+final class HubServer: Sendable {
+  fileprivate struct State {
+    var hub: HubState
+    var channels: [ConnectionID: any Channel] = [:]
+    var parsers: [ConnectionID: FrameParser<MemberFrame>] = [:]
+    var lastID = 0
+    /// Members that it waits for.
+    var expected: Set<MemberID>
+    var isClosed = false
+    let timer: any DispatchSourceTimer
+    let accepts: (any DispatchSourceRead)?
+  }
+
+  private let state: Locked<State>
+  private let generation: UInt64
+  private let folder: BusFolder?
+  private let claim: FileLock?
+  let queue = DispatchQueue(label: "campanile.relay.hub")
+  private let listener: Listener?
+
+  /// A hub that listens in a folder.
+  ///
+  /// - Parameters:
+  ///   - generation: Which it is of.
+  ///   - own: The member that it is part of.
+  ///   - expected: The members that it waits for, which may have died.
+  ///   - claim: Keeps others from this generation.
+  init(
+    generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
+    claim: FileLock
+  ) throws(SystemError) {
+    self.generation = generation
+    self.folder = folder
+    self.claim = claim
+    let socket = try UnixSocket.listening(at: folder.socketPath(generation))
+    let accepts = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
+    listener = Listener(socket)
+    let expected = expected.filter { !folder.isDead($0.rawValue) }
+    state = Locked(
+      State(
+        hub: HubState(generation: generation, busID: busID, own: own, expected: expected),
+        expected: expected, timer: DispatchSource.makeTimerSource(queue: queue), accepts: accepts))
+  }
+
+  /// A hub that other members of the process alone reach.
+  init(busID: UInt64, own: MemberID) {
+    generation = 1
+    (folder, claim, listener) = (nil, nil, nil)
+    state = Locked(
+      State(
+        hub: HubState(generation: 1, busID: busID, own: own, expected: []), expected: [],
+        timer: DispatchSource.makeTimerSource(queue: queue), accepts: nil))
+  }
+
+  /// Takes connections, and begins to count time.
+  func start() {
+    state.withLock { state in
+      if let listener, let accepts = state.accepts {
+        accepts.setEventHandler { [weak self] in
+          while let accepted = listener.socket.accepted() { self?.accept(accepted) }
+        }
+        accepts.setCancelHandler { withExtendedLifetime(listener) {} }
+        accepts.activate()
+      }
+      state.timer.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
+      state.timer.setEventHandler { [weak self] in self?.tick() }
+      state.timer.activate()
+    }
+    folder?.removeGenerations(before: generation)
+    lookForDeaths()
+  }
+
+  private final class Listener: Sendable {
+    let socket: UnixSocket
+    init(_ socket: consuming UnixSocket) { self.socket = socket }
+  }
+
+  // MARK: Connections
+
+  private func accept(_ socket: consuming UnixSocket) {
+    // The folder keeps others out; who got in all the same is sent away.
+    guard socket.peerUser() == geteuid() else { return }
+    let id = newConnection()
+    let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0, of: id) }
+    add(channel, id)
+  }
+
+  /// Connects a member of this process.
+  ///
+  /// - Returns: The member's end, whose events come on its queue.
+  func connect(
+    on memberQueue: DispatchQueue, _ handle: @escaping @Sendable (ChannelEvent) -> Void
+  ) -> any Channel {
+    let id = newConnection()
+    let (own, other) = MemoryChannel.pair(
+      (queue, { [weak self] in self?.handle($0, of: id) }), (memberQueue, handle))
+    queue.async { self.add(own, id) }
+    return other
+  }
+
+  private func newConnection() -> ConnectionID {
+    state.withLock { state in
+      state.lastID += 1
+      return ConnectionID(rawValue: state.lastID)
+    }
+  }
+
+  private func add(_ channel: any Channel, _ id: ConnectionID) {
+    let isClosed = state.withLock { state in
+      if state.isClosed { return true }
+      state.channels[id] = channel
+      state.parsers[id] = FrameParser()
+      state.hub.connected(id)
+      return false
+    }
+    if isClosed { channel.close() }
+  }
+
+  // MARK: Events
+
+  private func handle(_ event: ChannelEvent, of id: ConnectionID) {
+    if case .read = event, let folder, folder.isClaimed(generation + 1) { return close() }
+    act { state, actions in
+      switch event {
+      case .read(let bytes): state.read(bytes, of: id, &actions)
+      case .readEnd: state.hub.endRead(of: id, &actions)
+      case .written(let rest): state.hub.waiting(rest, on: id, &actions)
+      case .closed:
+        state.channels.removeValue(forKey: id)?.close()
+        state.parsers[id] = nil
+        state.hub.disconnected(id, &actions)
+      }
+    }
+  }
+
+  private func tick() {
+    if let folder, folder.isClaimed(generation + 1) { return close() }
+    act { $0.hub.tick(&$1) }
+  }
+
+  /// Looks which of the members have died that the hub waits for, until it waits for nobody.
+  private func lookForDeaths() {
+    let expected = state.withLock { state in
+      if state.hub.isOpen || state.isClosed { state.expected = [] }
+      return state.expected
+    }
+    guard let folder, !expected.isEmpty else { return }
+    for member in expected where folder.isDead(member.rawValue) {
+      act { state, actions in
+        state.expected.remove(member)
+        state.hub.died(member, &actions)
+      }
+    }
+    queue.asyncAfter(deadline: .now() + .milliseconds(5)) { [weak self] in self?.lookForDeaths() }
+  }
+
+  /// Asks the state, and does what it says.
+  private func act(_ body: (inout State, inout [HubAction]) -> Void) {
+    state.withLock { state in
+      if state.isClosed { return }
+      var actions: [HubAction] = []
+      body(&state, &actions)
+      while !actions.isEmpty {
+        let touched = state.perform(actions)
+        actions = []
+        for id in touched {
+          guard let channel = state.channels[id] else { continue }
+          state.hub.waiting(channel.flush(), on: id, &actions)
+        }
+      }
+    }
+  }
+
+  /// Ends the hub; its members find another one.
+  func close() {
+    let channels = state.withLock { state -> [any Channel] in
+      if state.isClosed { return [] }
+      state.isClosed = true
+      state.timer.cancel()
+      state.accepts?.cancel()
+      defer { (state.channels, state.parsers) = ([:], [:]) }
+      return Array(state.channels.values)
+    }
+    for channel in channels { channel.close() }
+  }
+}
+
+extension HubServer.State {
+  fileprivate mutating func read(
+    _ bytes: ArraySlice<UInt8>, of id: ConnectionID, _ actions: inout [HubAction]
+  ) {
+    parsers[id]?.append(bytes)
+    do throws(FrameError) {
+      while let frame = try parsers[id]?.next() { hub.received(frame, from: id, &actions) }
+    } catch {
+      // Whoever breaks the format is cut off: nothing can be read after it.
+      channels.removeValue(forKey: id)?.close()
+      parsers[id] = nil
+      hub.disconnected(id, &actions)
+    }
+  }
+
+  /// - Returns: The connections to which something is to be written.
+  fileprivate mutating func perform(_ actions: [HubAction]) -> Set<ConnectionID> {
+    var touched: Set<ConnectionID> = []
+    var bytes: [UInt8] = []
+    for action in actions {
+      switch action {
+      case .send(let receivers, let frame):
+        bytes.removeAll(keepingCapacity: true)
+        frame.append(to: &bytes)
+        for id in receivers {
+          channels[id]?.send(bytes)
+          touched.insert(id)
+        }
+      case .close(let id, _):
+        channels.removeValue(forKey: id)?.close()
+        parsers[id] = nil
+      case .opened: break
+      }
+    }
+    return touched
+  }
+}

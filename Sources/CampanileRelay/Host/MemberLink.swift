@@ -1,0 +1,367 @@
+import Campanile
+import Dispatch
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// One member of a bus: it joins the hub that there is, or becomes it.
+final class MemberLink: RelayLink {
+  fileprivate struct State {
+    var member: MemberState
+    var receiver: (any RelayReceiver)?
+    var channel: (any Channel)?
+    var parser = FrameParser<HubFrame>()
+    var isReading = true
+    /// The hub, if it is part of this member.
+    var hub: HubServer?
+    var lock: FileLock?
+    var busID: UInt64 = 0
+    /// How often it has been tried to join the hub of a generation that does not listen.
+    var attempts = 0
+    /// What was reported last, so that it is reported once.
+    var trouble = ""
+    /// The relay's numbers of requests, by the member's.
+    var correlations: [UInt64: UInt64] = [:]
+    var isStopped = false
+    let timer: any DispatchSourceTimer
+  }
+
+  let queue = DispatchQueue(label: "campanile.relay.link")
+  let step: UInt64
+  private let id: MemberID
+  private let bus: Bus
+  private let state: Locked<State>
+
+  /// Where the members meet.
+  enum Bus: Sendable {
+    case folder(BusFolder)
+    case memory(LoopbackBus)
+  }
+
+  init(_ bus: Bus, name: String, _ buffering: RelayBuffering) {
+    self.bus = bus
+    id = MemberID(rawValue: .random(in: 1 ... .max))
+    step =
+      switch bus {
+      case .folder(let folder): folder.step
+      case .memory(let bus): bus.id
+      }
+    state = Locked(
+      State(
+        member: MemberState(
+          id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy),
+        timer: DispatchSource.makeTimerSource(queue: queue)))
+  }
+
+  // MARK: Life
+
+  func start(_ receiver: any RelayReceiver) {
+    state.withLock { state in
+      state.receiver = receiver
+      state.timer.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
+      state.timer.setEventHandler { [weak self] in self?.tick() }
+      state.timer.activate()
+    }
+    queue.async { self.join() }
+  }
+
+  func stop() {
+    queue.async {
+      let (channel, hub, receiver, lock) = self.state.withLock { state in
+        state.timer.cancel()
+        state.isStopped = true
+        defer { (state.channel, state.hub, state.receiver, state.lock) = (nil, nil, nil, nil) }
+        return (state.channel, state.hub, state.receiver, state.lock)
+      }
+      channel?.close()
+      if let hub { hub.queue.async { hub.close() } }
+      if lock != nil, case .folder(let folder) = self.bus { folder.remove(self.id.rawValue) }
+      withExtendedLifetime((receiver, lock)) {}
+    }
+  }
+
+  // MARK: What the relay wants
+
+  func perform(_ operation: RelayOperation) {
+    act { state, actions in
+      switch operation {
+      case .subscribe(let pattern): state.member.subscribe(known(pattern), &actions)
+      case .unsubscribe(let pattern): state.member.unsubscribe(known(pattern), &actions)
+      case .answer(let pattern): state.member.answer(known(pattern), &actions)
+      case .stopAnswering(let pattern): state.member.stopAnswering(known(pattern), &actions)
+      case .post(let subject, let version, let path, let payload):
+        state.member.post(
+          subject: subject, version: version, path: path, payload: payload, &actions)
+      case .request(let correlation, let subject, let version, let payload, let milliseconds):
+        let number = state.member.request(
+          subject: subject, version: version, payload: payload, milliseconds: milliseconds,
+          &actions)
+        state.correlations[number] = correlation
+      case .reply(let to, let correlation, let status, let payload):
+        let request = Request(
+          correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,
+          payload: [])
+        state.member.reply(
+          to: request, status: status == .answered ? .ok : .failed, payload: payload, &actions)
+      case .flush(let token): state.member.flush(token, &actions)
+      }
+    }
+  }
+
+  private func known(_ pattern: String) -> SubjectPattern {
+    // The relay has checked it.
+    try! SubjectPattern(validating: pattern)
+  }
+
+  func setReading(_ reads: Bool) {
+    let channel = state.withLock { state in
+      state.isReading = reads
+      return state.channel
+    }
+    channel?.setReading(reads)
+  }
+
+  // MARK: Joining
+
+  private func join() {
+    if state.withLock({ $0.isStopped || $0.channel != nil }) { return }
+    switch bus {
+    case .folder(let folder): join(in: folder)
+    case .memory(let bus): connect(to: bus.hub(for: id), 1)
+    }
+  }
+
+  private func join(in folder: BusFolder) {
+    do throws(SystemError) {
+      try prepare(folder)
+      let generation = try folder.highestGeneration()
+      if generation == 0 { return try become(1, in: folder) }
+      if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
+        let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0) }
+        return connected(channel, generation)
+      }
+      // Its hub is dead, or about to listen; or it has been stopped before it could.
+      let attempts = state.withLock { state in
+        state.attempts += 1
+        return state.attempts
+      }
+      if attempts > 100 || folder.isAbandoned(generation) {
+        return try become(generation + 1, in: folder)
+      }
+      joinLater(.milliseconds(5))
+    } catch {
+      report(error.description)
+      joinLater(.seconds(1))
+    }
+  }
+
+  private func joinLater(_ interval: DispatchTimeInterval) {
+    queue.asyncAfter(deadline: .now() + interval) { [weak self] in self?.join() }
+  }
+
+  private func prepare(_ folder: BusFolder) throws(SystemError) {
+    try folder.prepare()
+    if state.withLock({ $0.lock != nil }) { return }
+    let busID = try folder.identify()
+    let lock = try folder.announce(id.rawValue)
+    state.withLock { state in
+      state.busID = busID
+      state.lock = lock
+    }
+  }
+
+  /// Becomes the hub of a generation, if nobody else does.
+  private func become(_ generation: UInt64, in folder: BusFolder) throws(SystemError) {
+    guard let claim = try folder.claim(generation) else { return joinLater(.milliseconds(2)) }
+    let (busID, expected) = state.withLock { ($0.busID, $0.expectedMembers) }
+    let hub = try HubServer(
+      generation: generation, busID: busID, own: id, expected: expected, folder: folder,
+      claim: claim)
+    hub.start()
+    state.withLock { $0.hub = hub }
+    connect(to: hub, generation)
+  }
+
+  private func connect(to hub: HubServer, _ generation: UInt64) {
+    connected(hub.connect(on: queue) { [weak self] in self?.handle($0) }, generation)
+  }
+
+  private func connected(_ channel: any Channel, _ generation: UInt64) {
+    let reads = state.withLock { state in
+      (state.channel, state.parser, state.attempts) = (channel, FrameParser(), 0)
+      state.trouble = ""
+      return state.isReading
+    }
+    if !reads { channel.setReading(false) }
+    act { $0.member.connected(generation: generation, &$1) }
+  }
+
+  private func report(_ trouble: String) {
+    let receiver = state.withLock { state -> (any RelayReceiver)? in
+      if state.trouble == trouble { return nil }
+      state.trouble = trouble
+      return state.receiver
+    }
+    receiver?.receive(.disconnected(trouble))
+  }
+
+  // MARK: Events
+
+  private func tick() {
+    act { $0.member.tick(isReading: $0.isReading && $0.channel != nil, &$1) }
+  }
+
+  private func handle(_ event: ChannelEvent) {
+    switch event {
+    case .read(let bytes):
+      let isBroken = act { state, actions in state.read(bytes, &actions) }
+      if isBroken { leave() }
+    case .readEnd: act { $0.member.endRead(&$1) }
+    case .written: break
+    case .closed: leave()
+    }
+  }
+
+  /// Leaves the hub, and looks for another one.
+  private func leave(claiming generation: UInt64? = nil) {
+    let (channel, hub) = state.withLock { state in
+      defer { (state.channel, state.hub) = (nil, nil) }
+      return (state.channel, state.hub)
+    }
+    guard let channel else { return }
+    channel.close()
+    if let hub { hub.queue.async { hub.close() } }
+    act { $0.member.disconnected(&$1) }
+    guard let generation, case .folder(let folder) = bus else { return join() }
+    do throws(SystemError) {
+      try become(generation, in: folder)
+    } catch {
+      report(error.description)
+      joinLater(.seconds(1))
+    }
+  }
+
+  /// Asks the state, and does what it says.
+  @discardableResult
+  private func act<Result: Sendable>(
+    _ body: (inout State, inout [MemberAction]) -> Result
+  ) -> Result {
+    let (result, incidents, receiver, claimed) = state.withLock { state in
+      var actions: [MemberAction] = []
+      let result = body(&state, &actions)
+      var incidents: [RelayIncident] = []
+      let claimed = state.perform(actions, &incidents)
+      return (result, incidents, state.receiver, claimed)
+    }
+    if let receiver { for incident in incidents { receiver.receive(incident) } }
+    if let claimed { leave(claiming: claimed) }
+    return result
+  }
+}
+
+extension MemberLink.State {
+  /// The members that the next hub waits for.
+  ///
+  /// The hub that there was has died, or does not answer.
+  fileprivate var expectedMembers: Set<MemberID> {
+    Set(member.peers.map(\.id)).subtracting([member.hub, member.id].compactMap { $0 })
+  }
+
+  /// - Returns: Whether the hub breaks the format.
+  fileprivate mutating func read(
+    _ bytes: ArraySlice<UInt8>, _ actions: inout [MemberAction]
+  ) -> Bool {
+    parser.append(bytes)
+    do throws(FrameError) {
+      while let frame = try parser.next() { member.received(frame, &actions) }
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /// - Returns: The generation to claim, if the hub is silent.
+  fileprivate mutating func perform(
+    _ actions: [MemberAction], _ incidents: inout [RelayIncident]
+  ) -> UInt64? {
+    var bytes: [UInt8] = []
+    var claimed: UInt64?
+    for action in actions {
+      switch action {
+      case .send(let frame): frame.append(to: &bytes)
+      case .startGeneration(let last): claimed = last + 1
+      default: if let incident = incident(of: action) { incidents.append(incident) }
+      }
+    }
+    if let channel, !bytes.isEmpty {
+      channel.send(bytes)
+      channel.flush()
+    }
+    return claimed
+  }
+
+  private mutating func incident(of action: MemberAction) -> RelayIncident? {
+    switch action {
+    case .deliver(let message):
+      .message(
+        sender: message.sender.rawValue, subject: message.subject, version: message.version,
+        path: message.path, payload: message.payload)
+    case .lost(let loss):
+      .lost(
+        sender: loss.sender.rawValue, subject: loss.subject,
+        count: loss.count == 0 ? nil : Int(loss.count),
+        "This process took less than was sent, or was away for longer than others keep messages.")
+    case .dropped(_, let subject):
+      .lost(
+        sender: member.id.rawValue, subject: subject, count: 1,
+        "More was posted than the relay's buffer holds until it is sent.")
+    case .opened: .connected
+    case .closed: .disconnected("")
+    case .peers(let peers, let hub):
+      .peers(
+        peers.filter { $0.id != member.id }.map {
+          RelayPeer(
+            id: $0.id.rawValue, name: $0.name, processID: $0.processID, isHub: $0.id == hub)
+        })
+    case .flushed(let token): .flushed(token)
+    case .requested(let request):
+      .request(
+        from: request.from.rawValue, correlation: request.correlation, subject: request.subject,
+        version: request.version, payload: request.payload)
+    case .replied(let correlation, let status, let payload):
+      correlations.removeValue(forKey: correlation).map {
+        .reply(correlation: $0, AnswerStatus(status), payload: payload)
+      }
+    case .requestFailed(let correlation, let failure):
+      correlations.removeValue(forKey: correlation).map {
+        .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
+      }
+    case .send, .startGeneration: nil
+    }
+  }
+}
+
+extension AnswerStatus {
+  fileprivate init(_ status: ReplyStatus) {
+    switch status {
+    case .ok: self = .answered
+    case .failed: self = .failed
+    case .nobody: self = .nobodyAnswers
+    case .left: self = .disconnected
+    }
+  }
+}
+
+extension RelayBuffering {
+  fileprivate var bufferingPolicy: BufferingPolicy {
+    switch policy {
+    case .newest: .newest(bytes: byteCount)
+    case .oldest: .oldest(bytes: byteCount)
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/// The name under which messages of a type travel.
+///
+/// ```swift
+/// static let relaySubject: RelaySubject<Self> = "player.track.changed"
+/// static let relaySubject: RelaySubject<Self> = "bell.\(\.tower).ring"
+/// ```
+///
+/// A name consists of tokens with dots between them. A key path in it stands for one token: what the
+/// message says there, with everything escaped that has a meaning in a name. Names are written, and
+/// never derived from the type, so that a type can be renamed.
+public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInterpolation {
+  enum Part: Sendable {
+    case text(String)
+    case field(any PartialKeyPath<Message> & Sendable, @Sendable (Message) -> String)
+  }
+
+  let parts: [Part]
+
+  /// Creates a name without key paths.
+  public init(stringLiteral text: String) { self.init([.text(text)]) }
+
+  /// Creates a name of text and key paths.
+  public init(stringInterpolation: StringInterpolation) { self.init(stringInterpolation.parts) }
+
+  private init(_ parts: [Part]) {
+    self.parts = parts
+    let pattern = pattern(where: [:])
+    precondition(
+      SubjectName.isPattern(pattern) && !text.contains { "*>%".contains($0) },
+      "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
+        + "without spaces and without the signs * > %")
+  }
+
+  /// What is written out, without the key paths.
+  private var text: String {
+    parts.reduce(into: "") { text, part in
+      if case .text(let part) = part { text += part }
+    }
+  }
+
+  /// The names of all messages of the type that say `values` at these key paths.
+  func pattern(where values: [AnyKeyPath: String]) -> String {
+    parts.reduce(into: "") { pattern, part in
+      switch part {
+      case .text(let text): pattern += text
+      case .field(let keyPath, _): pattern += values[keyPath].map(SubjectName.escaped) ?? "*"
+      }
+    }
+  }
+
+  /// The name under which a message travels.
+  func name(of message: Message) -> String {
+    if parts.count == 1, case .text(let text) = parts[0] { return text }
+    return parts.reduce(into: "") { name, part in
+      switch part {
+      case .text(let text): name += text
+      case .field(_, let read): name += SubjectName.escaped(read(message))
+      }
+    }
+  }
+
+  /// Whether a key path is one of its tokens.
+  func has(_ keyPath: AnyKeyPath) -> Bool {
+    parts.contains {
+      if case .field(let field, _) = $0 { field == keyPath } else { false }
+    }
+  }
+
+  /// The text and the key paths of a name, as they are written.
+  public struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var parts: [Part] = []
+
+    /// Prepares for a literal.
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      parts.reserveCapacity(2 * interpolationCount + 1)
+    }
+
+    /// Adds text.
+    public mutating func appendLiteral(_ literal: String) {
+      if !literal.isEmpty { parts.append(.text(literal)) }
+    }
+
+    /// Adds what each message says at a key path.
+    public mutating func appendInterpolation<Value: LosslessStringConvertible & Sendable>(
+      _ keyPath: any KeyPath<Message, Value> & Sendable
+    ) {
+      parts.append(.field(keyPath) { $0[keyPath: keyPath].description })
+    }
+  }
+}
+
+/// Names of messages and patterns of names, as text.
+enum SubjectName {
+  /// A token that stands for any text; it has none of the signs that have a meaning in a name.
+  ///
+  /// What is no letter, digit, hyphen or underscore is written as the bytes of its UTF-8, each as a
+  /// percent sign and two digits. Text without anything is a percent sign.
+  static func escaped(_ text: String) -> String {
+    if text.isEmpty { return "%" }
+    if text.utf8.allSatisfy(isPlain) { return text }
+    return text.utf8.reduce(into: "") { token, byte in
+      if isPlain(byte) {
+        token.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let digits = String(byte, radix: 16, uppercase: true)
+        token += digits.count == 1 ? "%0" + digits : "%" + digits
+      }
+    }
+  }
+
+  /// The text that a token stands for; `nil` if it stands for none.
+  static func unescaped(_ token: Substring) -> String? {
+    if token == "%" { return "" }
+    var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], token.utf8[...])
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(Substring(rest.prefix(2)), radix: 16) else {
+        return nil
+      }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// Whether text is a pattern: tokens with dots between them, `*` for one and `>` for all that
+  /// follow.
+  static func isPattern(_ text: String) -> Bool { (try? SubjectPattern(validating: text)) != nil }
+
+  /// Whether text is the name of one message.
+  static func isName(_ text: String) -> Bool {
+    isPattern(text) && !text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
+  }
+}

@@ -1,0 +1,61 @@
+package import Dispatch
+
+/// What carries the messages of one relay.
+///
+/// A relay hands over what is to be done, in order, on the link's queue. What comes is handed to the
+/// receiver on that queue too, and the receiver calls nobody's code there.
+package protocol RelayLink: Sendable {
+  /// The serial queue that everything runs on.
+  var queue: DispatchQueue { get }
+  /// The place in the paths of messages that the carrier is.
+  var step: UInt64 { get }
+  /// Connects, and goes on trying.
+  func start(_ receiver: any RelayReceiver)
+  /// Does what it is told; on its queue.
+  func perform(_ operation: RelayOperation)
+  /// Whether the receiver takes what comes; on the queue.
+  func setReading(_ reads: Bool)
+  /// Disconnects. The receiver is called no more once this has run on the queue.
+  func stop()
+}
+
+/// What a relay wants of its link.
+package enum RelayOperation: Sendable {
+  case subscribe(String)
+  case unsubscribe(String)
+  case answer(String)
+  case stopAnswering(String)
+  case post(subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
+  case request(
+    correlation: UInt64, subject: String, version: UInt32, payload: [UInt8], milliseconds: UInt32)
+  case reply(to: UInt64, correlation: UInt64, AnswerStatus, payload: [UInt8])
+  case flush(UInt64)
+}
+
+/// How a request ended.
+package enum AnswerStatus: UInt8, Sendable {
+  case answered
+  case failed
+  case nobodyAnswers
+  case disconnected
+  case timedOut
+}
+
+/// What a link tells its relay, on the link's queue.
+package enum RelayIncident: Sendable {
+  case message(
+    sender: UInt64, subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
+  case request(
+    from: UInt64, correlation: UInt64, subject: String, version: UInt32, payload: [UInt8])
+  case reply(correlation: UInt64, AnswerStatus, payload: [UInt8])
+  case flushed(UInt64)
+  case lost(sender: UInt64?, subject: String?, count: Int?, String)
+  case connected
+  case disconnected(String)
+  case peers([RelayPeer])
+}
+
+/// Whoever takes what a link has received.
+package protocol RelayReceiver: Sendable {
+  func receive(_ incident: RelayIncident)
+}

@@ -1,0 +1,99 @@
+import Campanile
+import Synchronization
+
+/// Where messages that come go, by their names.
+final class Routes: Sendable {
+  /// What hears the messages of a pattern.
+  final class Route: Sendable {
+    fileprivate let pattern: SubjectPattern
+    private let body: @Sendable (RelayedPayload) -> Void
+    private let isEnded = Atomic<Bool>(false)
+
+    init(_ pattern: SubjectPattern, _ body: @escaping @Sendable (RelayedPayload) -> Void) {
+      self.pattern = pattern
+      self.body = body
+    }
+
+    func deliver(_ message: RelayedPayload) {
+      if !isEnded.load(ordering: .acquiring) { body(message) }
+    }
+
+    /// Hears nothing more, once this has returned, but for a call that runs.
+    func end() { isEnded.store(true, ordering: .releasing) }
+  }
+
+  private struct State {
+    var routes: [Route] = []
+    /// Those of a name that has been looked for.
+    var found: [String: [Route]] = [:]
+    /// How many want each pattern.
+    var wanted: [String: Int] = [:]
+    var peers: [UInt64: RelayPeer] = [:]
+  }
+
+  private let state = Locked(State())
+  /// So many names are remembered.
+  private static var limit: Int { 4_096 }
+
+  // MARK: Patterns
+
+  /// Counts one more who wants a pattern, or a kind of pattern.
+  ///
+  /// - Returns: Whether it is the first.
+  func want(_ pattern: String) -> Bool {
+    state.withLock { state in
+      state.wanted[pattern, default: 0] += 1
+      return state.wanted[pattern] == 1
+    }
+  }
+
+  /// Counts one less.
+  ///
+  /// - Returns: Whether it was the last.
+  func unwant(_ pattern: String) -> Bool {
+    state.withLock { state in
+      guard let count = state.wanted[pattern] else { return false }
+      state.wanted[pattern] = count == 1 ? nil : count - 1
+      return count == 1
+    }
+  }
+
+  // MARK: Routes
+
+  func add(_ route: Route) {
+    state.withLock { state in
+      state.routes.append(route)
+      state.found = [:]
+    }
+  }
+
+  func remove(_ route: Route) {
+    route.end()
+    state.withLock { state in
+      state.routes.removeAll { $0 === route }
+      state.found = [:]
+    }
+  }
+
+  func find(_ subject: String) -> [Route] {
+    state.withLock { state in
+      if let found = state.found[subject] { return found }
+      let found = state.routes.filter { $0.pattern.matches(subject) }
+      if state.found.count >= Self.limit { state.found = [:] }
+      state.found[subject] = found
+      return found
+    }
+  }
+
+  // MARK: Peers
+
+  func setPeers(_ peers: [RelayPeer]) {
+    // Those who have left are remembered: what they sent may still be on its way.
+    state.withLock { state in
+      if state.peers.count > Self.limit { state.peers = [:] }
+      for peer in peers { state.peers[peer.id] = peer }
+    }
+  }
+
+  func peer(_ id: UInt64) -> RelayPeer? { state.withLock { $0.peers[id] } }
+}

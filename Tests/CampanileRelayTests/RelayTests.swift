@@ -1,0 +1,270 @@
+import Campanile
+import CampanileRelay
+import CampanileTesting
+import Testing
+
+@Suite("Carrying messages", .timeLimit(.minutes(2)))
+struct RelayTests {
+  @Test(
+    "R1 R2 What is posted is heard by all others, once, in order", arguments: Kind.allCases, [2, 5])
+  func order(kind: Kind, width: Int) async throws {
+    try await kind.withBus { bus in
+      let members = (0..<width).map { Member(bus, "\($0)") }
+      for member in members { try await member.relay.flush() }
+      members[0].post(1...1_000)
+      try await members[0].relay.flush()
+      for member in members {
+        #expect(try await member.ticks.next(1_000) == Array(1...1_000))
+      }
+      members[1].post([1_001])
+      for member in members {
+        #expect(try await member.ticks.next() == 1_001)
+        try member.ticks.expectNothingMore()
+      }
+    }
+  }
+
+  @Test("R2 Nobody hears an answer before its question", arguments: Kind.allCases, [3, 5])
+  func causality(kind: Kind, width: Int) async throws {
+    try await kind.withBus { bus in
+      let members = (0..<width).map { Member(bus, "\($0)") }
+      let listener = members[2]
+      let order = Recorder<Int>()
+      var tokens: [ObservationToken] = []
+      for member in members { member.relay.carry(Tock.self, in: member.center) }
+      for (index, member) in members.enumerated() where index != 0 && index != 2 {
+        tokens.append(
+          member.center.observe(Tick.self) { [weak center = member.center] tick in
+            center?.post(Tock(number: tick.number))
+          })
+      }
+      tokens += [
+        listener.center.observe(Tick.self) { order.record($0.number) },
+        listener.center.observe(Tock.self) { order.record(-$0.number) },
+      ]
+      for member in members { try await member.relay.flush() }
+      members[0].post(1...200)
+      let heard = try await order.next(200 * (width - 1))
+      for number in 1...200 {
+        let question = try #require(heard.firstIndex(of: number))
+        let answer = try #require(heard.firstIndex(of: -number))
+        #expect(question < answer)
+      }
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  @Test("Types are carried one way, or both", arguments: Kind.allCases)
+  func directions(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let both = Member(bus)
+      let inward = Member(bus, carrying: .inward)
+      let outward = Member(bus, carrying: .outward)
+      for member in [both, inward, outward] { try await member.relay.flush() }
+      inward.post([1])
+      outward.post([2])
+      try await outward.relay.flush()
+      both.post([3])
+      #expect(try await both.ticks.next(2) == [2, 3])
+      #expect(try await inward.ticks.next(3) == [1, 2, 3])
+      try await both.relay.flush()
+      #expect(outward.ticks.values == [2])
+      // To carry again changes the direction.
+      inward.relay.carry(Tick.self, in: inward.center, .outward)
+      inward.post([4])
+      #expect(try await both.ticks.next() == 4)
+      both.relay.stopCarrying(Tick.self, in: both.center)
+      inward.post([5])
+      try await inward.relay.flush()
+      #expect(both.ticks.values == [2, 3, 4])
+    }
+  }
+
+  @Test("Names have tokens that messages say, by which processes choose", arguments: Kind.allCases)
+  func filters(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (sender, all, one) = (Member(bus), Member(bus), Member(bus))
+      let (every, north) = (Recorder<String>(), Recorder<String>())
+      sender.relay.carry(Ring.self, in: sender.center, .outward)
+      all.relay.carry(Ring.self, in: all.center, .inward)
+      one.relay.carry(Ring.self, in: one.center, .inward, .where(\.tower, "No. 1 *>"))
+      let tokens = [
+        all.center.observe(Ring.self) { every.record($0.tower) },
+        one.center.observe(Ring.self) { north.record($0.tower) },
+      ]
+      let towers = ["south", "No. 1 *>", "", "Süd.ost"]
+      for member in [sender, all, one] { try await member.relay.flush() }
+      for tower in towers { sender.center.post(Ring(tower: tower)) }
+      sender.center.post(Ring(tower: "No. 1 *>", count: 2))
+      #expect(try await every.next(5) == towers + ["No. 1 *>"])
+      #expect(try await north.next(2) == ["No. 1 *>", "No. 1 *>"])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  @Test("Subjects travel as names", arguments: Kind.allCases)
+  func subjects(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let mine = ["a.b": Player("a.b"), "": Player(""), "mine": Player("mine")]
+      let theirs = ["a.b": Player("a.b"), "": Player("")]
+      one.relay.carry(
+        LevelChanged.self, in: one.center, name: { $0.id }, find: { mine[$0] })
+      two.relay.carry(
+        LevelChanged.self, in: two.center, name: { $0.id }, find: { theirs[$0] })
+      let heard = Recorder<String>()
+      let token = two.center.messages(of: LevelChanged.self).withSubject.observe {
+        heard.record("\($0.subject?.id ?? "nothing") \($0.message.level)")
+      }
+      for member in [one, two] { try await member.relay.flush() }
+      one.center.post(LevelChanged(level: 1), about: mine["a.b"]!)
+      // There is no such player over there, and what is about nobody stays here.
+      one.center.post(LevelChanged(level: 2), about: mine["mine"]!)
+      one.center.post(LevelChanged(level: 3))
+      one.center.post(LevelChanged(level: 4), about: mine[""]!)
+      #expect(try await heard.next(2) == ["a.b 1", " 4"])
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  @Test("R3 Nothing comes back, along two buses and two relays on one", arguments: Kind.allCases)
+  func echo(kind: Kind) async throws {
+    try await kind.withBus { first in
+      try await kind.withBus { second in
+        let (one, two) = (Member(first), Member(first))
+        // Both also on another bus, and the first twice on the same.
+        let more = [Relay(second), Relay(second), Relay(first)]
+        more[0].carry(Tick.self, in: one.center)
+        more[1].carry(Tick.self, in: two.center)
+        more[2].carry(Tick.self, in: one.center)
+        for relay in [one.relay, two.relay] + more { try await relay.flush() }
+        one.post([1])
+        // Three ways lead to the other center, and none back.
+        #expect(try await two.ticks.next(3) == [1, 1, 1])
+        for _ in 0..<3 {
+          for relay in [one.relay, two.relay] + more { try await relay.flush() }
+          for relay in [one.relay, two.relay] + more { await settled(relay) }
+        }
+        #expect(one.ticks.values == [1])
+        #expect(two.ticks.values == [1, 1, 1])
+      }
+    }
+  }
+
+  @Test("R8 What cannot be decoded is reported, with name, version and sender")
+  func undecodable() async throws {
+    try await Kind.loopback.withBus { bus in
+      let (one, two) = (Member(bus, "sender", carrying: nil), Member(bus))
+      try await two.relay.flush()
+      one.relay.post(raw: Array("no JSON".utf8), to: "clock.tick", version: 7)
+      one.relay.post(raw: Array(#"{"number":5}"#.utf8), to: "clock.tick")
+      #expect(try await two.ticks.next() == 5)
+      let event = try #require(two.events.values.first)
+      #expect(event.kind == .undecodable)
+      #expect((event.subject, event.version, event.sender?.name) == ("clock.tick", 7, "sender"))
+      #expect(event.reason.contains("Tick"))
+    }
+  }
+
+  @Test("A message that is too long, or that cannot be encoded, is refused and reported")
+  func refused() async throws {
+    struct Broken: RelayedMessage {
+      static let relaySubject: RelaySubject<Self> = "broken"
+      var number = Double.nan
+    }
+    try await Kind.loopback.withBus { bus in
+      let one = Member(bus)
+      one.relay.carry(Broken.self, in: one.center)
+      one.center.post(Broken())
+      one.relay.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
+      let events = try await one.events.next(2)
+      #expect(events.map(\.kind) == [.refused, .refused])
+      #expect(events.map(\.subject) == ["broken", "long"])
+    }
+  }
+
+  @Test("R9 Nothing is heard after cancel returned", arguments: Kind.allCases)
+  func canceled(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      try await two.relay.flush()
+      one.post(1...100)
+      two.relay.cancel()
+      let count = two.ticks.values.count
+      try await one.relay.flush()
+      #expect(two.ticks.values.count <= count + 1)
+      await #expect(throws: RelayError.self) { try await two.relay.flush() }
+    }
+  }
+
+  @Test(
+    "R10 postAndWait returns when each present member has the message", arguments: Kind.allCases)
+  func postAndWait(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      try await two.relay.flush()
+      for number in 1...20 { try await one.center.postAndWait(Tick(number: number)) }
+      #expect(try await two.ticks.next(20) == Array(1...20))
+      one.relay.cancel()
+      // A relay that has ended holds nothing open.
+      try await one.center.postAndWait(Tick(number: 21))
+    }
+  }
+
+  @Test("What is posted before there is a connection is sent then", arguments: Kind.allCases)
+  func early(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let two = Member(bus)
+      try await two.relay.flush()
+      let one = Member(bus)
+      one.post(1...100)
+      #expect(try await two.ticks.next(100) == Array(1...100))
+    }
+  }
+
+  @Test("A relay that is drained has sent and posted all, and is gone", arguments: Kind.allCases)
+  func drained(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus, "one"), Member(bus, "two"))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...100)
+      await one.relay.drain()
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      one.post([101])
+      let states = Recorder<[RelayPeer]>()
+      let token = two.relay.peers.observe(.initial) { states.record($0.new) }
+      while try await !states.next().isEmpty {}
+      #expect(two.ticks.values.count == 100)
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  @Test("State and peers are current values", arguments: Kind.allCases)
+  func peers(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let one = Member(bus, "one")
+      let states = Recorder<RelayState>()
+      let peers = Recorder<[String]>()
+      let tokens = [
+        one.relay.state.observe(.initial) { states.record($0.new) },
+        one.relay.peers.observe(.initial) { peers.record($0.new.map(\.name)) },
+      ]
+      while try await states.next() != .connected {}
+      #expect(try await peers.next() == [])
+      let two = Member(bus, "two")
+      while try await peers.next() != ["two"] {}
+      two.relay.cancel()
+      while try await !peers.next().isEmpty {}
+      one.relay.cancel()
+      #expect(try await states.next() == .ended)
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// Waits until what has come to a relay is delivered.
+  private func settled(_ relay: Relay) async {
+    let events = relay.state.observe { _ in }
+    await Task.yield()
+    withExtendedLifetime(events) {}
+  }
+}

@@ -1,0 +1,94 @@
+import Campanile
+import CampanileRelay
+import CampanileTesting
+import Testing
+
+private struct WhoIsThere: RelayedMessage {
+  static let relaySubject: RelaySubject<Self> = "who"
+  var greeting = "hello"
+}
+
+private struct Failure: Error, CustomStringConvertible {
+  var description: String { "no time" }
+}
+
+@Suite("Requests and listening by name", .timeLimit(.minutes(1)))
+struct RequestTests {
+  @Test("Who answers a request is asked, and its answer comes back", arguments: Kind.allCases)
+  func answered(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let token = two.relay.answer(WhoIsThere.self) { [$0.greeting, "two"] }
+      try await two.relay.flush()
+      let names = try await one.relay.request(
+        WhoIsThere(), as: [String].self, within: .seconds(20))
+      #expect(names == ["hello", "two"])
+      token.cancel()
+    }
+  }
+
+  @Test(
+    "Nobody answers: that is said at once, and what the other side throws", arguments: Kind.allCases
+  )
+  func failed(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      func code(within limit: Duration) async -> RelayError? {
+        do {
+          _ = try await one.relay.request(WhoIsThere(), as: [String].self, within: limit)
+          return nil
+        } catch {
+          return error as? RelayError
+        }
+      }
+      try await two.relay.flush()
+      #expect(await code(within: .seconds(60))?.code == .nobodyAnswers)
+      let token = two.relay.answer(WhoIsThere.self) { _ -> [String] in throw Failure() }
+      try await two.relay.flush()
+      let error = await code(within: .seconds(60))
+      #expect(error?.code == .failed)
+      #expect(error?.message == "no time")
+      token.cancel()
+      try await two.relay.flush()
+      let silent = two.relay.answer(WhoIsThere.self) { _ -> [String] in
+        try await Task.sleep(for: .seconds(3_600))
+        return []
+      }
+      try await two.relay.flush()
+      #expect(await code(within: .milliseconds(50))?.code == .timedOut)
+      let asking = Task { await code(within: .seconds(60)) }
+      let canceled = Task {
+        try await one.relay.request(WhoIsThere(), as: [String].self, within: .seconds(60))
+      }
+      canceled.cancel()
+      await #expect(throws: CancellationError.self) { try await canceled.value }
+      try await one.relay.flush()
+      one.relay.cancel()
+      #expect(await asking.value?.code == .ended)
+      withExtendedLifetime(silent) {}
+    }
+  }
+
+  @Test("Payloads are listened to by pattern, and posted as bytes", arguments: Kind.allCases)
+  func raw(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus, "one", carrying: nil), Member(bus, carrying: nil))
+      let heard = Recorder<String>()
+      let token = two.relay.raw("a.>").observe {
+        heard.record("\($0.subject) \($0.bytes) \($0.sender.name)")
+      }
+      let star = two.relay.raw("*.b").observe { heard.record("* \($0.subject)") }
+      try await two.relay.flush()
+      one.relay.post(raw: [1], to: "a.b")
+      one.relay.post(raw: [2], to: "b.a")
+      one.relay.post(raw: [3], to: "a.b.c")
+      #expect(try await heard.next(3) == ["a.b [1] one", "* a.b", "a.b.c [3] one"])
+      token.cancel()
+      try await two.relay.flush()
+      one.relay.post(raw: [4], to: "a.c")
+      one.relay.post(raw: [5], to: "c.b")
+      #expect(try await heard.next() == "* c.b")
+      withExtendedLifetime(star) {}
+    }
+  }
+}
