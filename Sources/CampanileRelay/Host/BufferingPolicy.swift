@@ -1,0 +1,20 @@
+/// What a hub does with messages for a member that reads too slowly.
+///
+/// What waits is bounded in bytes. What is dropped is counted, and the member is told the counts.
+struct BufferingPolicy: Hashable, Sendable {
+  enum Kept: UInt8, Hashable, Sendable {
+    /// Drops the oldest messages that wait.
+    case newest = 0
+    /// Refuses new messages until the others have been read.
+    case oldest = 1
+  }
+
+  var kept: Kept
+  var bytes: Int
+
+  static func newest(bytes: Int) -> Self { Self(kept: .newest, bytes: bytes) }
+  static func oldest(bytes: Int) -> Self { Self(kept: .oldest, bytes: bytes) }
+
+  /// Eight megabytes of the newest messages.
+  static let standard = newest(bytes: 8 << 20)
+}

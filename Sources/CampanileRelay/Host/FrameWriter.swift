@@ -1,0 +1,67 @@
+/// Appends the fields of a frame to bytes: integers little-endian, the rest preceded by its length.
+struct FrameWriter {
+  private(set) var bytes: [UInt8]
+  private let start: Int
+
+  /// Begins a frame at the end of `bytes`: room for its length, then its type.
+  init(_ bytes: consuming [UInt8], type: UInt8) {
+    start = bytes.count
+    self.bytes = bytes
+    integer(0 as UInt32)
+    integer(type)
+  }
+
+  /// The bytes, with the length of the frame in its place.
+  consuming func finished() -> [UInt8] {
+    let length = UInt32(bytes.count - start - 4)
+    for index in 0..<4 {
+      bytes[start + index] = UInt8(truncatingIfNeeded: length &>> UInt32(8 * index))
+    }
+    return bytes
+  }
+
+  @inline(__always)
+  mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) {
+    for index in 0..<Value.bitWidth / 8 {
+      bytes.append(UInt8(truncatingIfNeeded: value &>> Value(truncatingIfNeeded: 8 * index)))
+    }
+  }
+
+  mutating func data(_ value: [UInt8]) {
+    integer(UInt32(value.count))
+    bytes.append(contentsOf: value)
+  }
+
+  mutating func string(_ value: String) {
+    integer(UInt32(value.utf8.count))
+    bytes.append(contentsOf: value.utf8)
+  }
+
+  mutating func array<Element>(_ elements: [Element], _ write: (inout Self, Element) -> Void) {
+    integer(UInt32(elements.count))
+    for element in elements { write(&self, element) }
+  }
+
+  mutating func id(_ value: MemberID) { integer(value.rawValue) }
+
+  mutating func position(_ value: Position) {
+    integer(value.generation)
+    integer(value.sequence)
+  }
+
+  mutating func peer(_ value: Peer) {
+    id(value.id)
+    string(value.name)
+    integer(UInt32(bitPattern: value.processID))
+  }
+
+  mutating func message(_ value: Message) {
+    id(value.sender)
+    integer(value.number)
+    position(value.position)
+    string(value.subject)
+    integer(value.version)
+    array(value.path) { $0.integer($1) }
+    data(value.payload)
+  }
+}

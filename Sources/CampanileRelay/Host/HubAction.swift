@@ -1,0 +1,14 @@
+/// One connection of a hub, named by its transport.
+struct ConnectionID: Hashable, Sendable {
+  var rawValue: Int
+}
+
+/// What a hub's transport has to do.
+enum HubAction: Hashable, Sendable {
+  /// Append the frame to the bytes of each connection. It is encoded once.
+  case send([ConnectionID], HubFrame)
+  /// Close the connection. The state has forgotten it: no `disconnected` follows.
+  case close(ConnectionID, reason: String)
+  /// The hub has recovered what the members of older generations know.
+  case opened
+}

@@ -1,0 +1,98 @@
+/// What a hub sends to a member.
+enum HubFrame: Hashable, WireFrame {
+  case welcome(generation: UInt64, busID: UInt64)
+  /// Asks for what the member's log has after a position, and for what has no position yet.
+  case collect(token: UInt64, since: Position)
+  case message(Message)
+  case lost(Loss)
+  /// The member is part of the generation. All before `position` has been sent to it. Its messages up
+  /// to `ownNumber` have been sequenced.
+  case open(position: Position, ownNumber: UInt64)
+  /// Messages of a sender have got their positions, one after another from `position`.
+  case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
+  case request(Request)
+  case reply(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
+  case peers([Peer], hub: MemberID)
+  case flushed(token: UInt64)
+  /// The member has been sent everything up to `position`; `none` says nothing.
+  case ping(Position)
+
+  func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .welcome(let generation, let busID):
+      Self.append(type: 1, to: &bytes) {
+        $0.integer(generation)
+        $0.integer(busID)
+      }
+    case .collect(let token, let since):
+      Self.append(type: 2, to: &bytes) {
+        $0.integer(token)
+        $0.position(since)
+      }
+    case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
+    case .lost(let loss):
+      Self.append(type: 4, to: &bytes) {
+        $0.id(loss.sender)
+        $0.string(loss.subject)
+        $0.integer(loss.count)
+        $0.integer(loss.number)
+        $0.position(loss.position)
+      }
+    case .open(let position, let ownNumber):
+      Self.append(type: 5, to: &bytes) {
+        $0.position(position)
+        $0.integer(ownNumber)
+      }
+    case .sequenced(let sender, let first, let count, let position):
+      Self.append(type: 6, to: &bytes) {
+        $0.id(sender)
+        $0.integer(first)
+        $0.integer(count)
+        $0.position(position)
+      }
+    case .request(let request): Self.append(type: 7, to: &bytes) { $0.request(request) }
+    case .reply(let correlation, let status, let payload):
+      Self.append(type: 8, to: &bytes) {
+        $0.integer(correlation)
+        $0.integer(status.rawValue)
+        $0.data(payload)
+      }
+    case .peers(let peers, let hub):
+      Self.append(type: 9, to: &bytes) {
+        $0.array(peers) { $0.peer($1) }
+        $0.id(hub)
+      }
+    case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
+    case .ping(let position): Self.append(type: 11, to: &bytes) { $0.position(position) }
+    }
+  }
+
+  static func read(type: UInt8, _ reader: inout FrameReader) throws(FrameError) -> Self {
+    switch type {
+    case 1: .welcome(generation: try reader.integer(), busID: try reader.integer())
+    case 2: .collect(token: try reader.integer(), since: try reader.position())
+    case 3: .message(try reader.message())
+    case 4:
+      .lost(
+        Loss(
+          sender: try reader.id(), subject: try reader.string(), count: try reader.integer(),
+          number: try reader.integer(), position: try reader.position()))
+    case 5: .open(position: try reader.position(), ownNumber: try reader.integer())
+    case 6:
+      .sequenced(
+        sender: try reader.id(), first: try reader.integer(), count: try reader.integer(),
+        position: try reader.position())
+    case 7: .request(try reader.request())
+    case 8:
+      .reply(
+        correlation: try reader.integer(), status: try reader.status(), payload: try reader.data())
+    case 9:
+      .peers(
+        try reader.array(of: 16) { reader throws(FrameError) in try reader.peer() },
+        hub: try reader.id())
+    case 10: .flushed(token: try reader.integer())
+    case 11: .ping(try reader.position())
+    default: throw FrameError("No frame of a hub has the type \(type).")
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/// A connection of a hub, and the member at its other end.
+struct HubMember {
+  let connection: ConnectionID
+  var stage = Stage.greeting
+  /// Who it is, from `hello`.
+  var peer = Peer(id: MemberID(rawValue: 0), name: "", processID: 0)
+  /// Whether it had no position on this bus when it joined: it lacks nothing.
+  var isNew = true
+  /// What it had when it joined.
+  var joinedAt = Position.none
+  var subscriptions: [SubjectPattern] = []
+  var answers: [SubjectPattern] = []
+  var outgoing = Outgoing(.standard)
+
+  /// The position of the last message that was sent to it, and what it has acknowledged.
+  var sent = Position.none
+  var acknowledged = Position.none
+  /// The ticks since a frame of it was read.
+  var silentTicks = 0
+
+  /// The messages of it that were sequenced and of which it has not been told.
+  var run: Run?
+  /// The last subject it posted to, and who hears that.
+  var route: (subject: String, receivers: Receivers)?
+
+  /// The part of its log that has been read, and the token of `collect` that it has to answer.
+  var collected: [LogEntry] = []
+  var collectToken: UInt64?
+  var floor = Position.none
+
+  /// The requests that it has to reply to.
+  var asked: [Asked] = []
+
+  enum Stage {
+    /// Has not said hello.
+    case greeting
+    /// Waits until the hub is open.
+    case joining
+    /// Is asked for its log while the hub recovers.
+    case recovering
+    /// Has messages of an older generation, and waits for its turn to be repaired.
+    case late
+    /// Is part of the generation: hears all that it subscribes to.
+    case open
+  }
+
+  /// Consecutive messages with consecutive positions.
+  struct Run {
+    var first: UInt64
+    var count: UInt32
+    var position: Position
+  }
+
+  struct Asked {
+    var from: MemberID
+    var correlation: UInt64
+    var ticks: UInt32
+  }
+
+  /// Where messages of a subject go.
+  struct Receivers {
+    /// The places in the hub's array of members.
+    var places: [Int]
+    var connections: [ConnectionID]
+  }
+
+  init(_ connection: ConnectionID) { self.connection = connection }
+
+  /// Whether something has been read of the member in the last half of a second.
+  var isPresent: Bool { silentTicks < 5 }
+
+  func hears(_ subject: String) -> Bool {
+    subscriptions.contains { $0.matches(subject) }
+  }
+}

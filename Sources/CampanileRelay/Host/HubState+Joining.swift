@@ -1,0 +1,183 @@
+extension HubState {
+  mutating func join(
+    _ hello: MemberFrame.Hello, _ place: Int, _ actions: inout [HubAction]
+  ) {
+    guard members[place].stage == .greeting else {
+      close(place, reason: "A member says hello twice.", &actions)
+      return
+    }
+    do throws(FrameError) {
+      var patterns: [SubjectPattern] = []
+      for text in hello.subscriptions { patterns.append(try SubjectPattern(validating: text)) }
+      members[place].subscriptions = patterns
+      patterns = []
+      for text in hello.answers { patterns.append(try SubjectPattern(validating: text)) }
+      members[place].answers = patterns
+    } catch {
+      close(place, reason: error.message, &actions)
+      return
+    }
+    members[place].peer = hello.peer
+    members[place].outgoing = Outgoing(hello.buffering)
+    // Positions of another bus mean nothing here.
+    members[place].joinedAt = hello.busID == busID ? hello.position : .none
+    members[place].isNew = members[place].joinedAt == .none
+    members[place].stage = .joining
+    let connection = members[place].connection
+    send(.welcome(generation: generation, busID: busID), to: place, &actions)
+
+    // A connection whose end has not been seen yet.
+    if let old = members.firstIndex(where: {
+      $0.peer.id == hello.peer.id && $0.connection != connection && $0.stage != .greeting
+    }) {
+      close(old, reason: "The member has made another connection.", &actions)
+    }
+    guard let place = places[connection] else { return }
+    switch phase {
+    case .gathering(var expected, let ticks):
+      expected.remove(hello.peer.id)
+      phase = .gathering(expected: expected, ticks: ticks)
+      endGathering(&actions)
+    case .recovering:
+      if !members[place].isNew { members[place].stage = .late }
+    case .open:
+      if members[place].isNew {
+        open(place, &actions)
+        sendPeers(&actions)
+      } else {
+        members[place].stage = .late
+        repairNext(&actions)
+      }
+    }
+  }
+
+  /// Asks for the logs once nobody is expected any more.
+  mutating func endGathering(_ actions: inout [HubAction]) {
+    guard case .gathering(let expected, _) = phase, expected.isEmpty else { return }
+    let joined = members.indices.filter {
+      members[$0].stage == .joining && !members[$0].isNew
+    }
+    since = joined.map { members[$0].joinedAt }.min() ?? .none
+    phase = .recovering(ticks: 0)
+    lastToken += 1
+    for place in joined {
+      members[place].stage = .recovering
+      ask(place, since: since, &actions)
+    }
+    endRecovery(&actions)
+  }
+
+  /// Asks a member for its log, with the last token.
+  mutating func ask(_ place: Int, since: Position, _ actions: inout [HubAction]) {
+    members[place].collected = []
+    members[place].collectToken = lastToken
+    send(.collect(token: lastToken, since: since), to: place, &actions)
+  }
+
+  mutating func collectedAll(
+    _ token: UInt64, _ floor: Position, _ place: Int, _ actions: inout [HubAction]
+  ) {
+    guard members[place].collectToken == token else {
+      // The answer to a question that has been given up.
+      members[place].collected = []
+      return
+    }
+    members[place].collectToken = nil
+    members[place].floor = floor
+    endRecovery(&actions)
+    endRepair(&actions)
+  }
+
+  /// Opens the hub once all logs are there.
+  mutating func endRecovery(_ actions: inout [HubAction]) {
+    guard case .recovering = phase else { return }
+    let answered = members.indices.filter { members[$0].stage == .recovering }
+    guard answered.allSatisfy({ members[$0].collectToken == nil }) else { return }
+    phase = .open
+    recover(answered, &actions)
+    for place in members.indices
+    where members[place].stage == .recovering || members[place].stage == .joining {
+      open(place, &actions)
+    }
+    actions.append(.opened)
+    sendPeers(&actions)
+    repairNext(&actions)
+  }
+
+  /// Puts the logs of members together, and gives each what it lacks.
+  private mutating func recover(_ answered: [Int], _ actions: inout [HubAction]) {
+    var merged = Recovered.merge(answered.flatMap { members[$0].collected })
+    recovered = max(
+      merged.map { $0.message.position }.max() ?? .none,
+      answered.map { members[$0].joinedAt }.max() ?? .none)
+    for index in merged.indices {
+      if merged[index].message.position == .none {
+        last.sequence += 1
+        merged[index].message.position = last
+      }
+      let message = merged[index].message
+      known[message.sender] = max(known[message.sender] ?? 0, message.number)
+      log.append(LogEntry(message: message, isForgotten: merged[index].isForgotten))
+      while log.trim() != nil {}
+    }
+    for place in answered {
+      let floor = answered.filter { $0 != place }.map { members[$0].floor }.max() ?? .none
+      give(merged, floor: floor, to: place, &actions)
+    }
+    for place in answered { members[place].collected = [] }
+  }
+
+  /// Sends to a member what it subscribes to and lacks, and the positions of its own messages.
+  mutating func give(
+    _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
+  ) {
+    let member = members[place]
+    if floor > member.joinedAt { send(.lost(.unknown(before: floor)), to: place, &actions) }
+    for entry in merged {
+      let message = entry.message
+      if message.sender == member.peer.id {
+        guard entry.isUnknownToSender else { continue }
+        let frame = HubFrame.sequenced(
+          sender: message.sender, first: message.number, count: 1, position: message.position)
+        send(frame, to: place, &actions)
+      } else if message.position > member.joinedAt, member.hears(message.subject) {
+        let frame = entry.isForgotten ? HubFrame.lost(Loss(message)) : .message(message)
+        send(frame, to: place, &actions)
+      }
+    }
+  }
+
+  /// Makes a member part of the generation.
+  mutating func open(_ place: Int, _ actions: inout [HubAction]) {
+    members[place].stage = .open
+    members[place].sent = last
+    let ownNumber = known[members[place].peer.id] ?? 0
+    send(.open(position: last, ownNumber: ownNumber), to: place, &actions)
+    forgetRoutes()
+  }
+
+  /// Tells the open members who they are.
+  mutating func sendPeers(_ actions: inout [HubAction]) {
+    let open = members.indices.filter { members[$0].stage == .open }
+    let peers = open.map { members[$0].peer }
+    for place in open { send(.peers(peers, hub: own), to: place, &actions) }
+  }
+
+  mutating func tickJoining(_ actions: inout [HubAction]) {
+    switch phase {
+    case .gathering(let expected, let ticks):
+      let isOver = ticks + 1 >= Self.patience
+      phase = .gathering(expected: isOver ? [] : expected, ticks: ticks + 1)
+      endGathering(&actions)
+    case .recovering(let ticks):
+      phase = .recovering(ticks: ticks + 1)
+      guard ticks + 1 >= Self.patience else { return }
+      for place in members.indices where members[place].collectToken != nil {
+        members[place].stage = .late
+      }
+      endRecovery(&actions)
+    case .open:
+      tickRepair(&actions)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/// Members of an older generation that join when the hub is open.
+///
+/// One after another they are asked for what they have, and given what they lack.
+extension HubState {
+  /// The repair of one late member.
+  struct Repair {
+    var connection: ConnectionID
+    var ticks = 0
+    /// The members whose logs are asked for.
+    var asked: [ConnectionID]
+  }
+
+  /// Begins with the next late member.
+  mutating func repairNext(_ actions: inout [HubAction]) {
+    guard isOpen, repair == nil else { return }
+    // A member that is silent would keep the others waiting.
+    let late = members.indices.filter { members[$0].stage == .late && members[$0].isPresent }
+    guard let place = late.first else { return }
+    if recovered == .none, members[place].joinedAt.generation < generation {
+      // No member of an older generation has been recovered: this one is the first.
+      recovered = members[place].joinedAt
+      since = recovered
+    }
+    lastToken += 1
+    ask(place, since: min(since, members[place].joinedAt), &actions)
+    var asked = [members[place].connection]
+    if members[place].joinedAt < since {
+      // The hub's log begins later. What is missing is in the logs of others.
+      for other in members.indices where members[other].stage == .open && members[other].isPresent {
+        ask(other, since: members[place].joinedAt, &actions)
+        asked.append(members[other].connection)
+      }
+    }
+    repair = Repair(connection: members[place].connection, asked: asked)
+  }
+
+  /// A connection has been closed.
+  mutating func repairLeft(_ connection: ConnectionID, _ actions: inout [HubAction]) {
+    if repair?.connection == connection {
+      repair = nil
+      repairNext(&actions)
+    }
+    endRepair(&actions)
+  }
+
+  mutating func tickRepair(_ actions: inout [HubAction]) {
+    guard let current = repair else {
+      repairNext(&actions)
+      return
+    }
+    repair?.ticks += 1
+    guard current.ticks + 1 >= Self.patience else { return }
+    for connection in current.asked {
+      guard let place = places[connection] else { continue }
+      if connection == current.connection, members[place].collectToken != nil {
+        // It is asked again when all others have had their turn.
+        repair = nil
+        postpone(place)
+        repairNext(&actions)
+        return
+      }
+      members[place].collectToken = nil
+    }
+    endRepair(&actions)
+  }
+
+  /// Puts a member behind all others.
+  private mutating func postpone(_ place: Int) {
+    members.append(members.remove(at: place))
+    for (place, member) in members.enumerated() { places[member.connection] = place }
+    forgetRoutes()
+  }
+
+  /// Opens the late member once all logs are there.
+  mutating func endRepair(_ actions: inout [HubAction]) {
+    guard let current = repair, let place = places[current.connection] else { return }
+    let asked = current.asked.compactMap { places[$0] }
+    guard asked.allSatisfy({ members[$0].collectToken == nil }) else { return }
+    repair = nil
+    let others = asked.filter { $0 != place }
+
+    let kept = log.entries(since: .none)
+    let offered = takeOver(from: place, kept, &actions)
+    // What the member has is not sent to it.
+    let merged = Recovered.merge(kept + others.flatMap { members[$0].collected }).filter {
+      !offered.contains($0.message.key)
+    }
+    let floor = max(log.floor, others.map { members[$0].floor }.max() ?? .none)
+    give(merged, floor: floor, to: place, &actions)
+    for place in asked { members[place].collected = [] }
+    open(place, &actions)
+    sendPeers(&actions)
+    repairNext(&actions)
+  }
+
+  /// Sequences what a late member alone knows, and returns all that it knows.
+  ///
+  /// A message comes too late if a later one of its sender is known, or if it was sequenced before
+  /// what has been recovered: it might be heard after its answer. Such a message is reported as lost.
+  private mutating func takeOver(
+    from place: Int, _ kept: [LogEntry], _ actions: inout [HubAction]
+  ) -> Set<Message.Key> {
+    let member = members[place]
+    let merged = Recovered.merge(member.collected)
+    let positions = Dictionary(
+      kept.map { ($0.message.key, $0.message.position) }, uniquingKeysWith: max)
+    for entry in merged {
+      let message = entry.message
+      let isOwn = message.sender == member.peer.id
+      var position = positions[message.key]
+      if position == nil {
+        let isLate = message.position != .none && message.position <= recovered
+        if message.number > known[message.sender] ?? 0, !isLate {
+          position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
+        } else if !entry.isForgotten {
+          reportLate(message, from: place, &actions)
+        }
+      } else if message.position == position {
+        continue
+      }
+      guard isOwn ? entry.isUnknownToSender : position != nil else { continue }
+      let frame = HubFrame.sequenced(
+        sender: message.sender, first: message.number, count: 1, position: position ?? recovered)
+      send(frame, to: place, &actions)
+    }
+    return Set(merged.map(\.message.key))
+  }
+
+  /// Tells those who were here at the recovery that they will not get a message.
+  private mutating func reportLate(
+    _ message: Message, from place: Int, _ actions: inout [HubAction]
+  ) {
+    // Nothing is said of messages that the hub itself has forgotten.
+    guard log.floor == .none else { return }
+    for other in members.indices where other != place {
+      let member = members[other]
+      guard member.stage == .open, !member.isNew, member.hears(message.subject),
+        member.peer.id != message.sender,
+        message.position == .none || member.joinedAt < message.position
+      else { continue }
+      var loss = Loss(message)
+      loss.number = 0
+      loss.position = .none
+      send(.lost(loss), to: other, &actions)
+    }
+  }
+}

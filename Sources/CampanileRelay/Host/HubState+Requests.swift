@@ -1,0 +1,58 @@
+extension HubState {
+  /// Passes a request to the member that has joined first of those who answer its subject.
+  ///
+  /// The member that asks is taken last.
+  mutating func ask(
+    _ request: Request, _ deadline: UInt32, from place: Int, _ actions: inout [HubAction]
+  ) {
+    var request = request
+    request.from = members[place].peer.id
+    let answering = members.indices.filter {
+      members[$0].stage == .open && members[$0].answers.contains { $0.matches(request.subject) }
+    }
+    guard let answerer = answering.first(where: { $0 != place }) ?? answering.first else {
+      send(
+        .reply(correlation: request.correlation, status: .nobody, payload: []), to: place, &actions)
+      return
+    }
+    members[answerer].asked.append(
+      HubMember.Asked(
+        from: request.from, correlation: request.correlation, ticks: deadline / 100 + 2))
+    send(.request(request), to: answerer, &actions)
+  }
+
+  /// Passes a reply to the member that asked, if that waits.
+  mutating func reply(
+    to member: MemberID, _ correlation: UInt64, _ status: ReplyStatus, _ payload: [UInt8],
+    from place: Int, _ actions: inout [HubAction]
+  ) {
+    let asked = members[place].asked.firstIndex {
+      $0.from == member && $0.correlation == correlation
+    }
+    guard let asked else { return }
+    members[place].asked.remove(at: asked)
+    guard let asking = members.firstIndex(where: { $0.peer.id == member && $0.stage == .open })
+    else { return }
+    send(
+      .reply(correlation: correlation, status: status, payload: payload), to: asking, &actions)
+  }
+
+  /// A member has left that was asked.
+  mutating func failRequests(askedOf member: HubMember, _ actions: inout [HubAction]) {
+    for asked in member.asked {
+      guard
+        let asking = members.firstIndex(where: { $0.peer.id == asked.from && $0.stage == .open })
+      else { continue }
+      send(
+        .reply(correlation: asked.correlation, status: .left, payload: []), to: asking, &actions)
+    }
+  }
+
+  /// Forgets the requests whose members have given up.
+  mutating func tickRequests(_ actions: inout [HubAction]) {
+    for place in members.indices where !members[place].asked.isEmpty {
+      for index in members[place].asked.indices { members[place].asked[index].ticks -= 1 }
+      members[place].asked.removeAll { $0.ticks == 0 }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/// What a hub of a bus knows, and what it does next.
+///
+/// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
+/// array of actions.
+///
+/// A hub begins by gathering: it waits for the members of the generation before. Then it asks for
+/// their logs, and gives each what it lacks. Then it is open, and gives each message a position.
+struct HubState {
+  let generation: UInt64
+  let busID: UInt64
+  /// The member in the hub's own process.
+  let own: MemberID
+
+  var phase: Phase
+  /// The connections, in the order in which they were made.
+  var members: [HubMember] = []
+  var places: [ConnectionID: Int] = [:]
+  /// Who hears a subject; emptied when members or subscriptions change.
+  var routes: [String: HubMember.Receivers] = [:]
+
+  /// The last position that was given.
+  var last: Position
+  /// The highest number of each sender that has a position.
+  var known: [MemberID: UInt64] = [:]
+  /// All messages after `since`: those that were recovered, and those that were sequenced.
+  var log: MessageLog
+  var since = Position.none
+  /// The last position of older generations that has been recovered.
+  var recovered = Position.none
+
+  var lastToken: UInt64 = 0
+  var repair: Repair?
+  var flushes: [Flush] = []
+
+  enum Phase {
+    /// Members of the generation before have not joined.
+    case gathering(expected: Set<MemberID>, ticks: Int)
+    /// Members have not sent their logs.
+    case recovering(ticks: Int)
+    case open
+  }
+
+  /// How many ticks of 100 ms a hub waits for a member.
+  static let patience = 5
+
+  /// - Parameters:
+  ///   - generation: A number that no hub of this bus has had.
+  ///   - own: The member in the hub's process. The transport connects it as any other.
+  ///   - expected: The members that are alive. The hub waits for them before it opens.
+  ///   - logLimit: The bytes that the hub's log may have.
+  init(
+    generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
+    logLimit: Int = 8 << 20
+  ) {
+    self.generation = generation
+    self.busID = busID
+    self.own = own
+    phase = .gathering(expected: Set(expected).union([own]), ticks: 0)
+    last = Position(generation: generation, sequence: 0)
+    log = MessageLog(limit: logLimit)
+  }
+
+  var isOpen: Bool {
+    if case .open = phase { true } else { false }
+  }
+
+  /// A connection has been accepted.
+  mutating func connected(_ connection: ConnectionID) {
+    precondition(places[connection] == nil, "A connection is new when it is connected.")
+    places[connection] = members.count
+    members.append(HubMember(connection))
+  }
+
+  /// The other end has closed a connection, or is dead.
+  mutating func disconnected(_ connection: ConnectionID, _ actions: inout [HubAction]) {
+    guard let place = places[connection] else { return }
+    remove(place, &actions)
+  }
+
+  mutating func close(_ place: Int, reason: String, _ actions: inout [HubAction]) {
+    actions.append(.close(members[place].connection, reason: reason))
+    remove(place, &actions)
+  }
+
+  private mutating func remove(_ place: Int, _ actions: inout [HubAction]) {
+    let member = members.remove(at: place)
+    places = [:]
+    for (place, member) in members.enumerated() { places[member.connection] = place }
+    forgetRoutes()
+    failRequests(askedOf: member, &actions)
+    if member.stage == .open { sendPeers(&actions) }
+    for index in flushes.indices { flushes[index].awaited[member.connection] = nil }
+    flushes.removeAll { $0.connection == member.connection }
+    endFlushes(&actions)
+    endRecovery(&actions)
+    repairLeft(member.connection, &actions)
+  }
+
+  /// An expected member is dead.
+  mutating func died(_ member: MemberID, _ actions: inout [HubAction]) {
+    guard case .gathering(var expected, let ticks) = phase else { return }
+    expected.remove(member)
+    phase = .gathering(expected: expected, ticks: ticks)
+    endGathering(&actions)
+  }
+
+  /// A frame has been read.
+  mutating func received(
+    _ frame: MemberFrame, from connection: ConnectionID, _ actions: inout [HubAction]
+  ) {
+    guard let place = places[connection] else { return }
+    members[place].silentTicks = 0
+    switch frame {
+    case .message(let message): post(message, isForgotten: false, from: place, &actions)
+    case .pong(let position): acknowledged(position, by: place, &actions)
+    case .forgotten(let number, let subject):
+      let message = Message(
+        sender: members[place].peer.id, number: number, position: .none, subject: subject,
+        version: 0, path: [], payload: [])
+      post(message, isForgotten: true, from: place, &actions)
+    case .hello(let hello): join(hello, place, &actions)
+    case .subscribe(let text), .unsubscribe(let text), .answer(let text), .stopAnswering(let text):
+      setPattern(text, frame, place, &actions)
+    case .request(let request, let deadline): ask(request, deadline, from: place, &actions)
+    case .reply(let member, let correlation, let status, let payload):
+      reply(to: member, correlation, status, payload, from: place, &actions)
+    case .collected(let entry): members[place].collected.append(entry)
+    case .collectedAll(let token, let floor): collectedAll(token, floor, place, &actions)
+    case .flush(let token): flush(token, from: place, &actions)
+    }
+  }
+
+  private mutating func setPattern(
+    _ text: String, _ frame: MemberFrame, _ place: Int, _ actions: inout [HubAction]
+  ) {
+    do throws(FrameError) {
+      let pattern = try SubjectPattern(validating: text)
+      switch frame {
+      case .subscribe: members[place].subscriptions.append(pattern)
+      case .unsubscribe: members[place].subscriptions.removeAll { $0 == pattern }
+      case .answer: members[place].answers.append(pattern)
+      default: members[place].answers.removeAll { $0 == pattern }
+      }
+      forgetRoutes()
+    } catch {
+      close(place, reason: error.message, &actions)
+    }
+  }
+
+  /// All bytes of a connection that could be read have been read.
+  mutating func endRead(of connection: ConnectionID, _ actions: inout [HubAction]) {
+    guard let place = places[connection] else { return }
+    endRun(of: place, &actions)
+  }
+
+  /// A tenth of a second has passed.
+  mutating func tick(_ actions: inout [HubAction]) {
+    for place in members.indices {
+      members[place].silentTicks += 1
+      guard members[place].stage != .greeting, members[place].outgoing.isEmpty else { continue }
+      let position = members[place].stage == .open ? last : .none
+      send(.ping(position), to: place, &actions)
+    }
+    tickJoining(&actions)
+    tickRequests(&actions)
+    for index in flushes.indices {
+      flushes[index].awaited = flushes[index].awaited.filter { connection, _ in
+        places[connection].map { members[$0].isPresent } ?? false
+      }
+    }
+    endFlushes(&actions)
+  }
+
+  /// The transport has some bytes of a connection that it could not write yet.
+  mutating func waiting(
+    _ bytes: Int, on connection: ConnectionID, _ actions: inout [HubAction]
+  ) {
+    guard let place = places[connection] else { return }
+    for frame in members[place].outgoing.waiting(bytes) {
+      actions.append(.send([connection], frame))
+    }
+  }
+
+  /// Sends a frame that is never dropped, behind all that waits.
+  mutating func send(_ frame: HubFrame, to place: Int, _ actions: inout [HubAction]) {
+    if members[place].outgoing.hand(frame.estimatedSize) {
+      actions.append(.send([members[place].connection], frame))
+    } else {
+      members[place].outgoing.append(frame)
+    }
+  }
+}

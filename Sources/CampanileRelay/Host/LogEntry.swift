@@ -1,0 +1,28 @@
+/// What a member or a hub keeps of one message, for those who lack it after a hub's death.
+struct LogEntry: Hashable, Sendable {
+  /// The message; without path and payload if it has been forgotten.
+  var message: Message
+  /// Whether only the place, the sender, the number and the subject are left.
+  var isForgotten = false
+  /// The highest position that the sender had heard when it posted the message.
+  ///
+  /// It bounds the place of a message that has no position yet: whatever the message answers is at
+  /// or before it, and whatever answers the message is after it.
+  var after = Position.none
+
+  /// The bytes that count against the bound of a log.
+  var cost: Int { message.cost }
+
+  mutating func forget() {
+    isForgotten = true
+    message.payload = []
+    message.path = []
+  }
+}
+
+extension Message {
+  /// The memory that the message takes, roughly.
+  ///
+  /// Empty messages cost something, too.
+  var cost: Int { 64 + payload.count + 8 * path.count + subject.utf8.count }
+}

@@ -1,0 +1,300 @@
+/// What a member of a bus knows, and what it does next.
+///
+/// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
+/// array of actions.
+///
+/// The member keeps a log of its own messages and one of those it has heard. When a hub dies, the
+/// next one puts the logs of all members together, so that each has what any of them has.
+///
+/// A message is dropped as known by its number alone. A hub tells the messages of a sender in the
+/// order of their numbers, so that each number below the highest heard is known or not subscribed.
+struct MemberState {
+  let id: MemberID
+  private let name: String
+  private let processID: Int32
+  private let buffering: BufferingPolicy
+
+  /// The bus and its last generation that this member knows, or 0.
+  private(set) var busID: UInt64 = 0
+  private(set) var generation: UInt64 = 0
+  /// This member has all that it subscribes to up to here.
+  private(set) var position = Position.none
+  /// The highest position of a message that this member has heard or posted.
+  private(set) var horizon = Position.none
+  private var stage = Stage.disconnected
+  private var silentTicks = 0
+  private var mustAcknowledge = false
+  private(set) var peers: [Peer] = []
+  private(set) var hub: MemberID?
+
+  private var heard: [MemberID: UInt64] = [:]
+  private var received: MessageLog
+  private var outbox: Outbox
+  private var subscriptions = PatternCounts()
+  private var answers = PatternCounts()
+  private var requests = RequestTable()
+
+  private enum Stage {
+    case disconnected
+    /// Has said hello, and waits for `open`.
+    case joining
+    case open
+  }
+
+  /// - Parameter logLimit: The bytes that the log of own messages and that of others may have each.
+  init(
+    id: MemberID, name: String, processID: Int32, buffering: BufferingPolicy = .standard,
+    logLimit: Int = 8 << 20
+  ) {
+    self.id = id
+    self.name = name
+    self.processID = processID
+    self.buffering = buffering
+    received = MessageLog(limit: logLimit)
+    outbox = Outbox(limit: logLimit)
+  }
+
+  var isOpen: Bool { stage == .open }
+
+  /// Posts a message, and returns its number.
+  @discardableResult
+  mutating func post(
+    subject: String, version: UInt32 = 0, path: [UInt64] = [], payload: [UInt8],
+    _ actions: inout [MemberAction]
+  ) -> UInt64 {
+    let number = outbox.lastNumber + 1
+    let message = Message(
+      sender: id, number: number, position: .none, subject: subject, version: version, path: path,
+      payload: payload)
+    outbox.post(message, after: horizon, &actions)
+    if isOpen { outbox.send(&actions) }
+    return number
+  }
+
+  /// Asks for the messages of a pattern.
+  ///
+  /// Patterns are counted: each call needs an `unsubscribe`.
+  mutating func subscribe(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
+    guard subscriptions.add(pattern.text), stage != .disconnected else { return }
+    actions.append(.send(.subscribe(pattern.text)))
+  }
+
+  mutating func unsubscribe(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
+    guard subscriptions.remove(pattern.text), stage != .disconnected else { return }
+    actions.append(.send(.unsubscribe(pattern.text)))
+  }
+
+  /// Offers to answer requests for a pattern.
+  ///
+  /// Patterns are counted, as those of `subscribe`.
+  mutating func answer(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
+    guard answers.add(pattern.text), stage != .disconnected else { return }
+    actions.append(.send(.answer(pattern.text)))
+  }
+
+  mutating func stopAnswering(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
+    guard answers.remove(pattern.text), stage != .disconnected else { return }
+    actions.append(.send(.stopAnswering(pattern.text)))
+  }
+
+  /// Asks whoever answers a subject, and returns the number that the reply or failure will have.
+  ///
+  /// The request is sent after all messages that were posted before it.
+  @discardableResult
+  mutating func request(
+    subject: String, version: UInt32 = 0, payload: [UInt8], milliseconds: UInt32,
+    _ actions: inout [MemberAction]
+  ) -> UInt64 {
+    let correlation = requests.begin(milliseconds: milliseconds)
+    let request = Request(
+      correlation: correlation, from: id, subject: subject, version: version, payload: payload)
+    outbox.sendInOrder(.request(request, deadline: milliseconds))
+    if isOpen { outbox.send(&actions) }
+    return correlation
+  }
+
+  /// Replies to a request, after all messages that were posted before.
+  ///
+  /// Does nothing when closed.
+  mutating func reply(
+    to request: Request, status: ReplyStatus, payload: [UInt8], _ actions: inout [MemberAction]
+  ) {
+    guard isOpen else { return }
+    outbox.sendInOrder(
+      .reply(
+        to: request.from, correlation: request.correlation, status: status, payload: payload))
+    outbox.send(&actions)
+  }
+
+  /// Reports `flushed` when all members that are present have what was posted before.
+  ///
+  /// A token is used once.
+  mutating func flush(_ token: UInt64, _ actions: inout [MemberAction]) {
+    outbox.flush(token)
+    if isOpen { outbox.send(&actions) }
+  }
+
+  /// A connection to the hub of a generation has been made.
+  mutating func connected(generation: UInt64, _ actions: inout [MemberAction]) {
+    precondition(stage == .disconnected, "A member has one connection at a time.")
+    self.generation = generation
+    stage = .joining
+    silentTicks = 0
+    let hello = MemberFrame.Hello(
+      busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
+      position: position, subscriptions: subscriptions.patterns, answers: answers.patterns)
+    actions.append(.send(.hello(hello)))
+  }
+
+  /// The connection is closed.
+  ///
+  /// Requests that were sent fail.
+  mutating func disconnected(_ actions: inout [MemberAction]) {
+    guard stage != .disconnected else { return }
+    stage = .disconnected
+    mustAcknowledge = false
+    requests.disconnected(except: outbox.close(), &actions)
+    actions.append(.closed)
+  }
+
+  /// A frame of the hub has been read.
+  mutating func received(_ frame: HubFrame, _ actions: inout [MemberAction]) {
+    guard stage != .disconnected else { return }
+    silentTicks = 0
+    switch frame {
+    case .message(let message): receive(message, &actions)
+    case .sequenced(let sender, let first, let count, let position):
+      sequenced(sender, first, count, position, &actions)
+    case .ping(let position):
+      advance(to: position)
+      mustAcknowledge = true
+    case .lost(let loss): receive(loss, &actions)
+    case .welcome(let generation, let busID): welcome(generation, busID)
+    case .collect(let token, let since): collect(token, since, &actions)
+    case .open(let position, let ownNumber): open(position, ownNumber, &actions)
+    case .request(let request): actions.append(.requested(request))
+    case .reply(let correlation, let status, let payload):
+      guard requests.end(correlation) else { return }
+      actions.append(.replied(correlation: correlation, status: status, payload: payload))
+    case .peers(let peers, let hub):
+      self.peers = peers
+      self.hub = hub
+      actions.append(.peers(peers, hub: hub))
+    case .flushed(let token):
+      guard outbox.flushed(token) else { return }
+      actions.append(.flushed(token: token))
+    }
+  }
+
+  /// All bytes that could be read have been read.
+  ///
+  /// The member acknowledges once.
+  mutating func endRead(_ actions: inout [MemberAction]) {
+    silentTicks = 0
+    guard mustAcknowledge else { return }
+    mustAcknowledge = false
+    actions.append(.send(.pong(position)))
+  }
+
+  /// A tenth of a second has passed.
+  ///
+  /// - Parameter isReading: Whether bytes of the hub would be read. A member that does not read
+  ///   cannot say that its hub is silent.
+  mutating func tick(isReading: Bool, _ actions: inout [MemberAction]) {
+    requests.tick(&actions)
+    guard stage != .disconnected, isReading else { return }
+    silentTicks += 1
+    if silentTicks == 5 { actions.append(.startGeneration(after: generation)) }
+  }
+
+  private mutating func receive(_ message: Message, _ actions: inout [MemberAction]) {
+    advance(to: message.position)
+    guard isNews(message.number, of: message.sender) else { return }
+    horizon = max(horizon, message.position)
+    received.append(LogEntry(message: message))
+    while received.trim() != nil {}
+    actions.append(.deliver(message))
+  }
+
+  private mutating func receive(_ loss: Loss, _ actions: inout [MemberAction]) {
+    advance(to: loss.position)
+    guard loss.number == 0 || isNews(loss.number, of: loss.sender) else { return }
+    actions.append(.lost(loss))
+  }
+
+  /// Whether a message has not been heard; from now on it has.
+  private mutating func isNews(_ number: UInt64, of sender: MemberID) -> Bool {
+    guard sender != id else { return false }
+    return { (highest: inout UInt64) in
+      guard number > highest else { return false }
+      highest = number
+      return true
+    }(&heard[sender, default: 0])
+  }
+
+  /// Goes on to a position in the order of the hub.
+  ///
+  /// While a member joins, it is told old messages in another order than that of their positions.
+  /// What it has is complete again with `open`.
+  private mutating func advance(to position: Position) {
+    guard isOpen, position > self.position else { return }
+    self.position = position
+    mustAcknowledge = true
+  }
+
+  private mutating func sequenced(
+    _ sender: MemberID, _ first: UInt64, _ count: UInt32, _ position: Position,
+    _ actions: inout [MemberAction]
+  ) {
+    guard count > 0 else { return }
+    var last = position
+    last.sequence &+= UInt64(count) &- 1
+    advance(to: last)
+    if sender == id {
+      outbox.sequenced(first, count, position)
+      horizon = max(horizon, last)
+      if isOpen { outbox.send(&actions) }
+    } else {
+      // Messages that this member had from an older hub have been told to the others only now.
+      for index in 0..<received.count {
+        let message = received[index].message
+        guard message.sender == sender, message.number >= first else { continue }
+        let offset = message.number - first
+        guard offset < count else { continue }
+        received.setPosition(
+          Position(generation: position.generation, sequence: position.sequence &+ offset),
+          at: index)
+      }
+    }
+  }
+
+  private mutating func welcome(_ generation: UInt64, _ busID: UInt64) {
+    self.generation = generation
+    defer { self.busID = busID }
+    guard self.busID != 0, self.busID != busID else { return }
+    // Another bus: positions of the old one mean nothing there.
+    position = .none
+    horizon = .none
+    received.keepLast(0)
+    outbox.forgetSequenced()
+  }
+
+  private func collect(_ token: UInt64, _ since: Position, _ actions: inout [MemberAction]) {
+    for log in [outbox.log, received] {
+      for entry in log.entries(since: since) { actions.append(.send(.collected(entry))) }
+    }
+    let floor = max(outbox.log.floor, received.floor)
+    actions.append(.send(.collectedAll(token: token, floor: floor)))
+  }
+
+  private mutating func open(
+    _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
+  ) {
+    stage = .open
+    advance(to: position)
+    mustAcknowledge = true
+    outbox.open(ownNumber: ownNumber)
+    actions.append(.opened)
+    outbox.send(&actions)
+  }
+}

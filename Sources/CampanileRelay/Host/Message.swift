@@ -1,0 +1,28 @@
+/// A message on the bus.
+///
+/// Sender and number identify it. Positions order it among those of other senders.
+struct Message: Hashable, Sendable {
+  var sender: MemberID
+  /// Counts the messages of the sender from 1, over all subjects.
+  var number: UInt64
+  /// The place that a hub gave it, or `none`.
+  var position: Position
+  var subject: String
+  var version: UInt32
+  /// The relays that have carried the message, for those who pass it on.
+  var path: [UInt64]
+  var payload: [UInt8]
+
+  var key: Key { Key(sender: sender, number: number) }
+
+  /// What identifies a message.
+  struct Key: Hashable, Comparable {
+    var sender: MemberID
+    var number: UInt64
+
+    static func < (left: Self, right: Self) -> Bool {
+      if left.sender != right.sender { return left.sender < right.sender }
+      return left.number < right.number
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/// The last messages of a member or a hub, from which another member can be given what it lacks.
+///
+/// The log is bounded in bytes. The oldest messages are forgotten first, in two steps. First place,
+/// sender, number and subject are left, so that a loss can be counted. Of what is older still, only
+/// the highest position is known.
+struct MessageLog {
+  private let limit: Int
+  private let traceLimit: Int
+  private var entries = Queue<LogEntry>()
+  /// Entries whose payload has been forgotten, all older than `entries`.
+  private var traces = Queue<LogEntry>()
+  private var bytes = 0
+
+  /// The highest position of which no trace is left.
+  private(set) var floor = Position.none
+
+  init(limit: Int, traceLimit: Int = 65_536) {
+    self.limit = limit
+    self.traceLimit = traceLimit
+  }
+
+  var count: Int { traces.count + entries.count }
+
+  subscript(index: Int) -> LogEntry {
+    index < traces.count ? traces[index] : entries[index - traces.count]
+  }
+
+  /// Appends an entry.
+  ///
+  /// Call `trim` afterwards until it returns nil.
+  mutating func append(_ entry: LogEntry) {
+    if entry.isForgotten, entries.isEmpty {
+      appendTrace(entry)
+    } else {
+      bytes += entry.cost
+      entries.append(entry)
+    }
+  }
+
+  /// Forgets the oldest message if the log has too many bytes, and returns it.
+  mutating func trim() -> LogEntry? {
+    guard bytes > limit, let oldest = entries.popFirst() else { return nil }
+    bytes -= oldest.cost
+    var trace = oldest
+    trace.forget()
+    appendTrace(trace)
+    return oldest
+  }
+
+  private mutating func appendTrace(_ entry: LogEntry) {
+    traces.append(entry)
+    if traces.count > traceLimit, let oldest = traces.popFirst() {
+      floor = max(floor, oldest.message.position)
+    }
+  }
+
+  /// Forgets all but the last entries without a trace, and all positions.
+  mutating func keepLast(_ kept: Int) {
+    let last = (max(0, count - kept)..<count).map { self[$0] }
+    self = Self(limit: limit, traceLimit: traceLimit)
+    for var entry in last {
+      entry.message.position = .none
+      entry.after = .none
+      append(entry)
+    }
+  }
+
+  /// Sets the position of the entry at an index.
+  mutating func setPosition(_ position: Position, at index: Int) {
+    if index < traces.count {
+      traces[index].message.position = position
+    } else {
+      entries[index - traces.count].message.position = position
+    }
+  }
+
+  /// The entries after a position, and those without one, in the order of the log.
+  func entries(since position: Position) -> [LogEntry] {
+    (0..<count).lazy.map { self[$0] }.filter {
+      $0.message.position == .none || $0.message.position > position
+    }
+  }
+}

@@ -1,0 +1,125 @@
+/// The messages of a member itself: those that wait for a hub, and those that were sent.
+///
+/// At most `window` bytes are under way to the hub. The rest waits in the log, which is bounded.
+struct Outbox {
+  private(set) var log: MessageLog
+  private(set) var lastNumber: UInt64 = 0
+  /// Numbers up to here have been sequenced.
+  private(set) var sequencedNumber: UInt64 = 0
+  /// Numbers up to here have been sent to the present hub.
+  private var sentNumber: UInt64 = 0
+  private var underWay = Queue<(number: UInt64, cost: Int)>()
+  private var bytesUnderWay = 0
+  /// Other frames, each sent after the messages up to a number.
+  private var frames = Queue<(after: UInt64, frame: MemberFrame)>()
+  /// The flushes that have not been answered.
+  private var flushes: [(after: UInt64, token: UInt64)] = []
+
+  private static let window = 1 << 20
+
+  init(limit: Int) { log = MessageLog(limit: limit) }
+
+  /// Appends a message with the next number.
+  mutating func post(_ message: Message, after: Position, _ actions: inout [MemberAction]) {
+    lastNumber = message.number
+    log.append(LogEntry(message: message, after: after))
+    while let forgotten = log.trim() {
+      let number = forgotten.message.number
+      guard number > max(sequencedNumber, sentNumber) else { continue }
+      actions.append(.dropped(number: number, subject: forgotten.message.subject))
+    }
+  }
+
+  /// Sends a frame after all messages that have been posted.
+  mutating func sendInOrder(_ frame: MemberFrame) {
+    frames.append((lastNumber, frame))
+  }
+
+  mutating func flush(_ token: UInt64) {
+    flushes.append((lastNumber, token))
+    sendInOrder(.flush(token: token))
+  }
+
+  /// Ends a flush, and returns whether it had not ended before.
+  mutating func flushed(_ token: UInt64) -> Bool {
+    guard let index = flushes.firstIndex(where: { $0.token == token }) else { return false }
+    flushes.remove(at: index)
+    return true
+  }
+
+  /// Sends what waits, as far as the window allows.
+  mutating func send(_ actions: inout [MemberAction]) {
+    while true {
+      while let next = frames.first, next.after <= sentNumber {
+        _ = frames.popFirst()
+        actions.append(.send(next.frame))
+      }
+      guard sentNumber < lastNumber, bytesUnderWay < Self.window else { return }
+      sentNumber += 1
+      // The last entry of the log has the last number, and none between is missing.
+      let index = log.count - 1 - Int(lastNumber - sentNumber)
+      guard index >= 0 else { continue }
+      let entry = log[index]
+      if entry.isForgotten {
+        actions.append(.send(.forgotten(number: sentNumber, subject: entry.message.subject)))
+      } else {
+        actions.append(.send(.message(entry.message)))
+      }
+      underWay.append((sentNumber, entry.cost))
+      bytesUnderWay += entry.cost
+    }
+  }
+
+  /// A hub has given positions to messages.
+  mutating func sequenced(_ first: UInt64, _ count: UInt32, _ position: Position) {
+    // Numbers that were never posted would be a fault of the hub.
+    let last = min(first &+ UInt64(count) &- 1, lastNumber)
+    guard first >= 1, first <= last else { return }
+    var position = position
+    for number in first...last {
+      let index = log.count - 1 - Int(lastNumber - number)
+      if index >= 0 { log.setPosition(position, at: index) }
+      position.sequence &+= 1
+    }
+    sequencedNumber = max(sequencedNumber, last)
+    while let oldest = underWay.first, oldest.number <= last {
+      _ = underWay.popFirst()
+      bytesUnderWay -= oldest.cost
+    }
+  }
+
+  /// A hub has opened: messages above `ownNumber` are sent again.
+  mutating func open(ownNumber: UInt64) {
+    sequencedNumber = max(sequencedNumber, min(ownNumber, lastNumber))
+    sentNumber = sequencedNumber
+  }
+
+  /// The hub is gone.
+  ///
+  /// Flushes, and requests that have not been sent, wait for the next one.
+  ///
+  /// - Returns: The correlations of those requests.
+  mutating func close() -> Set<UInt64> {
+    underWay.removeAll()
+    bytesUnderWay = 0
+    sentNumber = sequencedNumber
+    var waiting: [(after: UInt64, frame: MemberFrame)] = flushes.map {
+      ($0.after, .flush(token: $0.token))
+    }
+    var correlations: Set<UInt64> = []
+    while let next = frames.popFirst() {
+      guard case .request(let request, _) = next.frame else { continue }
+      correlations.insert(request.correlation)
+      waiting.append(next)
+    }
+    waiting.sort { $0.after < $1.after }
+    for next in waiting { frames.append(next) }
+    return correlations
+  }
+
+  /// The member has joined another bus: what was sequenced on the old one is of no use there.
+  mutating func forgetSequenced() {
+    let waiting = Int(lastNumber - sequencedNumber)
+    log.keepLast(waiting)
+  }
+}

@@ -1,0 +1,10 @@
+/// A question to whoever answers a subject.
+struct Request: Hashable, Sendable {
+  /// Identifies the request among those of the member that asks.
+  var correlation: UInt64
+  /// The member that asks.
+  var from: MemberID
+  var subject: String
+  var version: UInt32
+  var payload: [UInt8]
+}

@@ -1,0 +1,37 @@
+/// A frame of one direction.
+///
+/// On the wire a frame is the count of the bytes that follow (four bytes, little-endian), a byte for
+/// the type, and the fields.
+protocol WireFrame: Sendable {
+  /// Appends the frame to bytes.
+  func append(to bytes: inout [UInt8])
+
+  /// Reads the fields of a frame of the given type.
+  static func read(type: UInt8, _ reader: inout FrameReader) throws(FrameError) -> Self
+}
+
+extension WireFrame {
+  /// Appends a frame whose fields `write` appends, without a copy of `bytes`.
+  static func append(
+    type: UInt8, to bytes: inout [UInt8], _ write: (inout FrameWriter) -> Void
+  ) {
+    var writer = FrameWriter(exchange(&bytes, for: []), type: type)
+    write(&writer)
+    bytes = writer.finished()
+  }
+}
+
+/// Stores a value, and returns the one that was stored.
+private func exchange<Value>(_ value: inout Value, for new: consuming Value) -> Value {
+  var new = new
+  swap(&value, &new)
+  return new
+}
+
+/// The version of the frames.
+///
+/// A hub refuses members of another one.
+let protocolVersion: UInt32 = 1
+
+/// The most bytes of one frame.
+let frameLimit = 4 << 20

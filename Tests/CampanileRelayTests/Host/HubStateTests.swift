@@ -1,0 +1,224 @@
+import Testing
+
+@testable import CampanileRelay
+
+final class HubStateTests {
+  private var hub = HubState(generation: 2, busID: 7, own: 1, expected: [])
+
+  private func actions(
+    _ body: (inout HubState, inout [HubAction]) -> Void
+  ) -> [HubAction] {
+    var actions: [HubAction] = []
+    body(&hub, &actions)
+    return actions
+  }
+
+  private func receive(_ id: Int, _ frames: MemberFrame...) -> [HubAction] {
+    actions { hub, actions in
+      for frame in frames { hub.received(frame, from: ConnectionID(rawValue: id), &actions) }
+    }
+  }
+
+  private func join(
+    _ id: Int, at position: Position = .none, subscriptions: [String] = [">"]
+  ) -> [HubAction] {
+    hub.connected(ConnectionID(rawValue: id))
+    let id64 = MemberID(rawValue: UInt64(id))
+    return receive(id, .hello(MemberFrame.Hello(id64, at: position, subscriptions: subscriptions)))
+  }
+
+  private func send(_ id: Int, _ frame: HubFrame) -> HubAction {
+    .send([ConnectionID(rawValue: id)], frame)
+  }
+
+  private func peer(_ id: UInt64) -> Peer {
+    Peer(id: MemberID(rawValue: id), name: "\(id)", processID: 1)
+  }
+
+  @Test func opensWithItsOwnMember() {
+    #expect(
+      join(1) == [
+        send(1, .welcome(generation: 2, busID: 7)),
+        send(1, .open(position: at(2, 0), ownNumber: 0)), .opened,
+        send(1, .peers([peer(1)], hub: 1)),
+      ])
+    #expect(
+      join(2) == [
+        send(2, .welcome(generation: 2, busID: 7)),
+        send(2, .open(position: at(2, 0), ownNumber: 0)),
+        send(1, .peers([peer(1), peer(2)], hub: 1)),
+        send(2, .peers([peer(1), peer(2)], hub: 1)),
+      ])
+  }
+
+  @Test func waitsForExpectedMembers() {
+    hub = HubState(generation: 2, busID: 7, own: 1, expected: [2, 3, 4])
+    _ = join(1)
+    _ = join(2)
+    #expect(!hub.isOpen)
+    #expect(actions { $0.died(3, &$1) } == [])
+    #expect(actions { $0.died(4, &$1) }.contains(.opened))
+  }
+
+  @Test func opensAfterFiveTicks() {
+    hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
+    _ = join(1)
+    #expect(!actions { for _ in 1...4 { $0.tick(&$1) } }.contains(.opened))
+    #expect(actions { $0.tick(&$1) }.contains(.opened))
+  }
+
+  @Test func passesMessagesOnAndBatchesPositions() {
+    _ = join(1, subscriptions: ["a"])
+    _ = join(2)
+    _ = join(3, subscriptions: ["b"])
+    let sent = receive(2, .message(Message(2, 1)), .message(Message(2, 2)))
+    #expect(
+      sent == [
+        send(1, .message(Message(2, 1, at: at(2, 1)))),
+        send(1, .message(Message(2, 2, at: at(2, 2)))),
+      ])
+    #expect(
+      actions { $0.endRead(of: ConnectionID(rawValue: 2), &$1) } == [
+        send(2, .sequenced(sender: 2, first: 1, count: 2, position: at(2, 1)))
+      ])
+    #expect(actions { $0.endRead(of: ConnectionID(rawValue: 2), &$1) } == [])
+    // A number that is known is dropped.
+    #expect(receive(2, .message(Message(2, 2))) == [])
+  }
+
+  @Test func oneFrameForManyReceivers() {
+    for id in 1...3 { _ = join(id) }
+    let message = Message(1, 1, at: at(2, 1))
+    let both = [2, 3].map { ConnectionID(rawValue: $0) }
+    #expect(receive(1, .message(Message(1, 1))) == [.send(both, .message(message))])
+    _ = receive(3, .unsubscribe(">"))
+    let next = Message(1, 2, at: at(2, 2))
+    #expect(receive(1, .message(Message(1, 2))) == [send(2, .message(next))])
+    _ = receive(3, .subscribe("a"))
+    let last = Message(1, 3, at: at(2, 3))
+    #expect(receive(1, .message(Message(1, 3))) == [.send(both, .message(last))])
+  }
+
+  @Test func closesWhoBreaksTheRules() {
+    _ = join(1)
+    _ = join(2)
+    #expect(receive(1, .subscribe("a..b")).contains { $0.closes(1) })
+    #expect(receive(2, .message(Message(3, 1))).contains { $0.closes(2) })
+    _ = join(3)
+    #expect(receive(3, .hello(MemberFrame.Hello(3))).contains { $0.closes(3) })
+    hub.connected(ConnectionID(rawValue: 4))
+    #expect(receive(4, .message(Message(4, 1))).contains { $0.closes(4) })
+  }
+
+  @Test func flushWaitsForAcknowledgements() {
+    for id in 1...3 { _ = join(id) }
+    for id in 1...3 { _ = receive(id, .pong(at(2, 0))) }
+    #expect(receive(1, .flush(token: 5)) == [send(1, .flushed(token: 5))])
+    _ = receive(1, .message(Message(1, 1)))
+    _ = actions { $0.endRead(of: ConnectionID(rawValue: 1), &$1) }
+    #expect(receive(1, .flush(token: 6)) == [])
+    #expect(receive(2, .pong(at(2, 0))) == [])
+    #expect(receive(2, .pong(at(2, 1))) == [])
+    #expect(receive(3, .pong(at(2, 1))) == [send(1, .flushed(token: 6))])
+  }
+
+  @Test func flushDoesNotWaitForWhoLeavesOrIsSilent() {
+    for id in 1...3 { _ = join(id) }
+    #expect(receive(1, .flush(token: 5)) == [])
+    _ = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
+    #expect(!actions { for _ in 1...4 { $0.tick(&$1) } }.contains(send(1, .flushed(token: 5))))
+    #expect(actions { $0.tick(&$1) }.contains(send(1, .flushed(token: 5))))
+  }
+
+  @Test func requestsFindWhoAnswers() {
+    for id in 1...3 { _ = join(id) }
+    let request = Request(correlation: 1, from: 1, subject: "q", version: 0, payload: [])
+    #expect(
+      receive(1, .request(request, deadline: 100)) == [
+        send(1, .reply(correlation: 1, status: .nobody, payload: []))
+      ])
+    _ = receive(1, .answer("q"))
+    _ = receive(3, .answer("q"))
+    #expect(receive(1, .request(request, deadline: 100)) == [send(3, .request(request))])
+    let reply = MemberFrame.reply(to: 1, correlation: 1, status: .ok, payload: [4])
+    #expect(receive(2, reply) == [])
+    #expect(receive(3, reply) == [send(1, .reply(correlation: 1, status: .ok, payload: [4]))])
+    #expect(receive(3, reply) == [])
+    _ = receive(1, .request(request, deadline: 100))
+    #expect(
+      actions { $0.disconnected(ConnectionID(rawValue: 3), &$1) }.first
+        == send(1, .reply(correlation: 1, status: .left, payload: [])))
+  }
+
+  @Test func recoversWhatAnyMemberHas() {
+    hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(1, 1))
+    #expect(
+      join(2, at: at(1, 3)) == [
+        send(2, .welcome(generation: 2, busID: 7)),
+        send(1, .collect(token: 1, since: at(1, 1))), send(2, .collect(token: 1, since: at(1, 1))),
+      ])
+    // The second member heard a message of the dead third; its own one has no position yet.
+    let heard = Message(3, 4, at: at(1, 3), payload: [3])
+    let own = Message(2, 1)
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = receive(2, .collected(LogEntry(message: own, after: at(1, 2))))
+    _ = receive(2, .collected(LogEntry(message: heard)))
+    var sequenced = own
+    sequenced.position = at(2, 1)
+    #expect(
+      receive(2, .collectedAll(token: 1, floor: .none)) == [
+        send(1, .message(sequenced)), send(1, .message(heard)),
+        send(2, .sequenced(sender: 2, first: 1, count: 1, position: at(2, 1))),
+        send(1, .open(position: at(2, 1), ownNumber: 0)),
+        send(2, .open(position: at(2, 1), ownNumber: 1)), .opened,
+        send(1, .peers([peer(1), peer(2)], hub: 1)), send(2, .peers([peer(1), peer(2)], hub: 1)),
+      ])
+    #expect(receive(2, .message(Message(2, 1))) == [])
+  }
+
+  @Test func repairsALateMember() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = receive(1, .message(Message(1, 8)))
+    #expect(
+      join(2, at: at(2, 4)) == [
+        send(2, .welcome(generation: 3, busID: 7)),
+        send(2, .collect(token: 2, since: at(2, 4))), send(1, .collect(token: 2, since: at(2, 4))),
+      ])
+    // The first member has a message that the second lacks; the second one that only it knows.
+    let missing = Message(4, 1, at: at(2, 5))
+    _ = receive(1, .collected(LogEntry(message: missing)))
+    _ = receive(1, .collectedAll(token: 2, floor: .none))
+    _ = receive(2, .collected(LogEntry(message: Message(4, 2, at: at(2, 6)))))
+    #expect(
+      receive(2, .collectedAll(token: 2, floor: .none)).dropLast(2) == [
+        send(1, .message(Message(4, 2, at: at(3, 2)))),
+        send(2, .sequenced(sender: 4, first: 2, count: 1, position: at(3, 2))),
+        send(2, .message(missing)), send(2, .message(Message(1, 8, at: at(3, 1)))),
+        send(2, .open(position: at(3, 2), ownNumber: 0)),
+      ])
+  }
+
+  @Test func reportsWhatComesTooLate() {
+    _ = join(1, at: at(1, 5))
+    let known = Message(4, 9, at: at(1, 6))
+    _ = receive(
+      1, .collected(LogEntry(message: known)), .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(1, 6))
+    let late = Message(4, 8, at: at(1, 6))
+    _ = receive(2, .collected(LogEntry(message: late)))
+    var loss = Loss(late)
+    loss.number = 0
+    loss.position = .none
+    #expect(receive(2, .collectedAll(token: 2, floor: .none)).first == send(1, .lost(loss)))
+  }
+}
+
+extension HubAction {
+  /// Whether a connection is closed.
+  fileprivate func closes(_ id: Int) -> Bool {
+    if case .close(ConnectionID(rawValue: id), _) = self { true } else { false }
+  }
+}

@@ -1,0 +1,240 @@
+import Testing
+
+@testable import CampanileRelay
+
+final class MemberStateTests {
+  private var member = MemberState(id: 1, name: "one", processID: 1, logLimit: 10_000)
+
+  /// The actions of some calls.
+  private func actions(
+    _ body: (inout MemberState, inout [MemberAction]) -> Void
+  ) -> [MemberAction] {
+    var actions: [MemberAction] = []
+    body(&member, &actions)
+    return actions
+  }
+
+  private func receive(_ frames: HubFrame...) -> [MemberAction] {
+    actions { member, actions in
+      for frame in frames { member.received(frame, &actions) }
+    }
+  }
+
+  private func open(_ generation: UInt64 = 1) {
+    _ = actions { $0.connected(generation: generation, &$1) }
+    _ = receive(
+      .welcome(generation: generation, busID: 7),
+      .open(position: at(generation, 0), ownNumber: 0))
+    _ = actions { $0.endRead(&$1) }
+  }
+
+  @Test func saysHelloWithItsPatterns() throws {
+    let pattern = try SubjectPattern(validating: "a.*")
+    #expect(actions { $0.subscribe(pattern, &$1) } == [])
+    #expect(actions { $0.answer(pattern, &$1) } == [])
+    let hello = MemberFrame.Hello(
+      busID: 0, peer: Peer(id: 1, name: "one", processID: 1), buffering: .standard,
+      position: .none, subscriptions: ["a.*"], answers: ["a.*"])
+    #expect(actions { $0.connected(generation: 1, &$1) } == [.send(.hello(hello))])
+  }
+
+  @Test func countsPatterns() throws {
+    let pattern = try SubjectPattern(validating: "a")
+    open()
+    #expect(actions { $0.subscribe(pattern, &$1) } == [.send(.subscribe("a"))])
+    #expect(actions { $0.subscribe(pattern, &$1) } == [])
+    #expect(actions { $0.unsubscribe(pattern, &$1) } == [])
+    #expect(actions { $0.unsubscribe(pattern, &$1) } == [.send(.unsubscribe("a"))])
+    #expect(actions { $0.unsubscribe(pattern, &$1) } == [])
+    #expect(actions { $0.answer(pattern, &$1) } == [.send(.answer("a"))])
+    #expect(actions { $0.stopAnswering(pattern, &$1) } == [.send(.stopAnswering("a"))])
+  }
+
+  @Test func postsWaitUntilItIsOpen() {
+    #expect(actions { $0.post(subject: "a", payload: [1], &$1) } == [])
+    _ = actions { $0.connected(generation: 1, &$1) }
+    #expect(actions { $0.post(subject: "a", payload: [2], &$1) } == [])
+    #expect(
+      receive(.open(position: at(1, 0), ownNumber: 0)) == [
+        .opened, .send(.message(Message(1, 1, payload: [1]))),
+        .send(.message(Message(1, 2, payload: [2]))),
+      ])
+    #expect(
+      actions { $0.post(subject: "a", payload: [3], &$1) } == [
+        .send(.message(Message(1, 3, payload: [3])))
+      ])
+  }
+
+  @Test func sendsAgainWhatTheNextHubDoesNotKnow() {
+    open()
+    _ = actions { for _ in 1...4 { $0.post(subject: "a", payload: [], &$1) } }
+    _ = receive(.sequenced(sender: 1, first: 1, count: 1, position: at(1, 1)))
+    #expect(actions { $0.disconnected(&$1) } == [.closed])
+    _ = actions { $0.connected(generation: 2, &$1) }
+    #expect(
+      receive(.open(position: at(2, 1), ownNumber: 2)) == [
+        .opened, .send(.message(Message(1, 3))), .send(.message(Message(1, 4))),
+      ])
+  }
+
+  @Test func deliversOnceAndInOrder() {
+    open()
+    let first = Message(2, 1, at: at(1, 1))
+    let third = Message(2, 3, at: at(1, 2))
+    #expect(receive(.message(first), .message(first)) == [.deliver(first)])
+    #expect(receive(.message(third)) == [.deliver(third)])
+    #expect(receive(.message(Message(2, 2, at: at(1, 3)))) == [])
+    #expect(receive(.message(Message(1, 1, at: at(1, 4)))) == [])
+    #expect(member.position == at(1, 4))
+    #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 4)))])
+    #expect(actions { $0.endRead(&$1) } == [])
+  }
+
+  @Test func itsPositionStaysWhileItJoins() {
+    open()
+    _ = receive(.message(Message(2, 1, at: at(1, 1))))
+    _ = actions { $0.disconnected(&$1) }
+    _ = actions { $0.connected(generation: 2, &$1) }
+    let repaired = Message(2, 2, at: at(2, 1))
+    #expect(receive(.message(repaired)) == [.deliver(repaired)])
+    #expect(member.position == at(1, 1))
+    #expect(member.horizon == at(2, 1))
+    _ = receive(.open(position: at(2, 1), ownNumber: 0))
+    #expect(member.position == at(2, 1))
+  }
+
+  @Test func sendsItsLogs() {
+    open()
+    _ = actions { $0.post(subject: "a", payload: [], &$1) }
+    _ = receive(
+      .sequenced(sender: 1, first: 1, count: 1, position: at(1, 1)),
+      .message(Message(2, 1, at: at(1, 2))))
+    _ = actions { $0.post(subject: "a", payload: [], &$1) }
+    #expect(
+      receive(.collect(token: 4, since: at(1, 1))) == [
+        .send(.collected(LogEntry(message: Message(1, 2), after: at(1, 2)))),
+        .send(.collected(LogEntry(message: Message(2, 1, at: at(1, 2))))),
+        .send(.collectedAll(token: 4, floor: .none)),
+      ])
+  }
+
+  @Test func takesTheNewPositionOfWhatItHad() {
+    open()
+    _ = receive(.message(Message(2, 1, at: at(1, 1))), .message(Message(2, 2, at: at(1, 2))))
+    _ = receive(.sequenced(sender: 2, first: 2, count: 1, position: at(3, 1)))
+    let entry = LogEntry(message: Message(2, 2, at: at(3, 1)))
+    #expect(
+      receive(.collect(token: 1, since: at(2, 0))) == [
+        .send(.collected(entry)), .send(.collectedAll(token: 1, floor: .none)),
+      ])
+  }
+
+  @Test func silenceStartsAGeneration() {
+    open(3)
+    let ticks = { (member: inout MemberState, actions: inout [MemberAction]) in
+      for _ in 1...4 { member.tick(isReading: true, &actions) }
+    }
+    #expect(actions(ticks) == [])
+    _ = receive(.ping(.none))
+    #expect(actions(ticks) == [])
+    #expect(actions { $0.tick(isReading: false, &$1) } == [])
+    #expect(actions { $0.tick(isReading: true, &$1) } == [.startGeneration(after: 3)])
+    #expect(actions { $0.tick(isReading: true, &$1) } == [])
+  }
+
+  @Test func pingMovesThePosition() {
+    open()
+    _ = receive(.ping(at(1, 8)), .ping(.none))
+    #expect(actions { $0.endRead(&$1) } == [.send(.pong(at(1, 8)))])
+  }
+
+  @Test func lossesAreToldOnceAndBeforeLaterMessages() {
+    open()
+    let loss = Loss(sender: 2, subject: "a", count: 3, number: 3, position: at(1, 3))
+    #expect(receive(.lost(loss), .lost(loss)) == [.lost(loss)])
+    #expect(receive(.message(Message(2, 3, at: at(1, 3)))) == [])
+    #expect(receive(.message(Message(2, 4, at: at(1, 4)))).count == 1)
+    #expect(receive(.lost(.unknown(before: at(1, 2)))) == [.lost(.unknown(before: at(1, 2)))])
+  }
+
+  @Test func flushWaitsForPostsAndForTheNextHub() {
+    _ = actions { $0.post(subject: "a", payload: [], &$1) }
+    #expect(actions { $0.flush(9, &$1) } == [])
+    _ = actions { $0.connected(generation: 1, &$1) }
+    let sent: [MemberAction] = [
+      .opened, .send(.message(Message(1, 1))), .send(.flush(token: 9)),
+    ]
+    #expect(receive(.open(position: at(1, 0), ownNumber: 0)) == sent)
+    _ = actions { $0.disconnected(&$1) }
+    _ = actions { $0.connected(generation: 2, &$1) }
+    #expect(receive(.open(position: at(2, 0), ownNumber: 0)) == sent)
+    #expect(receive(.flushed(token: 9), .flushed(token: 9)) == [.flushed(token: 9)])
+  }
+
+  @Test func windowBoundsWhatIsUnderWay() {
+    member = MemberState(id: 1, name: "one", processID: 1)
+    open()
+    let payload = [UInt8](repeating: 0, count: 300_000)
+    let first = actions { for _ in 1...6 { $0.post(subject: "a", payload: payload, &$1) } }
+    #expect(first.count == 4)
+    #expect(actions { $0.flush(1, &$1) } == [])
+    let next = receive(.sequenced(sender: 1, first: 1, count: 3, position: at(1, 1)))
+    #expect(next.count == 3)
+    #expect(next.last == .send(.flush(token: 1)))
+  }
+
+  @Test func dropsTheOldestThatWait() {
+    let payload = [UInt8](repeating: 0, count: 4_935)
+    let dropped = actions { for _ in 1...3 { $0.post(subject: "a", payload: payload, &$1) } }
+    #expect(dropped == [.dropped(number: 1, subject: "a")])
+    _ = actions { $0.connected(generation: 1, &$1) }
+    let sent = receive(.open(position: at(1, 0), ownNumber: 0))
+    #expect(sent[1] == .send(.forgotten(number: 1, subject: "a")))
+    #expect(sent.count == 4)
+  }
+
+  @Test func requestsEndOnce() {
+    open()
+    let request = Request(correlation: 1, from: 1, subject: "a", version: 0, payload: [])
+    #expect(
+      actions { $0.request(subject: "a", payload: [], milliseconds: 100, &$1) } == [
+        .send(.request(request, deadline: 100))
+      ])
+    #expect(
+      receive(.reply(correlation: 1, status: .ok, payload: [5])) == [
+        .replied(correlation: 1, status: .ok, payload: [5])
+      ])
+    #expect(receive(.reply(correlation: 1, status: .ok, payload: [5])) == [])
+    _ = actions { $0.request(subject: "a", payload: [], milliseconds: 100, &$1) }
+    #expect(
+      actions { $0.disconnected(&$1) } == [
+        .requestFailed(correlation: 2, .disconnected), .closed,
+      ])
+    _ = actions { $0.request(subject: "a", payload: [], milliseconds: 100, &$1) }
+    #expect(actions { for _ in 1...2 { $0.tick(isReading: true, &$1) } } == [])
+    #expect(
+      actions { $0.tick(isReading: true, &$1) } == [.requestFailed(correlation: 3, .timedOut)])
+  }
+
+  @Test func aRequestThatWaitsIsSentToTheNextHub() {
+    _ = actions { $0.request(subject: "a", payload: [], milliseconds: 1_000, &$1) }
+    _ = actions { $0.connected(generation: 1, &$1) }
+    #expect(actions { $0.disconnected(&$1) } == [.closed])
+    _ = actions { $0.connected(generation: 2, &$1) }
+    #expect(receive(.open(position: at(2, 0), ownNumber: 0)).count == 2)
+  }
+
+  @Test func anotherBusBeginsAnew() {
+    open()
+    _ = actions { for _ in 1...2 { $0.post(subject: "a", payload: [], &$1) } }
+    _ = receive(
+      .message(Message(2, 1, at: at(1, 1))),
+      .sequenced(sender: 1, first: 1, count: 1, position: at(1, 2)))
+    _ = actions { $0.disconnected(&$1) }
+    _ = actions { $0.connected(generation: 1, &$1) }
+    _ = receive(.welcome(generation: 1, busID: 8))
+    #expect(member.position == .none)
+    #expect(
+      receive(.open(position: at(1, 0), ownNumber: 0)) == [.opened, .send(.message(Message(1, 2)))])
+  }
+}

@@ -1,0 +1,146 @@
+import Testing
+
+@testable import CampanileRelay
+
+struct MessageLogTests {
+  private func entry(_ number: UInt64, bytes: Int = 36) -> LogEntry {
+    LogEntry(
+      message: Message(1, number, at: at(1, number), payload: Array(repeating: 1, count: bytes - 1))
+    )
+  }
+
+  private func fill(_ log: inout MessageLog, _ numbers: ClosedRange<UInt64>) -> [UInt64] {
+    var forgotten: [UInt64] = []
+    for number in numbers {
+      log.append(entry(number))
+      while let oldest = log.trim() { forgotten.append(oldest.message.number) }
+    }
+    return forgotten
+  }
+
+  @Test func keepsAsManyBytesAsAllowed() {
+    // An entry counts as 100 bytes.
+    #expect(entry(1).cost == 100)
+    var log = MessageLog(limit: 300)
+    let forgotten = fill(&log, 1...5)
+    #expect(forgotten == [1, 2])
+    #expect(log.entries(since: .none).map(\.message.number) == [1, 2, 3, 4, 5])
+    #expect(log.entries(since: .none).map(\.isForgotten) == [true, true, false, false, false])
+    #expect(log[0].message.payload.isEmpty)
+    #expect(log[2].message.payload.count == 35)
+    #expect(log.floor == .none)
+  }
+
+  @Test func knowsUpToWhereNoTraceIsLeft() {
+    var log = MessageLog(limit: 300, traceLimit: 2)
+    _ = fill(&log, 1...9)
+    #expect(log.entries(since: .none).map(\.message.number) == [5, 6, 7, 8, 9])
+    #expect(log.floor == at(1, 4))
+  }
+
+  @Test func selectsByPosition() {
+    var log = MessageLog(limit: 1_000)
+    _ = fill(&log, 1...4)
+    log.append(LogEntry(message: Message(2, 1)))
+    #expect(log.entries(since: at(1, 3)).map(\.message.key.number) == [4, 1])
+  }
+
+  @Test func setsPositionsOfTracesAndEntries() {
+    var log = MessageLog(limit: 100)
+    _ = fill(&log, 1...2)
+    log.setPosition(at(9, 1), at: 0)
+    log.setPosition(at(9, 2), at: 1)
+    #expect(log[0].isForgotten && log[0].message.position == at(9, 1))
+    #expect(!log[1].isForgotten && log[1].message.position == at(9, 2))
+  }
+
+  @Test func keepsTheLastWithoutPositions() {
+    var log = MessageLog(limit: 200)
+    _ = fill(&log, 1...4)
+    log.keepLast(3)
+    #expect(log.entries(since: at(9, 9)).map(\.message.number) == [2, 3, 4])
+    #expect(log[0].isForgotten && !log[1].isForgotten)
+    log.append(entry(5))
+    let forgotten = [log.trim()?.message.number, log.trim()?.message.number]
+    #expect(forgotten == [3, nil])
+  }
+}
+
+struct QueueTests {
+  @Test func keepsTheOrderThroughManyTurns() {
+    var queue = Queue<Int>()
+    var next = 0
+    var expected = 0
+    for turn in 0..<300 {
+      for _ in 0..<(turn % 7) {
+        queue.append(next)
+        next += 1
+      }
+      for _ in 0..<(turn % 5) where !queue.isEmpty {
+        #expect(queue.first == expected && queue[0] == expected)
+        let element = queue.popFirst()
+        #expect(element == expected)
+        expected += 1
+      }
+      #expect(queue.count == next - expected)
+    }
+    #expect(queue.count > 100)
+  }
+}
+
+struct RecoveredTests {
+  private func numbers(_ entries: [LogEntry]) -> [[UInt64]] {
+    Recovered.merge(entries).map { [$0.message.sender.rawValue, $0.message.number] }
+  }
+
+  @Test func unitesByPosition() {
+    let entries = [
+      LogEntry(message: Message(1, 2, at: at(1, 3))),
+      LogEntry(message: Message(2, 1, at: at(1, 2))),
+      LogEntry(message: Message(1, 1, at: at(1, 1))),
+      LogEntry(message: Message(2, 1, at: at(1, 2))),
+    ]
+    #expect(numbers(entries) == [[1, 1], [2, 1], [1, 2]])
+  }
+
+  @Test func prefersPayloads() {
+    var trace = LogEntry(message: Message(1, 1, at: at(1, 1), payload: [1]))
+    let whole = trace
+    trace.forget()
+    for entries in [[trace, whole], [whole, trace]] {
+      let merged = Recovered.merge(entries)
+      #expect(merged.count == 1 && !merged[0].isForgotten && merged[0].message.payload == [1])
+    }
+    #expect(Recovered.merge([trace])[0].isForgotten)
+  }
+
+  /// A question that only its sender still knows stands before an answer that others have heard.
+  @Test func placesWhatWasNotSequencedRightAfterWhatItsSenderHad() {
+    let entries = [
+      LogEntry(message: Message(2, 1, at: at(1, 9))),  // the answer
+      LogEntry(message: Message(3, 1, at: at(1, 5))),
+      LogEntry(message: Message(1, 1), after: at(1, 5)),  // the question
+      LogEntry(message: Message(1, 2), after: at(1, 5)),
+    ]
+    #expect(numbers(entries) == [[3, 1], [1, 1], [1, 2], [2, 1]])
+  }
+
+  @Test func keepsTheOrderOfASender() {
+    let entries = [
+      LogEntry(message: Message(1, 1, at: at(1, 9))),
+      LogEntry(message: Message(1, 2), after: at(1, 2)),
+      LogEntry(message: Message(2, 1, at: at(1, 10))),
+    ]
+    #expect(numbers(entries) == [[1, 1], [1, 2], [2, 1]])
+  }
+
+  @Test func keepsTheHighestPositionAndTheEarliestPlace() {
+    let entries = [
+      LogEntry(message: Message(1, 1, at: at(2, 7))),
+      LogEntry(message: Message(1, 1, at: at(1, 1))),
+      LogEntry(message: Message(2, 1, at: at(1, 2))),
+    ]
+    let merged = Recovered.merge(entries)
+    #expect(merged.map(\.message.position) == [at(2, 7), at(1, 2)])
+  }
+}

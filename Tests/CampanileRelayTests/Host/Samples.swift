@@ -1,0 +1,70 @@
+@testable import CampanileRelay
+
+extension MemberID: ExpressibleByIntegerLiteral {
+  public init(integerLiteral value: UInt64) { self.init(rawValue: value) }
+}
+
+extension Message {
+  /// A message with few words.
+  init(
+    _ sender: MemberID, _ number: UInt64, at position: Position = .none, subject: String = "a",
+    payload: [UInt8] = []
+  ) {
+    self.init(
+      sender: sender, number: number, position: position, subject: subject, version: 0, path: [],
+      payload: payload)
+  }
+}
+
+/// A position with few words.
+func at(_ generation: UInt64, _ sequence: UInt64) -> Position {
+  Position(generation: generation, sequence: sequence)
+}
+
+extension MemberFrame.Hello {
+  init(_ id: MemberID, at position: Position = .none, subscriptions: [String] = [">"]) {
+    self.init(
+      busID: 7, peer: Peer(id: id, name: "\(id.rawValue)", processID: 1), buffering: .standard,
+      position: position, subscriptions: subscriptions, answers: [])
+  }
+}
+
+/// One frame of each kind at least, with empty, short and long fields.
+enum Samples {
+  static let message = Message(
+    sender: 0x0102_0304_0506_0708, number: .max, position: at(3, 1 << 40), subject: "tür.öffnen",
+    version: 9, path: [1, .max], payload: Array(0...255))
+  static let peer = Peer(id: 5, name: "screen", processID: -1)
+  static let request = Request(
+    correlation: 8, from: 9, subject: "a.b", version: 2, payload: [1, 2, 3])
+
+  static let ofMembers: [MemberFrame] = [
+    .hello(
+      MemberFrame.Hello(
+        busID: 11, peer: peer, buffering: .oldest(bytes: 1_000), position: at(1, 2),
+        subscriptions: ["a.>", "b"], answers: ["c"])),
+    .hello(MemberFrame.Hello(1)), .subscribe("a.*"), .unsubscribe(""), .answer(">"),
+    .stopAnswering("x"), .message(message), .message(Message(1, 1)),
+    .forgotten(number: 4, subject: "a"), .request(request, deadline: 1_000),
+    .reply(to: 3, correlation: 4, status: .failed, payload: [9]),
+    .collected(LogEntry(message: message, after: at(2, 2))),
+    .collected(LogEntry(message: Message(1, 2), isForgotten: true)),
+    .collectedAll(token: 3, floor: at(1, 9)), .flush(token: 2), .pong(at(4, 4)),
+  ]
+
+  static let ofHubs: [HubFrame] = [
+    .welcome(generation: 2, busID: .max), .collect(token: 1, since: at(0, 1)), .message(message),
+    .message(Message(1, 1)),
+    .lost(Loss(sender: 2, subject: "b", count: 3, number: 9, position: at(1, 1))),
+    .lost(.unknown(before: at(2, 1))), .open(position: at(5, 0), ownNumber: 17),
+    .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
+    .reply(correlation: 1, status: .nobody, payload: []), .peers([peer, peer], hub: 5),
+    .peers([], hub: 0), .flushed(token: 1), .ping(.none),
+  ]
+
+  static func bytes(of frames: [some WireFrame]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for frame in frames { frame.append(to: &bytes) }
+    return bytes
+  }
+}
