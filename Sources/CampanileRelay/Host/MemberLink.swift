@@ -15,6 +15,8 @@ final class MemberLink: RelayLink {
     var member: MemberState
     var receiver: (any RelayReceiver)?
     var channel: (any Channel)?
+    /// Counts the connections: what an old one still says is not heard.
+    var connection = 0
     var parser = FrameParser<HubFrame>()
     var isReading = true
     /// The hub, if it is part of this member.
@@ -142,7 +144,10 @@ final class MemberLink: RelayLink {
       let generation = try folder.highestGeneration()
       if generation == 0 { return try become(1, in: folder) }
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
-        let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0) }
+        let number = newConnection()
+        let channel = SocketChannel(socket, on: queue) { [weak self] in
+          self?.handle($0, of: number)
+        }
         return connected(channel, generation)
       }
       // Its hub is dead, or about to listen; or it has been stopped before it could.
@@ -188,7 +193,15 @@ final class MemberLink: RelayLink {
   }
 
   private func connect(to hub: HubServer, _ generation: UInt64) {
-    connected(hub.connect(on: queue) { [weak self] in self?.handle($0) }, generation)
+    let number = newConnection()
+    connected(hub.connect(on: queue) { [weak self] in self?.handle($0, of: number) }, generation)
+  }
+
+  private func newConnection() -> Int {
+    state.withLock { state in
+      state.connection += 1
+      return state.connection
+    }
   }
 
   private func connected(_ channel: any Channel, _ generation: UInt64) {
@@ -216,7 +229,8 @@ final class MemberLink: RelayLink {
     act { $0.member.tick(isReading: $0.isReading && $0.channel != nil, &$1) }
   }
 
-  private func handle(_ event: ChannelEvent) {
+  private func handle(_ event: ChannelEvent, of connection: Int) {
+    if state.withLock({ $0.connection != connection || $0.channel == nil }) { return }
     switch event {
     case .read(let bytes):
       let isBroken = act { state, actions in state.read(bytes, &actions) }
