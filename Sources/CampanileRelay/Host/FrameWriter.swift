@@ -1,23 +1,26 @@
 /// Appends the fields of a frame to bytes: integers little-endian, the rest preceded by its length.
 struct FrameWriter {
-  private(set) var bytes: [UInt8]
+  private(set) var bytes: [UInt8] = []
   private let start: Int
 
-  /// Begins a frame at the end of `bytes`: room for its length, then its type.
-  init(_ bytes: consuming [UInt8], type: UInt8) {
+  /// Begins a frame at the end of `bytes`, which it has until it is finished: room for its length,
+  /// then its type.
+  ///
+  /// Swapped, for the bytes are not to be copied, as they would be if two had them for a moment.
+  init(taking bytes: inout [UInt8], type: UInt8) {
     start = bytes.count
-    self.bytes = bytes
+    swap(&self.bytes, &bytes)
     integer(0 as UInt32)
     integer(type)
   }
 
-  /// The bytes, with the length of the frame in its place.
-  consuming func finished() -> [UInt8] {
-    let length = UInt32(bytes.count - start - 4)
+  /// Gives the bytes back, with the length of the frame in its place.
+  mutating func finish(into bytes: inout [UInt8]) {
+    let length = UInt32(self.bytes.count - start - 4)
     for index in 0..<4 {
-      bytes[start + index] = UInt8(truncatingIfNeeded: length &>> UInt32(8 * index))
+      self.bytes[start + index] = UInt8(truncatingIfNeeded: length &>> UInt32(8 * index))
     }
-    return bytes
+    swap(&self.bytes, &bytes)
   }
 
   @inline(__always)
