@@ -4,7 +4,8 @@ enum HubFrame: Hashable, WireFrame {
   /// Asks for what the member's log has after a position, and for what has no position yet.
   case collect(token: UInt64, since: Position)
   case message(Message)
-  case lost(Loss)
+  /// Losses, told at once: their messages may be mixed.
+  case lost([Loss])
   /// The member is part of the generation. All before `position` has been sent to it. Its messages up
   /// to `ownNumber` have been sequenced.
   case open(position: Position, ownNumber: UInt64)
@@ -30,14 +31,7 @@ enum HubFrame: Hashable, WireFrame {
         $0.position(since)
       }
     case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
-    case .lost(let loss):
-      Self.append(type: 4, to: &bytes) {
-        $0.id(loss.sender)
-        $0.string(loss.subject)
-        $0.integer(loss.count)
-        $0.integer(loss.number)
-        $0.position(loss.position)
-      }
+    case .lost(let losses): Self.append(type: 4, to: &bytes) { $0.array(losses) { $0.loss($1) } }
     case .open(let position, let ownNumber):
       Self.append(type: 5, to: &bytes) {
         $0.position(position)
@@ -73,10 +67,7 @@ enum HubFrame: Hashable, WireFrame {
     case 2: .collect(token: try reader.integer(), since: try reader.position())
     case 3: .message(try reader.message())
     case 4:
-      .lost(
-        Loss(
-          sender: try reader.id(), subject: try reader.string(), count: try reader.integer(),
-          number: try reader.integer(), position: try reader.position()))
+      .lost(try reader.array(of: 44) { reader throws(FrameError) in try reader.loss() })
     case 5: .open(position: try reader.position(), ownNumber: try reader.integer())
     case 6:
       .sequenced(

@@ -132,7 +132,7 @@ extension HubState {
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
     let member = members[place]
-    if floor > member.joinedAt { send(.lost(.unknown(before: floor)), to: place, &actions) }
+    if floor > member.joinedAt { send(.lost([.unknown(before: floor)]), to: place, &actions) }
     for entry in merged {
       let message = entry.message
       if message.sender == member.peer.id {
@@ -141,7 +141,7 @@ extension HubState {
           sender: message.sender, first: message.number, count: 1, position: message.position)
         send(frame, to: place, &actions)
       } else if message.position > member.joinedAt, member.hears(message.subject) {
-        let frame = entry.isForgotten ? HubFrame.lost(Loss(message)) : .message(message)
+        let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
         send(frame, to: place, &actions)
       }
     }

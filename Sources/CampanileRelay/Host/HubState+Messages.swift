@@ -46,7 +46,7 @@ extension HubState {
     if isForgotten {
       for receiver in receivers.places {
         members[receiver].sent = last
-        send(.lost(Loss(message)), to: receiver, &actions)
+        send(.lost([Loss(message)]), to: receiver, &actions)
       }
       return last
     }

@@ -18,3 +18,21 @@ struct Loss: Hashable, Sendable {
     Self(sender: MemberID(rawValue: 0), subject: "", count: 0, number: 0, position: position)
   }
 }
+
+extension FrameWriter {
+  mutating func loss(_ value: Loss) {
+    id(value.sender)
+    string(value.subject)
+    integer(value.count)
+    integer(value.number)
+    position(value.position)
+  }
+}
+
+extension FrameReader {
+  mutating func loss() throws(FrameError) -> Loss {
+    Loss(
+      sender: try id(), subject: try string(), count: try integer(), number: try integer(),
+      position: try position())
+  }
+}

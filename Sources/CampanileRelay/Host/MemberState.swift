@@ -168,7 +168,7 @@ struct MemberState {
     case .ping(let position):
       advance(to: position)
       mustAcknowledge = true
-    case .lost(let loss): receive(loss, &actions)
+    case .lost(let losses): receive(losses, &actions)
     case .welcome(let generation, let busID): welcome(generation, busID)
     case .collect(let token, let since): collect(token, since, &actions)
     case .open(let position, let ownNumber): open(position, ownNumber, &actions)
@@ -216,10 +216,11 @@ struct MemberState {
     actions.append(.deliver(message))
   }
 
-  private mutating func receive(_ loss: Loss, _ actions: inout [MemberAction]) {
-    advance(to: loss.position)
-    guard loss.number == 0 || isNews(loss.number, of: loss.sender) else { return }
-    actions.append(.lost(loss))
+  private mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
+    for loss in losses where loss.number == 0 || isNews(loss.number, of: loss.sender) {
+      actions.append(.lost(loss))
+    }
+    advance(to: losses.map(\.position).max() ?? .none)
   }
 
   /// Whether a message has not been heard; from now on it has.

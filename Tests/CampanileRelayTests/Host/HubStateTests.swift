@@ -212,7 +212,7 @@ final class HubStateTests {
     var loss = Loss(late)
     loss.number = 0
     loss.position = .none
-    #expect(receive(2, .collectedAll(token: 2, floor: .none)).first == send(1, .lost(loss)))
+    #expect(receive(2, .collectedAll(token: 2, floor: .none)).first == send(1, .lost([loss])))
   }
 }
 

@@ -151,10 +151,10 @@ final class MemberStateTests {
   @Test func lossesAreToldOnceAndBeforeLaterMessages() {
     open()
     let loss = Loss(sender: 2, subject: "a", count: 3, number: 3, position: at(1, 3))
-    #expect(receive(.lost(loss), .lost(loss)) == [.lost(loss)])
+    #expect(receive(.lost([loss]), .lost([loss])) == [.lost(loss)])
     #expect(receive(.message(Message(2, 3, at: at(1, 3)))) == [])
     #expect(receive(.message(Message(2, 4, at: at(1, 4)))).count == 1)
-    #expect(receive(.lost(.unknown(before: at(1, 2)))) == [.lost(.unknown(before: at(1, 2)))])
+    #expect(receive(.lost([.unknown(before: at(1, 2))])) == [.lost(.unknown(before: at(1, 2)))])
   }
 
   @Test func flushWaitsForPostsAndForTheNextHub() {

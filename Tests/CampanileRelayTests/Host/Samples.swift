@@ -55,8 +55,11 @@ enum Samples {
   static let ofHubs: [HubFrame] = [
     .welcome(generation: 2, busID: .max), .collect(token: 1, since: at(0, 1)), .message(message),
     .message(Message(1, 1)),
-    .lost(Loss(sender: 2, subject: "b", count: 3, number: 9, position: at(1, 1))),
-    .lost(.unknown(before: at(2, 1))), .open(position: at(5, 0), ownNumber: 17),
+    .lost([
+      Loss(sender: 2, subject: "b", count: 3, number: 9, position: at(1, 1)),
+      .unknown(before: at(2, 1)),
+    ]),
+    .lost([]), .open(position: at(5, 0), ownNumber: 17),
     .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
     .reply(correlation: 1, status: .nobody, payload: []), .peers([peer, peer], hub: 5),
     .peers([], hub: 0), .flushed(token: 1), .ping(.none),
