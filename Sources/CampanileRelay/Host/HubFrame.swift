@@ -8,7 +8,7 @@ enum HubFrame: Hashable, WireFrame {
   case lost([Loss])
   /// The member is part of the generation. All before `position` has been sent to it. Its messages up
   /// to `ownNumber` have been sequenced.
-  case open(position: Position, ownNumber: UInt64)
+  case open(position: Position, ownNumber: UInt64, Recovery)
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
@@ -32,10 +32,11 @@ enum HubFrame: Hashable, WireFrame {
       }
     case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
     case .lost(let losses): Self.append(type: 4, to: &bytes) { $0.array(losses) { $0.loss($1) } }
-    case .open(let position, let ownNumber):
+    case .open(let position, let ownNumber, let recovery):
       Self.append(type: 5, to: &bytes) {
         $0.position(position)
         $0.integer(ownNumber)
+        $0.recovery(recovery)
       }
     case .sequenced(let sender, let first, let count, let position):
       Self.append(type: 6, to: &bytes) {
@@ -68,7 +69,9 @@ enum HubFrame: Hashable, WireFrame {
     case 3: .message(try reader.message())
     case 4:
       .lost(try reader.array(of: 44) { reader throws(FrameError) in try reader.loss() })
-    case 5: .open(position: try reader.position(), ownNumber: try reader.integer())
+    case 5:
+      .open(
+        position: try reader.position(), ownNumber: try reader.integer(), try reader.recovery())
     case 6:
       .sequenced(
         sender: try reader.id(), first: try reader.integer(), count: try reader.integer(),

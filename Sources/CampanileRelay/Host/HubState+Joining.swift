@@ -22,6 +22,11 @@ extension HubState {
     // Positions of another bus mean nothing here.
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
     members[place].isNew = members[place].joinedAt == .none
+    if !members[place].isNew {
+      for recovery in hello.recoveries where recovery.generation < generation {
+        recoveries[recovery.generation] = recovery
+      }
+    }
     members[place].stage = .joining
     let connection = members[place].connection
     send(.welcome(generation: generation, busID: busID), to: place, &actions)
@@ -57,7 +62,7 @@ extension HubState {
     let joined = members.indices.filter {
       members[$0].stage == .joining && !members[$0].isNew
     }
-    since = joined.map { members[$0].joinedAt }.min() ?? .none
+    since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -107,9 +112,9 @@ extension HubState {
   /// Puts the logs of members together, and gives each what it lacks.
   private mutating func recover(_ answered: [Int], _ actions: inout [HubAction]) {
     var merged = Recovered.merge(answered.flatMap { members[$0].collected })
-    recovered = max(
-      merged.map { $0.message.position }.max() ?? .none,
-      answered.map { members[$0].joinedAt }.max() ?? .none)
+    let positions = merged.map(\.message.position) + answered.map { members[$0].joinedAt }
+    recoveries[generation] = Recovery(
+      generation: generation, since: since, last: positions.max() ?? .none)
     for index in merged.indices {
       if merged[index].message.position == .none {
         last.sequence += 1
@@ -121,6 +126,7 @@ extension HubState {
       while log.trim() != nil {}
     }
     for place in answered {
+      reportMissed(merged, by: place, &actions)
       let floor = answered.filter { $0 != place }.map { members[$0].floor }.max() ?? .none
       give(merged, floor: floor, to: place, &actions)
     }
@@ -140,7 +146,9 @@ extension HubState {
         let frame = HubFrame.sequenced(
           sender: message.sender, first: message.number, count: 1, position: message.position)
         send(frame, to: place, &actions)
-      } else if message.position > member.joinedAt, member.hears(message.subject) {
+      } else if !covers(message.position, member.joinedAt),
+        member.hears(message.subject)
+      {
         let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
         send(frame, to: place, &actions)
       }
@@ -152,7 +160,9 @@ extension HubState {
     members[place].stage = .open
     members[place].sent = last
     let ownNumber = known[members[place].peer.id] ?? 0
-    send(.open(position: last, ownNumber: ownNumber), to: place, &actions)
+    let recovery =
+      recoveries[generation] ?? Recovery(generation: generation, since: .none, last: .none)
+    send(.open(position: last, ownNumber: ownNumber, recovery), to: place, &actions)
     forgetRoutes()
   }
 

@@ -16,18 +16,20 @@ extension HubState {
     // A member that is silent would keep the others waiting.
     let late = members.indices.filter { members[$0].stage == .late && members[$0].isPresent }
     guard let place = late.first else { return }
-    if recovered == .none, members[place].joinedAt.generation < generation {
+    let joinedAt = members[place].joinedAt
+    if joinedAt.generation < generation, recovered == .none {
       // No member of an older generation has been recovered: this one is the first.
-      recovered = members[place].joinedAt
-      since = recovered
+      since = joinedAt
+      recoveries[generation] = Recovery(generation: generation, since: since, last: joinedAt)
     }
+    let lowest = lowest(for: joinedAt)
     lastToken += 1
-    ask(place, since: min(since, members[place].joinedAt), &actions)
+    ask(place, since: min(since, lowest), &actions)
     var asked = [members[place].connection]
-    if members[place].joinedAt < since {
+    if lowest < since {
       // The hub's logs begin later. What is missing is in those of others.
       for other in members.indices where members[other].stage == .open && members[other].isPresent {
-        ask(other, since: members[place].joinedAt, &actions)
+        ask(other, since: lowest, &actions)
         asked.append(members[other].connection)
       }
     }
@@ -80,7 +82,7 @@ extension HubState {
     let others = asked.filter { $0 != place }
 
     for other in others { keep(members[other].collected) }
-    since = min(since, members[place].joinedAt)
+    since = min(since, lowest(for: members[place].joinedAt))
     let offered = takeOver(from: place, &actions)
     // What the member has is not sent to it.
     let merged = Recovered.merge(log.entries(since: .none) + older.entries(since: .none)).filter {
@@ -129,7 +131,11 @@ extension HubState {
       var position = positions[message.key]
       if position != nil, position == message.position { continue }
       if position == nil {
-        let isLate = message.position != .none && message.position <= recovered
+        let isLate =
+          message.position != .none
+          && recovery(of: message.position).map {
+            message.position <= $0.last
+          } ?? false
         if message.number > known[message.sender] ?? 0, !isLate {
           position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
         } else {
@@ -159,6 +165,7 @@ extension HubState {
       guard member.stage == .open, !member.isNew, member.hears(message.subject),
         member.peer.id != message.sender,
         message.position == .none || member.joinedAt < message.position
+          || member.joinedAt.generation > message.position.generation
       else { continue }
       var loss = Loss(message)
       loss.number = 0

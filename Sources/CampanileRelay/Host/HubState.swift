@@ -28,8 +28,8 @@ struct HubState {
   var older: MessageLog
   /// The two logs have all after this position that a present member knows.
   var since = Position.none
-  /// The last position of older generations that has been recovered.
-  var recovered = Position.none
+  /// What this hub and those before it recovered, as far as the members know.
+  var recoveries: [UInt64: Recovery] = [:]
 
   var lastToken: UInt64 = 0
   var repair: Repair?

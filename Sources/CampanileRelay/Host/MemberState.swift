@@ -21,6 +21,8 @@ struct MemberState {
   private(set) var position = Position.none
   /// The highest position of a message that this member has heard or posted.
   private(set) var horizon = Position.none
+  /// The last generations that this member was part of, oldest first.
+  private var recoveries: [Recovery] = []
   private var stage = Stage.disconnected
   private var silentTicks = 0
   private var mustAcknowledge = false
@@ -142,7 +144,8 @@ struct MemberState {
     silentTicks = 0
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, subscriptions: subscriptions.patterns, answers: answers.patterns)
+      position: position, recoveries: recoveries, subscriptions: subscriptions.patterns,
+      answers: answers.patterns)
     actions.append(.send(.hello(hello)))
   }
 
@@ -171,7 +174,11 @@ struct MemberState {
     case .lost(let losses): receive(losses, &actions)
     case .welcome(let generation, let busID): welcome(generation, busID)
     case .collect(let token, let since): collect(token, since, &actions)
-    case .open(let position, let ownNumber): open(position, ownNumber, &actions)
+    case .open(let position, let ownNumber, let recovery):
+      if recoveries.last?.generation != recovery.generation {
+        recoveries = recoveries.suffix(7) + [recovery]
+      }
+      open(position, ownNumber, &actions)
     case .request(let request): actions.append(.requested(request))
     case .reply(let correlation, let status, let payload):
       guard requests.end(correlation) else { return }
@@ -276,6 +283,7 @@ struct MemberState {
     // Another bus: positions of the old one mean nothing there.
     position = .none
     horizon = .none
+    recoveries = []
     received.keepLast(0)
     outbox.forgetSequenced()
   }
