@@ -6,6 +6,8 @@ enum HubFrame: Hashable, WireFrame {
   case message(Message)
   /// Losses, told at once: their messages may be mixed.
   case lost([Loss])
+  /// A message, without its payload, that the member cannot get any more: it may have heard later ones.
+  case missed(Message)
   /// The member is part of the generation. All before `position` has been sent to it. Its messages up
   /// to `ownNumber` have been sequenced.
   case open(position: Position, ownNumber: UInt64, Recovery)
@@ -58,6 +60,7 @@ enum HubFrame: Hashable, WireFrame {
         $0.id(hub)
       }
     case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
+    case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
     case .ping(let position): Self.append(type: 11, to: &bytes) { $0.position(position) }
     }
   }
@@ -86,6 +89,7 @@ enum HubFrame: Hashable, WireFrame {
         hub: try reader.id())
     case 10: .flushed(token: try reader.integer())
     case 11: .ping(try reader.position())
+    case 12: .missed(try reader.message())
     default: throw FrameError("No frame of a hub has the type \(type).")
     }
   }

@@ -23,25 +23,21 @@ extension HubState {
     return position <= recovery(of: position)?.last ?? joinedAt
   }
 
-  /// Tells a member of messages that it cannot get any more.
+  /// The generation in which a message was first sent, if that is known.
   ///
-  /// They were missing when its generation was recovered, and another member has them.
-  mutating func reportMissed(
-    _ merged: [Recovered], by place: Int, _ actions: inout [HubAction]
-  ) {
-    let member = members[place]
-    guard member.floor == .none else { return }
-    let had = Set(member.collected.map(\.message.key))
-    for entry in merged {
-      let message = entry.message
-      guard message.position.generation < member.joinedAt.generation, message.position > since,
-        covers(message.position, member.joinedAt), !had.contains(message.key),
-        message.sender != member.peer.id, member.hears(message.subject)
-      else { continue }
-      var loss = Loss(message)
-      loss.number = 0
-      loss.position = .none
-      send(.lost([loss]), to: place, &actions)
-    }
+  /// A message that only its sender has is of the generation that its sender was part of.
+  func origin(of message: Message) -> UInt64? {
+    if message.position.generation < generation { return message.position.generation }
+    return members.first { $0.peer.id == message.sender && $0.stage == .recovering }?
+      .joinedAt.generation
+  }
+
+  /// Tells a member that it cannot get a message any more.
+  mutating func reportMissed(_ message: Message, by place: Int, _ actions: inout [HubAction]) {
+    var message = message
+    message.payload = []
+    message.path = []
+    if message.position == .none { message.position = recovered }
+    send(.missed(message), to: place, &actions)
   }
 }

@@ -126,7 +126,6 @@ extension HubState {
       while log.trim() != nil {}
     }
     for place in answered {
-      reportMissed(merged, by: place, &actions)
       let floor = answered.filter { $0 != place }.map { members[$0].floor }.max() ?? .none
       give(merged, floor: floor, to: place, &actions)
     }
@@ -134,11 +133,20 @@ extension HubState {
   }
 
   /// Sends to a member what it subscribes to and lacks, and the positions of its own messages.
+  ///
+  /// What came to light too late is reported: messages that were missing when the member's generation
+  /// was recovered, and those of a sender of whom the member has later ones.
   mutating func give(
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
     let member = members[place]
     if floor > member.joinedAt { send(.lost([.unknown(before: floor)]), to: place, &actions) }
+    var highest: [MemberID: UInt64] = [:]
+    var had: Set<Message.Key> = []
+    for message in member.collected.lazy.map(\.message) {
+      had.insert(message.key)
+      highest[message.sender] = max(highest[message.sender] ?? 0, message.number)
+    }
     for entry in merged {
       let message = entry.message
       if message.sender == member.peer.id {
@@ -146,9 +154,24 @@ extension HubState {
         let frame = HubFrame.sequenced(
           sender: message.sender, first: message.number, count: 1, position: message.position)
         send(frame, to: place, &actions)
-      } else if !covers(message.position, member.joinedAt),
-        member.hears(message.subject)
-      {
+        continue
+      }
+      guard member.hears(message.subject), !had.contains(message.key) else { continue }
+      if covers(message.position, member.joinedAt) {
+        guard message.position.generation < member.joinedAt.generation, message.position > since,
+          member.floor == .none
+        else { continue }
+        reportMissed(message, by: place, &actions)
+      } else if message.number < highest[message.sender] ?? 0 {
+        // A member of the message's own generation had it, or did not subscribe to it then.
+        guard let origin = origin(of: message), origin < member.joinedAt.generation else {
+          continue
+        }
+        var missed = message
+        let position = Position(generation: origin, sequence: 0)
+        missed.position = recovery(of: position)?.last ?? position
+        reportMissed(missed, by: place, &actions)
+      } else {
         let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
         send(frame, to: place, &actions)
       }

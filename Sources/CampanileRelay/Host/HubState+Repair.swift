@@ -84,7 +84,7 @@ extension HubState {
     for other in others { keep(members[other].collected) }
     since = min(since, lowest(for: members[place].joinedAt))
     let offered = takeOver(from: place, &actions)
-    // What the member has is not sent to it.
+    // What the member has is not sent to it, and what it offered is settled.
     let merged = Recovered.merge(log.entries(since: .none) + older.entries(since: .none)).filter {
       !offered.contains($0.message.key)
     }
@@ -167,10 +167,7 @@ extension HubState {
         message.position == .none || member.joinedAt < message.position
           || member.joinedAt.generation > message.position.generation
       else { continue }
-      var loss = Loss(message)
-      loss.number = 0
-      loss.position = .none
-      send(.lost([loss]), to: other, &actions)
+      reportMissed(message, by: other, &actions)
     }
   }
 }

@@ -6,7 +6,7 @@ struct Loss: Hashable, Sendable {
   ///
   /// Then sender and subject are not known either.
   var count: UInt64
-  /// The number of the last one, or 0 if the member is told in any case.
+  /// The number of the last one.
   ///
   /// A member that has heard a higher number of the sender has not lost these messages.
   var number: UInt64

@@ -30,6 +30,8 @@ struct MemberState {
   private(set) var hub: MemberID?
 
   private var heard: [MemberID: UInt64] = [:]
+  /// The number up to which losses of a subject and a sender have been counted.
+  private var counted: [String: [MemberID: UInt64]] = [:]
   private var received: MessageLog
   private var outbox: Outbox
   private var subscriptions = PatternCounts()
@@ -77,7 +79,7 @@ struct MemberState {
   ///
   /// Patterns are counted: each call needs an `unsubscribe`.
   mutating func subscribe(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard subscriptions.add(pattern.text), stage != .disconnected else { return }
+    guard subscriptions.add(pattern, at: position), stage != .disconnected else { return }
     actions.append(.send(.subscribe(pattern.text)))
   }
 
@@ -90,7 +92,7 @@ struct MemberState {
   ///
   /// Patterns are counted, as those of `subscribe`.
   mutating func answer(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard answers.add(pattern.text), stage != .disconnected else { return }
+    guard answers.add(pattern, at: position), stage != .disconnected else { return }
     actions.append(.send(.answer(pattern.text)))
   }
 
@@ -172,6 +174,7 @@ struct MemberState {
       advance(to: position)
       mustAcknowledge = true
     case .lost(let losses): receive(losses, &actions)
+    case .missed(let message): missed(message, &actions)
     case .welcome(let generation, let busID): welcome(generation, busID)
     case .collect(let token, let since): collect(token, since, &actions)
     case .open(let position, let ownNumber, let recovery):
@@ -224,10 +227,23 @@ struct MemberState {
   }
 
   private mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
-    for loss in losses where loss.number == 0 || isNews(loss.number, of: loss.sender) {
+    for loss in losses where loss.count == 0 || isNews(loss.number, of: loss.sender) {
       actions.append(.lost(loss))
+      if counted.count >= 1_024 { counted = [:] }
+      counted[loss.subject, default: [:]][loss.sender] = loss.number
     }
     advance(to: losses.map(\.position).max() ?? .none)
+  }
+
+  /// Counts a message as lost, once and if it was subscribed to when it was sequenced.
+  private mutating func missed(_ message: Message, _ actions: inout [MemberAction]) {
+    let isKnown = (0..<received.count).contains { received[$0].message.key == message.key }
+    guard message.sender != id, !isKnown,
+      message.number > counted[message.subject]?[message.sender] ?? 0,
+      subscriptions.contains(message.subject, at: message.position)
+    else { return }
+    received.append(LogEntry(message: message, isForgotten: true))
+    actions.append(.lost(Loss(message)))
   }
 
   /// Whether a message has not been heard; from now on it has.
@@ -300,6 +316,7 @@ struct MemberState {
     _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
   ) {
     stage = .open
+    if self.position == .none { subscriptions.begin(at: position) }
     advance(to: position)
     mustAcknowledge = true
     outbox.open(ownNumber: ownNumber)

@@ -65,7 +65,7 @@ enum Samples {
       position: at(5, 0), ownNumber: 17, Recovery(generation: 5, since: at(3, 1), last: at(4, 2))),
     .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
     .reply(correlation: 1, status: .nobody, payload: []), .peers([peer, peer], hub: 5),
-    .peers([], hub: 0), .flushed(token: 1), .ping(.none),
+    .peers([], hub: 0), .flushed(token: 1), .ping(.none), .missed(Message(1, 2)),
   ]
 
   static func bytes(of frames: [some WireFrame]) -> [UInt8] {

@@ -145,10 +145,6 @@ extension Simulation {
     if loss.count == 0 { process.record.hasUnknownLosses = true }
     let subject = Subject(sender: loss.sender, subject: loss.subject)
     process.record.lost[subject, default: 0] += Int(loss.count)
-    if loss.number > 0 {
-      process.record.highest[loss.sender] = max(
-        process.record.highest[loss.sender] ?? 0, loss.number)
-    }
   }
 
   private func flushed(_ token: UInt64, _ process: Process) {

@@ -118,8 +118,8 @@ final class Simulation {
       if let process = running.randomElement(using: &random) { request(process) }
     case 88..<90:
       if processes.count < options.members + 2 { addProcess() }
-    case 90..<93: killSomething()
-    case 93..<96: stopOrResumeSomething()
+    case 90..<92: killSomething()
+    case 92..<96: stopOrResumeSomething()
     default: passTime()
     }
   }
@@ -181,8 +181,11 @@ final class Simulation {
       if let process = processes.filter(\.runs).randomElement(using: &random) { tick(process) }
       return
     }
-    drain()
-    for process in processes where process.runs { tick(process) }
+    // A silent hub is noticed after five times.
+    for _ in 0..<(random.chance(70) ? 1 : 6) {
+      drain()
+      for process in processes where process.runs { tick(process) }
+    }
   }
 
   /// Delivers until nothing is under way between those who run.
