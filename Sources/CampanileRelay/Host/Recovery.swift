@@ -6,8 +6,9 @@ struct Recovery: Hashable, Sendable {
   var generation: UInt64
   /// All who took part had everything up to here.
   var since: Position
-  /// The last position of older generations that was recovered. What only a late member has at or
-  /// before it comes too late: others may have heard its answer.
+  /// The last position of older generations that was recovered.
+  ///
+  /// What only a late member has at or before it comes too late: others may have heard its answer.
   var last: Position
 }
 

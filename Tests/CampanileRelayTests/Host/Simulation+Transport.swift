@@ -92,6 +92,7 @@ extension Simulation {
       return true
     }
     var isBusy = !link.toHub.isEmpty
+    if !isBusy, link.isAccepted, link.memberIsOpen, !link.member.isSlow { return false }
     if !link.isAccepted {
       link.isAccepted = true
       process.hub?.connected(link.id)
@@ -121,6 +122,7 @@ extension Simulation {
     let process = link.member
     guard process.runs, process.link === link else { return false }
     let isBusy = !link.toMember.isEmpty
+    if !isBusy, link.hubIsOpen { return false }
     for _ in 0..<min(most, link.toMember.count) {
       guard let frame = link.toMember.popFirst() else { break }
       perform(process) { $0.received(frame, &$1) }
@@ -173,7 +175,7 @@ extension Simulation {
           link.toMember.append(frame)
         }
         // Its transport could not write that.
-        for link in links where connections.contains(link.id) && link.member.isSlow {
+        for link in links where link.member.isSlow && connections.contains(link.id) {
           var none: [HubAction] = []
           process.hub?.waiting(Outgoing.window, on: link.id, &none)
         }
