@@ -134,7 +134,10 @@ struct BusFolder: Sendable {
       throw SystemError("The file \(path) cannot be made")
     }
     // Whoever found it unlocked takes it for that of a dead hub, and goes on with the next one.
-    return FileLock(locking: descriptor)
+    guard let lock = FileLock(locking: descriptor) else { return nil }
+    // The files of old generations are taken away: that this one was not there proves nothing. The
+    // highest is never taken away.
+    return try highestGeneration() == generation ? lock : nil
   }
 
   /// Whether nobody is the hub of a generation, nor will be.
@@ -166,6 +169,15 @@ struct BusFolder: Sendable {
       throw SystemError("The file \(path) cannot be made")
     }
     return lock
+  }
+
+  /// The members whose processes live.
+  func livingMembers() throws(SystemError) -> [UInt64] {
+    try names().compactMap { name in
+      let parts = name.split(separator: ".")
+      guard parts.count == 3, parts[0] == "member", parts[2] == "lock" else { return nil }
+      return UInt64(parts[1], radix: 16)
+    }.filter { !isDead($0) }
   }
 
   func remove(_ member: UInt64) { unsafe unlink(memberPath(member)) }

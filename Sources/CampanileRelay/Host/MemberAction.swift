@@ -9,8 +9,10 @@ enum MemberAction: Hashable, Sendable {
   case dropped(number: UInt64, subject: String)
   case opened
   case closed
-  /// The hub of a generation is silent: close the connection, and claim the next generation.
-  case startGeneration(after: UInt64)
+  /// The hub of a generation is silent: join a later one, if any has been claimed.
+  ///
+  /// If none has, and `claims`: close the connection, and claim the next generation.
+  case silent(after: UInt64, claims: Bool)
   case peers([Peer], hub: MemberID)
   /// All members that are present have what was posted before `flush`.
   case flushed(token: UInt64)

@@ -190,7 +190,10 @@ final class MemberLink: RelayLink {
   /// Becomes the hub of a generation, if nobody else does.
   private func become(_ generation: UInt64, in folder: BusFolder) throws(SystemError) {
     guard let claim = try folder.claim(generation) else { return joinLater(.milliseconds(2)) }
-    let (busID, expected) = state.withLock { ($0.busID, $0.expectedMembers) }
+    let (busID, silentHub) = state.withLock { ($0.busID, $0.member.hub) }
+    // A hub that was there has died, or does not answer.
+    let expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
+      .subtracting([silentHub, id].compactMap { $0 })
     let hub = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
       claim: claim)
@@ -272,27 +275,33 @@ final class MemberLink: RelayLink {
   private func act<Result: Sendable>(
     _ body: (inout State, inout [MemberAction]) -> Result
   ) -> Result {
-    let (result, incidents, receiver, claimed) = state.withLock { state in
+    let (result, incidents, receiver, silence) = state.withLock { state in
       var actions: [MemberAction] = []
       let result = body(&state, &actions)
       var incidents: [RelayIncident] = []
-      let claimed = state.perform(actions, &incidents)
-      return (result, incidents, state.receiver, claimed)
+      let silence = state.perform(actions, &incidents)
+      return (result, incidents, state.receiver, silence)
     }
     if let receiver { for incident in incidents { receiver.receive(incident) } }
-    if let claimed { leave(claiming: claimed) }
+    if let silence, case .folder(let folder) = bus {
+      if folder.isClaimed(silence.generation + 1) {
+        leave()
+      } else if silence.claims {
+        leave(claiming: silence.generation + 1)
+      }
+    }
     return result
   }
 }
 
-extension MemberLink.State {
-  /// The members that the next hub waits for.
-  ///
-  /// The hub that there was has died, or does not answer.
-  fileprivate var expectedMembers: Set<MemberID> {
-    Set(member.peers.map(\.id)).subtracting([member.hub, member.id].compactMap { $0 })
-  }
+/// A hub from which nothing has been heard.
+private struct Silence {
+  let generation: UInt64
+  /// Whether to take over.
+  let claims: Bool
+}
 
+extension MemberLink.State {
   /// - Returns: Whether the hub breaks the format.
   fileprivate mutating func read(
     _ bytes: ArraySlice<UInt8>, _ actions: inout [MemberAction]
@@ -306,16 +315,17 @@ extension MemberLink.State {
     }
   }
 
-  /// - Returns: The generation to claim, if the hub is silent.
+  /// - Returns: What to do about a hub that is silent.
   fileprivate mutating func perform(
     _ actions: [MemberAction], _ incidents: inout [RelayIncident]
-  ) -> UInt64? {
+  ) -> Silence? {
     var bytes: [UInt8] = []
-    var claimed: UInt64?
+    var silence: Silence?
     for action in actions {
       switch action {
       case .send(let frame): frame.append(to: &bytes)
-      case .startGeneration(let last): claimed = last + 1
+      case .silent(let last, let claims):
+        silence = Silence(generation: last, claims: claims)
       case .dropped(_, let subject): incidents.add(dropped(subject))
       default: if let incident = incident(of: action) { incidents.append(incident) }
       }
@@ -324,7 +334,7 @@ extension MemberLink.State {
       channel.send(bytes)
       channel.flush()
     }
-    return claimed
+    return silence
   }
 
   private mutating func incident(of action: MemberAction) -> RelayIncident? {
@@ -359,7 +369,7 @@ extension MemberLink.State {
       correlations.removeValue(forKey: correlation).map {
         .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
       }
-    case .send, .startGeneration, .dropped: nil
+    case .send, .silent, .dropped: nil
     }
   }
 

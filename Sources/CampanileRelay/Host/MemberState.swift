@@ -25,7 +25,7 @@ struct MemberState {
   var recoveries: [Recovery] = []
   var stage = Stage.disconnected
   private var silentTicks = 0
-  /// How many silent ticks make the hub a silent one.
+  /// After how many silent ticks the member takes over.
   private var patience = HubState.patience
   private var calmTicks = 0
   var mustAcknowledge = false
@@ -218,11 +218,14 @@ struct MemberState {
     guard stage != .disconnected, isReading else { return }
     silentTicks += 1
     if isOpen && silentTicks == 1 { noteCalm() }
-    guard silentTicks == patience else { return }
-    // On a machine that is too slow for hubs to answer in time, one takeover must not cause the next.
-    patience = min(2 * patience, 80)
-    calmTicks = 0
-    actions.append(.startGeneration(after: generation))
+    guard silentTicks >= HubState.patience else { return }
+    let claims = silentTicks == patience
+    if claims {
+      // On a machine that is too slow for hubs to answer, one takeover must not cause the next.
+      patience = min(2 * patience, 80)
+      calmTicks = 0
+    }
+    actions.append(.silent(after: generation, claims: claims))
   }
 
   private mutating func noteCalm() {

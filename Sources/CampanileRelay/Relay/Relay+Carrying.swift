@@ -177,12 +177,15 @@ final class CarriedWay: Sendable {
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
     _ name: @escaping @Sendable (M.Subject?) -> String??
   ) {
-    let step = PathStep(center)
+    let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
       [weak core = core, weak center] message, subject, post in
-      guard let core, let center, let about = name(subject) else { return }
-      let path = ThreadMark.path(to: center) + [step]
-      core.send(TypedMessage(message, about: about, path: path, hold: post.hold()))
+      guard let core, let center else { return }
+      let path = ThreadMark.path(to: center)
+      // What has come from the carrier does not go back.
+      if path.contains(carrier) { return }
+      guard let about = name(subject) else { return }
+      core.send(TypedMessage(message, about: about, path: path + [step], hold: post.hold()))
     }
     let isOver = state.withLock { state in
       state.registration = registration

@@ -46,8 +46,6 @@ final class RelayCore: RelayReceiver, Sendable {
       switch item {
       case .operation(let operation): operations.append(operation)
       case .message(let message):
-        // What has come from the carrier does not go back.
-        if message.path.contains(PathStep(number: link.step)) { continue }
         if let operation = encode(message) { operations.append(operation) }
         if let hold = message.hold { holds.append(hold) }
       case nil: break

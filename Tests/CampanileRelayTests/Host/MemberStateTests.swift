@@ -138,8 +138,8 @@ final class MemberStateTests {
     _ = receive(.ping(.none))
     #expect(actions(ticks) == [])
     #expect(actions { $0.tick(isReading: false, &$1) } == [])
-    #expect(actions { $0.tick(isReading: true, &$1) } == [.startGeneration(after: 3)])
-    #expect(actions { $0.tick(isReading: true, &$1) } == [])
+    #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: true)])
+    #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: false)])
   }
 
   @Test func pingMovesThePosition() {

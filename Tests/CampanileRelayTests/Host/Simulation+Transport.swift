@@ -153,8 +153,9 @@ extension Simulation {
       case .send(let frame):
         guard let link = process.link, link.hubIsOpen else { continue }
         link.toHub.append(frame)
-      case .startGeneration(let generation):
+      case .silent(let generation, let claims):
         note("\(process.id.rawValue) hears nothing of \(generation)")
+        if highest == generation && !claims { continue }
         leave(process)
         if highest == generation { claim(process) }
       default: happened(action, at: process)
