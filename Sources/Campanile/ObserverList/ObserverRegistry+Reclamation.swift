@@ -128,9 +128,19 @@ extension ObserverRegistry {
   }
 
   /// Ends a registration that is named by its parts.
+  // Apart: this is long, and called from many places.
+  @inline(never)
   func end(
     _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
     whenLeft resume: (@Sendable () -> Void)? = nil
+  ) -> Ending {
+    endInPlace(id, in: list, companion, whenLeft: resume)
+  }
+
+  @inline(__always)
+  fileprivate func endInPlace(
+    _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
+    whenLeft resume: (@Sendable () -> Void)?
   ) -> Ending {
     var garbage = Garbage()
     var mayBeRunning = false
@@ -206,10 +216,16 @@ extension ObserverRegistry {
       state.isFinished = true
       return lists(held).flatMap { $0.registrations(held) }.map(\.registration)
     }
-    registrations.sort { $0.id < $1.id }
-    for registration in registrations { end(registration) }
+    endAll(&registrations)
     // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownerSweep.removeAll() }
+  }
+
+  // Apart: what takes a closure is compiled for each one.
+  @inline(never)
+  private func endAll(_ registrations: inout [Registration]) {
+    registrations.sort { $0.id < $1.id }
+    for registration in registrations { end(registration) }
   }
 
   // MARK: Posts in progress
@@ -341,7 +357,7 @@ extension ObserverList {
   func end(_ id: UInt64, _ companion: Registration.Companion) -> Ending {
     // SAFETY: the list keeps its registry.
     unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
-      $0.end(id, in: self, companion)
+      $0.endInPlace(id, in: self, companion, whenLeft: nil)
     }
   }
 }

@@ -281,7 +281,7 @@ extension ObserverRegistry {
     var sources: [ObjectIdentifier: ObserverRegistry] = [:]
     collectSources(&sources)
     let heard = sources.values.compactMap { $0.lazyReports.load()?.failures }.filter(\.hasListeners)
-    for failures in heard { failures.send(failure) }
+    for failures in heard { failures.sendRarely(failure) }
     if heard.isEmpty { Platform.writeToStandardError(failure.description) }
   }
 
