@@ -28,7 +28,10 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CampanileRuntime"),
-    .target(name: "Campanile", dependencies: ["CampanileRuntime"]),
+    .target(
+      name: "Campanile", dependencies: ["CampanileRuntime"],
+      exclude: ["ObserverList/README.md", "Unsafe/README.md"]
+    ),
     .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
     .target(
       name: "CampanileNotificationCenter",

@@ -23,57 +23,57 @@
  *
  * Of the weaker accesses two kinds matter here. What an end takes out, withdraws and replaces is stored
  * with `.releasing` before the scan stores the clock again: a post may read what was there before, until
- * it has read the clock as it was stored afterwards (WEAK). And the mark is stored with `.releasing`, so
- * that a scan may read the one before (STALE_MARKS).
+ * it has read the clock as it was stored afterwards (WEAK). And the upper bound is stored with `.releasing`, so
+ * that a scan may read the one before (STALE_BOUNDS).
  *
- * The ticket flag of a frame is a bit of its source word. The scan sets it with a compare-exchange and the
+ * The ticket flag of a reservation is a bit of its source word. The scan sets it with a compare-exchange and the
  * post that leaves takes it with an exchange: the steps BLIND_FLAG, STALE_TICKET and TORN_LEAVING do each
  * of these in two parts, or without looking at the result.
  *
- * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                          a post names what it walks
- * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                          before it reads anything of it
- * step NO_OPEN_MARK       ObserverList/ThreadRecord.swift:push                          until it has read, it may hold everything
- * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                     a post sets its thread's bit
- * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                     and reads the clock after that
- * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                 a post stops at its watermark
- * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                    a post says what it can reach
- * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                    and takes that back before it looks again
- * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                    and reads the clock again
- * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                 the registration word is checked
- * step TORN_LEAVING       ObserverList/ThreadRecord.swift:pop                           the frame is cleared and its flag read at once
- * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:leave                     who leaves with the flag gives its tickets back
- * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                         an end is written to the word
- * step NO_TAKING          ObserverList/EntryBuffer.swift:take                           and the observer taken out
- * step LATE_TAKING        ObserverList/EntryBuffer.swift:take                           before the frames are read
- * step LATE_WITHDRAWAL    ObserverList/EntryBuffer.swift:withdraw                       as are the empty places at the end
- * step NO_RESTORING       ObserverList/EntryBuffer.swift:restore                        those in reach are not used again
- * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain           the clock is stored after what was taken out
- * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan          before the frames are read
- * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect       a post that gets a ticket is told so
- * step BLIND_FLAG         ObserverList/ObserverRegistry+Reclamation.swift:collect       in the frame that it stands in
- * step STALE_TICKET       ObserverList/ObserverRegistry+Reclamation.swift:collect       one that has left gets none
- * step NO_SECOND_LOOK     ObserverList/ObserverRegistry+Reclamation.swift:scan          a forgotten bit's frames are read again
- * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan          and the bit set if somebody was there
- * step NO_KEEPING         ObserverList/ObserverRegistry+Reclamation.swift:keep          what a post may hold is kept
- * step NO_KEEPING_BUFFERS ObserverList/ObserverRegistry+Reclamation.swift:retire        memory as well
- * step NO_NEW_SCAN        ObserverList/ObserverRegistry+Reclamation.swift:end           after a list moved the frames are read again
- * step NO_TICK            ObserverList/ObserverRegistry.swift:tick                      new memory has a time of its own
- * step EARLY_CLOCK        ObserverList/ObserverRegistry.swift:insert                    the clock shows an entry that is in place
- * step NO_CLOCK           ObserverList/ObserverRegistry.swift:insert                    and posts that begin later reach it
- * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait          who waits waits for the posts in reach
- * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end           also if the registration had ended
- * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:takeTickets   the last post that leaves releases
- * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets   each that leaves gives its ticket back
- * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim       and resumes who waits
+ * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                         a post names what it walks
+ * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                         before it reads anything of it
+ * step NO_OPEN_BOUND      ObserverList/ThreadRecord.swift:push                         until it has read, it may hold everything
+ * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                    a post sets its thread's bit
+ * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that
+ * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
+ * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                   a post says what it can reach
+ * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                   and takes that back before it looks again
+ * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                   and reads the clock again
+ * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                the registration word is checked
+ * step TORN_LEAVING       ObserverList/ThreadRecord.swift:pop                          the reservation is cleared and its flag read at once
+ * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:exit                     who leaves with the flag gives its tickets back
+ * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                        an end is written to the word
+ * step NO_TAKING          ObserverList/EntryBuffer.swift:take                          and the observer taken out
+ * step LATE_TAKING        ObserverList/EntryBuffer.swift:take                          before the reservations are read
+ * step LATE_WITHDRAWAL    ObserverList/EntryBuffer.swift:withdraw                      as are the empty places at the end
+ * step NO_RESTORING       ObserverList/EntryBuffer.swift:restore                       those in reach are not used again
+ * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out
+ * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan         before the reservations are read
+ * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
+ * step BLIND_FLAG         ObserverList/ObserverRegistry+Reclamation.swift:collect      in the reservation that it stands in
+ * step STALE_TICKET       ObserverList/ObserverRegistry+Reclamation.swift:collect      one that has left gets none
+ * step NO_SECOND_LOOK     ObserverList/ObserverRegistry+Reclamation.swift:scan         a forgotten bit's reservations are read again
+ * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan         and the bit set if somebody was there
+ * step NO_KEEPING         ObserverList/ObserverRegistry+Reclamation.swift:keep         what a post may hold is kept
+ * step NO_KEEPING_BUFFERS ObserverList/ObserverRegistry+Reclamation.swift:retire       memory as well
+ * step NO_NEW_SCAN        ObserverList/ObserverRegistry+Reclamation.swift:end          after a list moved the reservations are read again
+ * step NO_TICK            ObserverList/ObserverRegistry.swift:tick                     new memory has a time of its own
+ * step EARLY_CLOCK        ObserverList/ObserverRegistry.swift:insert                   the clock shows an entry that is in place
+ * step NO_CLOCK           ObserverList/ObserverRegistry.swift:insert                   and posts that begin later reach it
+ * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait         who waits waits for the posts in reach
+ * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end          also if the registration had ended
+ * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  the last post that leaves releases
+ * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back
+ * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
  *
  * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for
- * their observers twice; marks that are seen late; ends that are.
+ * their observers twice; upper bounds that are seen late; ends that are.
  *
  * run -DPOSTS=2
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER -DBITS=1
  * run -DPOSTS=1 -DLOOKS=2
- * run -DPOSTS=1 -DSTALE_MARKS
+ * run -DPOSTS=1 -DSTALE_BOUNDS
  * run -DPOSTS=1 -DLOOKS=2 -DWEAK
  */
 
@@ -105,10 +105,10 @@ byte clock;
 bool mask[BITS];
 bool locked;
 
-/* PostFrame, one for each thread */
+/* Reservation, one for each thread */
 bool source[THREADS];
 bool flag[THREADS];  /* the ticket flag, a bit of the source */
-byte mark[THREADS];
+byte upper[THREADS];
 
 /* ObserverList: the current buffer. EntryBuffer: what it holds. */
 byte buffer = FIRST_BUFFER;
@@ -229,11 +229,11 @@ inline look() {
   now = clock;
 #ifdef NO_REOPENING
   if
-  :: turn == 0 -> d_step { mark[self] = now; settled[self] = now; now = 0 }
+  :: turn == 0 -> d_step { upper[self] = now; settled[self] = now; now = 0 }
   :: else
   fi;
 #else
-  d_step { mark[self] = now; settled[self] = now; now = 0 }
+  d_step { upper[self] = now; settled[self] = now; now = 0 }
 #endif
 #else
   d_step { settled[self] = clock }
@@ -299,7 +299,7 @@ proctype Poster(byte self) {
       posts--;
       heard = 0;
       settled[self] = EVERYTHING;
-      /* Nothing waits for this post: what waits for one waits for a post that is in its frame. */
+      /* Nothing waits for this post: what waits for one waits for a post that is in its reservation. */
       assert(!(waiter & TICKET(self)));
       assert(!(retired[1] & TICKET(self)) && !(retired[2] & TICKET(self)));
       assert(!(retired[4] & TICKET(self)) && !(retired[5] & TICKET(self)))
@@ -308,8 +308,8 @@ proctype Poster(byte self) {
     d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
 #endif
     /* ThreadRecord.swift: push */
-#ifndef NO_OPEN_MARK
-    mark[self] = EVERYTHING;
+#ifndef NO_OPEN_BOUND
+    upper[self] = EVERYTHING;
 #endif
 #if !defined(NO_ANNOUNCEMENT) && !defined(LATE_ANNOUNCEMENT)
     source[self] = true;
@@ -336,7 +336,7 @@ proctype Poster(byte self) {
       :: turn > 0 ->
         /* ObserverRegistry+Targets.swift: runInline; ObserverRegistry.swift: reopen */
 #ifndef NO_REOPENING
-        d_step { mark[self] = EVERYTHING; settled[self] = EVERYTHING }
+        d_step { upper[self] = EVERYTHING; settled[self] = EVERYTHING }
 #ifndef NO_CLOCK_AGAIN
         READ_CLOCK
 #endif
@@ -354,7 +354,7 @@ proctype Poster(byte self) {
       assert((expected & heard) == expected);
       expected = 0; heard = 0; watermark = 0; turn = 0
     }
-    /* ThreadRecord.swift: pop; ObserverRegistry.swift: leave */
+    /* ThreadRecord.swift: pop; ObserverRegistry.swift: exit */
 #ifdef TORN_LEAVING
     seen = flag[self];
     d_step { source[self] = false; flag[self] = false }
@@ -370,7 +370,7 @@ proctype Poster(byte self) {
   od
 }
 
-/* ObserverRegistry+Reclamation.swift: collect; the frames of one bit */
+/* ObserverRegistry+Reclamation.swift: collect; the reservations of one bit */
 inline collect(since) {
   found = false;
   thread = 0;
@@ -378,16 +378,16 @@ inline collect(since) {
   :: thread < THREADS ->
     if
     :: BIT(thread) == lane && source[thread] ->
-#ifdef STALE_MARKS
+#ifdef STALE_BOUNDS
       if
-      :: marks[thread] = mark[thread]
-      :: marks[thread] = EVERYTHING
+      :: uppers[thread] = upper[thread]
+      :: uppers[thread] = EVERYTHING
       fi;
 #else
-      d_step { marks[thread] = mark[thread]; reach[thread] = settled[thread] }
+      d_step { uppers[thread] = upper[thread]; reach[thread] = settled[thread] }
 #endif
       if
-      :: marks[thread] >= since ->
+      :: uppers[thread] >= since ->
         d_step {
           if
           :: source[thread] ->
@@ -482,21 +482,21 @@ inline scan(since) {
   d_step { bits = 0; lane = 0; found = false; thread = 0 }
 }
 
-#ifdef STALE_MARKS
+#ifdef STALE_BOUNDS
 #define CAN_REACH(thread, since) true
 #else
 #define CAN_REACH(thread, since) (reach[thread] >= since)
 #endif
 
-/* The tickets of those posts whose mark is not below `since`. */
+/* The tickets of those posts whose upper bound is not below `since`. */
 inline filter(since) {
   held = 0;
   if
-  :: (tickets & 1) && marks[0] >= since -> held = held | 1; assert(CAN_REACH(0, since))
+  :: (tickets & 1) && uppers[0] >= since -> held = held | 1; assert(CAN_REACH(0, since))
   :: else
   fi;
   if
-  :: (tickets & 2) && marks[1] >= since -> held = held | 2; assert(CAN_REACH(1, since))
+  :: (tickets & 2) && uppers[1] >= since -> held = held | 2; assert(CAN_REACH(1, since))
   :: else
   fi
 }
@@ -597,11 +597,11 @@ inline restore() {
   d_step {
     newest = 0;
     if
-    :: (tickets & 1) && marks[0] > newest -> newest = marks[0]
+    :: (tickets & 1) && uppers[0] > newest -> newest = uppers[0]
     :: else
     fi;
     if
-    :: (tickets & 2) && marks[1] > newest -> newest = marks[1]
+    :: (tickets & 2) && uppers[1] > newest -> newest = uppers[1]
     :: else
     fi;
     end = before;
@@ -614,7 +614,7 @@ inline restore() {
   entries[buffer].count = end
 }
 
-#define FORGET marks[0] = 0; marks[1] = 0; reach[0] = 0; reach[1] = 0
+#define FORGET uppers[0] = 0; uppers[1] = 0; reach[0] = 0; reach[1] = 0
 
 /* ObserverRegistry+Reclamation.swift: end */
 inline cancel(who, mustWait) {
@@ -731,7 +731,7 @@ inline observe(who) {
 
 #define LOCALS \
   byte tickets, bits, lane, thread, held, left, place, end, before, newest, waits; \
-  byte marks[THREADS], reach[THREADS]; \
+  byte uppers[THREADS], reach[THREADS]; \
   bool found, isLate
 
 /* Ends the last registration, and makes one that may use its place. */

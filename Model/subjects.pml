@@ -13,18 +13,18 @@
  *
  * That what a post may hold is kept until it leaves is taken for granted here: `observers.pml` shows it.
  *
- * step OBSERVER_FIRST   ObserverList/SubjectTable.swift:insert          the identifier is written before the observer
- * step KEY_FIRST        ObserverList/SubjectTable.swift:insert          and the key last
- * step ID_READ_FIRST    ObserverList/SubjectTable.swift:entry           a post reads them the other way round
- * step LATE_WATERMARK   ObserverList/ObserverRegistry.swift:enter       and its watermark before it searches
- * step NO_COMPARISON    ObserverList/ObserverRegistry+Walk.swift:walk   with which it compares the identifier
- * step NO_CHECK         ObserverList/ObserverRegistry+Walk.swift:call   as it checks the registration word
- * step NO_REMOVAL       ObserverList/SubjectTable.swift:remove          who ends takes the key out
- * step LATE_REMOVAL     ObserverList/SubjectTable.swift:remove          before the frames are read
- * step LATE_ADOPTION    ObserverList/SubjectIndex.swift:makeList        a list begins with who stood alone
- * step CHANGED_ID       ObserverList/SubjectTable.swift:replaceSingle   whose identifier stays in the table
- * step EARLY_TABLE      ObserverList/SubjectIndex.swift:rebuild         a table is filled before it is found
- * step TABLE_FREED      ObserverList/SubjectIndex.swift:makeRoom        the one it replaced is kept for posts
+ * step OBSERVER_FIRST Topics/SubjectTable.swift:insert               the identifier is written before the observer
+ * step KEY_FIRST      Topics/SubjectTable.swift:insert               and the key last
+ * step ID_READ_FIRST  Topics/SubjectTable.swift:entry                a post reads them the other way round
+ * step LATE_WATERMARK ObserverList/ObserverRegistry.swift:enter      and its watermark before it searches
+ * step NO_COMPARISON  ObserverList/ObserverRegistry+Walk.swift:walk  with which it compares the identifier
+ * step NO_CHECK       ObserverList/ObserverRegistry+Walk.swift:call  as it checks the registration word
+ * step NO_REMOVAL     Topics/SubjectTable.swift:remove               who ends takes the key out
+ * step LATE_REMOVAL   Topics/SubjectTable.swift:remove               before the reservations are read
+ * step LATE_ADOPTION  Topics/SubjectIndex.swift:makeList             a list begins with who stood alone
+ * step CHANGED_ID     Topics/SubjectTable.swift:replaceSingle        whose identifier stays in the table
+ * step EARLY_TABLE    Topics/SubjectIndex.swift:rebuild              a table is filled before it is found
+ * step TABLE_FREED    Topics/SubjectIndex.swift:makeRoom             the one it replaced is kept for posts
  *
  * run -DPOSTS=2 -DCHANGES=4
  * run -DPOSTERS=2 -DPOSTS=1 -DCHANGES=3
@@ -59,7 +59,7 @@ byte word[2];
 /* ObserverList: who stands in the list, oldest first. */
 byte first, second;
 
-/* PostFrame, for each thread; what waits for them to leave. */
+/* Reservation, for each thread; what waits for them to leave. */
 byte inside;
 byte retired[OBSERVERS];
 byte retiredTable[2];
@@ -76,7 +76,7 @@ bool isTableReleased[2];
 
 #define TICKET(thread) (1 << (thread))
 
-/* SubjectTable.swift: remove, and the reading of the frames in ObserverRegistry+Reclamation.swift */
+/* SubjectTable.swift: remove, and the reading of the reservations in ObserverRegistry+Reclamation.swift */
 inline end() {
   observer = word[table];
   isEnding[observer] = true;

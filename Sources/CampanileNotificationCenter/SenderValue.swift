@@ -21,11 +21,6 @@ struct SenderValue: Sendable {
     Notification.sender(object) as? AnyHashable
   }
 
-  func isSender(of notification: Notification) -> Bool {
-    guard let hashable else { return false }
-    return Self.hashable(notification.object) == hashable
-  }
-
   /// The value's hash, or `nil` for one that cannot be compared.
   var hash: Int? { hashable?.hashValue }
 

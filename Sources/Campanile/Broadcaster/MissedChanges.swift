@@ -196,8 +196,6 @@ extension ObserverRegistry {
 
   /// The observer of a registration, unless it has ended.
   func observer(of registration: Registration) -> AnyObserver? {
-    withState { _, held in
-      unsafe registration.seat(held)?.observer(held).takeUnretainedValue()
-    }
+    withObserver(of: registration) { $0 }
   }
 }

@@ -59,8 +59,8 @@ public final class Mailbox: Sendable {
   // MARK: Posts
 
   /// Leaves a record for a target.
-  func append<Value>(_ letter: Letter, _ value: Value, for target: any DeliveryTarget) {
-    schedule(decide { $0.append(letter, value) }, target)
+  func append<Value>(_ envelope: Envelope, _ value: Value, for target: any DeliveryTarget) {
+    schedule(decide { $0.append(envelope, value) }, target)
   }
 
   /// Leaves a value for the only observer, which is registered as `id` in `list`.
@@ -77,16 +77,16 @@ public final class Mailbox: Sendable {
     // An asynchronous observer that waits for a post cannot wait for its own turn.
     if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.untracked }
     post.tracker?.begin()
-    var (letter, value) = (Letter(post, at: id, in: list), value)
+    var (envelope, value) = (Envelope(post, at: id, in: list), value)
     var job: Urgency?
-    let admission = decide { $0.admit(&letter, &value, &job) }
+    let admission = decide { $0.admit(&envelope, &value, &job) }
     schedule(job, target)
     // What is not kept is here now, and goes outside the lock.
     if admission == .dropped {
       counters.countDrop()
-      letter.noteDropped()
+      envelope.noteDropped()
     }
-    if admission != .kept { letter.tracker?.end() }
+    if admission != .kept { envelope.tracker?.end() }
   }
 
   private func schedule(_ priority: Urgency?, _ target: any DeliveryTarget) {

@@ -52,8 +52,8 @@ struct MailboxState: ~Copyable {
   ///
   /// - Returns: The priority of the job that is to be enqueued, if one is.
   @inline(__always)
-  mutating func append<Value>(_ letter: Letter, _ value: Value) -> Urgency? {
-    filling.append(letter, value)
+  mutating func append<Value>(_ envelope: Envelope, _ value: Value) -> Urgency? {
+    filling.append(envelope, value)
     return activity.arrive()
   }
 
@@ -70,23 +70,23 @@ struct MailboxState: ~Copyable {
   /// Takes in a record for the only observer, if there is room.
   ///
   /// - Parameters:
-  ///   - letter: The letter; afterwards that of what is not kept.
+  ///   - envelope: The envelope; afterwards that of what is not kept.
   ///   - value: The value; afterwards what is not kept, for the caller to release.
   ///   - job: Set to the priority of the job that is to be enqueued, if one is.
   mutating func admit<Value>(
-    _ letter: inout Letter, _ value: inout Value, _ job: inout Urgency?
+    _ envelope: inout Envelope, _ value: inout Value, _ job: inout Urgency?
   ) -> Admission {
     if isClosed { return .refused }
     switch (buffering ?? .unbounded).admission(beside: filling.count) {
     case .refused:
       return .dropped
     case .inExchange:
-      filling.exchangeFirst(&letter, &value)
+      filling.exchangeFirst(&envelope, &value)
       job = activity.arrive()
       return .dropped
     case .free:
-      if list == nil { (list, id) = letter.arrival }
-      filling.append(letter, value)
+      if list == nil { (list, id) = envelope.arrival }
+      filling.append(envelope, value)
       job = activity.arrive()
       return .kept
     }

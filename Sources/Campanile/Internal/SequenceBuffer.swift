@@ -128,11 +128,11 @@ struct SequenceState: ~Copyable {
       switch buffering.admission(beside: queue.count) {
       case .refused: return .drop
       case .inExchange:
-        var letter = Letter()
-        queue.exchangeFirst(&letter, &element)
+        var envelope = Envelope()
+        queue.exchangeFirst(&envelope, &element)
         return .drop
       case .free:
-        queue.append(Letter(), element)
+        queue.append(Envelope(), element)
         return .keep
       }
     }

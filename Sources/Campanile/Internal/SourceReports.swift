@@ -26,15 +26,34 @@ final class SourceReports: Sendable {
   /// Observes the failures for as long as the source lives.
   func observeFailures(_ observer: @escaping @Sendable (ObserverFailure) -> Void) {
     let location = SourceLocation(file: #fileID, line: #line)
-    _ = failures.register(
-      ObservationRequest(.unbounded, location), ObserverBody(observer), SourceOptions())
+    failures.registerRarely(ObservationRequest(.unbounded, location), ObserverBody(observer))
   }
 
   /// Ends every observation of the two.
   func finish() {
     events.finish()
-    failures.finish()
+    failures.finishRarely()
   }
+}
+
+/// What is done so rarely that the code for values of any type is fast enough: for failures alone all of
+/// the engine would be compiled once more.
+extension Broadcaster {
+  @_semantics("optimize.sil.specialize.generic.never")
+  @inline(never)
+  func sendRarely(_ value: Element) { send(value) }
+
+  @_semantics("optimize.sil.specialize.generic.never")
+  @inline(never)
+  fileprivate func registerRarely(
+    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>
+  ) {
+    _ = register(request, body, SourceOptions())
+  }
+
+  @_semantics("optimize.sil.specialize.generic.never")
+  @inline(never)
+  fileprivate func finishRarely() { finish() }
 }
 
 extension Broadcaster {

@@ -3,7 +3,7 @@ import Synchronization
 /// One place in a list: a registration's identifier, and its observer until it ends.
 struct Entry: ~Copyable {
   let id: Atomic<UInt64>
-  /// The address of the observer, or 0 once the registration has ended.
+  /// The address of the observer, or 0 once the registration has ended: a tombstone.
   let observer: Atomic<UInt>
 }
 
@@ -83,22 +83,27 @@ struct Entry: ~Copyable {
 
   var capacity: Int { unsafe head.pointee.capacity }
 
-  /// The clock's time when this memory was made; a post with a lower mark does not hold it.
+  /// The clock's time when this memory was made; a post with a lower upper bound does not hold it.
   var created: UInt64 { unsafe head.pointee.created }
 
   /// How many entries a post that looks now may read.
   @inline(__always)
-  var count: Int { unsafe head.pointee.published.load(ordering: .acquiring) }
+  var count: Int {
+    // Pairs with `append`: the entries below the count are in place; and with `withdraw`.
+    unsafe head.pointee.published.load(ordering: .acquiring)
+  }
 
   @inline(__always)
   func id(at index: Int) -> UInt64 {
     // SAFETY: `index` is below `count`, hence below `capacity`.
+    // Pairs with `append`: the observer is in place.
     unsafe base[index].id.load(ordering: .acquiring)
   }
 
   @inline(__always)
   func observer(at index: Int) -> UInt {
     // SAFETY: as above.
+    // Pairs with `append` and `take`: the observer, or the tombstone.
     unsafe base[index].observer.load(ordering: .acquiring)
   }
 }
@@ -106,11 +111,14 @@ struct Entry: ~Copyable {
 /// What changes the entries.
 extension Entries {
   func append(id: UInt64, observer: UInt, _ held: borrowing ObserverRegistry.Held) {
+    // No pair: the lock orders all stores of the count.
     let index = unsafe head.pointee.published.load(ordering: .relaxed)
     assert(index < capacity && (index == 0 || self.id(at: index - 1) < id))
-    // The observer first: whoever reads the new identifier reads the new observer.
+    // Pairs with `takeAddress`: first, so that who reads the identifier reads this observer.
     unsafe base[index].observer.store(observer, ordering: .releasing)
+    // Pairs with `nextID`: before the count, so that who reads the count reads this identifier.
     unsafe base[index].id.store(id, ordering: .releasing)
+    // Pairs with `count`: last of all, and before the clock shows the identifier.
     unsafe head.pointee.published.store(index + 1, ordering: .releasing)
   }
 
@@ -135,34 +143,39 @@ extension Entries {
     return observer(at: low) == 0 ? nil : low
   }
 
-  /// Empties a place, before the frames are read, and returns the observer that was there.
+  /// Leaves a tombstone, before the reservations are read, and returns the observer that was there.
   func take(at index: Int, _ held: borrowing ObserverRegistry.Held) -> UInt {
     let observer = observer(at: index)
+    // Pairs with `takeAddress`: before `storeClockAgain`, so that a post the scan misses reads 0.
     unsafe base[index].observer.store(0, ordering: .releasing)
     return observer
   }
 
   /// Withdraws the empty places at the end from posts that announce themselves later.
   ///
-  /// - Returns: the count before, for `restore`, which is to follow after the frames were read.
+  /// - Returns: the count before, for `restore`, which is to follow after the reservations were
+  ///   read.
   func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
     var end = before
     while end > 0, observer(at: end - 1) == 0 { end -= 1 }
+    // Pairs with `count`: before `storeClockAgain`, so that a post the scan misses reads this
+    // count.
     if end < before { unsafe head.pointee.published.store(end, ordering: .releasing) }
     return before
   }
 
-  /// Gives those withdrawn places out again that a post with `mark` may still be reading.
+  /// Gives those withdrawn places out again that a post with `upper` may still be reading.
   ///
   /// The others may be overwritten: a post that has read the old count stops there on the
   /// identifier, the old or the new.
   func restore(
-    _ before: Int, upTo mark: UInt64, _ held: borrowing ObserverRegistry.Held
+    _ before: Int, upTo upper: UInt64, _ held: borrowing ObserverRegistry.Held
   ) {
     let withdrawn = count
     var end = before
-    while end > withdrawn, id(at: end - 1) > mark { end -= 1 }
+    while end > withdrawn, id(at: end - 1) > upper { end -= 1 }
+    // Pairs with `count`: a post that reads the old one stops at its watermark instead.
     unsafe head.pointee.published.store(end, ordering: .releasing)
   }
 

@@ -35,7 +35,10 @@ class AnyObserver: @unchecked Sendable {
         | (traits.isTold ? Self.toldBit : 0) | (traits.isLasting ? Self.lastingBit : 0))
   }
 
-  private final func has(_ bit: UInt32) -> Bool { state.load(ordering: .relaxed) & bit != 0 }
+  private final func has(_ bit: UInt32) -> Bool {
+    // No pair: the bits that are asked for here never change.
+    state.load(ordering: .relaxed) & bit != 0
+  }
 
   fileprivate final var isDirect: Bool { !has(Self.indirectBit) }
   /// Whether the call that counts happens at another place, later.
@@ -55,8 +58,7 @@ class AnyObserver: @unchecked Sendable {
   /// for more than the call.
   @inline(__always)
   final var isPlain: Bool {
-    // Sequentially consistent: what this thread has stored so before comes before the check for
-    // everybody, as what a canceler loads after its return comes after the end.
+    // Pairs with `markEnded`: after this thread's earlier stores, before a canceler's later loads.
     state.load(ordering: .sequentiallyConsistent) == 0
   }
 
@@ -67,11 +69,13 @@ class AnyObserver: @unchecked Sendable {
 
   /// Decides, just before a call, whether the call may be made.
   final func claim() -> Claim {
+    // Pairs with `markEnded`, as in `isPlain`.
     claim(state.load(ordering: .sequentiallyConsistent), isLast: !hasArrival)
   }
 
   /// Decides the same at the place that the value was sent to.
   final func claimArrival() -> Claim {
+    // Pairs with `markEnded`, as in `isPlain`.
     claim(state.load(ordering: .sequentiallyConsistent), isLast: true)
   }
 
@@ -82,6 +86,7 @@ class AnyObserver: @unchecked Sendable {
     while true {
       if word & (Self.endedBit | Self.missedBit) != 0 || word >= Self.pauseUnit { return .skip }
       if word & Self.onceBit == 0 || !isLast { return .call }
+      // Pairs with `markEnded` and `pause`: one word, so that one of them is first.
       let (won, seen) = state.compareExchange(
         expected: word, desired: word | Self.endedBit, ordering: .acquiringAndReleasing)
       if won { return word & Self.lastingBit == 0 ? .callAndEnd : .call }
@@ -91,18 +96,20 @@ class AnyObserver: @unchecked Sendable {
 
   /// Says that no call is to begin any more.
   ///
-  /// Before the frames are read: a post sees this or is seen there.
+  /// Before the reservations are read: a post sees this or is seen there.
   final func markEnded(_ held: borrowing ObserverRegistry.Held) {
-    // Sequentially consistent, as the check is: the canceler's side of what `isPlain` says.
     if has(Self.onceBit) {
       // Without the lock, a post may be about to use the only call up.
+      // Pairs with `claim`: the canceler's side of what `isPlain` says.
       state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
     } else {
+      // Pairs with `isPlain`: the same. The lock orders the load with the other stores.
       state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .sequentiallyConsistent)
     }
   }
 
   final func pause() {
+    // Pairs with `isPlain` and `claim`, as an end does.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
     precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
@@ -111,6 +118,7 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// - Returns: Whether it was the last, and something was missed.
   final func resume() -> Bool {
+    // Pairs with `noteMiss`: one word, so that one of them is first.
     let (_, word) = state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
     return word < Self.pauseUnit && word & Self.missedBit != 0
   }
@@ -121,8 +129,10 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// - Returns: Whether the observer is paused.
   final func noteMiss() -> Bool {
+    // Pairs with `pause`.
     var word = state.load(ordering: .sequentiallyConsistent)
     while word >= Self.pauseUnit {
+      // Pairs with `resume`, which returns the bit or comes first.
       let (won, seen) = state.compareExchange(
         expected: word, desired: word | Self.missedBit, ordering: .acquiringAndReleasing)
       if won { return true }
@@ -132,10 +142,19 @@ class AnyObserver: @unchecked Sendable {
   }
 
   /// Takes in that what was missed has been told.
-  final func forgetMiss() { state.bitwiseAnd(~Self.missedBit, ordering: .acquiringAndReleasing) }
+  final func forgetMiss() {
+    // Pairs with `claim`: what was missed has been reported before a call begins again.
+    state.bitwiseAnd(~Self.missedBit, ordering: .acquiringAndReleasing)
+  }
 
-  final var isPaused: Bool { state.load(ordering: .acquiring) >= Self.pauseUnit }
-  final var isEnded: Bool { state.load(ordering: .sequentiallyConsistent) & Self.endedBit != 0 }
+  final var isPaused: Bool {
+    // Pairs with `pause` and `resume`.
+    state.load(ordering: .acquiring) >= Self.pauseUnit
+  }
+  final var isEnded: Bool {
+    // Pairs with `markEnded`.
+    state.load(ordering: .sequentiallyConsistent) & Self.endedBit != 0
+  }
 }
 
 /// An observer that wants the value and nothing else.
@@ -244,5 +263,121 @@ extension AnyObserver {
     // SAFETY: as in `call`; only indirect observers send values to a place of their own.
     try unsafe unsafeDowncast(self, to: IndirectObserver<Value>.self)
       .arrival?(value, copy post, id, list) ?? nil
+  }
+}
+
+/// What a registration needs beyond its closure, where it needs more.
+final class ObserverDetails: Sendable {
+  /// The owner, never kept alive by us.
+  private let ownerReference: OwnerReference<AnyObject>?
+  let ownerType: (any AnyObject.Type)?
+  let ownerID: ObjectIdentifier?
+  let delivery: String
+  /// Whether the calls are made in tasks.
+  let isAsynchronous: Bool
+  /// What happens once, when the registration has ended; called outside all locks.
+  let onEnd: (@Sendable (Registration) -> Void)?
+  /// What happens instead, when the source had finished before.
+  let onRefused: (@Sendable () -> Void)?
+  let buffer: BufferCounts?
+  /// Who keeps what the observer misses while it is paused, if anybody does.
+  let skipKeeper: (any SkipKeeper)?
+
+  init(
+    owner: (any AnyObject & Sendable)? = nil,
+    delivery: String,
+    isAsynchronous: Bool = false,
+    buffer: BufferCounts? = nil,
+    skipKeeper: (any SkipKeeper)? = nil,
+    onEnd: (@Sendable (Registration) -> Void)? = nil,
+    onRefused: (@Sendable () -> Void)? = nil
+  ) {
+    ownerReference = owner.map { OwnerReference($0) }
+    ownerType = owner.map { type(of: $0) }
+    ownerID = owner.map { ObjectIdentifier($0) }
+    self.delivery = delivery
+    self.isAsynchronous = isAsynchronous
+    self.buffer = buffer
+    self.skipKeeper = skipKeeper
+    self.onEnd = onEnd
+    self.onRefused = onRefused
+  }
+
+  /// What is known of a registration whose source looks at the owner now and then, and no more.
+  init(
+    swept owner: OwnerReference<AnyObject>?, delivery: String,
+    onEnd: (@Sendable (Registration) -> Void)?
+  ) {
+    ownerReference = owner
+    ownerType = nil
+    ownerID = nil
+    self.delivery = delivery
+    isAsynchronous = false
+    buffer = nil
+    skipKeeper = nil
+    self.onEnd = onEnd
+    onRefused = nil
+  }
+
+  /// Whether there was an owner.
+  var hasOwner: Bool { ownerReference != nil }
+
+  var counters: DeliveryCounters? { buffer?.counters }
+
+  /// Whether there was an owner and its deinit has begun.
+  var isOwnerGone: Bool { ownerReference.map { $0.object == nil } ?? false }
+}
+
+/// How a registration is to be kept.
+struct ObserverTraits {
+  var location: SourceLocation
+  var isOnce = false
+  var isOrdered = false
+  var isTold = false
+  /// Whether the call goes on in a task, and ends a registration of one call itself.
+  var isLasting = false
+  var details: ObserverDetails?
+}
+
+/// The classes of the observers of one type of values.
+///
+/// Generic code that makes an observer has the runtime look its class up, which takes as long as all
+/// the rest. It is asked once for each type; from then on the class is found here.
+final class ObserverClasses: Sendable {
+  /// The `DirectObserver` of the type.
+  let direct: AnyObserver.Type
+  /// The one with details.
+  let detailed: AnyObserver.Type
+
+  init(direct: AnyObserver.Type, detailed: AnyObserver.Type) {
+    self.direct = direct
+    self.detailed = detailed
+  }
+
+  /// As many as a program has types that are observed.
+  private static let all = AddressMap<ObserverClasses>(capacity: 64)
+  /// Held by who adds to `all`, which is read without it.
+  private static let making = Locked(())
+
+  /// The class for observers of `type`.
+  ///
+  /// - Parameter make: Makes the classes if nobody has asked for them before.
+  @inline(__always)
+  static func find(
+    for type: any Any.Type, hasDetails: Bool, _ make: () -> ObserverClasses
+  ) -> AnyObserver.Type {
+    let key = UInt(bitPattern: ObjectIdentifier(type))
+    let known = unsafe all.object(for: key) ?? put(key, make())
+    // SAFETY: what is in the map stays.
+    return unsafe known._withUnsafeGuaranteedRef { hasDetails ? $0.detailed : $0.direct }
+  }
+
+  @inline(never)
+  private static func put(_ key: UInt, _ new: ObserverClasses) -> Unmanaged<ObserverClasses> {
+    making.withLock { _, held in
+      // Another thread may have come first.
+      if unsafe all.object(for: key) == nil { all.insert(key, new, held) }
+    }
+    return unsafe all.object(for: key)!
   }
 }

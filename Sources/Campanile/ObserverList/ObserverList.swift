@@ -2,6 +2,9 @@ import Synchronization
 
 /// The one list that every source is built on: registrations in order, read without a lock.
 ///
+/// Its memory is reclaimed by epochs, with a reservation for each post: `README.md` says what that is
+/// in the words of the field, and in which order to read the files.
+///
 /// Observers that run where the value is posted, or that bring a place of their own, stand in the
 /// list's buffer. Observers on a shared target stand in a group for that target, which is a list
 /// too: a post leaves one record for the whole group.
@@ -17,7 +20,7 @@ class ObserverList: @unchecked Sendable {
 
   let registry: ObserverRegistry
   let topic: Topic
-  /// The clock's time when this list was made; a post with a lower mark does not hold it.
+  /// The clock's time when this list was made; a post with a lower upper bound does not hold it.
   ///
   /// 0 for a list that is not put aside by itself, but with its source or its group.
   let created: UInt64
@@ -80,21 +83,31 @@ class ObserverList: @unchecked Sendable {
       }
       unsafe Unmanaged.passUnretained(entries.buffer).release()
     }
+    // No pair: nobody else has the list.
     Self.release(groups.load(ordering: .relaxed))
   }
 
   /// Whether a post would find nobody.
   @inline(__always)
   var isEmpty: Bool {
-    // Sequentially consistent: what this thread has stored so before comes before the question.
+    // Pairs with `addToPopulation`: the question is asked after this thread's earlier stores.
     population.load(ordering: .sequentiallyConsistent) == 0
   }
   /// Whether the list has registrations that run inline where they can.
-  var hasUnordered: Bool { unordered.load(ordering: .acquiring) > 0 }
+  var hasUnordered: Bool {
+    // Pairs with `add`: counted before the clock shows the registration.
+    unordered.load(ordering: .acquiring) > 0
+  }
   /// Whether the list has registrations that are told the subject.
-  var hasTold: Bool { told.load(ordering: .acquiring) > 0 }
+  var hasTold: Bool {
+    // Pairs with `add`: counted before the clock shows the registration.
+    told.load(ordering: .acquiring) > 0
+  }
   /// Whether the list has registrations that queue always.
-  var hasOrdered: Bool { ordered.load(ordering: .acquiring) > 0 }
+  var hasOrdered: Bool {
+    // Pairs with `add`: counted before the clock shows the registration.
+    ordered.load(ordering: .acquiring) > 0
+  }
 
   // MARK: Addresses
 
@@ -113,10 +126,16 @@ class ObserverList: @unchecked Sendable {
   ///
   /// Valid under the lock, or until an announced post leaves.
   @inline(__always)
-  var entries: Entries? { Entries(at: buffer.load(ordering: .acquiring)) }
+  var entries: Entries? {
+    // Pairs with `rebuild`: the memory is filled.
+    Entries(at: buffer.load(ordering: .acquiring))
+  }
 
   @inline(__always)
-  var hasGroups: Bool { groups.load(ordering: .acquiring) != 0 }
+  var hasGroups: Bool {
+    // Pairs with `replace`.
+    groups.load(ordering: .acquiring) != 0
+  }
 
   /// The groups to leave records for.
   ///
@@ -127,6 +146,7 @@ class ObserverList: @unchecked Sendable {
   /// The groups to leave records for, for a post that counts no references.
   @inline(__always)
   var groupsReference: Unmanaged<GroupArray>? {
+    // Pairs with `replace`: the array is filled.
     let address = groups.load(ordering: .acquiring)
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
     return unsafe Unmanaged.fromOpaque(pointer)
@@ -205,21 +225,21 @@ extension ObserverList {
     return unsafe observer
   }
 
-  /// Gives memory back after a removal, around the reading of the frames.
+  /// Gives memory back after a removal, around the reading of the reservations.
   ///
-  /// - Parameter scan: Reads the frames, and returns the posts in progress.
+  /// - Parameter scan: Reads the reservations, and returns the posts in progress.
   @inline(__always)
   func trim(_ held: borrowing ObserverRegistry.Held, _ scan: () -> [Ticket]) -> [Ticket] {
     guard let entries else { return scan() }
     let before = entries.withdraw(held)
     let posts = scan()
-    if !posts.isEmpty { entries.restore(before, upTo: posts.map(\.mark).max() ?? 0, held) }
+    if !posts.isEmpty { entries.restore(before, upTo: posts.map(\.upper).max() ?? 0, held) }
     return posts
   }
 
   /// Moves to a smaller buffer when most of this one is empty.
   ///
-  /// What this leaves over was in reach of posts until now: the frames are to be read again.
+  /// What this leaves over was in reach of posts until now: the reservations are to be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     if isEmpty {
       // It has left its home, which may be too large now.
@@ -249,6 +269,7 @@ extension ObserverList {
     }
     new.entries.checkInvariants()
     _ = unsafe Unmanaged.passRetained(new)
+    // Pairs with `entries`: after the memory is filled, and before the reservations are read.
     buffer.store(new.entries.address, ordering: .releasing)
     guard let old else { return nil }
     let left = old.buffer
@@ -263,6 +284,7 @@ extension ObserverList {
   ) {
     let address = object.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     // The garbage holds the old one, so that this release cannot be the last.
+    // Pairs with `groupsReference`: as `rebuild` does.
     Self.release(place.exchange(address ?? 0, ordering: .acquiringAndReleasing))
   }
 
@@ -281,6 +303,7 @@ extension ObserverList {
   private func add(
     _ change: Int, to number: borrowing Atomic<Int>, _ held: borrowing ObserverRegistry.Held
   ) {
+    // Pairs with `isEmpty` and `hasOrdered`. The lock orders the load with the other stores.
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 

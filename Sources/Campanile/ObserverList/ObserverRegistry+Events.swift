@@ -28,6 +28,7 @@ extension ObserverRegistry {
   }
 
   private static var nextNumber: UInt64 {
+    // No pair: a number is taken once, and orders nothing.
     postNumbers.wrappingAdd(1, ordering: .relaxed).newValue
   }
 

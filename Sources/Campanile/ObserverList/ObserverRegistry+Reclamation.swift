@@ -24,14 +24,15 @@ struct Garbage {
 
 /// One post in progress, as a scan found it.
 ///
-/// The frame names the post. While something waits with the ticket, the frame has the ticket flag, or
-/// its thread is on the way to `reclaim`. The thread uses the frame again only after that.
+/// The reservation names the post. While something waits with the ticket, the reservation has the
+/// ticket flag, or its thread is on the way to `reclaim`. The thread uses the reservation again
+/// only after that.
 struct Ticket: Equatable {
-  fileprivate let frame: UInt
+  fileprivate let reservation: UInt
   fileprivate let thread: UInt
-  let mark: UInt64
+  let upper: UInt64
 
-  static func == (one: Self, other: Self) -> Bool { one.frame == other.frame }
+  static func == (one: Self, other: Self) -> Bool { one.reservation == other.reservation }
 }
 
 extension [Ticket] {
@@ -41,7 +42,7 @@ extension [Ticket] {
   fileprivate func reaching(_ since: UInt64) -> [Ticket] {
     var tickets: [Ticket] = []
     // A scan finds the posts of one thread together, the outermost first.
-    for post in self where post.mark >= since && post.thread != tickets.last?.thread {
+    for post in self where post.upper >= since && post.thread != tickets.last?.thread {
       tickets.append(post)
     }
     return tickets
@@ -49,7 +50,7 @@ extension [Ticket] {
 }
 
 /// What waits for the same posts to leave.
-struct Batch {
+struct LimboList {
   fileprivate(set) var tickets: [Ticket]
   /// What is released then.
   fileprivate(set) var objects: [any AnyObject & Sendable] = []
@@ -58,48 +59,49 @@ struct Batch {
 }
 
 extension ObserverRegistry.State {
-  /// The index of the batch with `tickets`, made if there is none.
+  /// The index of the limbo list with `tickets`, made if there is none.
   ///
   /// Tickets are in the order of the scans, which is always the same: equal sets are equal arrays.
-  fileprivate mutating func batch(with tickets: [Ticket]) -> Int {
-    if let index = batches.lastIndex(where: { $0.tickets == tickets }) { return index }
-    batches.append(Batch(tickets: tickets))
-    return batches.count - 1
+  fileprivate mutating func limboList(with tickets: [Ticket]) -> Int {
+    if let index = limbo.lastIndex(where: { $0.tickets == tickets }) { return index }
+    limbo.append(LimboList(tickets: tickets))
+    return limbo.count - 1
   }
 
-  /// Gives back the tickets of the post in `frame`, which has left.
+  /// Gives back the tickets of the post in `reservation`, which has left.
   ///
-  /// What waits for the same posts now comes into one batch. So there are no more batches than the
-  /// posts in progress make sets of tickets, however much has ended.
+  /// What waits for the same posts now comes into one limbo list. So there are no more limbo lists
+  /// than the posts in progress make sets of tickets, however much has ended.
   ///
   /// - Returns: What waits for no post any more; its tickets are none.
-  fileprivate mutating func takeTickets(of frame: UInt) -> Batch {
-    var done = Batch(tickets: [])
-    var rest: [Batch] = []
+  fileprivate mutating func takeTickets(of reservation: UInt) -> LimboList {
+    var done = LimboList(tickets: [])
+    var rest: [LimboList] = []
     var index = 0
-    while index < batches.count {
-      guard let place = batches[index].tickets.firstIndex(where: { $0.frame == frame }) else {
+    while index < limbo.count {
+      let tickets = limbo[index].tickets
+      guard let place = tickets.firstIndex(where: { $0.reservation == reservation }) else {
         index += 1
         continue
       }
-      var batch = batches.remove(at: index)
-      batch.tickets.remove(at: place)
-      if batch.tickets.isEmpty {
-        done.add(batch)
+      var list = limbo.remove(at: index)
+      list.tickets.remove(at: place)
+      if list.tickets.isEmpty {
+        done.add(list)
       } else {
-        rest.append(batch)
+        rest.append(list)
       }
     }
     for one in rest {
-      let index = batch(with: one.tickets)
-      batches[index].add(one)
+      let index = limboList(with: one.tickets)
+      limbo[index].add(one)
     }
     return done
   }
 }
 
-extension Batch {
-  fileprivate mutating func add(_ other: Batch) {
+extension LimboList {
+  fileprivate mutating func add(_ other: LimboList) {
     objects += other.objects
     resumes += other.resumes
   }
@@ -126,37 +128,47 @@ extension ObserverRegistry {
   }
 
   /// Ends a registration that is named by its parts.
+  // Apart: this is long, and called from many places.
+  @inline(never)
   func end(
     _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
     whenLeft resume: (@Sendable () -> Void)? = nil
+  ) -> Ending {
+    endInPlace(id, in: list, companion, whenLeft: resume)
+  }
+
+  @inline(__always)
+  fileprivate func endInPlace(
+    _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
+    whenLeft resume: (@Sendable () -> Void)?
   ) -> Ending {
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
-      guard let seat = list.seat(of: id, companion, held) else {
+      guard let slot = list.slot(of: id, companion, held) else {
         if let resume {
           mustWait = wait(for: id, among: scan(since: id, &state, held), resume, &state)
         }
         return nil
       }
-      unsafe seat.observer(held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
+      unsafe slot.observer(held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
-      let observer = unsafe seat.take(&garbage, held)
+      let observer = unsafe slot.take(&garbage, held)
       if let details = unsafe observer._withUnsafeGuaranteedRef({ $0.details }), details.hasOwner {
         state.ownerSweep.noteEnd()
         if let owner = details.ownerID { forget(id, of: owner, &state) }
       }
       reach(.willScan)
-      let posts = seat.trim(held) { scan(since: garbage.oldest(id), &state, held) }
+      let posts = slot.trim(held) { scan(since: garbage.oldest(id), &state, held) }
       if !posts.isEmpty {
-        mayBeRunning = posts.contains { $0.mark >= id && $0.thread != ThreadRecord.currentThread }
+        mayBeRunning = posts.contains { $0.upper >= id && $0.thread != ThreadRecord.currentThread }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
-      if let left = seat.shrink(held) {
+      if let left = slot.shrink(held) {
         let posts = scan(since: left.since, &state, held)
         keep(left.structure, since: left.since, for: posts, &state)
         garbage.structures.append(left)
@@ -204,10 +216,16 @@ extension ObserverRegistry {
       state.isFinished = true
       return lists(held).flatMap { $0.registrations(held) }.map(\.registration)
     }
-    registrations.sort { $0.id < $1.id }
-    for registration in registrations { end(registration) }
+    endAll(&registrations)
     // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownerSweep.removeAll() }
+  }
+
+  // Apart: what takes a closure is compiled for each one.
+  @inline(never)
+  private func endAll(_ registrations: inout [Registration]) {
+    registrations.sort { $0.id < $1.id }
+    for registration in registrations { end(registration) }
   }
 
   // MARK: Posts in progress
@@ -222,21 +240,25 @@ extension ObserverRegistry {
   ) -> [Ticket] {
     storeClockAgain(held)
     var posts: [Ticket] = []
+    // Pairs with `enter`: a post that sets its bit later reads the clock as it is stored above.
     var bits = mask.load(ordering: .sequentiallyConsistent)
     while bits != 0 {
       let bit = bits.trailingZeroBitCount
       bits &= bits - 1
       if collect(bit, since, &posts) { continue }
       // Nobody of this bit is inside: forget it, so that the next scan is spared. A thread that
-      // announced itself before it could see the bit gone is found by looking again. Its post gets no
-      // ticket: it reads the clock as it was stored above, since its frame was not seen after that.
+      // announced itself before it could see the bit gone is found by looking again. Its post gets
+      // no ticket: it reads the clock as it was stored above, since its reservation was not seen
+      // after that.
       reach(.willForget)
+      // Pairs with `enter`: a post that still reads the bit is seen by `isInside`.
       mask.bitwiseAnd(~(1 << UInt64(bit)), ordering: .sequentiallyConsistent)
       if isInside(bit) {
+        // Pairs with `enter`: the bit is there for the next scan, as if it had stayed.
         mask.bitwiseOr(1 << UInt64(bit), ordering: .sequentiallyConsistent)
       }
     }
-    if !posts.isEmpty, posts.contains(where: { $0.mark >= since }) { state.keeper = self }
+    if !posts.isEmpty, posts.contains(where: { $0.upper >= since }) { state.keeper = self }
     return posts
   }
 
@@ -246,20 +268,20 @@ extension ObserverRegistry {
   /// - Returns: whether there are any posts.
   private func collect(_ bit: Int, _ since: UInt64, _ posts: inout [Ticket]) -> Bool {
     let count = posts.count
-    unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, thread in
-      // Sequentially consistent: the scan's side of the pair with a post's announcement.
-      let source = unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent)
-      guard source & ~PostFrame.flags == address else { return }
-      // Sequentially consistent: the same for a post that reopens its frame.
-      let mark = unsafe frame.pointee.mark.load(ordering: .sequentiallyConsistent)
-      if mark >= since {
-        // Acquiring: if the post has left meanwhile, it has read what it held. The lock orders the
-        // rest: a post that takes the flag with it comes to the lock after this thread.
-        let (isOpen, _) = unsafe frame.pointee.source.compareExchange(
-          expected: source, desired: source | PostFrame.ticketFlag, ordering: .acquiring)
+    unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, thread in
+      // Pairs with `push`: the scan stored the clock first, and the post loads it afterwards.
+      let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
+      guard source & ~Reservation.flags == address else { return }
+      // Pairs with `reopen` in the same way, and with `settle`: the bound before it keeps more.
+      let upper = unsafe reservation.pointee.upper.load(ordering: .sequentiallyConsistent)
+      if upper >= since {
+        // Pairs with `pop`: if the post has left, it has read what it held. If it takes the flag,
+        // it comes to the lock after this thread.
+        let (isOpen, _) = unsafe reservation.pointee.source.compareExchange(
+          expected: source, desired: source | Reservation.ticketFlag, ordering: .acquiring)
         if !isOpen { return }
       }
-      posts.append(Ticket(frame: UInt(bitPattern: frame), thread: thread, mark: mark))
+      posts.append(Ticket(reservation: UInt(bitPattern: reservation), thread: thread, upper: upper))
     }
     return posts.count > count
   }
@@ -267,9 +289,10 @@ extension ObserverRegistry {
   /// Whether a thread that a bit stands for is inside a post.
   private func isInside(_ bit: Int) -> Bool {
     var isInside = false
-    unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, _ in
-      let source = unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent)
-      if source & ~PostFrame.flags == address { isInside = true }
+    unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, _ in
+      // Pairs with `push`: a post that read the bit before it was cleared is seen here.
+      let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
+      if source & ~Reservation.flags == address { isInside = true }
     }
     return isInside
   }
@@ -282,7 +305,7 @@ extension ObserverRegistry {
     }
   }
 
-  /// Keeps what posts in progress may hold of `garbage`, after reading the frames.
+  /// Keeps what posts in progress may hold of `garbage`, after reading the reservations.
   func retire(_ garbage: Garbage, _ state: inout State, _ held: borrowing Held) {
     if garbage.isEmpty { return }
     retire(garbage, from: scan(since: garbage.oldest(), &state, held), &state)
@@ -294,20 +317,20 @@ extension ObserverRegistry {
   ) {
     let tickets = posts.reaching(since)
     if tickets.isEmpty { return }
-    let index = state.batch(with: tickets)
-    state.batches[index].objects.append(object)
+    let index = state.limboList(with: tickets)
+    state.limbo[index].objects.append(object)
   }
 
-  /// Gives back the tickets of the post in `frame`, which has left: releases what waited for that post
-  /// alone, and resumes who did.
+  /// Gives back the tickets of the post in `reservation`, which has left: releases what waited for
+  /// that post alone, and resumes who did.
   @inline(never)
-  func reclaim(_ frame: UInt) {
+  func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
-    var done = Batch(tickets: [])
+    var done = LimboList(tickets: [])
     var keeper: ObserverRegistry?
     withState { state in
-      done = state.takeTickets(of: frame)
-      if state.batches.isEmpty { keeper = state.keeper.take() }
+      done = state.takeTickets(of: reservation)
+      if state.limbo.isEmpty { keeper = state.keeper.take() }
     }
     for resume in done.resumes { resume() }
     done.objects = []
@@ -323,8 +346,8 @@ extension ObserverRegistry {
   ) -> Bool {
     let tickets = posts.reaching(id)
     if tickets.isEmpty { return false }
-    let index = state.batch(with: tickets)
-    state.batches[index].resumes.append(resume)
+    let index = state.limboList(with: tickets)
+    state.limbo[index].resumes.append(resume)
     return true
   }
 }
@@ -334,7 +357,7 @@ extension ObserverList {
   func end(_ id: UInt64, _ companion: Registration.Companion) -> Ending {
     // SAFETY: the list keeps its registry.
     unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
-      $0.end(id, in: self, companion)
+      $0.endInPlace(id, in: self, companion, whenLeft: nil)
     }
   }
 }
@@ -345,7 +368,7 @@ extension ObserverRegistry {
     of registration: Registration, _ body: (AnyObserver) -> Result
   ) -> Result? {
     withState { _, held in
-      unsafe registration.seat(held)?.observer(held)._withUnsafeGuaranteedRef(body)
+      unsafe registration.slot(held)?.observer(held)._withUnsafeGuaranteedRef(body)
     }
   }
 }

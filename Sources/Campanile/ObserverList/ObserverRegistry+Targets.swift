@@ -51,17 +51,18 @@
 
 /// What a post leaves at a target besides the value: who hears it.
 ///
-/// It does not keep its lists; the buffer that it stands in does, once for the letters of a burst.
-@safe struct Letter {
+/// It does not keep its lists; the buffer that it stands in does, once for the envelopes of a
+/// burst.
+@safe struct Envelope {
   /// The list, if it is the only one and nothing is to be known besides; else there are `details`.
   fileprivate let only: Unmanaged<ObserverList>?
   fileprivate let details: Details?
   /// The newest registration that hears the post; of an arrival, the only one.
   fileprivate let newest: UInt64
-  /// Whether the letter waits at the place of one observer, and reaches that one alone.
+  /// Whether the envelope waits at the place of one observer, and reaches that one alone.
   fileprivate let isArrival: Bool
 
-  /// What is uncommon, in an object of its own, so that common letters are short.
+  /// What is uncommon, in an object of its own, so that common envelopes are short.
   fileprivate final class Details: Sendable {
     let lists: GroupLists
     let oldest: UInt64
@@ -81,13 +82,13 @@
       self.wideMessage = wideMessage
     }
 
-    /// Whom the letter is for, and whether each is checked now.
+    /// Whom the envelope is for, and whether each is checked now.
     func portionNow(_ registry: ObserverRegistry) -> Portion {
       if portion == .ordered { return .ordered }
       return post.skippedID == 0 ? registry.everyone : .everyoneChecked
     }
 
-    /// Calls `body` with what the observers of any message are given, if the letter is for any.
+    /// Calls `body` with what the observers of any message are given, if the envelope is for any.
     func withWideValue(_ body: (WideValue?) -> Void) {
       guard let wideMessage else { return body(nil) }
       unsafe withUnsafePointer(to: wideMessage) { body(unsafe WideValue(at: $0)) }
@@ -110,13 +111,13 @@
     }
   }
 
-  /// A letter to nobody, for a value that is read and not delivered.
+  /// An envelope to nobody, for a value that is read and not delivered.
   init() {
     unsafe only = nil
     (details, newest, isArrival) = (nil, 0, true)
   }
 
-  /// A letter at the place of the observer that is registered as `id` in `list`.
+  /// An envelope at the place of the observer that is registered as `id` in `list`.
   ///
   /// Its mailbox keeps the list.
   init(_ post: borrowing Post, at id: UInt64, in list: ObserverList) {
@@ -129,12 +130,12 @@
       isPlain ? nil : Details(unsafe GroupLists(all: list), id, .everyone, copy post, nil)
   }
 
-  /// The only registration that the letter is for, of an arrival: its list, and its identifier.
+  /// The only registration that the envelope is for, of an arrival: its list, and its identifier.
   var arrival: (list: ObserverList?, id: UInt64) {
     (unsafe only.map { unsafe $0.takeUnretainedValue() }, newest)
   }
 
-  /// Calls `body` with each list that a buffer is to keep for the letter.
+  /// Calls `body` with each list that a buffer is to keep for the envelope.
   func forEachKept(_ body: (ObserverList) -> Void) {
     if isArrival { return }
     if let details { details.lists.forEach(body) }
@@ -154,9 +155,9 @@
     }
     if let details {
       let registry = details.lists.registry
-      let visit = registry.enter()
+      let section = registry.enter()
       var route = details.lists.route
-      registry.settle(visit)
+      registry.settle(section)
       let portion = details.portionNow(registry)
       details.post.context.restore {
         details.withWideValue { wideValue in
@@ -164,17 +165,17 @@
             value, wideValue, details.post, details.oldest...newest, portion, &route)
         }
       }
-      registry.leave(visit)
+      registry.exit(section)
       details.post.tracker?.end()
     } else if let only = unsafe only {
-      // SAFETY: the buffer that the letter stands in keeps the list.
+      // SAFETY: the buffer that the envelope stands in keeps the list.
       unsafe only._withUnsafeGuaranteedRef { list in
         let registry = list.registry
-        let visit = registry.enter()
+        let section = registry.enter()
         let cursor = unsafe Cursor(only)
-        registry.settle(visit)
+        registry.settle(section)
         registry.walkAll(value, Post(), upTo: newest, cursor)
-        registry.leave(visit)
+        registry.exit(section)
       }
     }
     return nil
@@ -215,54 +216,54 @@ extension ObserverRegistry {
   @inline(never)
   func postToTargets<Value>(
     _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion,
-    _ cursor: Cursor, _ visit: Visit
+    _ cursor: Cursor, _ section: CriticalSection
   ) {
     // The common case, spared the array.
     guard let stop = cursor.onlyStop else {
       var route = Route(only: cursor)
-      return postToTargets(value, nil, post, newest, portion, &route, visit)
+      return postToTargets(value, nil, post, newest, portion, &route, section)
     }
-    settle(visit)
+    settle(section)
     let runsInline = leaveRecord(value, nil, post, 0...newest, at: stop)
     walk(value, post, 0...newest, portion, cursor)
-    if runsInline { runInline(value, nil, post, 0...newest, portion, at: stop, visit) }
+    if runsInline { runInline(value, nil, post, 0...newest, portion, at: stop, section) }
   }
 
   /// Does the same along a route of several lists.
   @inline(never)
   func postToTargets<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ newest: UInt64,
-    _ portion: Portion, _ route: inout Route, _ visit: Visit
+    _ portion: Portion, _ route: inout Route, _ section: CriticalSection
   ) {
     let stops = route.stops
-    settle(visit)
+    settle(section)
     let inline = stops.filter { leaveRecord(value, wideValue, post, 0...newest, at: $0) }
     walk(value, wideValue, post, 0...newest, portion, &route)
     for stop in inline {
-      runInline(value, wideValue, post, 0...newest, portion, at: stop, visit)
+      runInline(value, wideValue, post, 0...newest, portion, at: stop, section)
     }
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
   func post<Value>(_ value: Value, onlyTo registration: Registration) {
     let portion = everyone
-    let visit = enter()
+    let section = enter()
     let list = registration.list
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    // Found before the visit settles, so that the announcement keeps it. A group that has left its
-    // target's list has no registrations either.
+    // Found before the section settles, so that the announcement keeps it. A group that has left
+    // its target's list has no registrations either.
     let group = list.targetGroup
-    settle(visit)
+    settle(section)
     let range = registration.id...registration.id
     if let group {
       let lists = unsafe GroupLists(all: Unmanaged.passUnretained(list))
       let stop = unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists)
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
-      if runsInline { runInline(value, nil, Post(), range, portion, at: stop, visit) }
+      if runsInline { runInline(value, nil, Post(), range, portion, at: stop, section) }
     } else {
       walk(value, Post(), range, portion, cursor)
     }
-    leave(visit)
+    exit(section)
   }
 
   /// Leaves a record for those who cannot be called here.
@@ -285,10 +286,10 @@ extension ObserverRegistry {
       if post.number != 0 { note(.queued, of: post, lists, range, queued) }
       let isTold = post.subjectID != nil && lists.contains(\.hasTold)
       let sent = post.kept(isTold: isTold)
-      let letter = Letter(
+      let envelope = Envelope(
         to: lists, range, queued, sent,
         unsafe lists.wide == nil ? nil : wideValue)
-      group.mailbox.append(letter, value, for: group.target)
+      group.mailbox.append(envelope, value, for: group.target)
       return runsInline
     }
   }
@@ -300,23 +301,23 @@ extension ObserverRegistry {
     _ range: ClosedRange<UInt64>, _ portion: Portion
   ) {
     if !isWatched { return }
-    let visit = enter()
+    let section = enter()
     let route = lists.route
-    settle(visit)
+    settle(section)
     for cursor in [route.all, route.about, route.wide, route.wideAbout] {
       if let cursor { note(kind, of: post, range, portion, cursor) }
     }
-    leave(visit)
+    exit(section)
   }
 
   private func runInline<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    _ portion: Portion, at stop: Stop, _ visit: Visit
+    _ portion: Portion, at stop: Stop, _ section: CriticalSection
   ) {
-    // Observers have run since the visit settled: the group may have other memory now.
-    reopen(visit)
+    // Observers have run since the section settled: the group may have other memory now.
+    reopen(section)
     var route = stop.lists.route
-    settle(visit)
+    settle(section)
     walk(value, wideValue, post, range, portion.inline, &route)
     // SAFETY: the announcement keeps the group.
     unsafe stop.group._withUnsafeGuaranteedRef { $0.mailbox.endInline(for: $0.target) }
@@ -366,5 +367,36 @@ extension Cursor {
         stops.append(unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists))
       }
     }
+  }
+}
+
+/// The observers of one list that share a target.
+final class TargetGroup: Sendable {
+  let target: any DeliveryTarget
+  let mailbox: Mailbox
+  let list: ObserverList
+
+  init(target: any DeliveryTarget, mailbox: Mailbox, list: ObserverList) {
+    self.target = target
+    self.mailbox = mailbox
+    self.list = list
+  }
+}
+
+/// The groups of a list; replaced as a whole, never changed.
+final class GroupArray: Sendable {
+  let groups: [TargetGroup]
+  /// The only group, if there is one.
+  let only: TargetGroup?
+  let created: UInt64
+
+  init(_ groups: [TargetGroup], created: UInt64) {
+    self.groups = groups
+    only = groups.count == 1 ? groups[0] : nil
+    self.created = created
+  }
+
+  func first(for mailbox: Mailbox) -> TargetGroup? {
+    groups.first { $0.mailbox === mailbox }
   }
 }

@@ -30,7 +30,7 @@ import Synchronization
 
   /// Whether somebody in the list waits for the value elsewhere.
   ///
-  /// Asked before the visit settles.
+  /// Asked before the section settles.
   @inline(__always)
   var hasGroups: Bool { unsafe list._withUnsafeGuaranteedRef { $0.hasGroups } }
 
@@ -42,6 +42,7 @@ import Synchronization
   fileprivate var nextID: UInt64 {
     if isAtEnd { return .max }
     // SAFETY: `rest` was counted from what was published.
+    // Pairs with `append`: the observer is in place.
     return unsafe next.unsafelyUnwrapped.pointee.id.load(ordering: .acquiring)
   }
 
@@ -64,6 +65,7 @@ import Synchronization
     // SAFETY: as above.
     let entry = unsafe next.unsafelyUnwrapped
     goOn()
+    // Pairs with `append` and `take`: the observer, or the tombstone.
     return unsafe entry.pointee.observer.load(ordering: .acquiring)
   }
 
@@ -266,26 +268,26 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64,
     _ portion: Portion
   ) {
-    let visit = enter()
+    let section = enter()
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    let watermark = min(limit, visit.watermark)
+    let watermark = min(limit, section.watermark)
     if cursor.hasGroups {
-      postToTargets(value, post, watermark, portion, cursor, visit)
+      postToTargets(value, post, watermark, portion, cursor, section)
     } else {
-      settle(visit)
+      settle(section)
       walk(value, post, 0...watermark, portion, cursor)
     }
-    leave(visit)
+    exit(section)
   }
 
   /// The identifier of the first registration of `list` from `id` on.
   func first(from id: UInt64, in list: ObserverList) -> UInt64? {
-    let visit = enter()
+    let section = enter()
     var cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    settle(visit)
+    settle(section)
     cursor.skip(below: id)
     let first = cursor.isAtEnd ? nil : cursor.nextID
-    leave(visit)
+    exit(section)
     return first
   }
 
@@ -312,26 +314,26 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, in range: ClosedRange<UInt64>, of list: ObserverList,
     _ portion: Portion
   ) {
-    let visit = enter()
+    let section = enter()
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    settle(visit)
+    settle(section)
     walk(value, post, range, portion, cursor)
-    leave(visit)
+    exit(section)
   }
 
-  /// Posts along a route that was found within `visit`, and leaves.
+  /// Posts along a route that was found within `section`, and leaves.
   @inline(__always)
   func deliver<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ portion: Portion,
-    _ visit: Visit, _ route: inout Route
+    _ section: CriticalSection, _ route: inout Route
   ) {
     if route.hasGroups {
-      postToTargets(value, wideValue, post, visit.watermark, portion, &route, visit)
+      postToTargets(value, wideValue, post, section.watermark, portion, &route, section)
     } else {
-      settle(visit)
-      walk(value, wideValue, post, 0...visit.watermark, portion, &route)
+      settle(section)
+      walk(value, wideValue, post, 0...section.watermark, portion, &route)
     }
-    leave(visit)
+    exit(section)
   }
 
   /// Calls the observers of one list whose identifiers are in `range`, in the order they
@@ -460,26 +462,26 @@ extension ObserverRegistry {
     to topic: Unmanaged<TopicList>?, wide: Unmanaged<ObserverList>
   ) -> Bool {
     if isWatched { return false }
-    let visit = enter()
+    let section = enter()
     var own = unsafe Cursor(atEndOf: wide)
     // SAFETY: the caller keeps the topic.
     unsafe topic?._withUnsafeGuaranteedRef { own = unsafe Cursor(Unmanaged.passUnretained($0)) }
     var any = unsafe Cursor(wide)
     let isInPlace = !own.hasGroups && !any.hasGroups
     if isInPlace {
-      settle(visit)
+      settle(section)
       var (first, second) = (own.nextID, any.nextID)
-      while min(first, second) <= visit.watermark {
+      while min(first, second) <= section.watermark {
         if first < second {
-          let last = min(second &- 1, visit.watermark)
+          let last = min(second &- 1, section.watermark)
           first = callRun(&own, first, upTo: last, value, post)
         } else {
-          let last = min(first &- 1, visit.watermark)
+          let last = min(first &- 1, section.watermark)
           second = callRun(&any, second, upTo: last, wideMessage, post)
         }
       }
     }
-    leave(visit)
+    exit(section)
     return isInPlace
   }
 
@@ -507,7 +509,8 @@ extension ObserverRegistry {
   ) {
     let address = cursor.takeAddress()
     if address == 0 { return }
-    // SAFETY: the post is announced and `id` is at or below its mark, so that the observer is kept.
+    // SAFETY: the post is announced and `id` is at or below its upper bound, so that the observer
+    // is kept.
     unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
       // The common case, in as few steps as there can be.
@@ -615,9 +618,9 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, at id: UInt64, in list: ObserverList
   ) -> PreparedCall? {
     var call: PreparedCall?
-    let visit = enter()
+    let section = enter()
     let entries = list.entries
-    settle(visit)
+    settle(section)
     let address = entries.flatMap { entries in
       entries.index(of: id).map { entries.observer(at: $0) }
     }
@@ -634,7 +637,7 @@ extension ObserverRegistry {
         if claim == .callAndEnd { end(Registration(list: list, id: id, counters: nil)) }
       }
     }
-    leave(visit)
+    exit(section)
     if call == nil { post.tracker?.end() }
     return call
   }

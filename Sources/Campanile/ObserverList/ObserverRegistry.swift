@@ -6,39 +6,49 @@ final class CommonClock: Sendable {
   private let time = Atomic<UInt64>(0)
 
   /// The newest time that any registry has taken.
-  var now: UInt64 { time.load(ordering: .acquiring) }
+  var now: UInt64 {
+    // No pair: an upper bound of what the asking thread can know of; `show` publishes the rest.
+    time.load(ordering: .acquiring)
+  }
 
-  fileprivate func next() -> UInt64 { time.wrappingAdd(1, ordering: .relaxed).newValue }
+  fileprivate func next() -> UInt64 {
+    // No pair: a time is taken once; `show` publishes what it was taken for.
+    time.wrappingAdd(1, ordering: .relaxed).newValue
+  }
 }
 
 /// What a source's lists have in common: the clock, the lock, and who is posting.
 ///
+/// Epoch-based reclamation with per-thread reservations; `README.md` has the words, and an order of
+/// reading.
+///
 /// ## Posts
 ///
-/// A post takes no lock. It announces itself in a frame of its own thread, reads the clock (its
-/// *watermark*), finds its lists, and calls the observers whose identifiers are at or below the
-/// watermark. Leaving, it exchanges the frame's word for 0. If that word says that something waits
-/// for this very post, the post takes the lock and gives its tickets back.
+/// A post takes no lock. It announces itself in a reservation of its own thread, reads the clock
+/// (its *watermark*), finds its lists, and calls the observers whose identifiers are at or below
+/// the watermark. Leaving, it exchanges the reservation's word for 0. If that word says that
+/// something waits for this very post, the post takes the lock and gives its tickets back.
 ///
 /// ## Changes
 ///
 /// Everything that changes is changed under `state`'s lock. Identifiers are ticks of the clock, so
 /// they ascend over all lists of a source and are never used twice. A new structure (a longer
-/// buffer, another array of groups) gets a tick too, *before* it is published: a post whose mark is
-/// lower cannot hold it.
+/// buffer, another array of groups) gets a tick too, *before* it is published: a post whose upper
+/// bound is lower cannot hold it.
 ///
 /// ## Ends
 ///
-/// What ends is taken out of its list first. Then the clock is stored again, and the frames are read.
-/// A post stores its frame and then loads the clock; a scan stores the clock and then loads the
-/// frames. All four are sequentially consistent, so that one of the two sees the other. If the scan
-/// sees the frame, the post may hold what ends. If it does not, the post reads the clock as it was
-/// stored after the removal, and with that sees the removal too. What no post holds is released at
-/// once, outside the lock. The rest waits in a batch, with tickets of the posts that may hold it.
+/// What ends is taken out of its list first. Then the clock is stored again, and the reservations
+/// are read. A post stores its reservation and then loads the clock; a scan stores the clock and
+/// then loads the reservations. All four are sequentially consistent, so that one of the two sees
+/// the other. If the scan sees the reservation, the post may hold what ends. If it does not, the
+/// post reads the clock as it was stored after the removal, and with that sees the removal too.
+/// What no post holds is released at once, outside the lock. The rest waits in a limbo list, with
+/// tickets of the posts that may hold it.
 ///
-/// The scan sets a flag in the frames of those posts. Scan and post change one word there, each with
-/// one atomic operation. So a post that leaves either takes the flag with it, or has left before the
-/// scan could set it, and gets no ticket. All other posts leave without the lock.
+/// The scan sets a flag in the reservations of those posts. Scan and post change one word there,
+/// each with one atomic operation. So a post that leaves either takes the flag with it, or has left
+/// before the scan could set it, and gets no ticket. All other posts leave without the lock.
 final class ObserverRegistry: @unchecked Sendable {
   /// The newest identifier or creation time.
   private let clock = Atomic<UInt64>(0)
@@ -64,7 +74,7 @@ final class ObserverRegistry: @unchecked Sendable {
 
   struct State {
     /// What waits for posts to leave, by their tickets.
-    var batches: [Batch] = []
+    var limbo: [LimboList] = []
     /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
     var keeper: ObserverRegistry?
     /// The registrations of each owner.
@@ -111,13 +121,14 @@ final class ObserverRegistry: @unchecked Sendable {
     case willCall
     /// A registration has been marked as ended and not taken out of its list.
     case willRemove
-    /// A registration has been taken out of its list and the frames have not been read.
+    /// A registration has been taken out of its list and the reservations have not been read.
     case willScan
     /// A scan has found nobody of a bit and has not forgotten the bit.
     case willForget
-    /// The frames have been read for a removal, and the list may be moved to a smaller buffer.
+    /// The reservations have been read for a removal, and the list may be moved to a smaller
+    /// buffer.
     case willShrink
-    /// A post has cleared its frame and not given its tickets back.
+    /// A post has cleared its reservation and not given its tickets back.
     case left
     /// A post that has tickets, or a canceler, is about to take what nobody holds any more.
     case willReclaim
@@ -137,7 +148,7 @@ final class ObserverRegistry: @unchecked Sendable {
   /// Whether anybody observes the source's events.
   @inline(__always)
   var isWatched: Bool {
-    // Sequentially consistent, as the question whether a list is empty.
+    // Pairs with `setWatched`, as the question whether a list is empty does with an addition.
     watched.load(ordering: .sequentiallyConsistent)
   }
 
@@ -145,6 +156,7 @@ final class ObserverRegistry: @unchecked Sendable {
   ///
   /// - Parameter held: The lock of the events' own registry.
   func setWatched(_ isWatched: Bool, _ held: borrowing Held) {
+    // Pairs with `isWatched`.
     watched.store(isWatched, ordering: .sequentiallyConsistent)
   }
 
@@ -154,12 +166,16 @@ final class ObserverRegistry: @unchecked Sendable {
   /// the time of a new structure.
   ///
   /// Asked under the lock, and shown there: so a common clock too has the times of one source ascend.
-  private var nextTime: UInt64 { commonClock?.next() ?? clock.load(ordering: .relaxed) + 1 }
+  private var nextTime: UInt64 {
+    // No pair: the lock orders all stores of the clock.
+    commonClock?.next() ?? clock.load(ordering: .relaxed) + 1
+  }
 
   /// Lets the clock show `time`.
   ///
   /// A post that reads the one finds the other: what got this identifier stands in its place by now.
   private func show(_ time: UInt64, _ held: borrowing Held) {
+    // Pairs with `enter` and `settle`: what got this time is in its place.
     clock.store(time, ordering: .releasing)
   }
 
@@ -172,10 +188,10 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// Stores the clock again, for posts that a scan does not see.
   ///
-  /// After what ends was taken out, and before the frames are read.
+  /// After what ends was taken out, and before the reservations are read.
   func storeClockAgain(_ held: borrowing Held) {
-    // Sequentially consistent: the scan's side of the pair with a post's announcement. A post that
-    // the scan does not see reads this store or a later one, and so sees what was stored before it.
+    // Pairs with `enter`: a post that the scan misses reads this store or a later one, and with it
+    // what was stored before. The lock orders the load with the other stores.
     clock.store(clock.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
   }
 }
@@ -183,54 +199,59 @@ final class ObserverRegistry: @unchecked Sendable {
 // MARK: - Posting
 
 extension ObserverRegistry {
-  /// A post in progress: its frame, and the newest registration it reaches.
-  @safe struct Visit {
+  /// A post in progress, which is a read-side critical section: its reservation, and the newest
+  /// registration it reaches.
+  @safe struct CriticalSection {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
-    fileprivate let frame: UnsafeMutablePointer<PostFrame>
+    fileprivate let reservation: UnsafeMutablePointer<Reservation>
     let watermark: UInt64
   }
 
-  /// Announces a post.
+  /// Begins the critical section of a post: announces it.
   ///
-  /// What is found in the lists from here on stays valid until `leave`.
+  /// What is found in the lists from here on stays valid until `exit`.
   @inline(__always)
-  func enter() -> Visit {
+  func enter() -> CriticalSection {
     let record = unsafe ThreadRecord.current(in: slot)
-    let frame = unsafe record.pointee.push(address)
-    // Sequentially consistent: a scan that cleared the bit reads the frames again afterwards.
+    let reservation = unsafe record.pointee.push(address)
+    // Pairs with `scan`: who clears the bit after this load reads the reservation after that.
     if unsafe mask.load(ordering: .sequentiallyConsistent) & record.pointee.bit == 0 {
+      // Pairs with `scan`: before the clock is loaded, so that a scan which misses the bit is seen.
       unsafe mask.bitwiseOr(record.pointee.bit, ordering: .sequentiallyConsistent)
     }
     reach(.announced)
-    // Sequentially consistent: the post's side of the pair with a scan, after its announcement.
+    // Pairs with `storeClockAgain`, after the reservation is stored; and with `show`.
     let watermark = clock.load(ordering: .sequentiallyConsistent)
     reach(.watermarked)
-    return unsafe Visit(record: record, frame: frame, watermark: watermark)
+    return unsafe CriticalSection(record: record, reservation: reservation, watermark: watermark)
   }
 
-  /// Tells that the visit has found all its lists: what is made from now on is beyond its reach.
+  /// Narrows the reservation of a section that has found all its lists: what is made from now on is
+  /// beyond its reach.
   @inline(__always)
-  func settle(_ visit: Visit) {
+  func settle(_ section: CriticalSection) {
     reach(.found)
+    // Pairs with `show`: what is made after this load has a greater time.
     let now = clock.load(ordering: .acquiring)
-    unsafe visit.frame.pointee.mark.store(now, ordering: .releasing)
+    // Pairs with `collect`: everything has been found before a scan reads this bound.
+    unsafe section.reservation.pointee.upper.store(now, ordering: .releasing)
     reach(.located)
   }
 
-  /// Lets the visit find more; `settle` is to follow.
-  func reopen(_ visit: Visit) {
-    // Sequentially consistent, and followed by a load of the clock: one side of the pair with a scan,
-    // as in `enter`.
-    unsafe visit.frame.pointee.mark.store(.max, ordering: .sequentiallyConsistent)
+  /// Widens the reservation, for a section that is to find more; `settle` is to follow.
+  func reopen(_ section: CriticalSection) {
+    // Pairs with `collect`, as `push` does.
+    unsafe section.reservation.pointee.upper.store(.max, ordering: .sequentiallyConsistent)
+    // Pairs with `storeClockAgain`, as in `enter`.
     _ = clock.load(ordering: .sequentiallyConsistent)
   }
 
-  /// Ends a visit, and releases what waited for it.
+  /// Ends a critical section, and releases what waited for it.
   @inline(__always)
-  func leave(_ visit: Visit) {
-    let isWaitedFor = unsafe visit.record.pointee.pop(visit.frame)
+  func exit(_ section: CriticalSection) {
+    let isWaitedFor = unsafe section.record.pointee.pop(section.reservation)
     reach(.left)
-    if isWaitedFor { unsafe reclaim(UInt(bitPattern: visit.frame)) }
+    if isWaitedFor { unsafe reclaim(UInt(bitPattern: section.reservation)) }
   }
 
   /// Sees to what an observer threw: ends its registration if that was the request, else reports
@@ -260,7 +281,7 @@ extension ObserverRegistry {
     var sources: [ObjectIdentifier: ObserverRegistry] = [:]
     collectSources(&sources)
     let heard = sources.values.compactMap { $0.lazyReports.load()?.failures }.filter(\.hasListeners)
-    for failures in heard { failures.send(failure) }
+    for failures in heard { failures.sendRarely(failure) }
     if heard.isEmpty { Platform.writeToStandardError(failure.description) }
   }
 
@@ -279,7 +300,10 @@ extension ObserverRegistry {
   func finishReports() { lazyReports.load()?.finish() }
 
   /// The newest identifier; a post that is limited to it reaches nobody who registers later.
-  var now: UInt64 { clock.load(ordering: .acquiring) }
+  var now: UInt64 {
+    // Pairs with `show`.
+    clock.load(ordering: .acquiring)
+  }
 }
 
 // MARK: - Registering

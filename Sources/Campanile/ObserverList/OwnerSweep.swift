@@ -46,8 +46,8 @@ struct OwnerSweep {
       guard let registration = registrations.popFirst() else { break }
       rest -= 1
       // What has ended already is not looked at again.
-      guard let seat = registration.seat(held) else { continue }
-      let observer = unsafe seat.observer(held).takeUnretainedValue()
+      guard let slot = registration.slot(held) else { continue }
+      let observer = unsafe slot.observer(held).takeUnretainedValue()
       found.append(LiveRegistration(registration: registration, observer: observer))
     }
     return found
@@ -56,5 +56,35 @@ struct OwnerSweep {
   mutating func removeAll() -> [Registration] {
     rest = 0
     return registrations.removeAll()
+  }
+}
+
+/// The registrations that one owner bounds: most have one, for which this needs no memory of its
+/// own.
+struct OwnedRegistrations {
+  private var first: (id: UInt64, list: ObserverList)?
+  private var rest: [UInt64: ObserverList] = [:]
+
+  var isEmpty: Bool { first == nil && rest.isEmpty }
+
+  /// All of them, in no particular order.
+  var all: [(id: UInt64, list: ObserverList)] {
+    (first.map { [$0] } ?? []) + rest.map { (id: $0.key, list: $0.value) }
+  }
+
+  mutating func insert(_ id: UInt64, in list: ObserverList) {
+    if first == nil {
+      first = (id, list)
+    } else {
+      rest[id] = list
+    }
+  }
+
+  mutating func remove(_ id: UInt64) {
+    if first?.id == id {
+      first = nil
+    } else {
+      rest[id] = nil
+    }
   }
 }

@@ -1,31 +1,31 @@
 import Synchronization
 
-/// One post in progress, as other threads see it.
+/// The reservation of one post in progress: what other threads see of it.
 ///
-/// The thread that posts writes the frame; whoever ends a registration reads it. `source` is the
-/// address of the registry being posted to, or 0, with two flags in its low bits. While `source` is
-/// set, `mark` bounds what the post may touch: no registration with a greater identifier, and no
-/// structure created after it.
-struct PostFrame: ~Copyable {
+/// The thread that posts writes the reservation; whoever ends a registration reads it. `source` is
+/// the address of the registry being posted to, or 0, with two flags in its low bits. While
+/// `source` is set, `upper` bounds what the post may touch: no registration with a greater
+/// identifier, and no structure created after it.
+struct Reservation: ~Copyable {
   /// Set by a scan: something waits for the post to leave.
   static let ticketFlag: UInt = 1
-  /// Set by the thread that posts: the frame is not in its first block.
+  /// Set by the thread that posts: the reservation is not in its first block.
   static let deepFlag: UInt = 2
   static let flags = ticketFlag | deepFlag
 
   let source = Atomic<UInt>(0)
-  let mark = Atomic<UInt64>(0)
+  let upper = Atomic<UInt64>(0)
 }
 
-/// Eight frames, and the block of the posts that are nested deeper.
+/// Eight reservations, and the block of the posts that are nested deeper.
 ///
 /// Blocks are never freed, so that a reader can hold the address of one without a lock.
-@safe struct FrameBlock: ~Copyable {
-  static let frameCount = 8
+@safe struct ReservationBlock: ~Copyable {
+  static let capacity = 8
 
-  let frames: UnsafeMutablePointer<PostFrame>
+  let reservations: UnsafeMutablePointer<Reservation>
   /// The block of the posts that are nested less deep.
-  let previous: UnsafeMutablePointer<FrameBlock>?
+  let previous: UnsafeMutablePointer<ReservationBlock>?
   /// The address of the next block while that is in use, or 0.
   ///
   /// Scans read no further, so that one deep nesting does not make later ends slower.
@@ -33,36 +33,38 @@ struct PostFrame: ~Copyable {
   /// The address of the next block once there is one; only the thread that posts reads it.
   private let spare = Atomic<UInt>(0)
 
-  init(previous: UnsafeMutablePointer<FrameBlock>?) {
-    // The alignment keeps the frames of two threads off each other's cache lines.
-    let byteCount = Self.frameCount * MemoryLayout<PostFrame>.stride
+  init(previous: UnsafeMutablePointer<ReservationBlock>?) {
+    // The alignment keeps the reservations of two threads off each other's cache lines.
+    let byteCount = Self.capacity * MemoryLayout<Reservation>.stride
     let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 128)
-    unsafe frames = memory.bindMemory(to: PostFrame.self, capacity: Self.frameCount)
-    for index in 0..<Self.frameCount {
-      unsafe (frames + index).initialize(to: PostFrame())
+    unsafe reservations = memory.bindMemory(to: Reservation.self, capacity: Self.capacity)
+    for index in 0..<Self.capacity {
+      unsafe (reservations + index).initialize(to: Reservation())
     }
     unsafe self.previous = unsafe previous
   }
 
   static func make(
-    after previous: UnsafeMutablePointer<FrameBlock>?
-  ) -> UnsafeMutablePointer<FrameBlock> {
-    let block = UnsafeMutablePointer<FrameBlock>.allocate(capacity: 1)
-    unsafe block.initialize(to: FrameBlock(previous: previous))
+    after previous: UnsafeMutablePointer<ReservationBlock>?
+  ) -> UnsafeMutablePointer<ReservationBlock> {
+    let block = UnsafeMutablePointer<ReservationBlock>.allocate(capacity: 1)
+    unsafe block.initialize(to: ReservationBlock(previous: previous))
     return unsafe block
   }
 
   /// Puts the block after `block` in use, and returns it.
   static func open(
-    after block: UnsafeMutablePointer<FrameBlock>
-  ) -> UnsafeMutablePointer<FrameBlock> {
-    let spare = unsafe UnsafeMutablePointer<FrameBlock>(
+    after block: UnsafeMutablePointer<ReservationBlock>
+  ) -> UnsafeMutablePointer<ReservationBlock> {
+    // No pair: the thread that posts alone touches the spare block.
+    let spare = unsafe UnsafeMutablePointer<ReservationBlock>(
       bitPattern: block.pointee.spare.load(ordering: .relaxed))
     let next = unsafe spare ?? make(after: block)
     let address = UInt(bitPattern: next)
+    // No pair: the same.
     unsafe block.pointee.spare.store(address, ordering: .relaxed)
-    // Sequentially consistent: a part of the announcement that follows in the block. A scan that
-    // does not see the block has stored the clock before the post reads it.
+    // Pairs with `forEachReservation`: a part of the announcement that follows in the block. A scan
+    // that does not see the block has stored the clock before the post loads it.
     unsafe block.pointee.next.store(address, ordering: .sequentiallyConsistent)
     return unsafe next
   }
@@ -71,36 +73,36 @@ struct PostFrame: ~Copyable {
   ///
   /// - Returns: The block before it.
   static func close(
-    _ block: UnsafeMutablePointer<FrameBlock>
-  ) -> UnsafeMutablePointer<FrameBlock> {
+    _ block: UnsafeMutablePointer<ReservationBlock>
+  ) -> UnsafeMutablePointer<ReservationBlock> {
     let previous = unsafe block.pointee.previous.unsafelyUnwrapped
-    // Releasing, as the clearing of a frame is: a scan that reads the 0 reads no frame of the block.
+    // Pairs with `forEachReservation`, as `pop` does with `collect`: the block's posts have left.
     unsafe previous.pointee.next.store(0, ordering: .releasing)
     return unsafe previous
   }
 }
 
-/// The frames of one thread, as every thread sees them.
+/// The reservations of one thread, as every thread sees them.
 ///
-/// Never changed once made, but for the frames' atomics; never freed.
+/// Never changed once made, but for the reservations' atomics; never freed.
 @safe struct SharedRecord: ~Copyable {
-  let first: UnsafeMutablePointer<FrameBlock>
+  let first: UnsafeMutablePointer<ReservationBlock>
   let nextInBucket: UnsafeMutablePointer<SharedRecord>?
 
   init(next: UnsafeMutablePointer<SharedRecord>?) {
-    unsafe first = FrameBlock.make(after: nil)
+    unsafe first = ReservationBlock.make(after: nil)
     unsafe nextInBucket = next
   }
 
-  /// Calls `body` with each frame of the blocks in use, the outermost first.
+  /// Calls `body` with each reservation of the blocks in use, the outermost first.
   @inline(__always)
-  borrowing func forEachFrame(_ body: (UnsafeMutablePointer<PostFrame>) -> Void) {
-    var block: UnsafeMutablePointer<FrameBlock>? = unsafe first
+  borrowing func forEachReservation(_ body: (UnsafeMutablePointer<Reservation>) -> Void) {
+    var block: UnsafeMutablePointer<ReservationBlock>? = unsafe first
     while let current = unsafe block {
-      for index in 0..<FrameBlock.frameCount {
-        unsafe body(current.pointee.frames + index)
+      for index in 0..<ReservationBlock.capacity {
+        unsafe body(current.pointee.reservations + index)
       }
-      // Sequentially consistent: the scan's side of the pair, as its load of a frame is.
+      // Pairs with `open` and `close`: the scan stored the clock first.
       unsafe block = unsafe UnsafeMutablePointer(
         bitPattern: current.pointee.next.load(ordering: .sequentiallyConsistent))
     }
@@ -117,11 +119,11 @@ struct PostFrame: ~Copyable {
   private(set) var depth = 0
   /// This record's bit in the mask that a registry keeps of the threads that posted to it.
   let bit: UInt64
-  /// The first frames of `shared`.
-  private let frames: UnsafeMutablePointer<PostFrame>
+  /// The first reservations of `shared`.
+  private let reservations: UnsafeMutablePointer<Reservation>
   private let shared: UnsafeMutablePointer<SharedRecord>
   /// The block of the innermost post.
-  private var block: UnsafeMutablePointer<FrameBlock>
+  private var block: UnsafeMutablePointer<ReservationBlock>
   /// What the thread's code is part of, if a source has said so; kept by who said it.
   var scope: Unmanaged<AnyObject>?
   /// The number of the post whose observer runs, or 0 if that is not reported.
@@ -134,64 +136,65 @@ struct PostFrame: ~Copyable {
   private init(bucket: Int, shared: UnsafeMutablePointer<SharedRecord>) {
     bit = 1 << UInt64(bucket)
     unsafe block = shared.pointee.first
-    unsafe frames = shared.pointee.first.pointee.frames
+    unsafe reservations = shared.pointee.first.pointee.reservations
     unsafe self.shared = shared
   }
 
-  /// Opens a frame that names `source`, with a mark that bounds nothing yet.
+  /// Opens a reservation that names `source`, with an upper bound that bounds nothing yet.
   @inline(__always)
-  mutating func push(_ source: UInt) -> UnsafeMutablePointer<PostFrame> {
-    if depth >= FrameBlock.frameCount { return unsafe pushDeep(source) }
-    // SAFETY: the first block is allocated forever, and `depth` is within its frames.
-    let frame = unsafe frames + depth
-    unsafe open(frame, source)
-    return unsafe frame
+  mutating func push(_ source: UInt) -> UnsafeMutablePointer<Reservation> {
+    if depth >= ReservationBlock.capacity { return unsafe pushDeep(source) }
+    // SAFETY: the first block is allocated forever, and `depth` is within its reservations.
+    let reservation = unsafe reservations + depth
+    unsafe open(reservation, source)
+    return unsafe reservation
   }
 
   @inline(never)
-  private mutating func pushDeep(_ source: UInt) -> UnsafeMutablePointer<PostFrame> {
-    let index = depth % FrameBlock.frameCount
-    if index == 0 { unsafe block = FrameBlock.open(after: block) }
-    // SAFETY: blocks are allocated forever, and `index` is within the frames of one.
-    let frame = unsafe block.pointee.frames + index
-    unsafe open(frame, source | PostFrame.deepFlag)
-    return unsafe frame
+  private mutating func pushDeep(_ source: UInt) -> UnsafeMutablePointer<Reservation> {
+    let index = depth % ReservationBlock.capacity
+    if index == 0 { unsafe block = ReservationBlock.open(after: block) }
+    // SAFETY: blocks are allocated forever, and `index` is within the reservations of one.
+    let reservation = unsafe block.pointee.reservations + index
+    unsafe open(reservation, source | Reservation.deepFlag)
+    return unsafe reservation
   }
 
   @inline(__always)
-  private mutating func open(_ frame: UnsafeMutablePointer<PostFrame>, _ source: UInt) {
+  private mutating func open(_ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt) {
     depth &+= 1
-    unsafe frame.pointee.mark.store(.max, ordering: .relaxed)
-    // Sequentially consistent: one side of the store-then-load pair with a registry's scan.
-    unsafe frame.pointee.source.store(source, ordering: .sequentiallyConsistent)
+    // Pairs with `collect`, which loads the source first: the next store publishes this one.
+    unsafe reservation.pointee.upper.store(.max, ordering: .relaxed)
+    // Pairs with `collect` and `isInside`: before the clock and the mask are loaded.
+    unsafe reservation.pointee.source.store(source, ordering: .sequentiallyConsistent)
   }
 
-  /// Closes the frame that was opened last.
+  /// Closes the reservation that was opened last.
   ///
   /// - Returns: whether something waits for its post, which is to call `reclaim`.
   @inline(__always)
-  mutating func pop(_ frame: UnsafeMutablePointer<PostFrame>) -> Bool {
+  mutating func pop(_ reservation: UnsafeMutablePointer<Reservation>) -> Bool {
     depth &-= 1
-    // Releasing: what the post has read is read before a scan finds the frame closed. No more is
-    // needed: a scan sets its flag in this word too, so that either comes first.
-    let source = unsafe frame.pointee.source.exchange(0, ordering: .releasing)
+    // Pairs with `collect`: what the post has read is read before a scan finds the reservation
+    // closed. No more is needed: a scan sets its flag in this word too, so that either comes first.
+    let source = unsafe reservation.pointee.source.exchange(0, ordering: .releasing)
     // One check of both flags.
-    return source & PostFrame.flags != 0 && finishPop(source)
+    return source & Reservation.flags != 0 && finishPop(source)
   }
 
   @inline(never)
   private mutating func finishPop(_ source: UInt) -> Bool {
-    if source & PostFrame.deepFlag != 0, depth % FrameBlock.frameCount == 0 {
-      unsafe block = FrameBlock.close(block)
+    if source & Reservation.deepFlag != 0, depth % ReservationBlock.capacity == 0 {
+      unsafe block = ReservationBlock.close(block)
     }
-    return source & PostFrame.ticketFlag != 0
+    return source & Reservation.ticketFlag != 0
   }
 
   /// Whether the calling thread is inside an observer.
   var isInsidePost: Bool { depth > 0 }
 }
 
-/// Handing records out to threads, and finding the frames of all of them.
+/// Handing records out to threads, and finding the reservations of all of them.
 extension ThreadRecord {
   /// The first shared record of each of 64 buckets, one for each bit of a mask. A bucket only
   /// grows.
@@ -244,6 +247,7 @@ extension ThreadRecord {
       let bucket = pool.count % 64
       pool.count += 1
       let head = unsafe heads + bucket
+      // No pair: the pool's lock orders all stores of a bucket.
       let next = unsafe UnsafeMutablePointer<SharedRecord>(
         bitPattern: head.pointee.load(ordering: .relaxed))
       let shared = UnsafeMutablePointer<SharedRecord>.allocate(capacity: 1)
@@ -252,7 +256,7 @@ extension ThreadRecord {
       let memory = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
       let record = unsafe memory.bindMemory(to: ThreadRecord.self, capacity: 1)
       unsafe record.initialize(to: ThreadRecord(bucket: bucket, shared: shared))
-      // Sequentially consistent: in place before the new owner's first announcement.
+      // Pairs with `forEachReservation`: in place before the new owner's first announcement.
       unsafe head.pointee.store(UInt(bitPattern: shared), ordering: .sequentiallyConsistent)
       return UInt(bitPattern: record)
     }
@@ -273,32 +277,33 @@ extension ThreadRecord {
     if unsafe record.pointee.depth > 0 {
       // What is released here may post: with this record, not with one that nobody gives back.
       unsafe ThreadSlot.records.value = pointer
-      for post in unsafe record.pointee.popAll() { post.registry.reclaim(post.frame) }
+      for post in unsafe record.pointee.popAll() { post.registry.reclaim(post.reservation) }
       unsafe ThreadSlot.records.value = nil
     }
     let address = UInt(bitPattern: pointer)
     pool.withLock { $0.free.append(address) }
   }
 
-  /// Closes the frames of posts whose thread has ended in an observer.
+  /// Closes the reservations of posts whose thread has ended in an observer.
   ///
   /// - Returns: The posts that something waits for.
-  private mutating func popAll() -> [(registry: ObserverRegistry, frame: UInt)] {
-    var waitedFor: [(registry: ObserverRegistry, frame: UInt)] = []
+  private mutating func popAll() -> [(registry: ObserverRegistry, reservation: UInt)] {
+    var waitedFor: [(registry: ObserverRegistry, reservation: UInt)] = []
     while depth > 0 {
       // SAFETY: `block` is the block of the innermost post.
-      let frame = unsafe block.pointee.frames + (depth - 1) % FrameBlock.frameCount
-      let source = unsafe frame.pointee.source.load(ordering: .relaxed) & ~PostFrame.flags
-      guard unsafe pop(frame) else { continue }
+      let reservation = unsafe block.pointee.reservations + (depth - 1) % ReservationBlock.capacity
+      // No pair: the thread's own word, of which a scan changes nothing but the flag.
+      let source = unsafe reservation.pointee.source.load(ordering: .relaxed) & ~Reservation.flags
+      guard unsafe pop(reservation) else { continue }
       // SAFETY: a registry keeps itself for as long as posts have its tickets.
       let registry = unsafe Unmanaged<ObserverRegistry>
         .fromOpaque(UnsafeRawPointer(bitPattern: source)!).takeUnretainedValue()
-      waitedFor.append((registry, UInt(bitPattern: frame)))
+      waitedFor.append((registry, UInt(bitPattern: reservation)))
     }
     return waitedFor
   }
 
-  /// A number for the thread whose frames `forEachFrame` gives, if the calling thread has any.
+  /// The calling thread's number, as `forEachReservation` gives it, if the thread has reservations.
   static var currentThread: UInt? {
     guard let record = unsafe ThreadSlot.records.value else { return nil }
     // SAFETY: as in `current(in:)`.
@@ -306,18 +311,20 @@ extension ThreadRecord {
       bitPattern: record.assumingMemoryBound(to: ThreadRecord.self).pointee.shared)
   }
 
-  /// Calls `body` with each frame of the threads that `bit` stands for, and with a number for the
-  /// thread.
+  /// Calls `body` with each reservation of the threads that `bit` stands for, and with a number for
+  /// the thread.
   ///
   /// Always in the same order, but for threads that are new.
   @inline(__always)
-  static func forEachFrame(
-    ofBit bit: Int, _ body: (_ frame: UnsafeMutablePointer<PostFrame>, _ thread: UInt) -> Void
+  static func forEachReservation(
+    ofBit bit: Int,
+    _ body: (_ reservation: UnsafeMutablePointer<Reservation>, _ thread: UInt) -> Void
   ) {
+    // Pairs with `claim`: a post whose record is missed loads the clock after the scan stored it.
     var record = unsafe UnsafeMutablePointer<SharedRecord>(
       bitPattern: (heads + bit).pointee.load(ordering: .sequentiallyConsistent))
     while let current = unsafe record {
-      unsafe current.pointee.forEachFrame { unsafe body($0, UInt(bitPattern: current)) }
+      unsafe current.pointee.forEachReservation { unsafe body($0, UInt(bitPattern: current)) }
       unsafe record = unsafe current.pointee.nextInBucket
     }
   }

@@ -12,7 +12,7 @@ import Synchronization
 /// A center that posts to the source itself keeps its hub, and the hub has no blocks.
 package final class NotificationHub: Sendable {
   /// A block observer in the center.
-  private final class Feed: Sendable {
+  final class Feed: Sendable {
     let name: Notification.Name?
     /// Whether what comes through this feed counts.
     ///
@@ -30,7 +30,7 @@ package final class NotificationHub: Sendable {
   }
 
   /// Protected by the lock, with which the center is never called.
-  private struct State {
+  struct State {
     var feeds: [Notification.Name?: (feed: Feed, token: any NSObjectProtocol)] = [:]
     var purgeThreshold = 64
     /// How many observers of a name are being registered who read more than what was decoded.
@@ -43,7 +43,7 @@ package final class NotificationHub: Sendable {
   let codecs = NotificationCodecs()
   private weak let center: NotificationCenter?
   // SAFETY: threads keep the tokens in it, and hand them to their center, which is thread-safe.
-  private let state = UncheckedLock(State())
+  let state = UncheckedLock(State())
 
   private init(feeding center: NotificationCenter) { self.center = center }
 
@@ -122,9 +122,6 @@ package final class NotificationHub: Sendable {
     let decoded = codecs.decode(notification)
     return .make(notification, about: instance, decoded: decoded, isRead: isRead)
   }
-
-  /// How many blocks this hub has in its center.
-  var feedCount: Int { state.withLock { $0.feeds.count } }
 
   // MARK: Feeding
 

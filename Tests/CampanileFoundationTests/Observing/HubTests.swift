@@ -4,6 +4,11 @@ import Testing
 
 @testable import CampanileFoundation
 
+extension NotificationHub {
+  /// How many blocks this hub has in its center.
+  fileprivate var feedCount: Int { state.withLock { $0.feeds.count } }
+}
+
 @Suite("One feed for each name of a Foundation center")
 struct HubTests {
   private let heard = Recorder<Int>()

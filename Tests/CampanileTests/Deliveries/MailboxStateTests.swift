@@ -18,7 +18,7 @@ struct MailboxStateTests {
     var waitingCount: Int { state.waitingCount }
     var discardedCount: Int { state.discardedCount }
     var registration: Registration? { state.registration }
-    func append(_ letter: Letter, _ value: Int) -> Urgency? { state.append(letter, value) }
+    func append(_ envelope: Envelope, _ value: Int) -> Urgency? { state.append(envelope, value) }
     func beginInline() -> Bool { state.beginInline() }
     func endInline() -> Urgency? { state.endInline() }
     func begin(_ job: Urgency) -> MailboxState.Taken {
@@ -46,15 +46,15 @@ struct MailboxStateTests {
     token = source.observe { [heard] in heard.record($0) }
   }
 
-  private var letter: Letter {
-    unsafe Letter(
+  private var envelope: Envelope {
+    unsafe Envelope(
       to: GroupLists(all: Unmanaged.passUnretained(source.list)), 0...UInt64.max - 1, .everyone,
       Post())
   }
 
-  private func arrival(_ tracker: DeliveryTracker? = nil) -> Letter {
+  private func arrival(_ tracker: DeliveryTracker? = nil) -> Envelope {
     let post = tracker.map { Post().tracked(by: $0) } ?? Post()
-    return Letter(post, at: token.registration.id, in: source.list)
+    return Envelope(post, at: token.registration.id, in: source.list)
   }
 
   /// Takes a record in for the only observer.
@@ -63,12 +63,12 @@ struct MailboxStateTests {
   private func admit(
     _ value: Int, to state: Machine
   ) -> (MailboxState.Admission, left: Int, job: Urgency?) {
-    var (letter, value, job) = (arrival(), value, Urgency?.none)
-    let admission = state.state.admit(&letter, &value, &job)
+    var (envelope, value, job) = (arrival(), value, Urgency?.none)
+    let admission = state.state.admit(&envelope, &value, &job)
     return (admission, value, job)
   }
 
-  /// Delivers the batch of a job to the observer of letters.
+  /// Delivers the batch of a job to the observer of envelopes.
   private func deliver(_ state: Machine) -> [Int] {
     let before = heard.count
     _ = state.deliver(.max)
@@ -81,8 +81,8 @@ struct MailboxStateTests {
   func target() {
     let state = Machine()
     #expect(state.isIdle)
-    #expect(state.append(letter, 1) != nil)
-    #expect(state.append(letter, 2) == nil)
+    #expect(state.append(envelope, 1) != nil)
+    #expect(state.append(envelope, 2) == nil)
     #expect(!state.isIdle)
     #expect(state.waitingCount == 2)
     let job = Urgency.ofCaller
@@ -90,7 +90,7 @@ struct MailboxStateTests {
     #expect(state.kept == nil)
     #expect(state.waitingCount == 0)
     #expect(deliver(state) == [1, 2])
-    #expect(state.append(letter, 3) == nil)
+    #expect(state.append(envelope, 3) == nil)
     #expect(state.take(job) == .all)
     #expect(deliver(state) == [3])
     #expect(!state.isIdle)
@@ -103,7 +103,7 @@ struct MailboxStateTests {
     let state = Machine()
     let job = Urgency.ofCaller
     #expect(state.begin(job) == .nothing)
-    _ = state.append(letter, 1)
+    _ = state.append(envelope, 1)
     #expect(state.begin(job) == .all)
     let before = state.count
     #expect(state.begin(.high) == .nothing)
@@ -117,11 +117,11 @@ struct MailboxStateTests {
   @Test("What a job leaves keeps its place, and another job goes on with it")
   func giveWay() {
     let state = Machine()
-    for value in 1...3 { _ = state.append(letter, value) }
+    for value in 1...3 { _ = state.append(envelope, value) }
     let job = Urgency.ofCaller
     #expect(state.begin(job) == .all)
     #expect(state.deliver(1) == 1)
-    _ = state.append(letter, 4)
+    _ = state.append(envelope, 4)
     #expect(state.giveWay(job) == job)
     #expect(state.isEmpty)
     #expect(state.waitingCount == 3)
@@ -141,7 +141,7 @@ struct MailboxStateTests {
     #expect(state.endInline() == nil)
     #expect(state.isIdle)
     #expect(state.beginInline())
-    #expect(state.append(letter, 1) == nil)
+    #expect(state.append(envelope, 1) == nil)
     #expect(state.endInline() != nil)
     #expect(!state.beginInline())
     #expect(state.begin(.ofCaller) == .all)
@@ -152,7 +152,7 @@ struct MailboxStateTests {
   @Test("A job that makes one delivery takes the others back, and is on its way again")
   func steps() {
     let state = Machine()
-    for value in 1...2 { _ = state.append(letter, value) }
+    for value in 1...2 { _ = state.append(envelope, value) }
     let job = Urgency.ofCaller
     for value in 1...2 {
       #expect(state.begin(job) == .all)
@@ -168,12 +168,12 @@ struct MailboxStateTests {
   @Test("What a released job gives up is counted, the rest of a batch too")
   func discard() {
     let state = Machine()
-    for value in 1...3 { _ = state.append(letter, value) }
+    for value in 1...3 { _ = state.append(envelope, value) }
     let job = Urgency.ofCaller
     #expect(state.begin(job) == .all)
     #expect(state.deliver(1) == 1)
     #expect(state.giveWay(job) == job)
-    _ = state.append(letter, 4)
+    _ = state.append(envelope, 4)
     var parts: [Int] = []
     while state.discard(job) {
       parts.append(state.count)
@@ -182,7 +182,7 @@ struct MailboxStateTests {
     #expect(parts == [2, 1])
     #expect(state.discardedCount == 3)
     #expect(state.isIdle)
-    #expect(state.append(letter, 5) != nil)
+    #expect(state.append(envelope, 5) != nil)
   }
 
   // MARK: One observer
@@ -277,11 +277,11 @@ struct MailboxStateTests {
     let token = source.observe { _ in }
     let state = Machine(.newest(capacity))
     for _ in 0..<50 {
-      var (letter, job) = (
-        Letter(Post(), at: token.registration.id, in: source.list), Urgency?.none
+      var (envelope, job) = (
+        Envelope(Post(), at: token.registration.id, in: source.list), Urgency?.none
       )
       var value = Tracked(live)
-      _ = state.state.admit(&letter, &value, &job)
+      _ = state.state.admit(&envelope, &value, &job)
     }
     #expect(live.current == capacity)
     _ = state.close()

@@ -45,7 +45,7 @@
       /// Whether the victim had been checked when it was marked as ended.
       var isVictimCalled: Bool { first == .post && post.hasChecked }
 
-      /// Whether the frames are read while the posts stand in them.
+      /// Whether the reservations are read while the posts stand in them.
       var isScanMet: Bool {
         if post == .left { return false }
         return end == .willReclaim ? first == .post : finishing == .canceller
@@ -137,8 +137,8 @@
       #expect(held.list.count == 1)
     }
 
-    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a frame.
-    @Test("K16 A post that leaves while the frames are read looks at what waits", arguments: widths)
+    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a reservation.
+    @Test("K16 A post that leaves during a scan looks at what waits", arguments: widths)
     func leaveDuringScan(width: Int) {
       let held = HeldSource()
       let inCall = held.gates.hold(width, at: .observer)
@@ -174,7 +174,7 @@
       let posts = held.beginPosts(width, heldAt: .inCall)
       held.victim.cancel()
       #expect(held.victimLife.current == 1)
-      // All have cleared their frames before the first of them looks at what waits.
+      // All have cleared their reservations before the first of them looks at what waits.
       let gate = held.gates.hold(width, at: checkpoint)
       posts.gate.open()
       gate.waitUntilReached(by: width)

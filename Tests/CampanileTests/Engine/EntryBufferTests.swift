@@ -11,8 +11,8 @@ extension EntryBuffer {
   fileprivate func take(at index: Int) -> UInt { underLock { entries.take(at: index, $0) } }
   fileprivate func withdraw() -> Int { underLock { entries.withdraw($0) } }
 
-  fileprivate func restore(_ before: Int, upTo mark: UInt64) {
-    underLock { entries.restore(before, upTo: mark, $0) }
+  fileprivate func restore(_ before: Int, upTo upper: UInt64) {
+    underLock { entries.restore(before, upTo: upper, $0) }
   }
 }
 
@@ -24,9 +24,9 @@ struct EntryBufferTests {
     return buffer
   }
 
-  /// Gives places back as a removal does that finds a post with `mark`.
-  private func trim(_ buffer: EntryBuffer, above mark: UInt64) {
-    buffer.restore(buffer.withdraw(), upTo: mark)
+  /// Gives places back as a removal does that finds a post with `upper`.
+  private func trim(_ buffer: EntryBuffer, above upper: UInt64) {
+    buffer.restore(buffer.withdraw(), upTo: upper)
   }
 
   @Test("K5 Entries keep the order and the places in which they were appended")
@@ -80,7 +80,7 @@ struct EntryBufferTests {
     #expect(buffer.entries.count == 0)
   }
 
-  @Test("K2 Empty places at the end are out of sight while the frames are read")
+  @Test("K2 Empty places at the end are out of sight while the reservations are read")
   func withdraw() {
     let buffer = makeBuffer([2, 3, 7, 9])
     #expect(buffer.withdraw() == 4)

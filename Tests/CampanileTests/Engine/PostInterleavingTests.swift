@@ -178,8 +178,9 @@
       #expect(resumed.current == 1)
     }
 
-    // Broken by: ThreadRecord.push, if its mark bounds the post at once; ObserverRegistry.settle, if
-    // it does not say what the post reaches; ObserverRegistry.wait, if it waits for no post.
+    // Broken by: ThreadRecord.push, if its upper bound bounds the post at once;
+    // ObserverRegistry.settle, if it does not say what the post reaches; ObserverRegistry.wait, if
+    // it waits for no post.
     @Test(
       "K4 K16 Posts that begin later delay neither the wait nor the release of the closure",
       arguments: PostStep.allCases.filter { $0 != .left }, widths)
@@ -198,8 +199,8 @@
       #expect(held.count(of: "witness") == width * 2)
     }
 
-    // Broken by: Ticket.==, if it compares the marks; ObserverRegistry.keep, if all that waits is one
-    // batch.
+    // Broken by: Ticket.==, if it compares the upper bounds; ObserverRegistry.keep, if all that
+    // waits is one limbo list.
     @Test("K16 What ends during a later post is kept by it, though one that is leaving reclaims")
     func leavingBeforeLater() {
       let held = HeldSource()
@@ -207,7 +208,7 @@
       let second = held.source.observe { [tracked = Tracked(life)] _ in tracked.touch() }
       let early = held.beginPosts(1, heldAt: .inCall)
       held.victim.cancel()
-      // The first post has cleared its frame, and not looked at what waits for it.
+      // The first post has cleared its reservation, and not looked at what waits for it.
       let leaving = held.gates.hold(at: .left)
       // It comes to the witness too, who is not held again.
       early.gate.open()
@@ -293,7 +294,7 @@
       #expect(token.registration.droppedCount == 0)
     }
 
-    // Broken by: ObserverRegistry.keep, if it ignores the marks of the posts.
+    // Broken by: ObserverRegistry.keep, if it ignores the upper bounds of the posts.
     @Test(
       "K4 K16 A post that cannot reach a registration delays neither its wait nor its release",
       arguments: PostStep.allCases.filter(\.isSettled), widths)

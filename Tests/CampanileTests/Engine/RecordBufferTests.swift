@@ -39,12 +39,12 @@ struct RecordBufferTests {
     let source = Broadcaster<Value>()
     let token = source.observe { [heard] in heard.record(describe($0)) }
     let post = tracker.map { Post().tracked(by: $0) } ?? Post()
-    buffer.withLock { $0.append(Self.letter(to: source.list, post), value) }
+    buffer.withLock { $0.append(Self.envelope(to: source.list, post), value) }
     return (source, token)
   }
 
-  private static func letter(to list: ObserverList, _ post: Post) -> Letter {
-    unsafe Letter(
+  private static func envelope(to list: ObserverList, _ post: Post) -> Envelope {
+    unsafe Envelope(
       to: GroupLists(all: Unmanaged.passUnretained(list)), 0...UInt64.max - 1, .everyone, post)
   }
 
@@ -128,18 +128,18 @@ struct RecordBufferTests {
       texts.observe { [heard] in heard.record($0) },
       uneven.observe { [heard] in heard.record("\($0.wide[7]) \($0.last)") },
     ]
-    let letters = (
-      Self.letter(to: small.list, Post()), Self.letter(to: texts.list, Post()),
-      Self.letter(to: uneven.list, Post())
+    let envelopes = (
+      Self.envelope(to: small.list, Post()), Self.envelope(to: texts.list, Post()),
+      Self.envelope(to: uneven.list, Post())
     )
     var expected: [String] = []
     // The two kinds fill 56 and 64 bytes each: together they end at every place of the first chunk.
     for fewer in 0..<8 {
       for more in 0..<32 {
         var batch = RecordBuffer()
-        for _ in 0..<fewer { batch.append(letters.0, UInt8(1)) }
-        for _ in 0..<more { batch.append(letters.1, "text") }
-        batch.append(letters.2, Uneven(wide: .init(repeating: 7), last: 8))
+        for _ in 0..<fewer { batch.append(envelopes.0, UInt8(1)) }
+        for _ in 0..<more { batch.append(envelopes.1, "text") }
+        batch.append(envelopes.2, Uneven(wide: .init(repeating: 7), last: 8))
         batch.deliverAll()
         expected += (0..<fewer).map { _ in "1" } + (0..<more).map { _ in "text" } + ["7 8"]
       }
@@ -219,8 +219,8 @@ struct RecordBufferTests {
     withExtendedLifetime((source, token)) {}
   }
 
-  // Broken by: RecordBuffer.append, if it does not keep the letter's list.
-  @Test("K16 A buffer keeps the lists of its letters until they are taken out")
+  // Broken by: RecordBuffer.append, if it does not keep the envelope's list.
+  @Test("K16 A buffer keeps the lists of its envelopes until they are taken out")
   func keeps() {
     weak var list: ObserverList?
     do {
@@ -247,8 +247,8 @@ struct RecordBufferTests {
     let source = Broadcaster<Tracked>()
     do {
       let target = Nowhere()
-      let letter = Self.letter(to: source.list, Post().tracked(by: tracker))
-      target.mailbox.append(letter, Tracked(life), for: target)
+      let envelope = Self.envelope(to: source.list, Post().tracked(by: tracker))
+      target.mailbox.append(envelope, Tracked(life), for: target)
       #expect(life.current == 1)
       withExtendedLifetime(target) {}
     }

@@ -109,7 +109,7 @@ struct RegistrationTests {
   }
 
   // Broken by: ObserverRegistry.post(_:_:to:limit:), if it ignores the watermark of the
-  // visit.
+  // section.
   @Test(
     "K2 An observer added to a target's group after a post does not hear it there",
     arguments: widths)

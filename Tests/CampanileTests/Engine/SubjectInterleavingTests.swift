@@ -183,7 +183,7 @@
 
     // Broken by: SubjectTable.remove, if the key stays.
     @Test(
-      "K1 K3 A canceller held before it reads the frames: later posts find nobody",
+      "K1 K3 A canceller held before it reads the reservations: later posts find nobody",
       arguments: [ObserverRegistry.Checkpoint.willScan, .willShrink, .willReclaim], widths)
     func canceller(step: ObserverRegistry.Checkpoint, width: Int) {
       let held = HeldSubject()
@@ -217,7 +217,7 @@
         }
       }
       onThreads(width) { thread in
-        for round in 0..<1_500 {
+        for round in 0..<Effort.times(150, long: 1_500) {
           let number = (round + thread) % players.count
           let tokens = (0...(round % 3)).map { _ in
             let tracked = Tracked(life)

@@ -229,8 +229,8 @@ struct SubjectIndexMemoryTests {
     }
     for (index, player) in players.enumerated() {
       registry.withState { _, held in
-        let seat = topic.subjects.seat(of: UInt64(index + 1), about: key(player), held)
-        unsafe seat?.take(&garbage, held).release()
+        let slot = topic.subjects.slot(of: UInt64(index + 1), about: key(player), held)
+        unsafe slot?.take(&garbage, held).release()
       }
       noteCapacity()
     }

@@ -9,9 +9,9 @@ struct ThreadRecordTests {
   private static func postsInProgress(at registry: ObserverRegistry) -> Int {
     var count = 0
     for bit in 0..<64 {
-      unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, _ in
-        let source = unsafe frame.pointee.source.load(ordering: .sequentiallyConsistent)
-        if source & ~PostFrame.flags == registry.address {
+      unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, _ in
+        let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
+        if source & ~Reservation.flags == registry.address {
           count += 1
         }
       }
@@ -44,7 +44,7 @@ struct ThreadRecordTests {
   }
 
   @Test(
-    "K7 Each nested post has a frame of its own, however deep",
+    "K7 Each nested post has a reservation of its own, however deep",
     arguments: [1, 2, 7, 8, 9, 16, 17, 40],
     widths)
   func nesting(depth: Int, width: Int) {
@@ -61,20 +61,21 @@ struct ThreadRecordTests {
     #expect(life.current == 0)
   }
 
-  /// The addresses of the frames of the calling thread that a scan reads.
+  /// The addresses of the reservations of the calling thread that a scan reads.
   private static func framesInUse() -> [UInt] {
-    var frames: [UInt] = []
+    var reservations: [UInt] = []
     for bit in 0..<64 {
-      unsafe ThreadRecord.forEachFrame(ofBit: bit) { frame, thread in
-        if thread == ThreadRecord.currentThread { frames.append(UInt(bitPattern: frame)) }
+      unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, thread in
+        if thread != ThreadRecord.currentThread { return }
+        reservations.append(UInt(bitPattern: reservation))
       }
     }
-    return frames
+    return reservations
   }
 
-  // Broken by: FrameBlock.close, if it leaves the block in use; FrameBlock.open, if it always makes
-  // a block.
-  @Test("K16 One deep nesting makes no later end read more frames", arguments: [9, 16, 17, 500])
+  // Broken by: ReservationBlock.close, if it leaves the block in use; ReservationBlock.open, if it
+  // always makes a block.
+  @Test("K16 One deep nesting makes no later scan longer", arguments: [9, 16, 17, 500])
   func deepNesting(depth: Int) {
     let deepest = Recorder<[UInt]>()
     let (source, token) = makeNesting(depth: depth, LiveCount()) {

@@ -23,7 +23,7 @@ struct ThreadedModelTests {
   }
 
   private func check(_ width: Int, _ make: () -> any Arena) {
-    for seed in Seed.some(4) {
+    for seed in Seed.some(Effort.times(2, long: 4)) {
       let run = ThreadedRun(seed: seed, width: width, arena: make())
       run.play(stepCount: 1_600 / width)
       if let problem = run.problems.first {
@@ -39,7 +39,7 @@ struct ThreadedModelTests {
 
   @Test("K6 K14 Followers hear one order of all sets, without a gap", arguments: [2, 8])
   func currentValue(width: Int) {
-    for seed in Seed.some(4) {
+    for seed in Seed.some(Effort.times(2, long: 4)) {
       let state = CurrentValue(Tag(thread: 0, number: 0))
       let followers = (0..<3).map { _ in Recorder(observing: state, [.initial]) }
       let queue = TestQueue("followers")

@@ -46,13 +46,14 @@ struct ChurnTests {
   private let subjects = (0..<4).map { _ in Player() }
   private let queues = (0..<2).map { DispatchQueue(label: "churn \($0)") }
 
-  // Broken by: ObserverRegistry.end, if the frames are read before `withdraw` or only before `shrink`;
-  // ObserverRegistry+Walk, if the groups of a stop are read after `settle` without `reopen`.
+  // Broken by: ObserverRegistry.end, if the reservations are read before `withdraw` or only before
+  // `shrink`; ObserverRegistry+Walk, if the groups of a stop are read after `settle` without
+  // `reopen`.
   @Test(
     "K3, K7, K16 Nothing is called after its release and nothing leaks",
     .timeLimit(.minutes(10)), arguments: [1, 2, 8])
   func churn(width: Int) async {
-    let rounds = 4_000 / width
+    let rounds = Effort.times(1_500, long: 4_000) / width
     await withCheckedContinuation { continuation in
       // On a thread of its own: an asynchronous call that is waited for needs those that run tasks.
       _ = onThread {

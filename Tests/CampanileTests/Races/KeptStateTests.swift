@@ -25,7 +25,7 @@ struct KeptStateTests {
     let (victim, late) = (Slot<ObservationToken>(), Slot<ObservationToken>())
     let first = source.observe { _ in
       victim.value?.cancel()
-      // There is room for it: nothing is replaced, and no frame is read.
+      // There is room for it: nothing is replaced, and no reservation is read.
       late.set(source.observe { _ in })
     }
     victim.set(source.observe { [cargo = Tracked(life)] _ in cargo.touch() })
@@ -142,7 +142,7 @@ struct KeptStateTests {
 
   private static func list(of registration: Registration) -> ObserverList? {
     registration.list.registry.withState { _, held in
-      guard case .place(let list, _) = registration.seat(held) else { return nil }
+      guard case .place(let list, _) = registration.slot(held) else { return nil }
       return unsafe list.takeUnretainedValue()
     }
   }
@@ -208,7 +208,7 @@ struct KeptStateTests {
   }
 
   #if DEBUG
-    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a frame.
+    // Broken by: ObserverRegistry.collect, if it does not set the ticket flag of a reservation.
     @Test("K16 A post that leaves behind the back of a scan which has seen it looks at what waits")
     func leavesDuringAScan() {
       let held = HeldSource()

@@ -4,8 +4,8 @@
 
   @testable import Campanile
 
-  /// A post that announces itself while a canceller is between two looks at the frames.
-  @Suite("Between two looks at the frames")
+  /// A post that announces itself while a canceller is between two looks at the reservations.
+  @Suite("Between two looks at the reservations")
   struct ScanTests {
     let gates = CheckpointGates()
     let inside = Gate()
@@ -42,8 +42,8 @@
       withExtendedLifetime(first) {}
     }
 
-    // Broken by: ObserverRegistry.end, if it does not read the frames again after `shrink`.
-    @Test("K16 A post that began after the frames were read keeps the memory it walks")
+    // Broken by: ObserverRegistry.end, if it does not read the reservations again after `shrink`.
+    @Test("K16 A post that began after the reservations were read keeps the memory it walks")
     func shrunk() {
       let source = Broadcaster<Int>(registry: gates.makeRegistry())
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
@@ -70,7 +70,7 @@
       withExtendedLifetime((first, others, last, token)) {}
     }
 
-    // Broken by: ObserverRegistry.runInline, if it does not reopen the visit.
+    // Broken by: ObserverRegistry.runInline, if it does not reopen the section.
     @Test("K16 A post that finds a target's observers after others have run keeps their memory")
     func reopened() {
       let source = Broadcaster<Int>(registry: gates.makeRegistry())

@@ -16,8 +16,8 @@ struct TicketTests {
     return source.observe { _ in tracked.touch() }
   }
 
-  private static func batchCount(_ registry: ObserverRegistry) -> Int {
-    registry.withState { $0.batches.count }
+  private static func limboCount(_ registry: ObserverRegistry) -> Int {
+    registry.withState { $0.limbo.count }
   }
 
   // Broken by: State.takeTickets, if it does not put together what waits for the same posts.
@@ -49,14 +49,14 @@ struct TicketTests {
     }
     #expect(life.current == width * 200)
     // As many as there are rows of held posts that began one after the other.
-    #expect(Self.batchCount(source.registry) <= width * (width + 1) / 2)
+    #expect(Self.limboCount(source.registry) <= width * (width + 1) / 2)
     let before = reclaims.current
     for _ in 0..<100 { source.send(0) }
     #expect(reclaims.current == before)
     inside.open()
     for wait in waits { wait() }
     #expect(life.current == 0)
-    #expect(Self.batchCount(source.registry) == 0)
+    #expect(Self.limboCount(source.registry) == 0)
     withExtendedLifetime((holder, canceler)) {}
   }
 
@@ -94,7 +94,7 @@ struct TicketTests {
     gates[0].waitUntilReached()
     gates[1].waitUntilReached()
     source.registry.end(victim.registration) { resumed.increment() }
-    // The first thread leaves its post, and is in another one, in the same frame.
+    // The first thread leaves its post, and is in another one, in the same reservation.
     gates[0].open()
     gates[2].waitUntilReached()
     #expect(life.current == 1)
@@ -118,18 +118,18 @@ struct TicketTests {
     let nesting = source.observe { [source] level in
       victims.value?[level].cancel()
       if level < 39 { source.send(level + 1) }
-      seen.record(source.registry.withState { $0.batches.map(\.tickets.count) })
+      seen.record(source.registry.withState { $0.limbo.map(\.tickets.count) })
     }
     source.send(0)
-    // One batch for the closures, whichever of the nested posts has left, and one for each memory
-    // that the list has moved from.
+    // One limbo list for the closures, whichever of the nested posts has left, and one for each
+    // memory that the list has moved from.
     #expect(seen.values.count == 40)
     #expect(seen.values.allSatisfy { $0.count <= 3 && Set($0) == [1] })
     #expect(life.current == 0)
     withExtendedLifetime(nesting) {}
   }
 
-  // Broken by: [Ticket].reaching, if it takes the outermost post whatever its mark.
+  // Broken by: [Ticket].reaching, if it takes the outermost post whatever its upper bound.
   @Test("K16 What was registered inside a post is released when the nested post has left")
   func registeredInside() {
     let life = LiveCount()
@@ -158,18 +158,18 @@ struct TicketTests {
   @Test("A source's registry lives until its last ticket is given back")
   func keeper() {
     weak var registry: ObserverRegistry?
-    func begin() -> ObserverRegistry.Visit {
+    func begin() -> ObserverRegistry.CriticalSection {
       let source = Broadcaster<Int>()
       registry = source.registry
       let token = source.observe { _ in }
-      let visit = source.registry.enter()
-      source.registry.settle(visit)
+      let section = source.registry.enter()
+      source.registry.settle(section)
       token.cancel()
-      return visit
+      return section
     }
-    let visit = begin()
+    let section = begin()
     #expect(registry != nil)
-    registry?.leave(visit)
+    registry?.exit(section)
     #expect(registry == nil)
   }
 
@@ -212,7 +212,7 @@ struct TicketTests {
       abandonedTokens.withLock { $0.append(token) }
     }
 
-    // Broken by: ThreadRecord.release, if it leaves the frames of posts in progress.
+    // Broken by: ThreadRecord.release, if it leaves the reservations of posts in progress.
     @Test(
       "K4 K16 A thread that ends inside an observer has left its posts",
       arguments: [1, 8, 9, 40], widths)
@@ -232,7 +232,7 @@ struct TicketTests {
       for thread in threads { thread() }
       #expect(life.current == 0)
       #expect(resumed.current == 1)
-      #expect(Self.batchCount(source.registry) == 0)
+      #expect(Self.limboCount(source.registry) == 0)
     }
 
     // Broken by: ThreadRecord.release, if it leaves the depth of posts in progress.
@@ -266,7 +266,7 @@ struct TicketTests {
         held.waitUntilReached()
         takeOver.open()
         while order.count == 0,
-          source.registry.withState({ $0.batches.allSatisfy { $0.resumes.isEmpty } })
+          source.registry.withState({ $0.limbo.allSatisfy { $0.resumes.isEmpty } })
         {
           sched_yield()
         }

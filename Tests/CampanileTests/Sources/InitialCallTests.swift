@@ -127,7 +127,7 @@ struct InitialCallTests {
     withExtendedLifetime((token, events)) {}
   }
 
-  // Broken by: Letter.deliver, if it forgets the oldest registration that it is for.
+  // Broken by: Envelope.deliver, if it forgets the oldest registration that it is for.
   @Test("K14 The initial call of one follower reaches no other on its target")
   func otherFollower() {
     let queue = TestQueue()

@@ -88,7 +88,7 @@ struct SourceEventTests {
     withExtendedLifetime(watch) {}
   }
 
-  // Broken by: ObserverRegistry.post, Letter.deliver and SingleOfTopic's call, if they call plain
+  // Broken by: ObserverRegistry.post, Envelope.deliver and SingleOfTopic's call, if they call plain
   // observers plainly while events are observed.
   @Test("K15 events are observed at any time, the observers that are there already included")
   func livingObservers() {

@@ -1,7 +1,7 @@
 /// Where a registration that has not ended stands.
 ///
 /// Plain words, valid while the registry's lock is held, for a caller that keeps the registration.
-@safe enum Seat {
+@safe enum RegistrationSlot {
   /// At a place of a list.
   case place(Unmanaged<ObserverList>, Int)
   /// Alone with its subject, at a place of an index.
@@ -34,9 +34,9 @@
     }
   }
 
-  /// Gives memory back after that, around the reading of the frames.
+  /// Gives memory back after that, around the reading of the reservations.
   ///
-  /// - Parameter scan: Reads the frames, and returns the posts in progress.
+  /// - Parameter scan: Reads the reservations, and returns the posts in progress.
   @inline(__always)
   func trim(_ held: borrowing ObserverRegistry.Held, _ scan: () -> [Ticket]) -> [Ticket] {
     switch self {
@@ -47,7 +47,7 @@
 
   /// Moves to smaller memory when most of it is empty.
   ///
-  /// What this leaves over was in reach of posts until now: the frames are to be read again.
+  /// What this leaves over was in reach of posts until now: the reservations are to be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     switch self {
     case .place(let list, _): unsafe list._withUnsafeGuaranteedRef { $0.shrink(held) }
@@ -105,22 +105,22 @@ struct LiveRegistration {
 
 extension ObserverList {
   /// Where a registration of this list stands, if it has not ended.
-  func seat(
+  func slot(
     of id: UInt64, _ companion: Registration.Companion, _ held: borrowing ObserverRegistry.Held
-  ) -> Seat? {
+  ) -> RegistrationSlot? {
     guard case .subject(let subject) = companion else {
       return place(of: id, held).map { unsafe .place(Unmanaged.passUnretained(self), $0) }
     }
     // SAFETY: a registration that knows its subject was made with a topic.
     let topic = unsafe unsafeDowncast(self, to: TopicList.self)
-    return topic.subjects.seat(of: id, about: subject.word, held)
+    return topic.subjects.slot(of: id, about: subject.word, held)
   }
 }
 
 extension Registration {
   /// Where the registration stands, if it has not ended.
-  func seat(_ held: borrowing ObserverRegistry.Held) -> Seat? {
-    list.seat(of: id, companion, held)
+  func slot(_ held: borrowing ObserverRegistry.Held) -> RegistrationSlot? {
+    list.slot(of: id, companion, held)
   }
 
   /// What the registration hears of alone.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// What stands about one subject: its only observer, or a list of several.
 struct SubjectPlace: ~Copyable {
-  /// The address of the subject's name; 0 where nothing ever stood, 1 where something stood.
+  /// The address of the subject's name; 0 in a place that is unused, 1 in one with a tombstone.
   fileprivate let key = Atomic<UInt>(0)
   /// The identifier of the only registration, also once that stands in a list; the greatest number
   /// for a list that was put in as one.
@@ -57,6 +57,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     var index = unsafe firstIndex(of: key)
     while true {
       // SAFETY: `index` is below the capacity.
+      // Pairs with `insert`: the rest is in place; and with `remove`.
       let found = unsafe places[index].key.load(ordering: .acquiring)
       if found == key { return index }
       if found == 0 { return nil }
@@ -68,8 +69,10 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   fileprivate func entry(at index: Int, of key: UInt) -> SubjectEntry {
     // SAFETY: the place has or had the key, and was filled before it got that.
     let place = unsafe places + index
+    // Pairs with `insert`: before the identifier is loaded, which was stored before the word.
     let word = unsafe place.pointee.word.load(ordering: .acquiring)
     if word & 1 == 0 {
+      // Pairs with `insert`: of a word that is too new this is beyond the post's watermark.
       let id = unsafe place.pointee.id.load(ordering: .acquiring)
       return .single(Single(id: id, address: word, subject: SubjectAddress(word: key)))
     }
@@ -164,13 +167,14 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     while true {
       // SAFETY: `index` is below the capacity, and a place is unused by the invariant.
       let place = unsafe places + index
+      // No pair: the lock orders all stores of the table.
       let found = unsafe place.pointee.key.load(ordering: .relaxed)
       if found <= 1 {
-        // The identifier first: a post that found who stood here before, and reads the new
-        // observer, reads the new identifier too, which is beyond its watermark. The key last: who
-        // finds it finds the rest.
+        // Pairs with `entry`: first, so that a post that reads the new word reads this identifier.
         unsafe place.pointee.id.store(id, ordering: .releasing)
+        // Pairs with `entry`: before the key.
         unsafe place.pointee.word.store(word, ordering: .releasing)
+        // Pairs with `index`: last, so that who finds the key finds the rest.
         unsafe place.pointee.key.store(key, ordering: .releasing)
         if found == 0 { usedCount += 1 }
         liveCount += 1
@@ -187,25 +191,31 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   func replaceSingle(
     at index: Int, with list: ObserverList, _ held: borrowing ObserverRegistry.Held
   ) {
+    // Pairs with `entry`: the list has the observer already.
     unsafe places[index].word.store(Self.word(of: list), ordering: .releasing)
     unsafe holds[index] = nil
   }
 
-  /// Takes a subject out, before the frames are read: no post that announces itself later finds it.
+  /// Takes a subject out, before the reservations are read: no post that announces itself later
+  /// finds it.
   func remove(at index: Int, _ held: borrowing ObserverRegistry.Held) {
+    // Pairs with `index`: before `storeClockAgain`, so that a post the scan misses finds nobody.
     unsafe places[index].key.store(1, ordering: .releasing)
     unsafe holds[index] = nil
     liveCount -= 1
     clear(before: unsafe head.index(after: index))
   }
 
-  /// Makes places that were left unused again: before an unused one nothing is to be searched past.
+  /// Clears tombstones before an unused place: no search goes past that.
   private func clear(before index: Int) {
     var index = index
+    // No pair: under the lock.
     guard unsafe places[index].key.load(ordering: .relaxed) == 0 else { return }
     while true {
       index = index == 0 ? capacity - 1 : index - 1
+      // No pair: under the lock.
       if unsafe places[index].key.load(ordering: .relaxed) != 1 { return }
+      // Pairs with `index`: a search that reads either value finds the same, since no key follows.
       unsafe places[index].key.store(0, ordering: .releasing)
       usedCount -= 1
     }
@@ -216,11 +226,14 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     for index in 0..<capacity {
       // SAFETY: `index` is below the capacity; what the places name stays with the owner.
       let place = unsafe places + index
+      // No pair: under the lock.
       let key = unsafe place.pointee.key.load(ordering: .relaxed)
       if key <= 1 { continue }
-      let target = unsafe other.insert(
-        key, id: place.pointee.id.load(ordering: .relaxed),
-        word: place.pointee.word.load(ordering: .relaxed))
+      // No pair: under the lock.
+      let id = unsafe place.pointee.id.load(ordering: .relaxed)
+      // No pair: under the lock.
+      let word = unsafe place.pointee.word.load(ordering: .relaxed)
+      let target = other.insert(key, id: id, word: word)
       unsafe other.holds[target] = holds[index].take()
     }
   }
@@ -228,6 +241,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   /// What stands in the table.
   var entries: [(subject: SubjectAddress, entry: SubjectEntry)] {
     (0..<capacity).compactMap { index in
+      // No pair: under the lock.
       let key = unsafe places[index].key.load(ordering: .relaxed)
       return key <= 1 ? nil : (SubjectAddress(word: key), entry(at: index, of: key))
     }

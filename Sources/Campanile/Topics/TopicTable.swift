@@ -200,7 +200,7 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
     wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ portion: Portion
   ) {
-    let visit = enter()
+    let section = enter()
     var route = Route()
     if let topic = unsafe topic {
       // SAFETY: the caller keeps the topic; what is found in it is kept by the announcement.
@@ -210,7 +210,7 @@ extension ObserverRegistry {
     }
     // SAFETY: the source keeps its list.
     if wideValue != nil { route.wide = unsafe route.read(wide) }
-    deliver(value, wideValue, post, portion, visit, &route)
+    deliver(value, wideValue, post, portion, section, &route)
   }
 
   /// Posts to the observers of one topic and to those of any topic, who all are given the value.
@@ -251,16 +251,16 @@ extension ObserverRegistry {
   private func postToStation<Value>(
     _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
   ) {
-    let visit = enter()
+    let section = enter()
     let station = onlyStation(subject, topic, wide)
-    settle(visit)
+    settle(section)
     switch station {
-    case .list(let cursor): walk(value, Post(subject), 0...visit.watermark, .everyone, cursor)
+    case .list(let cursor): walk(value, Post(subject), 0...section.watermark, .everyone, cursor)
     case .single(let only):
-      if only.single.id <= visit.watermark { call(only, value, Post(subject), .everyone) }
+      if only.single.id <= section.watermark { call(only, value, Post(subject), .everyone) }
     case nil: break
     }
-    leave(visit)
+    exit(section)
     // Somebody waits for the value elsewhere, or several stations have come up meanwhile.
     if station == nil { postAlongRoute(value, subject, topic, wide) }
   }
@@ -278,16 +278,16 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?,
     _ portion: Portion
   ) {
-    let visit = enter()
+    let section = enter()
     var route = Route()
     find(post.subjectID, topic, wide, &route)
     if route.hasGroups {
-      postToTargets(value, nil, post, visit.watermark, portion, &route, visit)
+      postToTargets(value, nil, post, section.watermark, portion, &route, section)
     } else {
-      settle(visit)
-      merge(value, nil, post, 0...visit.watermark, portion, &route)
+      settle(section)
+      merge(value, nil, post, 0...section.watermark, portion, &route)
     }
-    leave(visit)
+    exit(section)
   }
 
   @inline(never)

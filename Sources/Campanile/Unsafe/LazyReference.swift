@@ -11,6 +11,7 @@ import Synchronization
   package init() {}
 
   deinit {
+    // Pairs with `storeIfNil`.
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring))
     else { return }
     // SAFETY: what was stored was retained for this reference, and nobody else has it.
@@ -19,6 +20,7 @@ import Synchronization
 
   /// The object, once there is one.
   package borrowing func load() -> Object? {
+    // Pairs with `storeIfNil`: the object is initialized.
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring))
     else { return nil }
     // SAFETY: the object was retained when it was stored, and is not released before this is.
@@ -30,6 +32,7 @@ import Synchronization
   /// - Returns: The object that is there now.
   package borrowing func storeIfNil(_ object: Object) -> Object {
     let new = unsafe Unmanaged.passRetained(object)
+    // Pairs with `load`: of two threads that store, the second finds the first one's object.
     let (isStored, _) = unsafe address.compareExchange(
       expected: 0, desired: UInt(bitPattern: new.toOpaque()), ordering: .acquiringAndReleasing)
     if isStored { return object }

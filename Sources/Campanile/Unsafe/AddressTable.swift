@@ -41,12 +41,14 @@ extension UnsafeMutablePointer<AddressTableHead> {
     var index = unsafe pointee.firstPlace(of: key)
     while true {
       // SAFETY: `index` is masked to the size of the table.
+      // Pairs with `insert`: after this thread's earlier stores.
       let found = unsafe places[index].key.load(ordering: .sequentiallyConsistent)
       if found == key { break }
       if found == 0 { return nil }
       index = unsafe (index &+ 1) & pointee.mask
     }
     // SAFETY: as above.
+    // Pairs with `insert`: stored before the key.
     return unsafe UnsafeRawPointer(bitPattern: places[index].object.load(ordering: .acquiring))
   }
 }
@@ -70,6 +72,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
   @inline(__always)
   private var head: UnsafeMutablePointer<AddressTableHead> {
     // SAFETY: there is a table from the beginning, and every table lives as long as this.
+    // Pairs with `insert`: after this thread's earlier stores, and the table is filled.
     unsafe UnsafeMutablePointer(
       bitPattern: newest.load(ordering: .sequentiallyConsistent)
     ).unsafelyUnwrapped
@@ -99,6 +102,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
     let isInserted = new.insert(key, object)
     assert(isInserted)
     _ = unsafe Unmanaged.passRetained(new)
+    // Pairs with `head`: after the table is filled.
     newest.store(UInt(bitPattern: unsafe new.head), ordering: .sequentiallyConsistent)
     // The new table keeps it, so that this release cannot be the last.
     unsafe Unmanaged.passUnretained(old).release()
@@ -129,6 +133,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
     self.init(capacity: (previous.usedCount + 1) * 4, previous: previous)
     for index in 0...previous.mask {
       // SAFETY: `index` is within the table, whose objects live as long as it does.
+      // No pair: under the lock of those who write.
       let key = unsafe previous.places[index].key.load(ordering: .relaxed)
       guard key != 0, let object = unsafe previous.head.object(for: key) else { continue }
       _ = unsafe insert(key, Unmanaged<Object>.fromOpaque(object).takeUnretainedValue())
@@ -159,6 +164,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
   private func unusedPlace(for key: UInt) -> Int {
     var index = unsafe head.pointee.firstPlace(of: key)
     // SAFETY: `index` is masked to the size of the table.
+    // No pair: under the lock of those who write.
     while unsafe places[index].key.load(ordering: .relaxed) != 0 { index = (index + 1) & mask }
     return index
   }
@@ -168,8 +174,9 @@ extension UnsafeMutablePointer<AddressTableHead> {
     if (usedCount + 1) * 4 > (mask + 1) * 3 { return false }
     let index = unusedPlace(for: key)
     let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
+    // Pairs with `object`: before the key.
     unsafe places[index].object.store(address, ordering: .releasing)
-    // Sequentially consistent, as the loads of it are.
+    // Pairs with `object`: last, so that who finds the key finds the object.
     unsafe places[index].key.store(key, ordering: .sequentiallyConsistent)
     usedCount += 1
     return true
@@ -177,6 +184,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
 
   var objects: [Object] {
     (0...mask).compactMap { index in
+      // Pairs with `insert`.
       let address = unsafe places[index].object.load(ordering: .acquiring)
       guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
       return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()

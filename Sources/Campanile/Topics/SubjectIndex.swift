@@ -35,13 +35,14 @@ final class SubjectIndex: @unchecked Sendable {
   /// A post may ask before it announces itself.
   @inline(__always)
   var isEmpty: Bool {
-    // Sequentially consistent, as a list's: what this thread has stored so before comes before.
+    // Pairs with `replace`, as the question whether a list is empty does with an addition.
     table.load(ordering: .sequentiallyConsistent) == 0
   }
 
   @inline(__always)
   private var head: UnsafeMutablePointer<SubjectTableHead>? {
     // SAFETY: replaced tables are kept until the posts that may hold them have left.
+    // Pairs with `replace`: the table is filled.
     unsafe UnsafeMutablePointer(bitPattern: table.load(ordering: .acquiring))
   }
 
@@ -63,6 +64,7 @@ final class SubjectIndex: @unchecked Sendable {
     guard let head = unsafe head else { return nil }
     if let found = unsafe head.find(UInt(bitPattern: subject)) { return found }
     // A subject with a tag is never found by its own address: that is no other's while it lives.
+    // Pairs with `makeList`: stored before the clock shows the first registration with a tag.
     guard SubjectTag.isUsed, hasTags.load(ordering: .acquiring) else { return nil }
     return SubjectTag.address(for: subject).flatMap { unsafe head.find($0) }
   }
@@ -108,6 +110,7 @@ extension SubjectIndex {
     about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> ObserverList {
     let key = subject.address.word
+    // Pairs with `find`.
     if subject.isTagged { hasTags.store(true, ordering: .releasing) }
     guard let (index, entry) = entry(of: key, held) else {
       makeRoom(&garbage, held)
@@ -137,9 +140,9 @@ extension SubjectIndex {
   }
 
   /// Where a registration about a subject stands.
-  func seat(
+  func slot(
     of id: UInt64, about key: UInt, _ held: borrowing ObserverRegistry.Held
-  ) -> Seat? {
+  ) -> RegistrationSlot? {
     guard let (index, entry) = entry(of: key, held) else { return nil }
     switch entry {
     case .single(let single):
@@ -194,7 +197,7 @@ extension SubjectIndex {
 
   /// Moves to a smaller table when most of this one is empty.
   ///
-  /// What this leaves over was in reach of posts until now: the frames are to be read again.
+  /// What this leaves over was in reach of posts until now: the reservations are to be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     withCurrent(held, \.isSparse) == true ? rebuild(held) : nil
   }
@@ -231,6 +234,7 @@ extension SubjectIndex {
   ) -> Garbage.Piece? {
     let old = current
     if let new { _ = unsafe Unmanaged.passRetained(new) }
+    // Pairs with `head` and `isEmpty`: after the table is filled, before the reservations are read.
     table.store(
       new.map { UInt(bitPattern: unsafe $0.head) } ?? 0, ordering: .releasing)
     guard let old else { return nil }

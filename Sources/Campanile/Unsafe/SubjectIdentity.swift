@@ -32,3 +32,19 @@ package final class SubjectIdentity: Sendable {
   /// Whether this is `subject`, whose deinit may have begun.
   package func isIdentity(of subject: AnyObject) -> Bool { name == SubjectName(known: subject) }
 }
+
+/// A subject that somebody wants to name later, and does not keep alive.
+///
+/// Sendable although the subject need not be: nothing but its identity is used.
+package struct SubjectReference<Subject: AnyObject>: @unchecked Sendable {
+  private let isNamed: Bool
+  private weak let subject: Subject?
+
+  package init(_ subject: Subject??) {
+    isNamed = subject != nil
+    self.subject = subject ?? nil
+  }
+
+  /// The subject, `.some(nil)` if it has gone, or `nil` if none was named.
+  package var current: Subject?? { isNamed ? .some(subject) : .none }
+}

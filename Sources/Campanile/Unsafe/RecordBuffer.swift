@@ -1,13 +1,13 @@
-/// Letters with their values in the order they came, in memory that is used again.
+/// Envelopes with their values in the order they came, in memory that is used again.
 ///
 /// Belongs to one mailbox or to one drain at a time, never to both.
 ///
 /// Invariant: the bytes from `first` to `used` of each chunk are records, each followed by an
 /// initialized value of the type that the record names, at the offset that the record gives. The
-/// chunk keeps the lists of its letters.
+/// chunk keeps the lists of its envelopes.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
-    let letter: Letter
+    let envelope: Envelope
     let valueType: any Any.Type
     /// The offset of the value, and of the next record, from this one.
     private let offsets: (value: UInt32, next: UInt32)
@@ -15,8 +15,8 @@
     var valueOffset: Int { Int(offsets.value) }
     var size: Int { Int(offsets.next) }
 
-    init(letter: Letter, valueType: any Any.Type, valueOffset: Int, size: Int) {
-      self.letter = letter
+    init(envelope: Envelope, valueType: any Any.Type, valueOffset: Int, size: Int) {
+      self.envelope = envelope
       self.valueType = valueType
       offsets = (UInt32(valueOffset), UInt32(size))
     }
@@ -28,7 +28,7 @@
     /// Where the first record begins: 0, unless records were moved out.
     fileprivate var first = 0
     fileprivate var used = 0
-    /// The lists of the letters that came since the chunk was empty.
+    /// The lists of the envelopes that came since the chunk was empty.
     fileprivate var kept: [ObserverList] = []
 
     fileprivate init(capacity: Int) {
@@ -72,15 +72,15 @@
 
   var isEmpty: Bool { count == 0 }
 
-  /// Puts a letter and its value at the end.
-  mutating func append<Value>(_ letter: Letter, _ value: consuming Value) {
+  /// Puts an envelope and its value at the end.
+  mutating func append<Value>(_ envelope: Envelope, _ value: consuming Value) {
     let alignment = MemoryLayout<Value>.alignment
     precondition(alignment <= Self.alignment, "A message is aligned to more than 64 bytes")
     let most = MemoryLayout<Record>.stride + alignment + MemoryLayout<Value>.size + 16
     makeRoom(for: most)
     let last = chunks.count - 1
-    letter.forEachKept { list in
-      // The letters of a burst are for few lists: most find theirs here.
+    envelope.forEachKept { list in
+      // The envelopes of a burst are for few lists: most find theirs here.
       if chunks[last].kept.last !== list { chunks[last].kept.append(list) }
     }
     let start = chunks[last].used
@@ -93,7 +93,7 @@
     let place = unsafe chunks[last].base + start
     unsafe place.initializeMemory(
       as: Record.self,
-      to: Record(letter: letter, valueType: Value.self, valueOffset: valueOffset, size: size))
+      to: Record(envelope: envelope, valueType: Value.self, valueOffset: valueOffset, size: size))
     unsafe (place + valueOffset).initializeMemory(as: Value.self, to: value)
     chunks[last].used = start + size
     count += 1
@@ -131,7 +131,7 @@
   ) -> PreparedCall? {
     func deliver<Value>(_ type: Value.Type) -> PreparedCall? {
       // SAFETY: the place holds an initialized value of this type, which is moved out now.
-      record.letter.deliver(unsafe place.assumingMemoryBound(to: type).move())
+      record.envelope.deliver(unsafe place.assumingMemoryBound(to: type).move())
     }
     return deliver(record.valueType)
   }
@@ -141,7 +141,7 @@
     let (record, place) = unsafe removeFirst()
     func move<Value>(_ type: Value.Type) {
       // SAFETY: as in `deliver`.
-      other.append(record.letter, unsafe place.assumingMemoryBound(to: type).move())
+      other.append(record.envelope, unsafe place.assumingMemoryBound(to: type).move())
     }
     move(record.valueType)
     recycle()
@@ -150,14 +150,14 @@
   /// Puts an arrival at the end, in exchange for the oldest one, whose value has the same type.
   ///
   /// What comes out is the caller's to release, where that is allowed.
-  mutating func exchangeFirst<Value>(_ letter: inout Letter, _ value: inout Value) {
+  mutating func exchangeFirst<Value>(_ envelope: inout Envelope, _ value: inout Value) {
     let (record, place) = unsafe removeFirst()
     precondition(record.valueType == Value.self, "A mailbox of one observer has values of one type")
     // SAFETY: as in `deliver`.
     let oldest = unsafe place.assumingMemoryBound(to: Value.self).move()
     recycle()
-    append(letter, value)
-    letter = record.letter
+    append(envelope, value)
+    envelope = record.envelope
     value = oldest
   }
 
@@ -211,8 +211,8 @@
         unsafe place.assumingMemoryBound(to: type).deinitialize(count: 1)
       }
       discard(record.valueType)
-      record.letter.noteDropped()
-      if let tracker = record.letter.tracker { trackers.append(tracker) }
+      record.envelope.noteDropped()
+      if let tracker = record.envelope.tracker { trackers.append(tracker) }
     }
     for list in lists.values { list.registry.endDead(in: list) }
     for tracker in trackers { tracker.end() }

@@ -1,0 +1,178 @@
+/*
+ * Litmus tests for the pairs of atomic accesses that no other model has: each is a few steps of two
+ * threads, and a state that is reached if both miss the other's store.
+ *
+ *   QUESTION      a post asks whether anybody is there before it announces itself              (K1)
+ *   CANCEL        a post checks the registration word                                          (K3)
+ *   BLOCK         a post that is nested deeper than a block of reservations announces itself   (K16)
+ *   RECORD        a thread announces its first post                                            (K16)
+ *   TABLE         an object is put into a table that is read without a lock                    (K1)
+ *   TAGS          a subject with a tag is observed for the first time                          (K1)
+ *   REFERENCE     two threads store an object in one reference                                 (K15)
+ *
+ * Spin is sequentially consistent. A step that begins with LATE delays a store behind the load that
+ * follows, or makes that load early, as a processor may do with weaker accesses.
+ *
+ * step LATE_ADDITION ObserverList/ObserverList.swift:addToPopulation  a registration is counted before observe() returns
+ * step LATE_QUESTION ObserverList/ObserverList.swift:isEmpty          a post asks after what its thread did before
+ * step LATE_END      ObserverList/Observer.swift:markEnded            an end is in the word before cancel() returns
+ * step LATE_CHECK    ObserverList/Observer.swift:isPlain              a post checks after what its thread did before
+ * step LATE_LINK     ObserverList/ThreadRecord.swift:open             a block is linked before a post in it looks
+ * step EARLY_UNLINK  ObserverList/ThreadRecord.swift:close            and until that post has left
+ * step LATE_RECORD   ObserverList/ThreadRecord.swift:claim            a record can be found before its thread's post looks
+ * step EARLY_KEY     Unsafe/AddressTable.swift:insert                 who finds a key finds its object
+ * step LATE_TAGS     Topics/SubjectIndex.swift:makeList               who reaches a subject with a tag looks for tags
+ * step TORN_STORE    Unsafe/LazyReference.swift:storeIfNil            both threads get the same object
+ *
+ * run -DQUESTION
+ * run -DCANCEL
+ * run -DBLOCK
+ * run -DRECORD
+ * run -DTABLE
+ * run -DTAGS
+ * run -DREFERENCE
+ */
+
+#if defined(QUESTION) || defined(CANCEL)
+/*
+ * `word` is the population, a key of a table, or the registration word. `flag` is any word of the
+ * program. A thread that has registered or canceled, and does not see the flag, may conclude that the
+ * post begins later.
+ */
+bool word, flag, saw, found;
+
+proctype Changer() {
+#if defined(LATE_ADDITION) || defined(LATE_END)
+  saw = flag;
+  word = true
+#else
+  word = true;
+  saw = flag
+#endif
+}
+
+proctype Poster() {
+#if defined(LATE_QUESTION) || defined(LATE_CHECK)
+  found = word;
+  flag = true
+#else
+  flag = true;
+  found = word
+#endif
+}
+
+init {
+  atomic { run Changer(); run Poster() }
+  _nr_pr == 1 -> assert(saw || found)
+}
+#endif
+
+#if defined(BLOCK) || defined(RECORD)
+/*
+ * `link` is the link to a further block, or the head of a bucket of records; the reservation is behind
+ * it. The scan reads the link and then the reservation; without either it releases what it took out.
+ */
+bool link, source, isTaken, isReleased;
+
+active proctype Poster() {
+  bool holds;
+#if !defined(LATE_LINK) && !defined(LATE_RECORD)
+  link = true;
+#endif
+  source = true;
+  holds = !isTaken;
+#if defined(LATE_LINK) || defined(LATE_RECORD)
+  link = true;
+#endif
+#ifdef EARLY_UNLINK
+  link = false;
+#endif
+  assert(!holds || !isReleased);
+  source = false;
+#ifdef BLOCK
+  link = false
+#endif
+}
+
+active proctype Scan() {
+  bool isLinked, isInside;
+  isTaken = true;
+  isLinked = link;
+  if
+  :: isLinked -> isInside = source
+  :: else
+  fi;
+  if
+  :: !isInside -> isReleased = true
+  :: else
+  fi
+}
+#endif
+
+#ifdef TABLE
+bool object, key;
+
+active proctype Writer() {
+#ifdef EARLY_KEY
+  key = true;
+  object = true
+#else
+  object = true;
+  key = true
+#endif
+}
+
+active proctype Reader() {
+  if
+  :: key -> assert(object)
+  :: else
+  fi
+}
+#endif
+
+#ifdef TAGS
+/* `isShown`: the clock shows the registration, which is found by its tag alone. */
+bool hasTags, isShown;
+
+active proctype Writer() {
+#ifdef LATE_TAGS
+  isShown = true;
+  hasTags = true
+#else
+  hasTags = true;
+  isShown = true
+#endif
+}
+
+active proctype Poster() {
+  if
+  :: isShown -> assert(hasTags)
+  :: else
+  fi
+}
+#endif
+
+#ifdef REFERENCE
+byte address, got[2];
+
+proctype Writer(byte self) {
+#ifdef TORN_STORE
+  if
+  :: address == 0 -> address = self + 1; got[self] = self + 1
+  :: else -> got[self] = address
+  fi
+#else
+  atomic {
+    if
+    :: address == 0 -> address = self + 1; got[self] = self + 1
+    :: else -> got[self] = address
+    fi
+  }
+#endif
+}
+
+init {
+  atomic { run Writer(0); run Writer(1) }
+  _nr_pr == 1 -> assert(got[0] == got[1])
+}
+#endif
