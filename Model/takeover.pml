@@ -21,11 +21,11 @@
  * step NO_FOLDER_CHECK          -:lookForNextGeneration                                a hub looks whether there is a newer one
  * step FOLDER_CHECK_ON_MESSAGE  -:lookForNextGeneration                                also when nobody posts
  * step NO_GATHERING             CampanileRelay/Host/HubState+Joining.swift:endGathering  a hub waits for those who live
- * step NO_COLLECTING            CampanileRelay/Host/MemberState.swift:collect          a member says what it has
- * step ONLY_OWN_COLLECTED       CampanileRelay/Host/MemberState.swift:collect          also of others
+ * step NO_COLLECTING            CampanileRelay/Host/MemberState+Frames.swift:collect   a member says what it has
+ * step ONLY_OWN_COLLECTED       CampanileRelay/Host/MemberState+Frames.swift:collect   also of others
  * step EARLY_OPEN               CampanileRelay/Host/HubState+Joining.swift:endRecovery  a hub opens when all have answered
  * step NO_NUMBERS               CampanileRelay/Host/HubState+Messages.swift:post       by numbers a hub and a sender know what has a position
- * step NO_HEARD                 CampanileRelay/Host/MemberState.swift:isNews           and what is told again
+ * step NO_HEARD                 CampanileRelay/Host/MemberState+Frames.swift:isNews    and what is told again
  * step NO_GIVING                CampanileRelay/Host/HubState+Joining.swift:give        each gets what it lacks
  * step NO_RESENDING             CampanileRelay/Host/Outbox.swift:open                  what no hub knows is sent again
  * step OPEN_BEFORE_GIVING       CampanileRelay/Host/HubState+Joining.swift:endRecovery  what was recovered comes before what is new
