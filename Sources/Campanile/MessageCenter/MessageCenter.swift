@@ -73,8 +73,10 @@ public final class MessageCenter: Sendable {
   /// For an observer that says in one place what it hears in another, and is not to hear its own
   /// words. Posts that observers of this one make are heard by everybody.
   ///
-  /// - Parameter registration: Not called for this post; one of another source, or one that has
-  ///   ended, makes no difference.
+  /// - Parameters:
+  ///   - message: What is posted.
+  ///   - registration: Not called for this post; one of another source, or one that has ended, makes
+  ///     no difference.
   public func post<M: Message>(_ message: M, skipping registration: Registration) {
     findChecked(message, Post().skipping(registry.ownID(of: registration)))
   }

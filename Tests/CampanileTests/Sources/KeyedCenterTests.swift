@@ -417,8 +417,8 @@ struct KeyedCenterTests {
   @Test("A path is known to the observers of the post that carries it, and to no nested one")
   func paths() {
     let (one, other) = (MessageCenter(), MessageCenter())
-    let path = [ObjectIdentifier(other)]
-    let found = Recorder<[ObjectIdentifier]>()
+    let path = [PathStep(other)]
+    let found = Recorder<[PathStep]>()
     let nesting = one.observe(Tick.self) { [weak one] in
       if $0.number == 1 { one?.post(Tick(number: 2)) }
     }
