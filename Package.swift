@@ -40,7 +40,7 @@ let package = Package(
     .target(name: "CampanileRelay", dependencies: ["Campanile", "CampanileRuntime"]),
     .executableTarget(
       name: "player",
-      dependencies: ["CampanileInspector", "CampanileKVO", "Campanile"],
+      dependencies: ["CampanileInspector", "CampanileRelay", "CampanileKVO", "Campanile"],
       path: "Examples/Player"
     ),
     .executableTarget(name: "list", dependencies: ["CampanileKVO"], path: "Examples/List"),
