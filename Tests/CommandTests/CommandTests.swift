@@ -73,7 +73,7 @@ struct CommandTests {
     #expect(await hub.status() == 128 + SIGTERM)
   }
 
-  @Test("Without a bus it ends with 3, and says why")
+  @Test("Without a bus it ends with 3")
   func noBus() async throws {
     // A folder that others can reach into is refused.
     try FileManager.default.createDirectory(
