@@ -205,7 +205,9 @@ extension HubState {
     case .recovering(let ticks):
       phase = .recovering(ticks: ticks + 1)
       guard ticks + 1 >= Self.patience else { return }
-      for place in members.indices where members[place].collectToken != nil {
+      // One that has much to send takes its time.
+      for place in members.indices
+      where members[place].collectToken != nil && !members[place].isPresent {
         members[place].stage = .late
       }
       endRecovery(&actions)

@@ -52,6 +52,12 @@ extension HubState {
     }
     repair?.ticks += 1
     guard current.ticks + 1 >= Self.patience else { return }
+    let isUnderWay = current.asked.contains { connection in
+      guard let place = places[connection] else { return false }
+      return members[place].collectToken != nil && members[place].isPresent
+    }
+    // One that has much to send takes its time.
+    if isUnderWay { return }
     for connection in current.asked {
       guard let place = places[connection] else { continue }
       if connection == current.connection, members[place].collectToken != nil {

@@ -25,6 +25,9 @@ struct MemberState {
   var recoveries: [Recovery] = []
   var stage = Stage.disconnected
   private var silentTicks = 0
+  /// How many silent ticks make the hub a silent one.
+  private var patience = HubState.patience
+  private var calmTicks = 0
   var mustAcknowledge = false
   private(set) var peers: [Peer] = []
   private(set) var hub: MemberID?
@@ -214,6 +217,18 @@ struct MemberState {
     requests.tick(&actions)
     guard stage != .disconnected, isReading else { return }
     silentTicks += 1
-    if silentTicks == 5 { actions.append(.startGeneration(after: generation)) }
+    if isOpen && silentTicks == 1 { noteCalm() }
+    guard silentTicks == patience else { return }
+    // On a machine that is too slow for hubs to answer in time, one takeover must not cause the next.
+    patience = min(2 * patience, 80)
+    calmTicks = 0
+    actions.append(.startGeneration(after: generation))
+  }
+
+  private mutating func noteCalm() {
+    calmTicks += 1
+    if calmTicks < 100 { return }
+    calmTicks = 0
+    patience = max(patience / 2, HubState.patience)
   }
 }

@@ -15,9 +15,10 @@ extension WireFrame {
   static func append(
     type: UInt8, to bytes: inout [UInt8], _ write: (inout FrameWriter) -> Void
   ) {
-    var writer = FrameWriter(taking: &bytes, type: type)
+    var writer = FrameWriter()
+    writer.begin(type, in: &bytes)
     write(&writer)
-    writer.finish(into: &bytes)
+    writer.end(&bytes)
   }
 }
 
