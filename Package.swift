@@ -17,6 +17,8 @@ let package = Package(
     .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
     .library(name: "CampanileInspector", targets: ["CampanileInspector"]),
     .library(name: "CampanileRelay", targets: ["CampanileRelay"]),
+    // Of another name than its target: a file system may take Campanile and campanile for the same.
+    .executable(name: "campanile", targets: ["CampanileCommand"]),
   ],
   traits: [
     .trait(
@@ -41,9 +43,10 @@ let package = Package(
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
     .target(name: "CampanileInspector", dependencies: ["Campanile", sockets]),
     .target(name: "CampanileRelay", dependencies: ["Campanile", "CampanileRuntime"]),
+    .executableTarget(name: "CampanileCommand", dependencies: ["CampanileRelay", "Campanile"]),
     .executableTarget(
       name: "player",
-      dependencies: ["CampanileInspector", "CampanileKVO", "Campanile"],
+      dependencies: ["CampanileInspector", "CampanileRelay", "CampanileKVO", "Campanile"],
       path: "Examples/Player"
     ),
     .executableTarget(name: "list", dependencies: ["CampanileKVO"], path: "Examples/List"),
@@ -83,6 +86,10 @@ let package = Package(
     .testTarget(
       name: "CampanileRelayTests",
       dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "member"]
+    ),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: ["CampanileCommand", "CampanileRelay", "Campanile", "player"]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

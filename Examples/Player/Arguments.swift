@@ -1,7 +1,7 @@
 /// What the command line asks for.
 struct Arguments {
   static let usage = """
-    usage: player [--speed N] [--trace FILE] [--inspect] [FILE.wav]
+    usage: player [--speed N] [--trace FILE] [--inspect] [--relay[=BUS]] [FILE.wav]
 
     Plays a WAVE file to whoever follows, without a sound. Without a file it rings some bells.
 
@@ -9,6 +9,8 @@ struct Arguments {
       --trace FILE  writes who posted what and who heard it, for ui.perfetto.dev
       --inspect     shows that in a browser while it plays; needs the trait Page:
                     swift run --traits default,Page player --inspect
+      --relay[=BUS] tells other processes, on the bus of this name or the default one:
+                    swift run campanile listen 'player.>'
       --help        this text
 
     On a terminal the space bar pauses, and q quits.
@@ -25,6 +27,8 @@ struct Arguments {
   private(set) var tracePath: String?
   /// Whether a page is to show what happens.
   private(set) var wantsPage = false
+  /// The bus on which other processes are told, if there is to be one.
+  private(set) var bus: String?
   private(set) var wantsHelp = false
 
   /// Reads the arguments that follow the program's name.
@@ -53,6 +57,12 @@ struct Arguments {
             description: "--inspect needs the trait Page: "
               + "swift run --traits default,Page player --inspect")
         #endif
+      case "--relay":
+        bus = "default"
+      case _ where argument.hasPrefix("--relay="):
+        let name = String(argument.drop { $0 != "=" }.dropFirst())
+        if name.isEmpty { throw Mistake(description: "--relay= needs the name of a bus.") }
+        bus = name
       case _ where argument.hasPrefix("-"):
         throw Mistake(description: "There is no option \(argument); see --help.")
       case _ where path != nil:

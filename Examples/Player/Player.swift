@@ -1,6 +1,7 @@
 import Campanile
 import CampanileInspector
 import CampanileKVO
+import CampanileRelay
 import Observation
 import Synchronization
 
@@ -19,8 +20,11 @@ struct Position: Sendable {
 }
 
 /// The music is now this loud.
-struct LevelChanged: MessageCenter.Message {
+///
+/// Being a `RelayedMessage` it can be carried to other processes, under the name given here.
+struct LevelChanged: RelayedMessage {
   typealias Subject = Player
+  static let relaySubject: RelaySubject<Self> = "player.level"
   /// The loudest sample since the last message, from 0 to 1.
   var peak: Float
 }

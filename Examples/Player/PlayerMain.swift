@@ -32,6 +32,10 @@ import Foundation
       if let page { display.say("Look at \(page)") }
       defer { withExtendedLifetime(page) {} }
     #endif
+    let outward = arguments.bus.map { Outward(player, to: $0) }
+    if let outward, await !outward.connect() {
+      display.say("There is no bus '\(arguments.bus ?? "")': nobody outside is told.")
+    }
     player.play(Track(title: title, duration: reader.duration))
     let stage = Stage(
       player, duration: reader.duration, speed: arguments.speed, display: display)
@@ -47,6 +51,7 @@ import Foundation
     decoder.start()
 
     let error = await player.ending()
+    await outward?.finish()
     commands.cancel()
     display.finish()
     controls.finish()

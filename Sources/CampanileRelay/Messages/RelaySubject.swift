@@ -90,7 +90,7 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
 }
 
 /// Names of messages and patterns of names, as text.
-enum SubjectName {
+package enum SubjectName {
   /// A token that stands for any text; it has none of the signs that have a meaning in a name.
   ///
   /// What is no letter, digit, hyphen or underscore is written as the bytes of its UTF-8, each as a
@@ -137,10 +137,12 @@ enum SubjectName {
 
   /// Whether text is a pattern: tokens with dots between them, `*` for one and `>` for all that
   /// follow.
-  static func isPattern(_ text: String) -> Bool { (try? SubjectPattern(validating: text)) != nil }
+  package static func isPattern(_ text: String) -> Bool {
+    (try? SubjectPattern(validating: text)) != nil
+  }
 
   /// Whether text is the name of one message.
-  static func isName(_ text: String) -> Bool {
+  package static func isName(_ text: String) -> Bool {
     isPattern(text) && !text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
   }
 }

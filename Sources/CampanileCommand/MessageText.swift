@@ -1,0 +1,44 @@
+import Foundation
+
+/// Bytes that came, as text.
+enum MessageText {
+  static func isJSON(_ bytes: [UInt8]) -> Bool {
+    // Foundation reads other encodings too, which all have zeros in them.
+    if bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil { return false }
+    return (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
+  }
+
+  /// JSON on one line, otherwise unchanged; `nil` for other bytes.
+  static func json(_ bytes: [UInt8]) -> String? {
+    if !isJSON(bytes) { return nil }
+    // In JSON the ends of lines are nothing but space.
+    return String(decoding: bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
+  }
+
+  static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
+  /// Text for people; bytes that are not UTF-8 are written in base64.
+  static func readable(_ bytes: [UInt8]) -> String {
+    let text = json(bytes) ?? String(validating: bytes, as: UTF8.self)
+    return text.map(printable) ?? "base64:" + base64(bytes)
+  }
+
+  /// The text without what moves a terminal's cursor.
+  static func printable(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { result, scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        result += "\\u{" + String(scalar.value, radix: 16) + "}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  /// A text as JSON.
+  static func quoted(_ text: String) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    // A text can always be encoded.
+    return String(decoding: try! encoder.encode(text), as: UTF8.self)
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+/// How a command ends.
+struct Ending: Error {
+  var status: Int32
+  /// What to tell people, in one sentence.
+  var reason: String?
+
+  static let done = Ending(status: 0)
+
+  static func failed(_ reason: String) -> Self { Self(status: 1, reason: reason) }
+}
+
+/// Standard output and standard error, a line at a time.
+enum Output {
+  /// Writes a line without buffering it.
+  ///
+  /// - Throws: An ending, which has no reason if the reader has closed the pipe.
+  static func write(_ line: String) throws(Ending) {
+    do {
+      try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
+    } catch CocoaError.fileWriteOutOfSpace {
+      throw .failed("The output is full.")
+    } catch {
+      throw .done
+    }
+  }
+
+  /// Writes a line to standard error; a failure is ignored.
+  static func note(_ line: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("campanile: \(line)\n".utf8))
+  }
+}

@@ -1,0 +1,104 @@
+import Campanile
+import CampanileRelay
+
+extension Session {
+  // MARK: listen
+
+  /// Writes what comes, until there was enough of it.
+  func listen(_ pattern: String, json: Bool, count: Int?) async throws -> Ending {
+    let rest = Locked(count ?? .max)
+    // Runs in place: while nobody reads the output, nothing more is taken from the bus.
+    let token = relay.raw(pattern).observe { payload in
+      let left = rest.withLock { rest in
+        rest -= 1
+        return rest
+      }
+      if left < 0 { return }
+      do throws(Ending) {
+        try Output.write(json ? payload.jsonLine : payload.line)
+        if left == 0 { self.end(.done) }
+      } catch {
+        rest.withLock { $0 = 0 }
+        self.end(error)
+      }
+    }
+    keep(token)
+    try await relay.flush()
+    Output.note("Listening to \(pattern) on the bus '\(MessageText.printable(bus.name))'.")
+    return await waitForEnd()
+  }
+
+  // MARK: post
+
+  func post(_ json: String, to subject: String) async throws -> Ending {
+    relay.post(raw: Array(json.utf8), to: subject)
+    try await relay.flush()
+    return .done
+  }
+
+  // MARK: request
+
+  func request(_ json: String, of subject: String, within limit: Duration) async throws -> Ending {
+    do {
+      let answer = try await relay.request(raw: Array(json.utf8), to: subject, within: limit)
+      try Output.write(MessageText.readable(answer))
+      return .done
+    } catch let error as RelayError {
+      return .failed(MessageText.printable(error.message))
+    }
+  }
+
+  // MARK: peers
+
+  func listPeers() async throws -> Ending {
+    try await relay.flush()
+    let peers = relay.peers.value
+    for peer in peers {
+      try Output.write(
+        "\(MessageText.printable(peer.description)) \(peer.number)" + (peer.isHub ? " hub" : ""))
+    }
+    return peers.isEmpty
+      ? .failed("Nobody else is on the bus '\(MessageText.printable(bus.name))'.") : .done
+  }
+
+  // MARK: hub
+
+  /// Writes who passes messages on, each time that another one does.
+  func stay() async throws -> Ending {
+    var last: String?
+    for await change in relay.peers.values(.initial) {
+      // While there is no connection, nobody does.
+      if relay.state.value != .connected { continue }
+      let hub = change.new.first { $0.isHub }
+      let name = hub.map { MessageText.printable($0.description) } ?? "This process"
+      if name == last { continue }
+      last = name
+      try Output.write("\(name) passes messages on.")
+    }
+    return await waitForEnd()
+  }
+}
+
+extension RelayPeer {
+  /// The relay's number, written as in the names of the bus's files.
+  fileprivate var number: String { String(id, radix: 16) }
+
+  fileprivate var json: String {
+    "{\"name\":\(MessageText.quoted(name)),\"process\":\(processID),\"id\":\"\(number)\"}"
+  }
+}
+
+extension RelayedPayload {
+  /// One JSON object.
+  fileprivate var jsonLine: String {
+    let message =
+      MessageText.json(bytes) ?? "\"\(MessageText.base64(bytes))\",\"encoding\":\"base64\""
+    return "{\"subject\":\(MessageText.quoted(subject)),\"from\":\(sender.json),"
+      + "\"version\":\(version),\"message\":\(message)}"
+  }
+
+  /// Who sent it, what it is, and what it says.
+  fileprivate var line: String {
+    MessageText.printable("\(sender) \(subject) ") + MessageText.readable(bytes)
+  }
+}

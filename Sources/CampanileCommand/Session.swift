@@ -1,0 +1,110 @@
+import Campanile
+import CampanileRelay
+import Dispatch
+import Foundation
+
+/// Where a bus is.
+struct BusName: Sendable {
+  var name: String
+  var folder: String?
+
+  var transport: Relay.Transport { .host(name, in: folder) }
+}
+
+/// A relay for the time of one command.
+final class Session: Sendable {
+  let relay: Relay
+  let bus: BusName
+  private let events: ObservationToken
+  /// What is observed until the session has left the bus.
+  private let tokens = Locked<[ObservationToken]>([])
+  /// Whether the relay has connected, or could not.
+  private let (news, attempts) = AsyncStream<Bool>.makeStream()
+  private let (endings, endingSource) = AsyncStream<Ending>.makeStream()
+
+  init(_ bus: BusName, name: String) {
+    self.bus = bus
+    relay = Relay(bus.transport, name: name)
+    events = relay.events.observe { [attempts] event in
+      Output.note(MessageText.printable(event.description))
+      if event.kind == .unavailable { attempts.yield(false) }
+    }
+  }
+
+  /// Connects, runs a command until it, a signal or `end(_:)` ends it, and leaves the bus in order.
+  func run(_ body: @escaping @Sendable (Session) async throws -> Ending) async -> Ending {
+    let signals = endOnSignals()
+    let ending = await withTaskGroup(of: Ending?.self) { group in
+      group.addTask {
+        do {
+          try await self.connect()
+          return try await body(self)
+        } catch let ending as Ending {
+          return ending
+        } catch {
+          return .failed("\(error)")
+        }
+      }
+      group.addTask {
+        for await ending in self.endings { return ending }
+        return nil
+      }
+      defer { group.cancelAll() }
+      while let ending = await group.next() {
+        if let ending { return ending }
+      }
+      return .done
+    }
+    await relay.drain()
+    for signal in signals { signal.cancel() }
+    return ending
+  }
+
+  /// Keeps an observation until the session has left the bus.
+  func keep(_ token: ObservationToken) { tokens.withLock { $0.append(token) } }
+
+  /// Ends the command, unless it has ended.
+  func end(_ ending: Ending) { endingSource.yield(ending) }
+
+  /// Waits until the command is ended from elsewhere.
+  func waitForEnd() async -> Ending {
+    // The task that waits is canceled then.
+    try? await Task.sleep(for: .seconds(Int32.max))
+    return .done
+  }
+
+  private func endOnSignals() -> [any DispatchSourceSignal] {
+    [SIGHUP, SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      arrival.setEventHandler { @Sendable [endingSource] in
+        endingSource.yield(Ending(status: 128 + number))
+        // A second signal means it.
+        signal(number, SIG_DFL)
+      }
+      arrival.resume()
+      return arrival
+    }
+  }
+
+  /// Waits for the first connection.
+  ///
+  /// What hinders it has been noted; after it, the relay tries for ever.
+  private func connect() async throws {
+    let token = relay.state.observe(.initial) { [attempts] change in
+      if change.new == .connected { attempts.yield(true) }
+    }
+    let limit = Task { [attempts] in
+      try await Task.sleep(for: .seconds(10))
+      attempts.yield(false)
+    }
+    defer { limit.cancel() }
+    for await isConnected in news {
+      if isConnected { return withExtendedLifetime(token) {} }
+      break
+    }
+    try Task.checkCancellation()
+    throw Ending(
+      status: 3, reason: "There is no bus '\(MessageText.printable(bus.name))' to be had.")
+  }
+}

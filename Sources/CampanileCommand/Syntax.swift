@@ -1,0 +1,113 @@
+/// The commands, with what each takes.
+struct Syntax {
+  let name: String
+  /// What follows the name, each one word.
+  let operands: [String]
+  let options: [Option]
+  let summary: String
+
+  static let all = [
+    Syntax(
+      name: "listen", operands: ["PATTERN"], options: [.json, .count] + Option.ofBus,
+      summary: "writes each message whose subject matches, such as 'player.>'"),
+    Syntax(
+      name: "post", operands: ["SUBJECT", "JSON"], options: Option.ofBus,
+      summary: "posts a message, and ends when those on the bus have it"),
+    Syntax(
+      name: "request", operands: ["SUBJECT", "JSON"], options: [.within] + Option.ofBus,
+      summary: "asks, and writes the answer"),
+    Syntax(
+      name: "peers", operands: [], options: Option.ofBus,
+      summary: "writes who else is on the bus"),
+    Syntax(
+      name: "hub", operands: [], options: Option.ofBus,
+      summary: "stays, and passes the messages of the others on"),
+    Syntax(
+      name: "bench", operands: [], options: [.count, .bytes] + Option.ofBus,
+      summary: "measures messages between two processes"),
+    Syntax(
+      name: "completion", operands: ["bash|zsh|fish"], options: [],
+      summary: "writes what completes commands in a shell"),
+    Syntax(name: "help", operands: [], options: [], summary: "writes this text"),
+  ]
+
+  /// Throws unless a command line has the operands, and no option of another command.
+  func check(_ words: Words, _ given: [String]) throws(Arguments.Mistake) {
+    if given.count > operands.count {
+      throw Arguments.Mistake(
+        description: "'\(given[operands.count])' is one too many: campanile \(form).")
+    }
+    if given.count < operands.count {
+      throw Arguments.Mistake(
+        description: "\(operands[given.count]) is missing: campanile \(form).")
+    }
+    for option in words.options.keys where option != .receiver && !options.contains(option) {
+      throw Arguments.Mistake(description: "\(name) takes no --\(option); see campanile help.")
+    }
+  }
+
+  private var form: String { ([name] + operands).joined(separator: " ") }
+
+  static var usage: String {
+    let commands = all.map { ("  " + $0.form, $0.summary) }
+    let options = Option.listed.map { option in
+      ("  --\(option)" + (option.value.map { " " + $0 } ?? ""), option.summary)
+    }
+    let width = (commands + options).map(\.0.count).max() ?? 0
+    let lines = { (rows: [(String, String)]) in
+      rows.map { $0.0 + String(repeating: " ", count: width + 2 - $0.0.count) + $0.1 }
+        .joined(separator: "\n")
+    }
+    return """
+      usage: campanile COMMAND [OPTIONS]
+
+      Speaks with the programs that carry messages on a bus of this host.
+
+      \(lines(commands))
+
+      \(lines(options))
+
+      The exit status is 0, or
+        1  nobody answered in time, nobody else is on the bus, or the output cannot be written
+        2  the command line is wrong
+        3  there is no bus to be had
+      and 128 + N after the signal N.
+      """
+  }
+}
+
+enum Option: String, CaseIterable, CustomStringConvertible {
+  case bus, folder, json, count, within, bytes, version, help
+  /// Makes a process the other one of a measurement; for the command's own use.
+  case receiver
+
+  static let ofBus: [Self] = [.bus, .folder]
+  static let listed = allCases.filter { $0 != .receiver }
+
+  var description: String { rawValue }
+
+  /// What follows the option, if anything does.
+  var value: String? {
+    switch self {
+    case .bus: "NAME"
+    case .folder: "PATH"
+    case .count, .bytes: "N"
+    case .within: "SECONDS"
+    case .json, .version, .help, .receiver: nil
+    }
+  }
+
+  var summary: String {
+    switch self {
+    case .bus: "the bus; default unless said"
+    case .folder: "where the buses are; the user's folder unless said"
+    case .json: "listen: an object a line, with subject, from, version and message"
+    case .count: "listen: ends after N messages; bench: posts N messages"
+    case .within: "request: waits so long for an answer; 5 unless said"
+    case .bytes: "bench: the length of a message; 128 unless said"
+    case .version: "writes the version"
+    case .help: "writes this text"
+    case .receiver: ""
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import CampanileRelay
+import Foundation
+import Synchronization
+
+/// The command `campanile`, or another program, while it runs.
+///
+/// To wait for it takes a thread besides those of tasks: what answers it may be a task of the test.
+final class CommandProcess: Sendable {
+  private let process = Process()
+  private let output = Lines()
+  private let errors = Lines()
+
+  /// - Parameters:
+  ///   - program: A program of this package.
+  ///   - environment: What is added to that of the tests.
+  init(
+    _ arguments: [String], program: String = "campanile", environment: [String: String] = [:]
+  ) throws {
+    process.executableURL = URL(filePath: CommandLine.arguments[0])
+      .deletingLastPathComponent().appending(path: program)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output.pipe
+    process.standardError = errors.pipe
+    try process.run()
+  }
+
+  deinit {
+    if !process.isRunning { return }
+    signal(SIGKILL)
+    process.waitUntilExit()
+  }
+
+  var isRunning: Bool { process.isRunning }
+  var processID: Int32 { process.processIdentifier }
+
+  /// The next line of the output; `nil` at its end.
+  func line() async -> String? { await onThread { self.output.next() } }
+
+  /// The next line of what is noted; `nil` at its end.
+  func note() async -> String? { await onThread { self.errors.next() } }
+
+  /// Waits until it listens.
+  func waitUntilListening() async {
+    while let note = await note(), !note.contains("Listening to") {}
+  }
+
+  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+  /// Reads no more of the output.
+  func closeOutput() throws { try output.pipe.fileHandleForReading.close() }
+
+  /// Waits for the end; -1 after a signal that killed it.
+  func status() async -> Int32 {
+    await onThread { [process] in
+      process.waitUntilExit()
+      return process.terminationReason == .exit ? process.terminationStatus : -1
+    }
+  }
+
+  /// Waits for the end, and returns all that was written.
+  func result() async -> (status: Int32, output: [String], notes: [String]) {
+    let (lines, notes) = await onThread { (self.output.rest(), self.errors.rest()) }
+    return (await status(), lines, notes)
+  }
+
+  private func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable () -> Result
+  ) async -> Result {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: body()) }
+    }
+  }
+}
+
+/// What comes through a pipe, by lines.
+private final class Lines: Sendable {
+  let pipe = Pipe()
+  private let bytes = Mutex(Data())
+
+  func next() -> String? {
+    bytes.withLock { bytes in
+      while true {
+        if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+          defer { bytes = Data(bytes[(end + 1)...]) }
+          return String(decoding: bytes[..<end], as: UTF8.self)
+        }
+        let new = pipe.fileHandleForReading.availableData
+        if new.isEmpty { return nil }
+        bytes += new
+      }
+    }
+  }
+
+  func rest() -> [String] {
+    var rest: [String] = []
+    while let line = next() { rest.append(line) }
+    return rest
+  }
+}
+
+/// A bus of a test's own, whose folder is gone afterwards.
+final class TestBus {
+  /// Short: the path of a socket is.
+  let folder = "/tmp/k\(UInt32.random(in: 0 ... .max))"
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  var transport: Relay.Transport { .host("test", in: folder) }
+
+  func start(_ arguments: String...) throws -> CommandProcess {
+    try CommandProcess(["--bus", "test", "--folder", folder] + arguments)
+  }
+}

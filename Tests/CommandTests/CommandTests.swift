@@ -1,0 +1,209 @@
+import CampanileRelay
+import Foundation
+import Testing
+
+@Suite("The other commands", .timeLimit(.minutes(2)))
+struct CommandTests {
+  private let bus = TestBus()
+
+  @Test("A request that nobody answers ends with 1")
+  func nobodyAnswers() async throws {
+    let result = try await bus.start("request", "who", "{}").result()
+    #expect(result == (1, [], ["campanile: Nobody on the bus answers such requests."]))
+  }
+
+  @Test("A request writes the answer, or why there is none")
+  func request() async throws {
+    let relay = Relay(bus.transport)
+    let tokens = [
+      relay.answer(raw: "double") { _, bytes in
+        guard let number = Int(String(decoding: bytes, as: UTF8.self)) else {
+          throw CocoaError(.coderInvalidValue)
+        }
+        return Array("\(number * 2)".utf8)
+      },
+      relay.answer(raw: "never") { _, _ in
+        // Until the relay goes.
+        try await Task.sleep(for: .seconds(1_000))
+        return []
+      },
+    ]
+    try await relay.flush()
+    #expect(try await bus.start("request", "double", "--", "-21").result() == (0, ["-42"], []))
+    let failed = try await bus.start("request", "double", "{}").result()
+    #expect(failed.status == 1 && failed.output.isEmpty && failed.notes.count == 1)
+    let late = try await bus.start("request", "never", "{}", "--within", "0.1").result()
+    #expect(late.status == 1 && late.output.isEmpty)
+    #expect(late.notes.first?.contains("No answer came") == true)
+    withExtendedLifetime((relay, tokens)) {}
+  }
+
+  @Test("A signal ends a request that waits")
+  func signal() async throws {
+    let relay = Relay(bus.transport)
+    let (asked, source) = AsyncStream<Void>.makeStream()
+    let token = relay.answer(raw: "never") { _, _ in
+      source.yield()
+      try await Task.sleep(for: .seconds(1_000))
+      return []
+    }
+    try await relay.flush()
+    let process = try bus.start("request", "never", "{}", "--within", "1000")
+    for await _ in asked { break }
+    process.signal(SIGTERM)
+    #expect(await process.result() == (128 + SIGTERM, [], []))
+    withExtendedLifetime((relay, token)) {}
+  }
+
+  @Test("peers writes who else is on the bus, and which one passes messages on")
+  func peers() async throws {
+    let alone = try await bus.start("peers").result()
+    #expect(alone == (1, [], ["campanile: Nobody else is on the bus 'test'."]))
+    let hub = try bus.start("hub")
+    #expect(await hub.line() == "This process passes messages on.")
+    let listener = try bus.start("listen", ">")
+    await listener.waitUntilListening()
+    let (status, lines, notes) = try await bus.start("peers").result()
+    #expect(status == 0 && notes.isEmpty && lines.count == 2)
+    #expect(lines.first?.hasPrefix("campanile hub (process \(hub.processID)) ") == true)
+    #expect(lines.first?.hasSuffix(" hub") == true)
+    #expect(lines.last?.hasPrefix("campanile listen (process \(listener.processID)) ") == true)
+    #expect(lines.last?.hasSuffix(" hub") == false)
+    hub.signal(SIGTERM)
+    #expect(await hub.status() == 128 + SIGTERM)
+  }
+
+  @Test("Without a bus it ends with 3")
+  func noBus() async throws {
+    // A folder that others can reach into is refused.
+    try FileManager.default.createDirectory(
+      atPath: bus.folder, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o755])
+    let (status, output, notes) = try await bus.start("peers").result()
+    #expect(status == 3 && output.isEmpty)
+    #expect(notes.last == "campanile: There is no bus 'test' to be had.")
+  }
+
+  @Test("bench hears each message in another process")
+  func bench() async throws {
+    let (status, lines, notes) = try await bus.start("bench", "--count", "500", "--bytes", "40")
+      .result()
+    #expect(status == 0 && notes.isEmpty)
+    #expect(lines.first?.hasPrefix("Two processes, 40 bytes a message") == true)
+    #expect(lines.count == 3 && lines[1].hasSuffix(" a second, 500 posted, 500 heard"))
+  }
+}
+
+/// What needs no bus.
+@Suite("The command line of campanile", .timeLimit(.minutes(1)))
+struct CommandLineTests {
+  @Test(
+    "A mistake is one sentence, and ends with 2",
+    arguments: [
+      ("", "A command is missing; see campanile help."),
+      ("lsten a", "There is no command 'lsten'; see campanile help."),
+      ("listen", "PATTERN is missing: campanile listen PATTERN."),
+      ("post a", "JSON is missing: campanile post SUBJECT JSON."),
+      ("peers a", "'a' is one too many: campanile peers."),
+      (
+        "listen a..b",
+        "'a..b' is no pattern: it takes tokens with dots between them, * for any token, "
+          + "and > at the end for one or more."
+      ),
+      (
+        "post a.> 1",
+        "'a.>' is no subject: it takes tokens with dots between them, without spaces, * and >."
+      ),
+      ("post a text", "'text' is no JSON; a text needs quotes: '\"text\"'."),
+      ("listen a --count 0", "--count needs a whole number from 1 on, not '0'."),
+      ("listen a --count", "--count needs a value."),
+      ("listen a --json=1", "--json takes no value."),
+      ("listen a --bus=", "--bus needs a value."),
+      ("post a 1 --json", "post takes no --json; see campanile help."),
+      ("request a 1 --within x", "--within needs a positive number of seconds, not 'x'."),
+      (
+        "listen a --cuont 1",
+        "There is no option --cuont; see campanile help. What begins with a - and is no option "
+          + "comes after --."
+      ),
+      ("bench --bytes 65537", "--bytes takes 65536 at the most, not 65537."),
+      ("completion tcsh", "completion is for bash, zsh and fish, not for 'tcsh'."),
+    ])
+  func mistakes(line: String, sentence: String) async throws {
+    let result = try await CommandProcess(line.split(separator: " ").map(String.init)).result()
+    #expect(result == (2, [], ["campanile: " + sentence]))
+  }
+
+  @Test(
+    "help and --help tell of every command", arguments: ["help", "--help", "-h", "post --help"])
+  func help(line: String) async throws {
+    let result = try await CommandProcess(line.split(separator: " ").map(String.init)).result()
+    #expect(result.status == 0 && result.notes.isEmpty)
+    for name in ["listen PATTERN", "post SUBJECT JSON", "request", "peers", "hub", "bench"] {
+      #expect(result.output.contains { $0.hasPrefix("  \(name) ") })
+    }
+    #expect(result.output.allSatisfy { $0.count <= 100 })
+  }
+
+  @Test("--version writes a line")
+  func version() async throws {
+    let result = try await CommandProcess(["--version"]).result()
+    #expect(result.status == 0 && result.output.count == 1 && result.notes.isEmpty)
+  }
+
+  @Test("bash takes what completion writes, and completes with it")
+  func bash() async throws {
+    #expect(try await run("bash", ["-n"], script(for: "bash")).isEmpty)
+    let ask = """
+      \n
+      complete_words() {
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        _campanile
+        echo "${COMPREPLY[*]}"
+      }
+      complete_words campanile p
+      complete_words campanile listen --j
+      complete_words campanile post --
+      complete_words campanile completion f
+      """
+    let answers = try await run("bash", [], script(for: "bash") + ask).split(separator: "\n")
+    #expect(
+      answers == ["post peers", "--json", "--bus --folder --help", "fish"])
+  }
+
+  @Test(
+    "Other shells, where there are any, take what completion writes",
+    arguments: ["zsh", "fish"].filter(has))
+  func otherShells(shell: String) async throws {
+    #expect(try await run(shell, ["-n"], script(for: shell)).isEmpty)
+  }
+
+  private static func has(_ shell: String) -> Bool {
+    ["/bin/", "/usr/bin/", "/usr/local/bin/"].contains {
+      FileManager.default.isExecutableFile(atPath: $0 + shell)
+    }
+  }
+
+  private func script(for shell: String) async throws -> String {
+    let result = try await CommandProcess(["completion", shell]).result()
+    #expect(result.status == 0 && result.notes.isEmpty && !result.output.isEmpty)
+    return result.output.joined(separator: "\n")
+  }
+
+  /// Gives a shell a script, and returns what it writes.
+  private func run(_ shell: String, _ options: [String], _ script: String) async throws -> String {
+    let file = "/tmp/k\(UInt32.random(in: 0 ... .max)).script"
+    try Data(script.utf8).write(to: URL(filePath: file))
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let (process, pipe) = (Process(), Pipe())
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [shell] + options + [file]
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    return String(decoding: output, as: UTF8.self)
+  }
+}

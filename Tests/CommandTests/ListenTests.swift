@@ -1,0 +1,150 @@
+import CampanileRelay
+import Foundation
+import Testing
+
+@Suite("campanile listen", .timeLimit(.minutes(2)))
+struct ListenTests {
+  private let bus = TestBus()
+
+  private struct Line: Decodable {
+    struct Sender: Decodable {
+      var name: String
+      var process: Int32
+      var id: String
+    }
+
+    var subject: String
+    var from: Sender
+    var version: Int
+    var message: Level
+  }
+
+  private struct Level: Decodable, Equatable {
+    var peak: Double
+    var title: String
+  }
+
+  @Test("What one process posts, another one that listens writes")
+  func listenAndPost() async throws {
+    let listener = try bus.start("listen", "player.>", "--count", "2")
+    await listener.waitUntilListening()
+    for (subject, json) in [
+      ("player.level", "{\"peak\":1}"), ("bell.ring", "1"), ("player.a.b", "[1,\n2]"),
+    ] {
+      #expect(try await bus.start("post", subject, json).result() == (0, [], []))
+    }
+    let first = try #require(await listener.line())
+    #expect(first.hasPrefix("campanile post (process "))
+    #expect(first.hasSuffix(") player.level {\"peak\":1}"))
+    #expect(try #require(await listener.line()).hasSuffix(" player.a.b [1, 2]"))
+    // Two lines were asked for.
+    #expect(await listener.result() == (0, [], []))
+  }
+
+  @Test("With --json a line is one object, with the JSON as it came")
+  func jsonLines() async throws {
+    let listener = try bus.start("listen", ">", "--json", "--count", "1")
+    await listener.waitUntilListening()
+    let relay = Relay(bus.transport, name: "a \"screen\"\n")
+    let json = "{ \"title\" : \"A\\n/\u{1F514}\",\n \"peak\" : 0.50 }"
+    relay.post(raw: Array(json.utf8), to: "player.level", version: 3)
+    let text = try #require(await listener.line())
+    // Nothing of the message is written anew.
+    #expect(text.hasSuffix("\"message\":" + json.replacing("\n", with: " ") + "}"))
+    let line = try JSONDecoder().decode(Line.self, from: Data(text.utf8))
+    #expect(line.subject == "player.level")
+    #expect(line.version == 3)
+    #expect(line.message == Level(peak: 0.5, title: "A\n/\u{1F514}"))
+    #expect(line.from.name == "a \"screen\"\n")
+    #expect(line.from.process == getpid())
+    #expect(UInt64(line.from.id, radix: 16) != nil)
+    #expect(await listener.result() == (0, [], []))
+    withExtendedLifetime(relay) {}
+  }
+
+  @Test("What is no JSON is written in base64")
+  func bytes() async throws {
+    let listener = try bus.start("listen", ">", "--json", "--count", "3")
+    await listener.waitUntilListening()
+    let relay = Relay(bus.transport)
+    let payloads: [[UInt8]] = [[0xFF, 0], Array("{\"a\":".utf8), []]
+    for bytes in payloads { relay.post(raw: bytes, to: "bytes") }
+    for bytes in payloads {
+      let text = try #require(await listener.line())
+      let base64 = Data(bytes).base64EncodedString()
+      #expect(text.hasSuffix("\"message\":\"\(base64)\",\"encoding\":\"base64\"}"))
+    }
+    withExtendedLifetime(relay) {}
+  }
+
+  @Test("What would move the cursor of a terminal is escaped for people")
+  func controls() async throws {
+    let listener = try bus.start("listen", ">", "--count", "2")
+    await listener.waitUntilListening()
+    let relay = Relay(bus.transport, name: "\u{1B}[2J")
+    relay.post(raw: Array("one\u{1B}[2J\ntwo".utf8), to: "text")
+    relay.post(raw: [0xFF], to: "bytes")
+    let start = "\\u{1b}[2J (process \(getpid())) "
+    #expect(await listener.line() == start + "text one\\u{1b}[2J\\u{a}two")
+    #expect(await listener.line() == start + "bytes base64:/w==")
+    withExtendedLifetime(relay) {}
+  }
+
+  @Test("A signal ends it with 128 and its number", arguments: [SIGINT, SIGTERM, SIGHUP])
+  func signals(number: Int32) async throws {
+    let listener = try bus.start("listen", ">")
+    await listener.waitUntilListening()
+    listener.signal(number)
+    #expect(await listener.result() == (128 + number, [], []))
+  }
+
+  @Test("A closed pipe ends it quietly")
+  func closedPipe() async throws {
+    let listener = try bus.start("listen", ">")
+    await listener.waitUntilListening()
+    try listener.closeOutput()
+    let relay = Relay(bus.transport)
+    // A process that starts just now may have the pipe open for a moment.
+    while listener.isRunning {
+      relay.post(raw: [], to: "a")
+      try await relay.flush()
+    }
+    #expect(await listener.status() == 0)
+    #expect(await listener.note() == nil)
+  }
+
+  @Test("The player is heard on the bus of its --relay")
+  func player() async throws {
+    let home = ["XDG_RUNTIME_DIR": bus.folder]
+    try FileManager.default.createDirectory(
+      atPath: bus.folder, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
+    let listener = try CommandProcess(
+      ["listen", "player.>", "--bus", "p", "--count", "4"], environment: home)
+    await listener.waitUntilListening()
+    let player = try CommandProcess(
+      ["--speed", "100", "--relay=p"], program: "player", environment: home)
+    let start = "player (process \(player.processID)) player."
+    #expect(await listener.line() == start + "state {\"state\":\"ready\"}")
+    #expect(try #require(await listener.line()).hasPrefix(start + "track {"))
+    #expect(await listener.line() == start + "state {\"state\":\"playing\"}")
+    let level = try #require(await listener.line())
+    #expect(level.hasPrefix(start + "level.\(player.processID) {\"peak\":"))
+    #expect(await listener.status() == 0)
+    let (status, _, notes) = await player.result()
+    #expect(status == 0 && notes.isEmpty)
+  }
+
+  @Test("It goes on when the process that passed the messages on has died")
+  func hubDies() async throws {
+    let hub = try bus.start("hub")
+    #expect(await hub.line() == "This process passes messages on.")
+    let listener = try bus.start("listen", ">", "--count", "1")
+    await listener.waitUntilListening()
+    hub.signal(SIGKILL)
+    #expect(await hub.status() == -1)
+    #expect(try await bus.start("post", "a", "1").status() == 0)
+    #expect(try #require(await listener.line()).hasSuffix(" a 1"))
+    #expect(await listener.status() == 0)
+  }
+}
