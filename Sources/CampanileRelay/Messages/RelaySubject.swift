@@ -90,12 +90,12 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
 }
 
 /// Names of messages and patterns of names, as text.
-enum SubjectName {
+package enum SubjectName {
   /// A token that stands for any text; it has none of the signs that have a meaning in a name.
   ///
   /// What is no letter, digit, hyphen or underscore is written as the bytes of its UTF-8, each as a
   /// percent sign and two digits. Text without anything is a percent sign.
-  static func escaped(_ text: String) -> String {
+  package static func escaped(_ text: String) -> String {
     if text.isEmpty { return "%" }
     if text.utf8.allSatisfy(isPlain) { return text }
     return text.utf8.reduce(into: "") { token, byte in
