@@ -50,7 +50,7 @@ public final class DistributedCenter: Sendable {
     self.relay = relay
     listening = relay.raw("\(DistributedPost.domain).*").observe {
       [observers, weak relay] payload in
-      guard observers.contains(where: { $0.listens(to: payload.subject) }) else { return }
+      guard observers.isObserved(payload.subject) else { return }
       do {
         observers.receive(try DistributedPost(payload.bytes))
       } catch {
@@ -119,15 +119,20 @@ public final class DistributedCenter: Sendable {
   ///   - name: The name, or `nil` for all names.
   ///   - object: What the notifications are to be about, or `nil` for whatever.
   ///   - queue: Where to call the block; `nil` for the main queue.
+  ///   - file: The caller's file, for ``description``.
+  ///   - line: The caller's line.
   ///   - block: What is called.
   /// - Returns: A token for `removeObserver(_:)`. Releasing it ends nothing.
   public func addObserver(
     forName name: NSNotification.Name?, object: String?, queue: OperationQueue?,
+    file: StaticString = #fileID, line: UInt = #line,
     using block: @escaping @Sendable (Notification) -> Void
   ) -> any NSObjectProtocol {
-    let observer = DistributedObserver(name, object, .coalesce, queue: queue, block)
-    observers.add(observer)
-    return DistributedToken(observer)
+    let observer = DistributedObserver(.coalesce, on: queue, block)
+    let registration = observers.add(
+      observer, .inPlace(file: file, line: line), ObserverBody { $0.append(observer) }, name, object
+    )
+    return ObserverToken(registration, name: name, sender: Sender(object))
   }
 
   /// Observes with a method of an object, until the object ends or is removed.
@@ -149,22 +154,25 @@ public final class DistributedCenter: Sendable {
   ///   - object: What the notifications are to be about, or `nil` for whatever.
   ///   - suspensionBehavior: What the observer receives of what arrives while the center is
   ///     suspended.
+  ///   - file: The caller's file, for ``description``.
+  ///   - line: The caller's line.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
     name: NSNotification.Name?, object: String?,
-    suspensionBehavior: SuspensionBehavior = .coalesce
+    suspensionBehavior: SuspensionBehavior = .coalesce,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
-    observers.add(
-      DistributedObserver(name, object, suspensionBehavior, owner: { [weak observer] in observer })
-      {
-        [weak observer] notification in
-        if let observer { method(observer)(notification) }
-      })
+    let called = DistributedObserver(suspensionBehavior, on: nil) { [weak observer] notification in
+      if let observer { method(observer)(notification) }
+    }
+    _ = observers.add(
+      called, .inPlace(owner: observer, file: file, line: line),
+      ObserverBody(observer) { _, audience in audience.append(called) }, name, object)
   }
 
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
-  /// What is held for it is dropped. The observer may still be running on another thread when this
+  /// What is held for it is not delivered. The observer may still be running on another thread when this
   /// returns. What observes nothing here is ignored.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
@@ -176,17 +184,14 @@ public final class DistributedCenter: Sendable {
   ///   - observer: A token, or an object that observes with its methods.
   ///   - aName: The name, or `nil` for whatever name.
   ///   - object: The object, or `nil` for whatever object.
-  /// - Complexity: O(*n*) in the observations of the center.
+  /// - Complexity: O(*n*) in the observations of that object.
   public func removeObserver(
     _ observer: Any, name aName: NSNotification.Name?, object: String?
   ) {
-    if let token = observer as? DistributedToken {
-      observers.remove {
-        $0 === token.observer && $0.wasAdded(name: aName, object: object)
-      }
+    if let token = observer as? ObserverToken {
+      if token.matches(name: aName, object: object) { observers.remove(token.registration) }
     } else if type(of: observer) is AnyClass {
-      let owner = observer as AnyObject
-      observers.remove { $0.wasAdded(name: aName, object: object) && $0.isOwned(by: owner) }
+      observers.remove(ownedBy: observer as AnyObject, aName, object)
     }
   }
 
@@ -230,5 +235,12 @@ extension DistributedCenter {
     public static let deliverImmediately = Options(rawValue: 1 << 0)
     /// To all sessions of the user, which a bus reaches with this option and without it.
     public static let postToAllSessions = Options(rawValue: 1 << 1)
+  }
+}
+
+extension DistributedCenter: CustomStringConvertible {
+  /// The live observations, a line each.
+  public var description: String {
+    observers.registrations.reduce("DistributedCenter") { $0 + "\n  " + $1.description }
   }
 }

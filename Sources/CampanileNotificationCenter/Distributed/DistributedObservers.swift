@@ -1,37 +1,45 @@
 import Campanile
 import Dispatch
+import Foundation
 
-/// The observers of a distributed center, in the order in which they were added.
+/// The observers of a distributed center, and what is held for them.
+///
+/// A post asks the engine who observes, and then calls them as the suspension says.
 final class DistributedObservers: Sendable {
-  private struct State {
-    var observers: [DistributedObserver] = []
-    var suspension = Suspension()
+  /// The keys are the names under which notifications travel.
+  private let topics = KeyedCenter<DistributedAudience>()
+  private let objects = ValueSubjects()
+  private let suspension = Locked(Suspension())
+
+  // MARK: Observing
+
+  func isObserved(_ subject: String) -> Bool {
+    topics.isObserved(subject) || topics.isObserved(nil)
   }
 
-  private let state = Locked(State())
+  var registrations: [RegistrationDescription] { topics.registrations }
 
-  // MARK: Observers
-
-  /// Adds an observer, and removes those whose objects have ended.
-  func add(_ observer: DistributedObserver) {
-    remove { $0.isOver }
-    state.withLock { $0.observers.append(observer) }
+  /// - Parameter body: Appends the observer to an audience.
+  func add(
+    _ observer: DistributedObserver, _ request: consuming ObservationRequest,
+    _ body: ObserverBody<DistributedAudience>, _ name: Notification.Name?, _ object: String?
+  ) -> Registration {
+    let subject = object.flatMap { objects.makeSubject(for: SenderValue($0)) }
+    let registration = topics.register(
+      request, subject.map { body.keeping($0) } ?? body, of: name.map(DistributedPost.subject),
+      about: subject.map { .some($0) }, once: false)
+    observer.registration.set(registration)
+    return registration
   }
 
-  func contains(where isWanted: (DistributedObserver) -> Bool) -> Bool {
-    state.withLock { $0.observers }.contains(where: isWanted)
-  }
+  func remove(_ registration: Registration) { topics.removeObserver(registration) }
 
-  func remove(where isUnwanted: (DistributedObserver) -> Bool) {
-    let observers = state.withLock { $0.observers }.filter(isUnwanted)
-    if observers.isEmpty { return }
-    for observer in observers { observer.end() }
-    let ids = Set(observers.map { ObjectIdentifier($0) })
-    // `observers` keeps them until the lock is released.
-    state.withLock { state in
-      state.observers.removeAll { ids.contains(ObjectIdentifier($0)) }
-      state.suspension.forget(ids)
-    }
+  func remove(ownedBy owner: AnyObject, _ name: Notification.Name?, _ object: String?) {
+    let subject = object.flatMap { objects.subject(equalTo: $0) }
+    // Nobody observes an object for which there is no subject.
+    if object != nil && subject == nil { return }
+    topics.removeObservers(
+      ownedBy: owner, of: name.map(DistributedPost.subject), about: subject)
   }
 
   // MARK: Delivering
@@ -39,19 +47,19 @@ final class DistributedObservers: Sendable {
   /// Delivers a post to its observers, on the main queue.
   func receive(_ post: DistributedPost) {
     DispatchQueue.main.async {
-      self.make(
-        self.state.withLock { state in
-          state.suspension.receive(post, state.observers.filter { $0.matches(post) })
-        })
+      let audience = DistributedAudience()
+      let object = post.object.flatMap { self.objects.subject(equalTo: $0) }
+      self.topics.post(to: DistributedPost.subject(of: post.name), about: object) { audience }
+      self.make(self.suspension.withLock { $0.receive(post, audience.observers) })
     }
   }
 
-  var isSuspended: Bool { state.withLock { $0.suspension.isSuspended } }
+  var isSuspended: Bool { suspension.withLock { $0.isSuspended } }
 
   func setSuspended(_ isSuspended: Bool) {
-    let isFlushDue = state.withLock { $0.suspension.set(isSuspended) }
+    let isFlushDue = suspension.withLock { $0.set(isSuspended) }
     if !isFlushDue { return }
-    DispatchQueue.main.async { self.make(self.state.withLock { $0.suspension.takeDue() }) }
+    DispatchQueue.main.async { self.make(self.suspension.withLock { $0.takeDue() }) }
   }
 
   private func make(_ calls: [DistributedCall]) {
@@ -107,10 +115,6 @@ struct Suspension {
       held.append(call)
     }
     return held.count < Self.limit ? due : due + takeAll()
-  }
-
-  mutating func forget(_ observers: Set<ObjectIdentifier>) {
-    held.removeAll { observers.contains(ObjectIdentifier($0.observer)) }
   }
 }
 

@@ -7,7 +7,7 @@ struct DistributedPost: Sendable {
   /// The first token of the names under which notifications travel.
   static let domain = "notification"
 
-  let name: String
+  let name: Notification.Name
   let object: String?
   /// Whether suspended observers receive it at once.
   let isImmediate: Bool
@@ -44,13 +44,13 @@ struct DistributedPost: Sendable {
     guard let list = list as? [String: Any], let name = list[Key.name] as? String else {
       throw DistributedPostError("A notification is a dictionary with a name.")
     }
-    self.name = name
+    self.name = Notification.Name(name)
     object = try Self.value(of: Key.object, in: list)
     let options: UInt? = try Self.value(of: Key.options, in: list)
     isImmediate = DistributedCenter.Options(rawValue: options ?? 0).contains(.deliverImmediately)
     let userInfo: [String: Any]? = try Self.value(of: Key.userInfo, in: list)
     content = PostedNotification(
-      Notification(name: Notification.Name(name), object: object, userInfo: userInfo))
+      Notification(name: self.name, object: object, userInfo: userInfo))
   }
 
   private enum Key {

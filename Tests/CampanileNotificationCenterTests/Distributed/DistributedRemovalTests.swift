@@ -125,4 +125,22 @@ struct DistributedRemovalTests {
     #expect(heard.values == ["first"])
     center.removeObserver(first)
   }
+
+  @Test("The center lists its observations, with where they were added, while there are any")
+  func listed() {
+    let screen = DistributedScreen("one ", heard)
+    let token = center.addObserver(
+      forName: .level, object: nil, queue: nil, file: "File.swift", line: 7
+    ) { _ in }
+    center.addObserver(
+      screen, selector: DistributedScreen.receive, name: nil, object: "a", file: "File.swift",
+      line: 8)
+    let lines = center.description.split(separator: "\n")
+    #expect(lines.count == 3)
+    #expect(lines[1].contains("File.swift:7"))
+    #expect(lines[2].contains("File.swift:8"))
+    center.removeObserver(token)
+    center.removeObserver(screen)
+    #expect(center.description == "DistributedCenter")
+  }
 }
