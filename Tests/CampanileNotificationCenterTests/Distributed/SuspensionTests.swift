@@ -149,6 +149,21 @@ struct SuspensionTests {
     withExtendedLifetime(screen) {}
   }
 
+  @Test("What is held is delivered before what has arrived when the center is resumed")
+  func heldComesFirst() async throws {
+    let screen = makeScreen("hold", .hold)
+    center.suspended = true
+    center.post(.level, nil, 1)
+    try await settle()
+    // The main queue looks at the post after both.
+    await MainActor.run {
+      center.post(.level, nil, 2)
+      center.suspended = false
+    }
+    #expect(try await heard.next(2) == ["hold LevelChanged - 1", "hold LevelChanged - 2"])
+    withExtendedLifetime(screen) {}
+  }
+
   @Test("A thousand are held; then all are delivered, though the center is suspended")
   func full() async throws {
     let screen = makeScreen("hold", .hold)
