@@ -86,7 +86,7 @@ struct Suspension {
   /// - Returns: Whether somebody is to deliver what is due.
   mutating func set(_ isSuspended: Bool) -> Bool {
     defer { self.isSuspended = isSuspended }
-    if isSuspended || !self.isSuspended || held.isEmpty { return false }
+    if isSuspended || held.isEmpty { return false }
     isFlushDue = true
     return true
   }
