@@ -1,23 +1,25 @@
 /// Appends the fields of a frame to bytes: integers little-endian, the rest preceded by its length.
 struct FrameWriter {
-  private(set) var bytes: [UInt8]
-  private let start: Int
+  private var bytes: [UInt8] = []
+  private var start = 0
 
-  /// Begins a frame at the end of `bytes`: room for its length, then its type.
-  init(_ bytes: consuming [UInt8], type: UInt8) {
-    start = bytes.count
-    self.bytes = bytes
+  /// Takes bytes, and begins a frame at their end: room for its length, then its type.
+  ///
+  /// The bytes are swapped and not passed on, so that there is never a second owner and no copy.
+  mutating func begin(_ type: UInt8, in bytes: inout [UInt8]) {
+    swap(&self.bytes, &bytes)
+    start = self.bytes.count
     integer(0 as UInt32)
     integer(type)
   }
 
-  /// The bytes, with the length of the frame in its place.
-  consuming func finished() -> [UInt8] {
-    let length = UInt32(bytes.count - start - 4)
+  /// Gives the bytes back, with the length of the frame in its place.
+  mutating func end(_ bytes: inout [UInt8]) {
+    let length = UInt32(self.bytes.count - start - 4)
     for index in 0..<4 {
-      bytes[start + index] = UInt8(truncatingIfNeeded: length &>> UInt32(8 * index))
+      self.bytes[start + index] = UInt8(truncatingIfNeeded: length &>> UInt32(8 * index))
     }
-    return bytes
+    swap(&self.bytes, &bytes)
   }
 
   @inline(__always)

@@ -4,10 +4,13 @@ enum HubFrame: Hashable, WireFrame {
   /// Asks for what the member's log has after a position, and for what has no position yet.
   case collect(token: UInt64, since: Position)
   case message(Message)
-  case lost(Loss)
+  /// Losses, told at once: their messages may be mixed.
+  case lost([Loss])
+  /// A message, without its payload, that the member cannot get any more: it may have heard later ones.
+  case missed(Message)
   /// The member is part of the generation. All before `position` has been sent to it. Its messages up
   /// to `ownNumber` have been sequenced.
-  case open(position: Position, ownNumber: UInt64)
+  case open(position: Position, ownNumber: UInt64, Recovery)
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
   case request(Request)
@@ -30,18 +33,12 @@ enum HubFrame: Hashable, WireFrame {
         $0.position(since)
       }
     case .message(let message): Self.append(type: 3, to: &bytes) { $0.message(message) }
-    case .lost(let loss):
-      Self.append(type: 4, to: &bytes) {
-        $0.id(loss.sender)
-        $0.string(loss.subject)
-        $0.integer(loss.count)
-        $0.integer(loss.number)
-        $0.position(loss.position)
-      }
-    case .open(let position, let ownNumber):
+    case .lost(let losses): Self.append(type: 4, to: &bytes) { $0.array(losses) { $0.loss($1) } }
+    case .open(let position, let ownNumber, let recovery):
       Self.append(type: 5, to: &bytes) {
         $0.position(position)
         $0.integer(ownNumber)
+        $0.recovery(recovery)
       }
     case .sequenced(let sender, let first, let count, let position):
       Self.append(type: 6, to: &bytes) {
@@ -63,6 +60,7 @@ enum HubFrame: Hashable, WireFrame {
         $0.id(hub)
       }
     case .flushed(let token): Self.append(type: 10, to: &bytes) { $0.integer(token) }
+    case .missed(let message): Self.append(type: 12, to: &bytes) { $0.message(message) }
     case .ping(let position): Self.append(type: 11, to: &bytes) { $0.position(position) }
     }
   }
@@ -73,11 +71,10 @@ enum HubFrame: Hashable, WireFrame {
     case 2: .collect(token: try reader.integer(), since: try reader.position())
     case 3: .message(try reader.message())
     case 4:
-      .lost(
-        Loss(
-          sender: try reader.id(), subject: try reader.string(), count: try reader.integer(),
-          number: try reader.integer(), position: try reader.position()))
-    case 5: .open(position: try reader.position(), ownNumber: try reader.integer())
+      .lost(try reader.array(of: 44) { reader throws(FrameError) in try reader.loss() })
+    case 5:
+      .open(
+        position: try reader.position(), ownNumber: try reader.integer(), try reader.recovery())
     case 6:
       .sequenced(
         sender: try reader.id(), first: try reader.integer(), count: try reader.integer(),
@@ -92,6 +89,7 @@ enum HubFrame: Hashable, WireFrame {
         hub: try reader.id())
     case 10: .flushed(token: try reader.integer())
     case 11: .ping(try reader.position())
+    case 12: .missed(try reader.message())
     default: throw FrameError("No frame of a hub has the type \(type).")
     }
   }

@@ -22,6 +22,11 @@ extension HubState {
     // Positions of another bus mean nothing here.
     members[place].joinedAt = hello.busID == busID ? hello.position : .none
     members[place].isNew = members[place].joinedAt == .none
+    if !members[place].isNew {
+      for recovery in hello.recoveries where recovery.generation < generation {
+        recoveries[recovery.generation] = recovery
+      }
+    }
     members[place].stage = .joining
     let connection = members[place].connection
     send(.welcome(generation: generation, busID: busID), to: place, &actions)
@@ -57,7 +62,7 @@ extension HubState {
     let joined = members.indices.filter {
       members[$0].stage == .joining && !members[$0].isNew
     }
-    since = joined.map { members[$0].joinedAt }.min() ?? .none
+    since = joined.map { lowest(for: members[$0].joinedAt) }.min() ?? .none
     phase = .recovering(ticks: 0)
     lastToken += 1
     for place in joined {
@@ -107,9 +112,9 @@ extension HubState {
   /// Puts the logs of members together, and gives each what it lacks.
   private mutating func recover(_ answered: [Int], _ actions: inout [HubAction]) {
     var merged = Recovered.merge(answered.flatMap { members[$0].collected })
-    recovered = max(
-      merged.map { $0.message.position }.max() ?? .none,
-      answered.map { members[$0].joinedAt }.max() ?? .none)
+    let positions = merged.map(\.message.position) + answered.map { members[$0].joinedAt }
+    recoveries[generation] = Recovery(
+      generation: generation, since: since, last: positions.max() ?? .none)
     for index in merged.indices {
       if merged[index].message.position == .none {
         last.sequence += 1
@@ -128,11 +133,20 @@ extension HubState {
   }
 
   /// Sends to a member what it subscribes to and lacks, and the positions of its own messages.
+  ///
+  /// What came to light too late is reported: messages that were missing when the member's generation
+  /// was recovered, and those of a sender of whom the member has later ones.
   mutating func give(
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
     let member = members[place]
-    if floor > member.joinedAt { send(.lost(.unknown(before: floor)), to: place, &actions) }
+    if floor > member.joinedAt { send(.lost([.unknown(before: floor)]), to: place, &actions) }
+    var highest: [MemberID: UInt64] = [:]
+    var had: Set<Message.Key> = []
+    for message in member.collected.lazy.map(\.message) {
+      had.insert(message.key)
+      highest[message.sender] = max(highest[message.sender] ?? 0, message.number)
+    }
     for entry in merged {
       let message = entry.message
       if message.sender == member.peer.id {
@@ -140,8 +154,25 @@ extension HubState {
         let frame = HubFrame.sequenced(
           sender: message.sender, first: message.number, count: 1, position: message.position)
         send(frame, to: place, &actions)
-      } else if message.position > member.joinedAt, member.hears(message.subject) {
-        let frame = entry.isForgotten ? HubFrame.lost(Loss(message)) : .message(message)
+        continue
+      }
+      guard member.hears(message.subject), !had.contains(message.key) else { continue }
+      if covers(message.position, member.joinedAt) {
+        guard message.position.generation < member.joinedAt.generation, message.position > since,
+          member.floor == .none
+        else { continue }
+        reportMissed(message, by: place, &actions)
+      } else if message.number < highest[message.sender] ?? 0 {
+        // A member of the message's own generation had it, or did not subscribe to it then.
+        guard let origin = origin(of: message), origin < member.joinedAt.generation else {
+          continue
+        }
+        var missed = message
+        let position = Position(generation: origin, sequence: 0)
+        missed.position = recovery(of: position)?.last ?? position
+        reportMissed(missed, by: place, &actions)
+      } else {
+        let frame = entry.isForgotten ? HubFrame.lost([Loss(message)]) : .message(message)
         send(frame, to: place, &actions)
       }
     }
@@ -152,7 +183,9 @@ extension HubState {
     members[place].stage = .open
     members[place].sent = last
     let ownNumber = known[members[place].peer.id] ?? 0
-    send(.open(position: last, ownNumber: ownNumber), to: place, &actions)
+    let recovery =
+      recoveries[generation] ?? Recovery(generation: generation, since: .none, last: .none)
+    send(.open(position: last, ownNumber: ownNumber, recovery), to: place, &actions)
     forgetRoutes()
   }
 
@@ -172,7 +205,9 @@ extension HubState {
     case .recovering(let ticks):
       phase = .recovering(ticks: ticks + 1)
       guard ticks + 1 >= Self.patience else { return }
-      for place in members.indices where members[place].collectToken != nil {
+      // One that has much to send takes its time.
+      for place in members.indices
+      where members[place].collectToken != nil && !members[place].isPresent {
         members[place].stage = .late
       }
       endRecovery(&actions)

@@ -7,8 +7,14 @@ extension HubState {
       close(place, reason: "A member posts before it has joined, or as another.", &actions)
       return
     }
-    // A number that is known has been recovered from a log.
-    guard message.number > known[message.sender] ?? 0 else { return }
+    guard message.number > known[message.sender] ?? 0 else {
+      // It has been recovered from the log of another member. The sender waits for a position.
+      let frame = HubFrame.sequenced(
+        sender: message.sender, first: message.number, count: 1,
+        position: recovered)
+      send(frame, to: place, &actions)
+      return
+    }
     let position = sequence(message, isForgotten: isForgotten, from: place, &actions)
     if var run = members[place].run,
       run.first + UInt64(run.count) == message.number,
@@ -46,7 +52,7 @@ extension HubState {
     if isForgotten {
       for receiver in receivers.places {
         members[receiver].sent = last
-        send(.lost(Loss(message)), to: receiver, &actions)
+        send(.lost([Loss(message)]), to: receiver, &actions)
       }
       return last
     }

@@ -16,18 +16,20 @@ extension HubState {
     // A member that is silent would keep the others waiting.
     let late = members.indices.filter { members[$0].stage == .late && members[$0].isPresent }
     guard let place = late.first else { return }
-    if recovered == .none, members[place].joinedAt.generation < generation {
+    let joinedAt = members[place].joinedAt
+    if joinedAt.generation < generation, recovered == .none {
       // No member of an older generation has been recovered: this one is the first.
-      recovered = members[place].joinedAt
-      since = recovered
+      since = joinedAt
+      recoveries[generation] = Recovery(generation: generation, since: since, last: joinedAt)
     }
+    let lowest = lowest(for: joinedAt)
     lastToken += 1
-    ask(place, since: min(since, members[place].joinedAt), &actions)
+    ask(place, since: min(since, lowest), &actions)
     var asked = [members[place].connection]
-    if members[place].joinedAt < since {
-      // The hub's log begins later. What is missing is in the logs of others.
+    if lowest < since {
+      // The hub's logs begin later. What is missing is in those of others.
       for other in members.indices where members[other].stage == .open && members[other].isPresent {
-        ask(other, since: members[place].joinedAt, &actions)
+        ask(other, since: lowest, &actions)
         asked.append(members[other].connection)
       }
     }
@@ -50,6 +52,12 @@ extension HubState {
     }
     repair?.ticks += 1
     guard current.ticks + 1 >= Self.patience else { return }
+    let isUnderWay = current.asked.contains { connection in
+      guard let place = places[connection] else { return false }
+      return members[place].collectToken != nil && members[place].isPresent
+    }
+    // One that has much to send takes its time.
+    if isUnderWay { return }
     for connection in current.asked {
       guard let place = places[connection] else { continue }
       if connection == current.connection, members[place].collectToken != nil {
@@ -79,13 +87,14 @@ extension HubState {
     repair = nil
     let others = asked.filter { $0 != place }
 
-    let kept = log.entries(since: .none)
-    let offered = takeOver(from: place, kept, &actions)
-    // What the member has is not sent to it.
-    let merged = Recovered.merge(kept + others.flatMap { members[$0].collected }).filter {
+    for other in others { keep(members[other].collected) }
+    since = min(since, lowest(for: members[place].joinedAt))
+    let offered = takeOver(from: place, &actions)
+    // What the member has is not sent to it, and what it offered is settled.
+    let merged = Recovered.merge(log.entries(since: .none) + older.entries(since: .none)).filter {
       !offered.contains($0.message.key)
     }
-    let floor = max(log.floor, others.map { members[$0].floor }.max() ?? .none)
+    let floor = max(log.floor, older.floor, others.map { members[$0].floor }.max() ?? .none)
     give(merged, floor: floor, to: place, &actions)
     for place in asked { members[place].collected = [] }
     open(place, &actions)
@@ -93,31 +102,56 @@ extension HubState {
     repairNext(&actions)
   }
 
+  /// Keeps those of older generations that the hub does not have yet.
+  private mutating func keep(_ entries: [LogEntry]) {
+    let positions = knownPositions()
+    for entry in entries
+    where positions[entry.message.key] == nil && entry.message.position != .none {
+      keep(entry)
+    }
+  }
+
+  private mutating func keep(_ entry: LogEntry) {
+    older.append(entry)
+    while older.trim() != nil {}
+  }
+
+  private func knownPositions() -> [Message.Key: Position] {
+    let entries = log.entries(since: .none) + older.entries(since: .none)
+    return Dictionary(
+      entries.map { ($0.message.key, $0.message.position) }, uniquingKeysWith: max)
+  }
+
   /// Sequences what a late member alone knows, and returns all that it knows.
   ///
   /// A message comes too late if a later one of its sender is known, or if it was sequenced before
   /// what has been recovered: it might be heard after its answer. Such a message is reported as lost.
   private mutating func takeOver(
-    from place: Int, _ kept: [LogEntry], _ actions: inout [HubAction]
+    from place: Int, _ actions: inout [HubAction]
   ) -> Set<Message.Key> {
     let member = members[place]
     let merged = Recovered.merge(member.collected)
-    let positions = Dictionary(
-      kept.map { ($0.message.key, $0.message.position) }, uniquingKeysWith: max)
+    let positions = knownPositions()
     for entry in merged {
-      let message = entry.message
-      let isOwn = message.sender == member.peer.id
+      var message = entry.message
       var position = positions[message.key]
+      if position != nil, position == message.position { continue }
       if position == nil {
-        let isLate = message.position != .none && message.position <= recovered
+        let isLate =
+          message.position != .none
+          && recovery(of: message.position).map {
+            message.position <= $0.last
+          } ?? false
         if message.number > known[message.sender] ?? 0, !isLate {
           position = sequence(message, isForgotten: entry.isForgotten, from: place, &actions)
-        } else if !entry.isForgotten {
+        } else {
           reportLate(message, from: place, &actions)
+          // Members that come later still may get it.
+          if message.position == .none { message.position = recovered }
+          keep(LogEntry(message: message, isForgotten: entry.isForgotten))
         }
-      } else if message.position == position {
-        continue
       }
+      let isOwn = message.sender == member.peer.id
       guard isOwn ? entry.isUnknownToSender : position != nil else { continue }
       let frame = HubFrame.sequenced(
         sender: message.sender, first: message.number, count: 1, position: position ?? recovered)
@@ -131,17 +165,15 @@ extension HubState {
     _ message: Message, from place: Int, _ actions: inout [HubAction]
   ) {
     // Nothing is said of messages that the hub itself has forgotten.
-    guard log.floor == .none else { return }
+    guard log.floor == .none, older.floor == .none else { return }
     for other in members.indices where other != place {
       let member = members[other]
       guard member.stage == .open, !member.isNew, member.hears(message.subject),
         member.peer.id != message.sender,
         message.position == .none || member.joinedAt < message.position
+          || member.joinedAt.generation > message.position.generation
       else { continue }
-      var loss = Loss(message)
-      loss.number = 0
-      loss.position = .none
-      send(.lost(loss), to: other, &actions)
+      reportMissed(message, by: other, &actions)
     }
   }
 }

@@ -22,11 +22,14 @@ struct HubState {
   var last: Position
   /// The highest number of each sender that has a position.
   var known: [MemberID: UInt64] = [:]
-  /// All messages after `since`: those that were recovered, and those that were sequenced.
+  /// What was recovered when the hub opened, and what was sequenced.
   var log: MessageLog
+  /// What late members have brought to light of older generations.
+  var older: MessageLog
+  /// The two logs have all after this position that a present member knows.
   var since = Position.none
-  /// The last position of older generations that has been recovered.
-  var recovered = Position.none
+  /// What this hub and those before it recovered, as far as the members know.
+  var recoveries: [UInt64: Recovery] = [:]
 
   var lastToken: UInt64 = 0
   var repair: Repair?
@@ -58,6 +61,7 @@ struct HubState {
     phase = .gathering(expected: Set(expected).union([own]), ticks: 0)
     last = Position(generation: generation, sequence: 0)
     log = MessageLog(limit: logLimit)
+    older = MessageLog(limit: logLimit)
   }
 
   var isOpen: Bool {

@@ -6,7 +6,7 @@ struct Loss: Hashable, Sendable {
   ///
   /// Then sender and subject are not known either.
   var count: UInt64
-  /// The number of the last one, or 0 if the member is told in any case.
+  /// The number of the last one.
   ///
   /// A member that has heard a higher number of the sender has not lost these messages.
   var number: UInt64
@@ -16,5 +16,23 @@ struct Loss: Hashable, Sendable {
   /// Messages before a position have been forgotten without a trace.
   static func unknown(before position: Position) -> Self {
     Self(sender: MemberID(rawValue: 0), subject: "", count: 0, number: 0, position: position)
+  }
+}
+
+extension FrameWriter {
+  mutating func loss(_ value: Loss) {
+    id(value.sender)
+    string(value.subject)
+    integer(value.count)
+    integer(value.number)
+    position(value.position)
+  }
+}
+
+extension FrameReader {
+  mutating func loss() throws(FrameError) -> Loss {
+    Loss(
+      sender: try id(), subject: try string(), count: try integer(), number: try integer(),
+      position: try position())
   }
 }

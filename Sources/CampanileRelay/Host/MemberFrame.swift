@@ -11,6 +11,8 @@ enum MemberFrame: Hashable, WireFrame {
     ///
     /// `none` for a member that is new.
     var position: Position
+    /// The last generations that this member was part of.
+    var recoveries: [Recovery] = []
     var subscriptions: [String]
     var answers: [String]
   }
@@ -82,6 +84,7 @@ enum MemberFrame: Hashable, WireFrame {
       $0.integer(hello.buffering.kept.rawValue)
       $0.integer(UInt64(hello.buffering.bytes))
       $0.position(hello.position)
+      $0.array(hello.recoveries) { $0.recovery($1) }
       $0.array(hello.subscriptions) { $0.string($1) }
       $0.array(hello.answers) { $0.string($1) }
     }
@@ -124,6 +127,9 @@ enum MemberFrame: Hashable, WireFrame {
     return Hello(
       version: version, busID: busID, peer: peer,
       buffering: BufferingPolicy(kept: kept, bytes: bytes), position: try reader.position(),
+      recoveries: try reader.array(of: 40) { reader throws(FrameError) in
+        try reader.recovery()
+      },
       subscriptions: try reader.strings(), answers: try reader.strings())
   }
 

@@ -56,7 +56,8 @@ final class MemberLink: RelayLink {
     state = Locked(
       State(
         member: MemberState(
-          id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy),
+          id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy,
+          logLimit: buffering.byteCount),
         timer: DispatchSource.makeTimerSource(queue: queue)))
   }
 
@@ -89,29 +90,35 @@ final class MemberLink: RelayLink {
 
   // MARK: What the relay wants
 
-  func perform(_ operation: RelayOperation) {
+  func perform(_ operations: [RelayOperation]) {
     act { state, actions in
-      switch operation {
-      case .subscribe(let pattern): state.member.subscribe(known(pattern), &actions)
-      case .unsubscribe(let pattern): state.member.unsubscribe(known(pattern), &actions)
-      case .answer(let pattern): state.member.answer(known(pattern), &actions)
-      case .stopAnswering(let pattern): state.member.stopAnswering(known(pattern), &actions)
-      case .post(let subject, let version, let path, let payload):
-        state.member.post(
-          subject: subject, version: version, path: path, payload: payload, &actions)
-      case .request(let correlation, let subject, let version, let payload, let milliseconds):
-        let number = state.member.request(
-          subject: subject, version: version, payload: payload, milliseconds: milliseconds,
-          &actions)
-        state.correlations[number] = correlation
-      case .reply(let to, let correlation, let status, let payload):
-        let request = Request(
-          correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,
-          payload: [])
-        state.member.reply(
-          to: request, status: status == .answered ? .ok : .failed, payload: payload, &actions)
-      case .flush(let token): state.member.flush(token, &actions)
-      }
+      for operation in operations { perform(operation, &state, &actions) }
+    }
+  }
+
+  private func perform(
+    _ operation: RelayOperation, _ state: inout State, _ actions: inout [MemberAction]
+  ) {
+    switch operation {
+    case .subscribe(let pattern): state.member.subscribe(known(pattern), &actions)
+    case .unsubscribe(let pattern): state.member.unsubscribe(known(pattern), &actions)
+    case .answer(let pattern): state.member.answer(known(pattern), &actions)
+    case .stopAnswering(let pattern): state.member.stopAnswering(known(pattern), &actions)
+    case .post(let subject, let version, let path, let payload):
+      state.member.post(
+        subject: subject, version: version, path: path, payload: payload, &actions)
+    case .request(let correlation, let subject, let version, let payload, let milliseconds):
+      let number = state.member.request(
+        subject: subject, version: version, payload: payload, milliseconds: milliseconds,
+        &actions)
+      state.correlations[number] = correlation
+    case .reply(let to, let correlation, let status, let payload):
+      let request = Request(
+        correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,
+        payload: [])
+      state.member.reply(
+        to: request, status: status == .answered ? .ok : .failed, payload: payload, &actions)
+    case .flush(let token): state.member.flush(token, &actions)
     }
   }
 
@@ -309,6 +316,7 @@ extension MemberLink.State {
       switch action {
       case .send(let frame): frame.append(to: &bytes)
       case .startGeneration(let last): claimed = last + 1
+      case .dropped(_, let subject): incidents.add(dropped(subject))
       default: if let incident = incident(of: action) { incidents.append(incident) }
       }
     }
@@ -330,10 +338,6 @@ extension MemberLink.State {
         sender: loss.sender.rawValue, subject: loss.subject,
         count: loss.count == 0 ? nil : Int(loss.count),
         "This process took less than was sent, or was away for longer than others keep messages.")
-    case .dropped(_, let subject):
-      .lost(
-        sender: member.id.rawValue, subject: subject, count: 1,
-        "More was posted than the relay's buffer holds until it is sent.")
     case .opened: .connected
     case .closed: .disconnected("")
     case .peers(let peers, let hub):
@@ -355,8 +359,25 @@ extension MemberLink.State {
       correlations.removeValue(forKey: correlation).map {
         .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
       }
-    case .send, .startGeneration: nil
+    case .send, .startGeneration, .dropped: nil
     }
+  }
+
+  private func dropped(_ subject: String) -> RelayIncident {
+    .lost(
+      sender: member.id.rawValue, subject: subject, count: 1,
+      "More was posted than the relay's buffer holds until it is sent.")
+  }
+}
+
+extension [RelayIncident] {
+  /// Adds a loss; several of one kind in a row are one.
+  fileprivate mutating func add(_ loss: RelayIncident) {
+    guard case .lost(let sender, let subject, .some(let count), let reason) = loss,
+      case .lost(sender, subject, .some(let last), reason)? = self.last
+    else { return append(loss) }
+    self[self.count - 1] = .lost(
+      sender: sender, subject: subject, count: last + count, reason)
   }
 }
 

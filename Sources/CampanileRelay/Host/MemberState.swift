@@ -15,26 +15,33 @@ struct MemberState {
   private let buffering: BufferingPolicy
 
   /// The bus and its last generation that this member knows, or 0.
-  private(set) var busID: UInt64 = 0
-  private(set) var generation: UInt64 = 0
+  var busID: UInt64 = 0
+  var generation: UInt64 = 0
   /// This member has all that it subscribes to up to here.
-  private(set) var position = Position.none
+  var position = Position.none
   /// The highest position of a message that this member has heard or posted.
-  private(set) var horizon = Position.none
-  private var stage = Stage.disconnected
+  var horizon = Position.none
+  /// The last generations that this member was part of, oldest first.
+  var recoveries: [Recovery] = []
+  var stage = Stage.disconnected
   private var silentTicks = 0
-  private var mustAcknowledge = false
+  /// How many silent ticks make the hub a silent one.
+  private var patience = HubState.patience
+  private var calmTicks = 0
+  var mustAcknowledge = false
   private(set) var peers: [Peer] = []
   private(set) var hub: MemberID?
 
-  private var heard: [MemberID: UInt64] = [:]
-  private var received: MessageLog
-  private var outbox: Outbox
-  private var subscriptions = PatternCounts()
+  var heard: [MemberID: UInt64] = [:]
+  /// The number up to which losses of a subject and a sender have been counted.
+  var counted: [String: [MemberID: UInt64]] = [:]
+  var received: MessageLog
+  var outbox: Outbox
+  var subscriptions = PatternCounts()
   private var answers = PatternCounts()
   private var requests = RequestTable()
 
-  private enum Stage {
+  enum Stage {
     case disconnected
     /// Has said hello, and waits for `open`.
     case joining
@@ -75,7 +82,7 @@ struct MemberState {
   ///
   /// Patterns are counted: each call needs an `unsubscribe`.
   mutating func subscribe(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard subscriptions.add(pattern.text), stage != .disconnected else { return }
+    guard subscriptions.add(pattern, at: position), stage != .disconnected else { return }
     actions.append(.send(.subscribe(pattern.text)))
   }
 
@@ -88,7 +95,7 @@ struct MemberState {
   ///
   /// Patterns are counted, as those of `subscribe`.
   mutating func answer(_ pattern: SubjectPattern, _ actions: inout [MemberAction]) {
-    guard answers.add(pattern.text), stage != .disconnected else { return }
+    guard answers.add(pattern, at: position), stage != .disconnected else { return }
     actions.append(.send(.answer(pattern.text)))
   }
 
@@ -142,7 +149,8 @@ struct MemberState {
     silentTicks = 0
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, subscriptions: subscriptions.patterns, answers: answers.patterns)
+      position: position, recoveries: recoveries, subscriptions: subscriptions.patterns,
+      answers: answers.patterns)
     actions.append(.send(.hello(hello)))
   }
 
@@ -168,10 +176,15 @@ struct MemberState {
     case .ping(let position):
       advance(to: position)
       mustAcknowledge = true
-    case .lost(let loss): receive(loss, &actions)
+    case .lost(let losses): receive(losses, &actions)
+    case .missed(let message): missed(message, &actions)
     case .welcome(let generation, let busID): welcome(generation, busID)
     case .collect(let token, let since): collect(token, since, &actions)
-    case .open(let position, let ownNumber): open(position, ownNumber, &actions)
+    case .open(let position, let ownNumber, let recovery):
+      if recoveries.last?.generation != recovery.generation {
+        recoveries = recoveries.suffix(7) + [recovery]
+      }
+      open(position, ownNumber, &actions)
     case .request(let request): actions.append(.requested(request))
     case .reply(let correlation, let status, let payload):
       guard requests.end(correlation) else { return }
@@ -204,97 +217,18 @@ struct MemberState {
     requests.tick(&actions)
     guard stage != .disconnected, isReading else { return }
     silentTicks += 1
-    if silentTicks == 5 { actions.append(.startGeneration(after: generation)) }
+    if isOpen && silentTicks == 1 { noteCalm() }
+    guard silentTicks == patience else { return }
+    // On a machine that is too slow for hubs to answer in time, one takeover must not cause the next.
+    patience = min(2 * patience, 80)
+    calmTicks = 0
+    actions.append(.startGeneration(after: generation))
   }
 
-  private mutating func receive(_ message: Message, _ actions: inout [MemberAction]) {
-    advance(to: message.position)
-    guard isNews(message.number, of: message.sender) else { return }
-    horizon = max(horizon, message.position)
-    received.append(LogEntry(message: message))
-    while received.trim() != nil {}
-    actions.append(.deliver(message))
-  }
-
-  private mutating func receive(_ loss: Loss, _ actions: inout [MemberAction]) {
-    advance(to: loss.position)
-    guard loss.number == 0 || isNews(loss.number, of: loss.sender) else { return }
-    actions.append(.lost(loss))
-  }
-
-  /// Whether a message has not been heard; from now on it has.
-  private mutating func isNews(_ number: UInt64, of sender: MemberID) -> Bool {
-    guard sender != id else { return false }
-    return { (highest: inout UInt64) in
-      guard number > highest else { return false }
-      highest = number
-      return true
-    }(&heard[sender, default: 0])
-  }
-
-  /// Goes on to a position in the order of the hub.
-  ///
-  /// While a member joins, it is told old messages in another order than that of their positions.
-  /// What it has is complete again with `open`.
-  private mutating func advance(to position: Position) {
-    guard isOpen, position > self.position else { return }
-    self.position = position
-    mustAcknowledge = true
-  }
-
-  private mutating func sequenced(
-    _ sender: MemberID, _ first: UInt64, _ count: UInt32, _ position: Position,
-    _ actions: inout [MemberAction]
-  ) {
-    guard count > 0 else { return }
-    var last = position
-    last.sequence &+= UInt64(count) &- 1
-    advance(to: last)
-    if sender == id {
-      outbox.sequenced(first, count, position)
-      horizon = max(horizon, last)
-      if isOpen { outbox.send(&actions) }
-    } else {
-      // Messages that this member had from an older hub have been told to the others only now.
-      for index in 0..<received.count {
-        let message = received[index].message
-        guard message.sender == sender, message.number >= first else { continue }
-        let offset = message.number - first
-        guard offset < count else { continue }
-        received.setPosition(
-          Position(generation: position.generation, sequence: position.sequence &+ offset),
-          at: index)
-      }
-    }
-  }
-
-  private mutating func welcome(_ generation: UInt64, _ busID: UInt64) {
-    self.generation = generation
-    defer { self.busID = busID }
-    guard self.busID != 0, self.busID != busID else { return }
-    // Another bus: positions of the old one mean nothing there.
-    position = .none
-    horizon = .none
-    received.keepLast(0)
-    outbox.forgetSequenced()
-  }
-
-  private func collect(_ token: UInt64, _ since: Position, _ actions: inout [MemberAction]) {
-    for log in [outbox.log, received] {
-      for entry in log.entries(since: since) { actions.append(.send(.collected(entry))) }
-    }
-    let floor = max(outbox.log.floor, received.floor)
-    actions.append(.send(.collectedAll(token: token, floor: floor)))
-  }
-
-  private mutating func open(
-    _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
-  ) {
-    stage = .open
-    advance(to: position)
-    mustAcknowledge = true
-    outbox.open(ownNumber: ownNumber)
-    actions.append(.opened)
-    outbox.send(&actions)
+  private mutating func noteCalm() {
+    calmTicks += 1
+    if calmTicks < 100 { return }
+    calmTicks = 0
+    patience = max(patience / 2, HubState.patience)
   }
 }

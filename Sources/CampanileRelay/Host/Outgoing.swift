@@ -49,11 +49,7 @@ struct Outgoing {
       while bytes > policy.bytes { dropOldest() }
     case .oldest:
       if bytes + message.cost > policy.bytes {
-        if !rest.isEmpty, case .lost(let losses) = rest[rest.count - 1] {
-          rest[rest.count - 1] = .lost(Self.adding(message, to: losses))
-        } else {
-          rest.append(.lost(Self.adding(message, to: [:])))
-        }
+        Self.add(message, toLastOf: &rest)
       } else {
         rest.append(.live(message))
         bytes += message.cost
@@ -68,29 +64,26 @@ struct Outgoing {
         continue
       }
       bytes -= message.cost
-      if !front.isEmpty, case .lost(let losses) = front[front.count - 1] {
-        front[front.count - 1] = .lost([:])
-        front[front.count - 1] = .lost(Self.adding(message, to: losses))
-      } else {
-        front.append(.lost(Self.adding(message, to: [:])))
-      }
+      Self.add(message, toLastOf: &front)
       return
     }
   }
 
-  private static func adding(
-    _ message: Message, to losses: consuming [Subject: Loss]
-  ) -> [Subject: Loss] {
+  /// Counts a dropped message in the last item of a queue, or in a new one.
+  private static func add(_ message: Message, toLastOf queue: inout Queue<Item>) {
+    var losses: [Subject: Loss] = [:]
+    if !queue.isEmpty, case .lost(let last) = queue[queue.count - 1], last.count < 1_000 {
+      losses = last
+    } else {
+      queue.append(.lost([:]))
+    }
+    // Released first, so that the dictionary is not copied.
+    queue[queue.count - 1] = .lost([:])
     let subject = Subject(sender: message.sender, subject: message.subject)
-    var loss =
-      losses[subject]
-      ?? Loss(
-        sender: message.sender, subject: message.subject, count: 0, number: 0, position: .none)
-    loss.count += 1
-    loss.number = message.number
-    loss.position = message.position
+    var loss = Loss(message)
+    loss.count += losses[subject]?.count ?? 0
     losses[subject] = loss
-    return losses
+    queue[queue.count - 1] = .lost(losses)
   }
 
   /// The transport has some bytes that it could not write yet.
@@ -107,7 +100,7 @@ struct Outgoing {
         frames.append(.message(message))
       case .lost(let losses):
         // In the order of numbers: a member takes no loss below what it has heard of.
-        frames += losses.values.sorted { $0.position < $1.position }.map { .lost($0) }
+        frames.append(.lost(losses.values.sorted { $0.position < $1.position }))
       }
       handed += frames.last?.estimatedSize ?? 0
     }
@@ -123,6 +116,7 @@ extension HubFrame {
     case .request(let request): 64 + request.payload.count
     case .reply(_, _, let payload): 64 + payload.count
     case .peers(let peers, _): 64 + 64 * peers.count
+    case .lost(let losses): 64 + 64 * losses.count
     default: 64
     }
   }

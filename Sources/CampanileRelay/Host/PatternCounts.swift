@@ -1,20 +1,37 @@
 /// How often each pattern is asked for.
 struct PatternCounts {
-  private var counts: [String: Int] = [:]
+  private var entries: [String: Entry] = [:]
+
+  private struct Entry {
+    var pattern: SubjectPattern
+    var count: Int
+    /// Where the member was when it asked first.
+    var since: Position
+  }
 
   /// The patterns that are asked for, sorted.
-  var patterns: [String] { counts.keys.sorted() }
+  var patterns: [String] { entries.keys.sorted() }
 
   /// Counts a pattern, and returns whether it is new.
-  mutating func add(_ pattern: String) -> Bool {
-    counts[pattern, default: 0] += 1
-    return counts[pattern] == 1
+  mutating func add(_ pattern: SubjectPattern, at position: Position) -> Bool {
+    entries[pattern.text, default: Entry(pattern: pattern, count: 0, since: position)].count += 1
+    return entries[pattern.text]?.count == 1
   }
 
   /// Takes back one count of a pattern, and returns whether it was the last one.
   mutating func remove(_ pattern: String) -> Bool {
-    guard let count = counts[pattern] else { return false }
-    counts[pattern] = count > 1 ? count - 1 : nil
+    guard let count = entries[pattern]?.count else { return false }
+    if count > 1 { entries[pattern]?.count = count - 1 } else { entries[pattern] = nil }
     return count == 1
+  }
+
+  /// The member is new, and gets what comes after a position.
+  mutating func begin(at position: Position) {
+    for pattern in entries.keys { entries[pattern]?.since = position }
+  }
+
+  /// Whether the message of a position was asked for.
+  func contains(_ subject: String, at position: Position) -> Bool {
+    entries.values.contains { $0.since < position && $0.pattern.matches(subject) }
   }
 }

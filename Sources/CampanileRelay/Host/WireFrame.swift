@@ -15,17 +15,11 @@ extension WireFrame {
   static func append(
     type: UInt8, to bytes: inout [UInt8], _ write: (inout FrameWriter) -> Void
   ) {
-    var writer = FrameWriter(exchange(&bytes, for: []), type: type)
+    var writer = FrameWriter()
+    writer.begin(type, in: &bytes)
     write(&writer)
-    bytes = writer.finished()
+    writer.end(&bytes)
   }
-}
-
-/// Stores a value, and returns the one that was stored.
-private func exchange<Value>(_ value: inout Value, for new: consuming Value) -> Value {
-  var new = new
-  swap(&value, &new)
-  return new
 }
 
 /// The version of the frames.

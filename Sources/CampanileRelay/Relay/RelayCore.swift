@@ -41,19 +41,22 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Encodes what was posted, and hands it to the link; on the link's queue.
   private func sendAll() {
     var holds: [HeldDelivery] = []
+    var operations: [RelayOperation] = []
     for item in outbox.takeAll() {
       switch item {
-      case .operation(let operation): link.perform(operation)
+      case .operation(let operation): operations.append(operation)
       case .message(let message):
         // What has come from the carrier does not go back.
         if message.path.contains(PathStep(number: link.step)) { continue }
-        if let operation = encode(message) { link.perform(operation) }
+        if let operation = encode(message) { operations.append(operation) }
         if let hold = message.hold { holds.append(hold) }
       case nil: break
       }
     }
-    if holds.isEmpty { return }
-    if let token = waiting.makeToken(for: holds) { link.perform(.flush(token)) }
+    if !holds.isEmpty, let token = waiting.makeToken(for: holds) {
+      operations.append(.flush(token))
+    }
+    link.perform(operations)
   }
 
   private func encode(_ message: any OutgoingMessage) -> RelayOperation? {

@@ -11,8 +11,8 @@ package protocol RelayLink: Sendable {
   var step: UInt64 { get }
   /// Connects, and goes on trying.
   func start(_ receiver: any RelayReceiver)
-  /// Does what it is told; on its queue.
-  func perform(_ operation: RelayOperation)
+  /// Does what it is told, in order; on its queue.
+  func perform(_ operations: [RelayOperation])
   /// Whether the receiver takes what comes; on the queue.
   func setReading(_ reads: Bool)
   /// Disconnects. The receiver is called no more once this has run on the queue.

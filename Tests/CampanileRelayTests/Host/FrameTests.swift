@@ -100,7 +100,7 @@ struct FrameTests {
       parser.append([1, 0, 0, 0, type])
       #expect(throws: FrameError.self) { try parser.next() }
     }
-    for type in [0, 12, 255] as [UInt8] {
+    for type in [0, 13, 255] as [UInt8] {
       var parser = FrameParser<HubFrame>()
       parser.append([1, 0, 0, 0, type])
       #expect(throws: FrameError.self) { try parser.next() }

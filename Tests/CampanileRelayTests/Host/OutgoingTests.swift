@@ -39,9 +39,9 @@ struct OutgoingTests {
     let frames = outgoing.waiting(0)
     #expect(
       frames == [
-        .lost(Loss(sender: 1, subject: "a", count: 1, number: 1, position: at(1, 1))),
+        .lost([Loss(sender: 1, subject: "a", count: 1, number: 1, position: at(1, 1))]),
         .flushed(token: 1),
-        .lost(Loss(sender: 1, subject: "a", count: 2, number: 3, position: at(1, 3))),
+        .lost([Loss(sender: 1, subject: "a", count: 2, number: 3, position: at(1, 3))]),
         .message(message(4)), .message(message(5)),
       ])
   }
@@ -56,8 +56,10 @@ struct OutgoingTests {
     #expect(
       frames == [
         .message(message(1)), .message(message(2)),
-        .lost(Loss(sender: 1, subject: "b", count: 1, number: 4, position: at(1, 4))),
-        .lost(Loss(sender: 1, subject: "a", count: 2, number: 5, position: at(1, 5))),
+        .lost([
+          Loss(sender: 1, subject: "b", count: 1, number: 4, position: at(1, 4)),
+          Loss(sender: 1, subject: "a", count: 2, number: 5, position: at(1, 5)),
+        ]),
         .flushed(token: 1),
       ])
   }

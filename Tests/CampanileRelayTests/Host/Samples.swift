@@ -42,6 +42,7 @@ enum Samples {
     .hello(
       MemberFrame.Hello(
         busID: 11, peer: peer, buffering: .oldest(bytes: 1_000), position: at(1, 2),
+        recoveries: [Recovery(generation: 1, since: .none, last: at(0, 2))],
         subscriptions: ["a.>", "b"], answers: ["c"])),
     .hello(MemberFrame.Hello(1)), .subscribe("a.*"), .unsubscribe(""), .answer(">"),
     .stopAnswering("x"), .message(message), .message(Message(1, 1)),
@@ -55,11 +56,16 @@ enum Samples {
   static let ofHubs: [HubFrame] = [
     .welcome(generation: 2, busID: .max), .collect(token: 1, since: at(0, 1)), .message(message),
     .message(Message(1, 1)),
-    .lost(Loss(sender: 2, subject: "b", count: 3, number: 9, position: at(1, 1))),
-    .lost(.unknown(before: at(2, 1))), .open(position: at(5, 0), ownNumber: 17),
+    .lost([
+      Loss(sender: 2, subject: "b", count: 3, number: 9, position: at(1, 1)),
+      .unknown(before: at(2, 1)),
+    ]),
+    .lost([]),
+    .open(
+      position: at(5, 0), ownNumber: 17, Recovery(generation: 5, since: at(3, 1), last: at(4, 2))),
     .sequenced(sender: 1, first: 2, count: 3, position: at(4, 5)), .request(request),
     .reply(correlation: 1, status: .nobody, payload: []), .peers([peer, peer], hub: 5),
-    .peers([], hub: 0), .flushed(token: 1), .ping(.none),
+    .peers([], hub: 0), .flushed(token: 1), .ping(.none), .missed(Message(1, 2)),
   ]
 
   static func bytes(of frames: [some WireFrame]) -> [UInt8] {

@@ -1,0 +1,109 @@
+/// What a member does with the frames of its hub.
+extension MemberState {
+  mutating func receive(_ message: Message, _ actions: inout [MemberAction]) {
+    advance(to: message.position)
+    guard isNews(message.number, of: message.sender) else { return }
+    horizon = max(horizon, message.position)
+    received.append(LogEntry(message: message))
+    while received.trim() != nil {}
+    actions.append(.deliver(message))
+  }
+
+  mutating func receive(_ losses: [Loss], _ actions: inout [MemberAction]) {
+    for loss in losses where loss.count == 0 || isNews(loss.number, of: loss.sender) {
+      actions.append(.lost(loss))
+      if counted.count >= 1_024 { counted = [:] }
+      counted[loss.subject, default: [:]][loss.sender] = loss.number
+    }
+    advance(to: losses.map(\.position).max() ?? .none)
+  }
+
+  /// Counts a message as lost, once and if it was subscribed to when it was sequenced.
+  mutating func missed(_ message: Message, _ actions: inout [MemberAction]) {
+    let isKnown = (0..<received.count).contains { received[$0].message.key == message.key }
+    guard message.sender != id, !isKnown,
+      message.number > counted[message.subject]?[message.sender] ?? 0,
+      subscriptions.contains(message.subject, at: message.position)
+    else { return }
+    received.append(LogEntry(message: message, isForgotten: true))
+    actions.append(.lost(Loss(message)))
+  }
+
+  /// Whether a message has not been heard; from now on it has.
+  private mutating func isNews(_ number: UInt64, of sender: MemberID) -> Bool {
+    guard sender != id else { return false }
+    return { (highest: inout UInt64) in
+      guard number > highest else { return false }
+      highest = number
+      return true
+    }(&heard[sender, default: 0])
+  }
+
+  /// Goes on to a position in the order of the hub.
+  ///
+  /// While a member joins, it is told old messages in another order than that of their positions.
+  /// What it has is complete again with `open`.
+  mutating func advance(to position: Position) {
+    guard isOpen, position > self.position else { return }
+    self.position = position
+    mustAcknowledge = true
+  }
+
+  mutating func sequenced(
+    _ sender: MemberID, _ first: UInt64, _ count: UInt32, _ position: Position,
+    _ actions: inout [MemberAction]
+  ) {
+    guard count > 0 else { return }
+    var last = position
+    last.sequence &+= UInt64(count) &- 1
+    advance(to: last)
+    if sender == id {
+      outbox.sequenced(first, count, position)
+      horizon = max(horizon, last)
+      if isOpen { outbox.send(&actions) }
+    } else {
+      // Messages that this member had from an older hub have been told to the others only now.
+      for index in 0..<received.count {
+        let message = received[index].message
+        guard message.sender == sender, message.number >= first else { continue }
+        let offset = message.number - first
+        guard offset < count else { continue }
+        received.setPosition(
+          Position(generation: position.generation, sequence: position.sequence &+ offset),
+          at: index)
+      }
+    }
+  }
+
+  mutating func welcome(_ generation: UInt64, _ busID: UInt64) {
+    self.generation = generation
+    defer { self.busID = busID }
+    guard self.busID != 0, self.busID != busID else { return }
+    // Another bus: positions of the old one mean nothing there.
+    position = .none
+    horizon = .none
+    recoveries = []
+    received.keepLast(0)
+    outbox.forgetSequenced()
+  }
+
+  func collect(_ token: UInt64, _ since: Position, _ actions: inout [MemberAction]) {
+    for log in [outbox.log, received] {
+      for entry in log.entries(since: since) { actions.append(.send(.collected(entry))) }
+    }
+    let floor = max(outbox.log.floor, received.floor)
+    actions.append(.send(.collectedAll(token: token, floor: floor)))
+  }
+
+  mutating func open(
+    _ position: Position, _ ownNumber: UInt64, _ actions: inout [MemberAction]
+  ) {
+    stage = .open
+    if self.position == .none { subscriptions.begin(at: position) }
+    advance(to: position)
+    mustAcknowledge = true
+    outbox.open(ownNumber: ownNumber)
+    actions.append(.opened)
+    outbox.send(&actions)
+  }
+}
