@@ -37,7 +37,7 @@ let package = Package(
     .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
     .target(
       name: "CampanileNotificationCenter",
-      dependencies: ["CampanileFoundation", "Campanile"]
+      dependencies: ["CampanileFoundation", "CampanileRelay", "Campanile"]
     ),
     .target(name: "CampanileKVO", dependencies: ["Campanile"]),
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
@@ -62,7 +62,8 @@ let package = Package(
     .testTarget(
       name: "CampanileNotificationCenterTests",
       dependencies: [
-        "CampanileNotificationCenter", "CampanileFoundation", "Campanile", "TestSupport",
+        "CampanileNotificationCenter", "CampanileFoundation", "CampanileRelay", "Campanile",
+        "TestSupport",
       ]
     ),
     .testTarget(

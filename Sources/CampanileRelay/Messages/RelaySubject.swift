@@ -95,7 +95,7 @@ package enum SubjectName {
   ///
   /// What is no letter, digit, hyphen or underscore is written as the bytes of its UTF-8, each as a
   /// percent sign and two digits. Text without anything is a percent sign.
-  static func escaped(_ text: String) -> String {
+  package static func escaped(_ text: String) -> String {
     if text.isEmpty { return "%" }
     if text.utf8.allSatisfy(isPlain) { return text }
     return text.utf8.reduce(into: "") { token, byte in

@@ -239,7 +239,7 @@ final class CarriedWay: Sendable {
 }
 
 extension RelayCore {
-  fileprivate func reportUndecodable(
+  func reportUndecodable(
     _ payload: RelayedPayload, _ type: Any.Type, _ error: any Error
   ) {
     events.send(

@@ -46,6 +46,18 @@ extension Relay {
     core.send(RawMessage(bytes, subject, UInt32(clamping: version)))
   }
 
+  /// Reports what came under a name and is not of the kind that belongs there, on the relay's queue.
+  package func reportUndecodable(
+    _ payload: RelayedPayload, as type: Any.Type, _ error: any Error
+  ) {
+    core.reportUndecodable(payload, type, error)
+  }
+
+  /// Reports what cannot be sent.
+  package func reportRefused(_ subject: String, _ reason: String) {
+    core.reportRefused(subject, reason)
+  }
+
   func checked(_ pattern: String) -> SubjectPattern {
     do {
       return try SubjectPattern(validating: pattern)

@@ -75,7 +75,7 @@ final class RelayCore: RelayReceiver, Sendable {
     return nil
   }
 
-  private func reportRefused(_ subject: String, _ reason: String) {
+  func reportRefused(_ subject: String, _ reason: String) {
     report(RelayEvent(.refused, subject: subject, reason))
   }
 
@@ -180,7 +180,7 @@ final class RelayCore: RelayReceiver, Sendable {
 }
 
 /// What a relay carries at the most.
-enum RelayLimits {
+package enum RelayLimits {
   /// The bytes of one message.
-  static var payload: Int { 1 << 20 }
+  package static var payload: Int { 1 << 20 }
 }

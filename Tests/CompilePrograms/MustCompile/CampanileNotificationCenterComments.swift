@@ -1,6 +1,7 @@
 // The examples in the documentation comments of the module of this name.
 import Campanile
 import CampanileNotificationCenter
+import CampanileRelay
 import Foundation
 import class CampanileNotificationCenter.NotificationCenter
 import class CampanileNotificationCenter.NotificationQueue
@@ -39,4 +40,16 @@ final class Program {
     self.token = NotificationCenter.default.forwardNotifications(
       of: Process.didTerminateNotification)
   }
+}
+
+func distribute(_ screen: Screen) {
+  let center = DistributedCenter(Relay(.host("player")))
+  let token = center.addObserver(forName: .trackChanged, object: nil, queue: nil) { notification in
+    print(notification.object ?? "", notification.userInfo ?? [:])
+  }
+  center.postNotificationName(.trackChanged, object: "screen", userInfo: ["title": "Aria"])
+  center.addObserver(
+    screen, selector: Screen.trackChanged, name: .trackChanged, object: nil,
+    suspensionBehavior: .hold)
+  center.removeObserver(token)
 }

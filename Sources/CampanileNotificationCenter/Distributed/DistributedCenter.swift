@@ -1,0 +1,246 @@
+import Campanile
+public import CampanileRelay
+import Dispatch
+public import Foundation
+
+/// A notification center for the processes of a bus, with the interface of Apple's
+/// `DistributedNotificationCenter`.
+///
+/// ```swift
+/// let center = DistributedCenter(Relay(.host("player")))
+/// let token = center.addObserver(
+///   forName: .trackChanged, object: nil, queue: nil
+/// ) { notification in
+///   print(notification.object ?? "", notification.userInfo ?? [:])
+/// }
+/// center.postNotificationName(.trackChanged, object: "screen", userInfo: ["title": "Aria"])
+/// ```
+///
+/// A notification has a name, a string as its object, and a property list as its user info. It
+/// arrives at each center on the bus, and at the center that posts it.
+///
+/// ## Behavior
+///
+/// - **Thread.** Observers are called on the main queue, and the post does not wait for them. The
+///   main thread must run its run loop, or `dispatchMain()`. An observer with an operation queue is
+///   called there, and nobody waits for the call.
+/// - **Order.** Observers are called in the order in which they were added. What one center posts
+///   from one thread arrives everywhere in that order. No center receives an answer before its
+///   question.
+/// - **Delivery.** At most once. Losses, and what cannot be decoded or sent, are reported in
+///   `relay.events`.
+/// - **User info.** Each process, the posting one included, receives a copy of the property list.
+///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
+///   keys. A post with anything else reaches nobody, and the relay reports it as refused, with the
+///   key. So it is with a notification whose encoding is longer than a megabyte.
+/// - **Lifetime.** The center keeps its relay, and the observations end with the center.
+///
+/// A center receives what others post when `relay.flush()` has returned after its creation. All
+/// methods are safe from any thread and from inside an observer.
+public final class DistributedCenter: Sendable {
+  private static let shared = DistributedCenter(Relay(.host()))
+
+  /// The relay that carries the notifications, and can carry more.
+  public let relay: Relay
+  private let observers = DistributedObservers()
+  private let listening: ObservationToken
+
+  /// Creates a center that receives what is posted on the bus of a relay.
+  public init(_ relay: Relay) {
+    self.relay = relay
+    listening = relay.raw("\(DistributedPost.domain).*").observe {
+      [observers, weak relay] payload in
+      guard observers.isObserved(payload.subject) else { return }
+      do {
+        observers.receive(try DistributedPost(payload.bytes))
+      } catch {
+        relay?.reportUndecodable(payload, as: Notification.self, error)
+      }
+    }
+  }
+
+  /// The center that parts of a program share, on the default bus of the host.
+  public class func `default`() -> DistributedCenter { shared }
+
+  // MARK: Posting
+
+  /// Posts a notification, which suspended observers receive as they were added.
+  public func post(
+    name aName: NSNotification.Name, object anObject: String?,
+    userInfo aUserInfo: [AnyHashable: Any]? = nil
+  ) {
+    postNotificationName(aName, object: anObject, userInfo: aUserInfo)
+  }
+
+  /// Posts a notification, to suspended observers too if `deliverImmediately` says so.
+  public func postNotificationName(
+    _ name: NSNotification.Name, object: String?, userInfo: [AnyHashable: Any]? = nil,
+    deliverImmediately: Bool
+  ) {
+    postNotificationName(
+      name, object: object, userInfo: userInfo,
+      options: deliverImmediately ? .deliverImmediately : [])
+  }
+
+  /// Posts a notification.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - object: What it is about, or `nil`.
+  ///   - userInfo: A property list; see ``DistributedCenter``.
+  ///   - options: Whether suspended observers receive it at once.
+  public func postNotificationName(
+    _ name: NSNotification.Name, object: String?, userInfo: [AnyHashable: Any]? = nil,
+    options: Options = []
+  ) {
+    let subject = DistributedPost.subject(of: name)
+    do {
+      let bytes = try DistributedPost.encode(name.rawValue, object, userInfo, options)
+      if bytes.count > RelayLimits.payload {
+        throw DistributedPostError(
+          "A notification has \(bytes.count) bytes; a relay carries \(RelayLimits.payload) at the "
+            + "most.")
+      }
+      // Here first: an answer can arrive as soon as others have the question.
+      observers.receive(try DistributedPost(bytes))
+      relay.post(raw: bytes, to: subject)
+    } catch {
+      relay.reportRefused(subject, "\(error)")
+    }
+  }
+
+  // MARK: Observing
+
+  /// Observes until the token is given to `removeObserver(_:)`.
+  ///
+  /// While the center is suspended, the observer is ``SuspensionBehavior/coalesce``.
+  ///
+  /// - Parameters:
+  ///   - name: The name, or `nil` for all names.
+  ///   - object: What the notifications are to be about, or `nil` for whatever.
+  ///   - queue: Where to call the block; `nil` for the main queue.
+  ///   - file: The caller's file, for ``description``.
+  ///   - line: The caller's line.
+  ///   - block: What is called.
+  /// - Returns: A token for `removeObserver(_:)`. Releasing it ends nothing.
+  public func addObserver(
+    forName name: NSNotification.Name?, object: String?, queue: OperationQueue?,
+    file: StaticString = #fileID, line: UInt = #line,
+    using block: @escaping @Sendable (Notification) -> Void
+  ) -> any NSObjectProtocol {
+    let observer = DistributedObserver(.coalesce, on: queue, block)
+    let registration = observers.add(
+      observer, .inPlace(file: file, line: line), ObserverBody { $0.append(observer) }, name, object
+    )
+    return ObserverToken(registration, name: name, sender: Sender(object))
+  }
+
+  /// Observes with a method of an object, until the object ends or is removed.
+  ///
+  /// ```swift
+  /// center.addObserver(
+  ///   screen, selector: Screen.trackChanged, name: .trackChanged, object: nil,
+  ///   suspensionBehavior: .hold)
+  /// ```
+  ///
+  /// The object is held weakly, and kept alive for the length of each call. The method takes the
+  /// place of a selector, and is called on the main queue. It must not be isolated to an actor, which
+  /// Swift 6.3 does not notice where a method is named by its type.
+  ///
+  /// - Parameters:
+  ///   - observer: The object.
+  ///   - method: Its method.
+  ///   - name: The name, or `nil` for all names.
+  ///   - object: What the notifications are to be about, or `nil` for whatever.
+  ///   - suspensionBehavior: What the observer receives of what arrives while the center is
+  ///     suspended.
+  ///   - file: The caller's file, for ``description``.
+  ///   - line: The caller's line.
+  public func addObserver<Target: AnyObject & Sendable>(
+    _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
+    name: NSNotification.Name?, object: String?,
+    suspensionBehavior: SuspensionBehavior = .coalesce,
+    file: StaticString = #fileID, line: UInt = #line
+  ) {
+    let called = DistributedObserver(suspensionBehavior, on: nil) { [weak observer] notification in
+      if let observer { method(observer)(notification) }
+    }
+    _ = observers.add(
+      called, .inPlace(owner: observer, file: file, line: line),
+      ObserverBody(observer) { _, audience in audience.append(called) }, name, object)
+  }
+
+  /// Removes an observer: a token, or an object that observes with its methods.
+  ///
+  /// What is held for it is not delivered. The observer may still be running on another thread when this
+  /// returns. What observes nothing here is ignored.
+  public func removeObserver(_ observer: Any) {
+    removeObserver(observer, name: nil, object: nil)
+  }
+
+  /// Removes an observer, where the name and the object it was added with are these.
+  ///
+  /// - Parameters:
+  ///   - observer: A token, or an object that observes with its methods.
+  ///   - aName: The name, or `nil` for whatever name.
+  ///   - object: The object, or `nil` for whatever object.
+  /// - Complexity: O(*n*) in the observations of that object.
+  public func removeObserver(
+    _ observer: Any, name aName: NSNotification.Name?, object: String?
+  ) {
+    if let token = observer as? ObserverToken {
+      if token.matches(name: aName, object: object) { observers.remove(token.registration) }
+    } else if type(of: observer) is AnyClass {
+      observers.remove(ownedBy: observer as AnyObject, aName, object)
+    }
+  }
+
+  // MARK: Suspending
+
+  /// Whether notifications are kept from observers, each as its ``SuspensionBehavior`` says.
+  ///
+  /// A new value holds for each notification whose delivery has not begun. After `false`, what is
+  /// held is delivered first, and then all that arrives.
+  public var suspended: Bool {
+    get { observers.isSuspended }
+    set { observers.setSuspended(newValue) }
+  }
+}
+
+extension DistributedCenter {
+  /// What an observer receives of the notifications that arrive while the center is suspended.
+  public enum SuspensionBehavior: UInt, Sendable {
+    /// Nothing.
+    case drop = 1
+    /// The last one of each name and object, once the center is no longer suspended.
+    case coalesce = 2
+    /// All, once the center is no longer suspended, or once a thousand are held.
+    case hold = 3
+    /// Each at once.
+    ///
+    /// When a notification arrives for such an observer, what is held is delivered first. Then that
+    /// notification is delivered to all its observers, as if the center were not suspended.
+    case deliverImmediately = 4
+  }
+
+  /// How a notification is posted.
+  public struct Options: OptionSet, Sendable {
+    /// The bits.
+    public let rawValue: UInt
+
+    /// Creates options from bits.
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// To all observers at once, suspended ones too; what is held for them remains held.
+    public static let deliverImmediately = Options(rawValue: 1 << 0)
+    /// To all sessions of the user, which a bus reaches with this option and without it.
+    public static let postToAllSessions = Options(rawValue: 1 << 1)
+  }
+}
+
+extension DistributedCenter: CustomStringConvertible {
+  /// The live observations, a line each.
+  public var description: String {
+    observers.registrations.reduce("DistributedCenter") { $0 + "\n  " + $1.description }
+  }
+}

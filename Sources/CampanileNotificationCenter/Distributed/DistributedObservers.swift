@@ -1,0 +1,126 @@
+import Campanile
+import Dispatch
+import Foundation
+
+/// The observers of a distributed center, and what is held for them.
+///
+/// A post asks the engine who observes, and then calls them as the suspension says.
+final class DistributedObservers: Sendable {
+  /// The keys are the names under which notifications travel.
+  private let topics = KeyedCenter<DistributedAudience>()
+  private let objects = ValueSubjects()
+  private let suspension = Locked(Suspension())
+
+  // MARK: Observing
+
+  func isObserved(_ subject: String) -> Bool {
+    topics.isObserved(subject) || topics.isObserved(nil)
+  }
+
+  var registrations: [RegistrationDescription] { topics.registrations }
+
+  /// - Parameter body: Appends the observer to an audience.
+  func add(
+    _ observer: DistributedObserver, _ request: consuming ObservationRequest,
+    _ body: ObserverBody<DistributedAudience>, _ name: Notification.Name?, _ object: String?
+  ) -> Registration {
+    let subject = object.flatMap { objects.makeSubject(for: SenderValue($0)) }
+    let registration = topics.register(
+      request, subject.map { body.keeping($0) } ?? body, of: name.map(DistributedPost.subject),
+      about: subject.map { .some($0) }, once: false)
+    observer.registration.set(registration)
+    return registration
+  }
+
+  func remove(_ registration: Registration) { topics.removeObserver(registration) }
+
+  func remove(ownedBy owner: AnyObject, _ name: Notification.Name?, _ object: String?) {
+    let subject = object.flatMap { objects.subject(equalTo: $0) }
+    // Nobody observes an object for which there is no subject.
+    if object != nil && subject == nil { return }
+    topics.removeObservers(
+      ownedBy: owner, of: name.map(DistributedPost.subject), about: subject)
+  }
+
+  // MARK: Delivering
+
+  /// Delivers a post to its observers, on the main queue.
+  func receive(_ post: DistributedPost) {
+    DispatchQueue.main.async {
+      let audience = DistributedAudience()
+      let object = post.object.flatMap { self.objects.subject(equalTo: $0) }
+      self.topics.post(to: DistributedPost.subject(of: post.name), about: object) { audience }
+      self.make(self.suspension.withLock { $0.receive(post, audience.observers) })
+    }
+  }
+
+  var isSuspended: Bool { suspension.withLock { $0.isSuspended } }
+
+  func setSuspended(_ isSuspended: Bool) {
+    let isFlushDue = suspension.withLock { $0.set(isSuspended) }
+    if !isFlushDue { return }
+    DispatchQueue.main.async { self.make(self.suspension.withLock { $0.takeDue() }) }
+  }
+
+  private func make(_ calls: [DistributedCall]) {
+    for call in calls { call.observer.receive(call.post) }
+  }
+}
+
+/// A post that an observer is to receive.
+struct DistributedCall: Sendable {
+  let observer: DistributedObserver
+  let post: DistributedPost
+}
+
+/// What is held for observers while the center is suspended, in the order of arrival.
+struct Suspension {
+  private(set) var isSuspended = false
+  private var held: [DistributedCall] = []
+  /// Whether what is held is to be delivered before anything else.
+  private var isFlushDue = false
+
+  /// How many calls are held.
+  private static let limit = 1_000
+
+  /// - Returns: Whether somebody is to deliver what is due.
+  mutating func set(_ isSuspended: Bool) -> Bool {
+    defer { self.isSuspended = isSuspended }
+    if isSuspended || held.isEmpty { return false }
+    isFlushDue = true
+    return true
+  }
+
+  mutating func takeDue() -> [DistributedCall] { isFlushDue ? takeAll() : [] }
+
+  private mutating func takeAll() -> [DistributedCall] {
+    defer { (held, isFlushDue) = ([], false) }
+    return held
+  }
+
+  /// Holds, for each of these observers, what it is not to receive yet.
+  ///
+  /// - Returns: The calls to make now, in order.
+  mutating func receive(
+    _ post: DistributedPost, _ observers: [DistributedObserver]
+  ) -> [DistributedCall] {
+    let due = takeDue()
+    let calls = observers.map { DistributedCall(observer: $0, post: post) }
+    if !isSuspended || post.isImmediate { return due + calls }
+    if observers.contains(where: { $0.behavior == .deliverImmediately }) {
+      return due + takeAll() + calls
+    }
+    for call in calls where call.observer.behavior != .drop {
+      if call.observer.behavior == .coalesce { held.removeAll { $0.isReplaced(by: call) } }
+      held.append(call)
+    }
+    return held.count < Self.limit ? due : due + takeAll()
+  }
+}
+
+extension DistributedCall {
+  /// Whether the other call is of the same observer, name and object.
+  fileprivate func isReplaced(by other: DistributedCall) -> Bool {
+    observer === other.observer && post.name == other.post.name && post.object == other.post.object
+  }
+}

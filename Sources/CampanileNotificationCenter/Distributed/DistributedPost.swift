@@ -1,0 +1,100 @@
+import CampanileFoundation
+import CampanileRelay
+import Foundation
+
+/// A notification that has been posted on a bus.
+struct DistributedPost: Sendable {
+  /// The first token of the names under which notifications travel.
+  static let domain = "notification"
+
+  let name: Notification.Name
+  let object: String?
+  /// Whether suspended observers receive it at once.
+  let isImmediate: Bool
+  /// What observers are given.
+  ///
+  /// It was read from bytes, so that nobody can change it.
+  let content: PostedNotification
+
+  static func subject(of name: Notification.Name) -> String {
+    "\(domain).\(SubjectName.escaped(name.rawValue))"
+  }
+
+  // MARK: Bytes
+
+  /// A binary property list.
+  static func encode(
+    _ name: String, _ object: String?, _ userInfo: [AnyHashable: Any]?,
+    _ options: DistributedCenter.Options
+  ) throws -> [UInt8] {
+    var list: [String: Any] = [Key.name: name, Key.options: Int(options.rawValue)]
+    if let object { list[Key.object] = object }
+    if let userInfo {
+      try check(userInfo, "userInfo")
+      list[Key.userInfo] = userInfo
+    }
+    return [UInt8](
+      try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0))
+  }
+
+  /// Reads what `encode` has written.
+  init(_ bytes: [UInt8]) throws {
+    // SAFETY: The pointer, for the format to be written to, is nil.
+    let list = unsafe try PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
+    guard let list = list as? [String: Any], let name = list[Key.name] as? String else {
+      throw DistributedPostError("A notification is a dictionary with a name.")
+    }
+    self.name = Notification.Name(name)
+    object = try Self.value(of: Key.object, in: list)
+    let options: UInt? = try Self.value(of: Key.options, in: list)
+    isImmediate = DistributedCenter.Options(rawValue: options ?? 0).contains(.deliverImmediately)
+    let userInfo: [String: Any]? = try Self.value(of: Key.userInfo, in: list)
+    content = PostedNotification(
+      Notification(name: self.name, object: object, userInfo: userInfo))
+  }
+
+  private enum Key {
+    static let name = "name"
+    static let object = "object"
+    static let userInfo = "userInfo"
+    static let options = "options"
+  }
+
+  private static func value<Value>(of key: String, in list: [String: Any]) throws -> Value? {
+    guard let value = list[key] else { return nil }
+    guard let value = value as? Value else {
+      throw DistributedPostError("A notification has a \(key) that is no \(Value.self).")
+    }
+    return value
+  }
+
+  /// - Parameter path: Where the value is, for the error.
+  private static func check(_ value: Any, _ path: String) throws {
+    switch value {
+    case is String, is Data, is Date, is NSNumber: break
+    case let values as [Any]:
+      for (index, value) in values.enumerated() { try check(value, "\(path)[\(index)]") }
+    case let values as [AnyHashable: Any]:
+      for (key, value) in values {
+        guard key.base is String else {
+          throw DistributedPostError(
+            "A notification cannot be posted: \(path) has a key that is a \(type(of: key.base)), "
+              + "and the keys of a property list are strings.")
+        }
+        try check(value, "\(path)[\"\(key)\"]")
+      }
+    default:
+      throw DistributedPostError(
+        "A notification cannot be posted: \(path) is a \(type(of: value)), which is no property "
+          + "list."
+      )
+    }
+  }
+}
+
+/// Why a notification cannot be sent or read, as a sentence.
+struct DistributedPostError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,174 @@
+import Campanile
+import CampanileNotificationCenter
+import CampanileRelay
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Distributed notifications", .timeLimit(.minutes(2)))
+struct DistributedCenterTests {
+  private let bus = Bus()
+  private let heard = Recorder<String>()
+
+  @Test("What one center posts, each center on the bus receives, its own one too, in order")
+  func reach() async throws {
+    let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
+    let others = Recorder<String>()
+    one.record(.track, nil, heard)
+    two.record(.track, nil, others)
+    for number in 1...100 { one.post(.track, "screen", number) }
+    let expected = (1...100).map { "\(Notification.Name.track.rawValue) screen \($0)" }
+    #expect(try await heard.next(100) == expected)
+    #expect(try await others.next(100) == expected)
+    two.post(.track, nil, 101)
+    #expect(try await heard.next() == "\(Notification.Name.track.rawValue) - 101")
+    #expect(try await others.next() == "\(Notification.Name.track.rawValue) - 101")
+  }
+
+  @Test("An observer names a name, an object, both or neither", arguments: [true, false])
+  func filters(isOwn: Bool) async throws {
+    let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
+    let recorders = (0..<4).map { _ in Recorder<String>() }
+    two.record(.level, "a", recorders[0])
+    two.record(.level, nil, recorders[1])
+    two.record(nil, "a", recorders[2])
+    two.record(nil, nil, recorders[3])
+    let poster = isOwn ? two : one
+    poster.post(.level, "a", 1)
+    poster.post(.level, "b", 2)
+    poster.post(.end, "a", 3)
+    poster.post(.level, nil, 4)
+    poster.post(.level, "a", 5)
+    let (level, end) = (Notification.Name.level.rawValue, Notification.Name.end.rawValue)
+    let all = ["\(level) a 1", "\(level) b 2", "\(end) a 3", "\(level) - 4", "\(level) a 5"]
+    #expect(try await recorders[3].next(5) == all)
+    #expect(recorders[0].values == [all[0], all[4]])
+    #expect(recorders[1].values == [all[0], all[1], all[3], all[4]])
+    #expect(recorders[2].values == [all[0], all[2], all[4]])
+  }
+
+  @Test("The user info is a property list, of which each process has a copy")
+  func userInfo() async throws {
+    let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
+    let passed = Recorder<Bool>()
+    let date = Date(timeIntervalSince1970: 1_000)
+    let inner = NSMutableDictionary(dictionary: ["key": "before"])
+    for center in [one, two] {
+      _ = center.addObserver(forName: .track, object: nil, queue: nil) { notification in
+        let info = notification.userInfo ?? [:]
+        passed.record(info["text"] as? String == "Süd")
+        passed.record(info["number"] as? Int == -5 && info["fraction"] as? Double == 0.5)
+        passed.record(info["truth"] as? Bool == true && info["small"] as? UInt8 == 200)
+        passed.record(info["date"] as? Date == date && info["data"] as? Data == Data([1, 2]))
+        passed.record(info["list"] as? [String] == ["a", "b"])
+        passed.record((info["inner"] as? [String: Any])?["key"] as? String == "before")
+        passed.record(info.count == 9)
+      }
+    }
+    one.postNotificationName(
+      .track, object: nil,
+      userInfo: [
+        "text": "Süd", "number": -5, "fraction": 0.5, "truth": true, "small": UInt8(200),
+        "date": date, "data": Data([1, 2]), "list": ["a", "b"], "inner": inner,
+      ] as [String: Any])
+    inner["key"] = "after"
+    #expect(try await passed.next(14).allSatisfy { $0 })
+  }
+
+  @Test("What is no property list reaches nobody, and is reported as refused, with its key")
+  func refused() async throws {
+    let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
+    let events = Recorder<RelayEvent>()
+    let token = one.relay.events.observe { events.record($0) }
+    let others = Recorder<String>()
+    one.record(nil, nil, heard)
+    two.record(nil, nil, others)
+    let infos: [([AnyHashable: Any], String)] = [
+      (
+        ["list": ["a", DistributedScreen()] as [Any]],
+        "userInfo[\"list\"][1] is a DistributedScreen"
+      ),
+      (["set": Set([1])], "userInfo[\"set\"] is a Set<Int>"),
+      ([5: "five"], "userInfo has a key that is a Int"),
+      (["inner": [1: "one"]], "userInfo[\"inner\"] has a key that is a Int"),
+      (["none": String?.none as Any], "userInfo[\"none\"] is a Optional<String>"),
+      (["long": Data(count: 1 << 20)], "a relay carries 1048576 at the most"),
+    ]
+    for (info, reason) in infos {
+      one.postNotificationName(.level, object: nil, userInfo: info)
+      let event = try await events.next()
+      #expect(event.kind == .refused)
+      #expect(event.subject == "notification.LevelChanged")
+      #expect(event.reason.contains(reason))
+    }
+    one.post(name: .end, object: nil)
+    #expect(try await heard.next() == "End -")
+    #expect(try await others.next() == "End -")
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("What comes and is no notification is reported as undecodable, if somebody wants its name")
+  func undecodable() async throws {
+    let (one, relay) = (try await bus.makeCenter(), try await bus.makeRelay())
+    let events = Recorder<RelayEvent>()
+    let token = one.relay.events.observe { events.record($0) }
+    one.record(.level, nil, heard)
+    relay.post(raw: [1, 2, 3], to: "notification.Unwanted")
+    let lists: [Any] = [
+      ["name": 5], ["name": "LevelChanged", "object": 5],
+      ["name": "LevelChanged", "userInfo": "none"], ["name": "LevelChanged", "options": "none"],
+      ["LevelChanged"],
+    ]
+    relay.post(raw: [1, 2, 3], to: "notification.LevelChanged")
+    for list in lists {
+      let data = try PropertyListSerialization.data(
+        fromPropertyList: list, format: .xml, options: 0)
+      relay.post(raw: [UInt8](data), to: "notification.LevelChanged")
+    }
+    let data = try PropertyListSerialization.data(
+      fromPropertyList: ["name": "LevelChanged"], format: .xml, options: 0)
+    relay.post(raw: [UInt8](data), to: "notification.LevelChanged")
+    #expect(try await heard.next() == "LevelChanged -")
+    let reported = try await events.next(lists.count + 1)
+    #expect(reported.allSatisfy { $0.kind == .undecodable })
+    #expect(reported.allSatisfy { $0.subject == "notification.LevelChanged" })
+    #expect(reported.allSatisfy { $0.sender?.name == "relay" })
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Observers are called on the main queue, or on their queue, which nobody waits for")
+  func places() async throws {
+    let center = try await bus.makeCenter()
+    let (main, queued) = (Recorder<Bool>(), Recorder<Bool>())
+    let (queue, gate) = (SerialOperationQueue(), Gate())
+    _ = center.addObserver(forName: .level, object: nil, queue: queue) { _ in
+      gate.pass()
+      queued.record(OperationQueue.current === queue)
+    }
+    _ = center.addObserver(forName: .level, object: nil, queue: nil) { _ in
+      main.record(Delivery.mainQueue.isCurrent)
+    }
+    center.post(name: .level, object: nil)
+    #expect(try await main.next())
+    gate.open()
+    #expect(try await queued.next())
+  }
+
+  @Test("A center that is released receives no more, and another one goes on")
+  func released() async throws {
+    var one: DistributedCenter? = try await bus.makeCenter()
+    let two = try await bus.makeCenter()
+    let others = Recorder<String>()
+    one?.record(nil, nil, heard)
+    two.record(nil, nil, others)
+    two.post(name: .level, object: nil)
+    #expect(try await heard.next() == "LevelChanged -")
+    let tracker = LeakTracker()
+    if let one { tracker.track(one) }
+    one = nil
+    try tracker.expectGone()
+    two.post(name: .end, object: nil)
+    #expect(try await others.next(2) == ["LevelChanged -", "End -"])
+    #expect(heard.values == ["LevelChanged -"])
+  }
+}
