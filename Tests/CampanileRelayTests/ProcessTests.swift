@@ -86,7 +86,7 @@ private struct Report {
 }
 
 /// Processes that are killed and stopped while all post.
-@Suite("Relays of several processes", .serialized, .timeLimit(.minutes(5)))
+@Suite("Relays of several processes", .serialized, .timeLimit(.minutes(10)))
 struct ProcessTests {
   private func start(_ count: Int, in folder: URL) throws -> [MemberProcess] {
     let members = try (0..<count).map { try MemberProcess(folder, "m\($0)") }
@@ -130,7 +130,7 @@ struct ProcessTests {
   func conversation(count: Int) async throws {
     try await withFolder { folder in
       let members = try start(count, in: folder)
-      for member in members { try member.say("post 2000") }
+      for member in members { try member.say("post 1000") }
       for member in members { _ = try member.hear() }
       let posted = try rest(members)
       try check(members, posted: posted)
@@ -143,11 +143,11 @@ struct ProcessTests {
       let names = ["asker", "answerer1", "answerer2", "listener1", "listener2"]
       let members = try names.map { try MemberProcess(folder, $0) }
       for member in members { try member.ask("flush") }
-      try members[0].ask("ask 3000")
+      try members[0].ask("ask 1000")
       _ = try rest(members)
       for member in members.dropFirst() {
         let report = try member.report()
-        #expect(report.numbers["questions"] == 3_000)
+        #expect(report.numbers["questions"] == 1_000)
         #expect(report.numbers["early"] == 0)
       }
     }

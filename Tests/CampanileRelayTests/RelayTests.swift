@@ -3,7 +3,7 @@ import CampanileRelay
 import CampanileTesting
 import Testing
 
-@Suite("Carrying messages", .timeLimit(.minutes(2)))
+@Suite("Carrying messages", .timeLimit(.minutes(10)))
 struct RelayTests {
   @Test(
     "R1 R2 What is posted is heard by all others, once, in order", arguments: Kind.allCases, [2, 5])
@@ -11,14 +11,14 @@ struct RelayTests {
     try await kind.withBus { bus in
       let members = (0..<width).map { Member(bus, "\($0)") }
       for member in members { try await member.relay.flush() }
-      members[0].post(1...1_000)
+      members[0].post(1...300)
       try await members[0].relay.flush()
       for member in members {
-        #expect(try await member.ticks.next(1_000) == Array(1...1_000))
+        #expect(try await member.ticks.next(300) == Array(1...300))
       }
-      members[1].post([1_001])
+      members[1].post([301])
       for member in members {
-        #expect(try await member.ticks.next() == 1_001)
+        #expect(try await member.ticks.next() == 301)
         try member.ticks.expectNothingMore()
       }
     }
@@ -29,7 +29,7 @@ struct RelayTests {
     try await kind.withBus { bus in
       let members = (0..<width).map { Member(bus, "\($0)") }
       let listener = members[2]
-      let order = Recorder<Int>()
+      let order = Recorder<Int>(timeout: .seconds(90))
       var tokens: [ObservationToken] = []
       for member in members { member.relay.carry(Tock.self, in: member.center) }
       for (index, member) in members.enumerated() where index != 0 && index != 2 {
@@ -43,9 +43,9 @@ struct RelayTests {
         listener.center.observe(Tock.self) { order.record(-$0.number) },
       ]
       for member in members { try await member.relay.flush() }
-      members[0].post(1...200)
-      let heard = try await order.next(200 * (width - 1))
-      for number in 1...200 {
+      members[0].post(1...100)
+      let heard = try await order.next(100 * (width - 1))
+      for number in 1...100 {
         let question = try #require(heard.firstIndex(of: number))
         let answer = try #require(heard.firstIndex(of: -number))
         #expect(question < answer)
@@ -84,7 +84,9 @@ struct RelayTests {
   func filters(kind: Kind) async throws {
     try await kind.withBus { bus in
       let (sender, all, one) = (Member(bus), Member(bus), Member(bus))
-      let (every, north) = (Recorder<String>(), Recorder<String>())
+      let (every, north) = (
+        Recorder<String>(timeout: .seconds(90)), Recorder<String>(timeout: .seconds(90))
+      )
       sender.relay.carry(Ring.self, in: sender.center, .outward)
       all.relay.carry(Ring.self, in: all.center, .inward)
       one.relay.carry(Ring.self, in: one.center, .inward, .where(\.tower, "No. 1 *>"))
@@ -112,7 +114,7 @@ struct RelayTests {
         LevelChanged.self, in: one.center, name: { $0.id }, find: { mine[$0] })
       two.relay.carry(
         LevelChanged.self, in: two.center, name: { $0.id }, find: { theirs[$0] })
-      let heard = Recorder<String>()
+      let heard = Recorder<String>(timeout: .seconds(90))
       let token = two.center.messages(of: LevelChanged.self).withSubject.observe {
         heard.record("\($0.subject?.id ?? "nothing") \($0.message.level)")
       }
@@ -231,7 +233,7 @@ struct RelayTests {
       await one.relay.drain()
       #expect(try await two.ticks.next(100) == Array(1...100))
       one.post([101])
-      let states = Recorder<[RelayPeer]>()
+      let states = Recorder<[RelayPeer]>(timeout: .seconds(90))
       let token = two.relay.peers.observe(.initial) { states.record($0.new) }
       while try await !states.next().isEmpty {}
       #expect(two.ticks.values.count == 100)
@@ -243,8 +245,8 @@ struct RelayTests {
   func peers(kind: Kind) async throws {
     try await kind.withBus { bus in
       let one = Member(bus, "one")
-      let states = Recorder<RelayState>()
-      let peers = Recorder<[String]>()
+      let states = Recorder<RelayState>(timeout: .seconds(90))
+      let peers = Recorder<[String]>(timeout: .seconds(90))
       let tokens = [
         one.relay.state.observe(.initial) { states.record($0.new) },
         one.relay.peers.observe(.initial) { peers.record($0.new.map(\.name)) },

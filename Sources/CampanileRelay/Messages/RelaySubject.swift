@@ -2,6 +2,7 @@
 ///
 /// ```swift
 /// static let relaySubject: RelaySubject<Self> = "player.track.changed"
+///
 /// static let relaySubject: RelaySubject<Self> = "bell.\(\.tower).ring"
 /// ```
 ///
