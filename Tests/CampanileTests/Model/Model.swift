@@ -68,6 +68,9 @@ final class Model {
   private var untold: [Post] = []
 
   private(set) var log: [String] = []
+  /// Whether something was left at a place that may be for nobody: one whose owner has died went on
+  /// after a pause. What a place does next is not promised then.
+  private(set) var isUnspecified = false
 
   init(isState: Bool) {
     self.isState = isState
@@ -93,6 +96,9 @@ final class Model {
     case .resume(let slot):
       guard let found = slots[slot], found.pauseCount > 0 else { return }
       found.pauseCount -= 1
+      if found.pauseCount == 0, found.spec.place != nil, !found.isEnded, !found.isLive {
+        isUnspecified = true
+      }
       if found.pauseCount == 0, found.missed != nil, found.isLive {
         tell(Post(number: value, subject: nil, limit: .max, only: found, isResumption: true))
       }
