@@ -21,6 +21,7 @@ struct RelayTests {
         #expect(try await member.ticks.next() == 301)
         try member.ticks.expectNothingMore()
       }
+      withExtendedLifetime(members) {}
     }
   }
 
@@ -50,7 +51,7 @@ struct RelayTests {
         let answer = try #require(heard.firstIndex(of: -number))
         #expect(question < answer)
       }
-      withExtendedLifetime(tokens) {}
+      withExtendedLifetime((members, tokens)) {}
     }
   }
 
@@ -77,6 +78,7 @@ struct RelayTests {
       inward.post([5])
       try await inward.relay.flush()
       #expect(both.ticks.values == [2, 3, 4])
+      withExtendedLifetime((both, inward, outward)) {}
     }
   }
 
@@ -100,7 +102,7 @@ struct RelayTests {
       sender.center.post(Ring(tower: "No. 1 *>", count: 2))
       #expect(try await every.next(5) == towers + ["No. 1 *>"])
       #expect(try await north.next(2) == ["No. 1 *>", "No. 1 *>"])
-      withExtendedLifetime(tokens) {}
+      withExtendedLifetime((sender, all, one, tokens)) {}
     }
   }
 
@@ -125,7 +127,7 @@ struct RelayTests {
       one.center.post(LevelChanged(level: 3))
       one.center.post(LevelChanged(level: 4), about: mine[""]!)
       #expect(try await heard.next(2) == ["a.b 1", " 4"])
-      withExtendedLifetime(token) {}
+      withExtendedLifetime((one, two, token)) {}
     }
   }
 
@@ -149,6 +151,7 @@ struct RelayTests {
         }
         #expect(one.ticks.values == [1])
         #expect(two.ticks.values == [1, 1, 1])
+        withExtendedLifetime((one, two, more)) {}
       }
     }
   }
@@ -165,6 +168,7 @@ struct RelayTests {
       #expect(event.kind == .undecodable)
       #expect((event.subject, event.version, event.sender?.name) == ("clock.tick", 7, "sender"))
       #expect(event.reason.contains("Tick"))
+      withExtendedLifetime((one, two)) {}
     }
   }
 
@@ -182,6 +186,7 @@ struct RelayTests {
       let events = try await one.events.next(2)
       #expect(events.map(\.kind) == [.refused, .refused])
       #expect(events.map(\.subject) == ["broken", "long"])
+      withExtendedLifetime(one) {}
     }
   }
 
@@ -210,6 +215,7 @@ struct RelayTests {
       one.relay.cancel()
       // A relay that has ended holds nothing open.
       try await one.center.postAndWait(Tick(number: 21))
+      withExtendedLifetime((one, two)) {}
     }
   }
 
@@ -221,6 +227,7 @@ struct RelayTests {
       let one = Member(bus)
       one.post(1...100)
       #expect(try await two.ticks.next(100) == Array(1...100))
+      withExtendedLifetime((one, two)) {}
     }
   }
 
@@ -237,7 +244,7 @@ struct RelayTests {
       let token = two.relay.peers.observe(.initial) { states.record($0.new) }
       while try await !states.next().isEmpty {}
       #expect(two.ticks.values.count == 100)
-      withExtendedLifetime(token) {}
+      withExtendedLifetime((one, two, token)) {}
     }
   }
 
@@ -259,7 +266,7 @@ struct RelayTests {
       while try await !peers.next().isEmpty {}
       one.relay.cancel()
       #expect(try await states.next() == .ended)
-      withExtendedLifetime(tokens) {}
+      withExtendedLifetime((one, tokens)) {}
     }
   }
 

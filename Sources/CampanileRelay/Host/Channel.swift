@@ -72,11 +72,7 @@ final class SocketChannel: Channel {
   private func read() {
     for _ in 0..<Self.turns {
       if state.withLock({ $0.isClosed || !$0.isReading }) { return }
-      var transfer = UnixSocket.Transfer.none
-      let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, count in
-        transfer = unsafe socket.read(into: UnsafeMutableRawBufferPointer(buffer))
-        if case .bytes(let read) = transfer { count = read }
-      }
+      let (transfer, bytes) = socket.read(atMost: Self.chunk)
       switch transfer {
       case .bytes: handle(.read(bytes[...]))
       case .none: return handle(.readEnd)

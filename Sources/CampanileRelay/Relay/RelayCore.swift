@@ -133,8 +133,12 @@ final class RelayCore: RelayReceiver, Sendable {
           .lost, subject: subject, sender: sender.flatMap { peer($0) }, count: count, reason))
     case .connected: state.value = .connected
     case .disconnected(let reason):
-      if state.value == .connected { state.value = .connecting }
-      if !reason.isEmpty { events.send(RelayEvent(.unavailable, count: 0, reason)) }
+      if !reason.isEmpty {
+        state.value = .unavailable(reason)
+        events.send(RelayEvent(.unavailable, count: 0, reason))
+      } else if state.value == .connected {
+        state.value = .connecting
+      }
     case .peers(let peers):
       let names = peers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       routes.setPeers(names)

@@ -68,8 +68,10 @@ public struct RelayPeer: Sendable, Hashable, CustomStringConvertible {
 
 /// Whether a relay is connected.
 public enum RelayState: Sendable, Hashable {
-  /// There is no connection, and the relay tries to get one.
+  /// There is no connection yet, or none any more, and the relay looks for one.
   case connecting
+  /// There can be no connection for a reason, which is a sentence; the relay tries again each second.
+  case unavailable(String)
   /// What is posted travels at once.
   case connected
   /// The relay has been drained or canceled.

@@ -162,8 +162,18 @@ struct UnixSocket: ~Copyable {
     case end
   }
 
-  /// Reads what there is, as far as there is room.
-  borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+  /// Reads what there is, `limit` bytes at the most.
+  borrowing func read(atMost limit: Int) -> (transfer: Transfer, bytes: [UInt8]) {
+    var transfer = Transfer.none
+    // SAFETY: so many bytes of the buffer are written as it is said to have.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      transfer = unsafe read(into: UnsafeMutableRawBufferPointer(buffer))
+      if case .bytes(let read) = transfer { count = read }
+    }
+    return (transfer, bytes)
+  }
+
+  private borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     while true {
       let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
       if count > 0 { return .bytes(count) }

@@ -1,0 +1,196 @@
+import Campanile
+import CampanileTesting
+import Foundation
+import Testing
+
+@testable import CampanileRelay
+
+/// Where a bus cannot be had, a relay says why, and goes on trying.
+@Suite("Folders of a bus", .timeLimit(.minutes(5)))
+struct FolderTests {
+  /// The sentence of a relay whose bus is in a folder.
+  private func trouble(_ path: String, bus: String = "test") async throws -> String {
+    let relay = Relay(.host(bus, in: path))
+    let states = Recorder<RelayState>(timeout: .seconds(90))
+    let token = relay.state.observe(.initial) { states.record($0.new) }
+    defer { withExtendedLifetime(token) {} }
+    while true {
+      if case .unavailable(let reason) = try await states.next() { return reason }
+    }
+  }
+
+  private func make(_ folder: URL, mode: Int = 0o700) throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path)
+  }
+
+  @Test("A folder that others can reach into is refused, and so is one in its place")
+  func wrongMode() async throws {
+    try await withFolder { folder in
+      try make(folder, mode: 0o750)
+      #expect(
+        try await trouble(folder.path)
+          == "Others can reach into the folder \(folder.path), whose mode is 750 and must be 700.")
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+      try make(folder.appending(path: "test"), mode: 0o701)
+      let inner = try await trouble(folder.path)
+      #expect(inner.contains("whose mode is 701"))
+    }
+  }
+
+  @Test("A link or a file in place of the folder is refused")
+  func links() async throws {
+    try await withFolder { folder in
+      try make(folder)
+      let (real, link) = (folder.appending(path: "real"), folder.appending(path: "test"))
+      try make(real)
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: real)
+      #expect(
+        try await trouble(folder.path) == "\(link.path) is a link, and must be a folder of yours.")
+      try FileManager.default.removeItem(at: link)
+      try Data().write(to: link)
+      #expect(
+        try await trouble(folder.path) == "\(link.path) is no folder, and must be one of yours.")
+    }
+  }
+
+  @Test("A folder that cannot be made is named")
+  func missing() async throws {
+    try await withFolder { folder in
+      let path = folder.appending(path: "there/is/none").path
+      let reason = try await trouble(path)
+      #expect(
+        reason == "The folder \(path) of the bus cannot be made: No such file or directory.")
+    }
+  }
+
+  @Test("A full disk is named")
+  func full() async throws {
+    // A device that has no room for anything.
+    guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+    try await withFolder { folder in
+      try make(folder)
+      try make(folder.appending(path: "test"))
+      let file = folder.appending(path: "test/bus.id")
+      try FileManager.default.createSymbolicLink(
+        at: file, withDestinationURL: URL(filePath: "/dev/full"))
+      let reason = try await trouble(folder.path)
+      #expect(reason.contains(file.path))
+    }
+  }
+
+  @Test("The path of a socket that is too long is named, with its length and the limit")
+  func longPath() async throws {
+    try await withFolder { folder in
+      try make(folder)
+      let path = folder.path + "/" + String(repeating: "f", count: 90)
+      try make(URL(filePath: path))
+      let socket = path + "/test/hub.1.sock"
+      #expect(
+        try await trouble(path)
+          == "The path of the bus's socket has \(socket.utf8.count) bytes and may have "
+          + "\(UnixSocket.pathLimit): \(socket)")
+      // A long name of a bus is shortened.
+      let bus = String(repeating: "n", count: 200)
+      let relay = Relay(.host(bus, in: folder.path))
+      try await relay.flush()
+    }
+  }
+
+  @Test("A folder that is mended is used")
+  func mended() async throws {
+    try await withFolder { folder in
+      try make(folder, mode: 0o755)
+      let relay = Relay(.host("test", in: folder.path))
+      let states = Recorder<RelayState>(timeout: .seconds(90))
+      let token = relay.state.observe(.initial) { states.record($0.new) }
+      while case .connecting = try await states.next() {}
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+      try await relay.flush()
+      #expect(relay.state.value == .connected)
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  @Test("The folder, the socket and the locks are the user's alone, whatever the umask says")
+  func modes() async throws {
+    try await withFolder { folder in
+      let relay = Relay(.host("test", in: folder.path))
+      try await relay.flush()
+      func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(
+          atPath: folder.appending(path: path).path)
+        return try #require(attributes[.posixPermissions] as? Int)
+      }
+      let folders = try [mode("."), mode("test")]
+      #expect(folders == [0o700, 0o700])
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: folder.appending(path: "test").path)
+      #expect(names.contains { $0.hasSuffix(".sock") })
+      for name in names {
+        let mode = try mode("test/" + name)
+        #expect(mode == 0o600, "\(name)")
+      }
+      withExtendedLifetime(relay) {}
+    }
+  }
+}
+
+/// Somebody of the same user who does not speak as a member does.
+@Suite("Strangers at a hub", .timeLimit(.minutes(5)))
+struct StrangerTests {
+  @Test(
+    "Garbage, half a frame and a giant length are cut off, and the others go on",
+    arguments: [
+      Array("GET / HTTP/1.1\r\n\r\n".utf8), [255, 255, 255, 255, 1], [0, 0, 0, 0],
+      [5, 0, 0, 0, 99, 1, 2, 3, 4], [5, 0, 0, 0, 1, 0, 0, 0, 0],
+    ])
+  func garbage(bytes: [UInt8]) async throws {
+    try await withFolder { folder in
+      let bus = Relay.Transport.host("test", in: folder.path)
+      let (one, two) = (Member(bus), Member(bus))
+      for member in [one, two] { try await member.relay.flush() }
+      let path = try BusFolder(bus: "test", in: folder.path).socketOfHub()
+      let stranger = try connect(to: path)
+      let written = stranger.write(bytes[...])
+      #expect(written == .bytes(bytes.count))
+      // The hub closes the connection.
+      while stranger.read(atMost: 256).transfer != .end { await Task.yield() }
+      one.post([1])
+      #expect(try await two.ticks.next() == 1)
+    }
+  }
+
+  @Test("One who says nothing, and one who stops in the middle of a frame, disturb nobody")
+  func silence() async throws {
+    try await withFolder { folder in
+      let bus = Relay.Transport.host("test", in: folder.path)
+      let (one, two) = (Member(bus), Member(bus))
+      for member in [one, two] { try await member.relay.flush() }
+      let path = try BusFolder(bus: "test", in: folder.path).socketOfHub()
+      let (silent, half) = (Connected(try connect(to: path)), Connected(try connect(to: path)))
+      let written = half.socket.write([100, 0, 0, 0, 6, 1][...])
+      #expect(written == .bytes(6))
+      one.post(1...100)
+      try await one.relay.flush()
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      withExtendedLifetime((silent, half)) {}
+    }
+  }
+
+  private final class Connected {
+    let socket: UnixSocket
+    init(_ socket: consuming UnixSocket) { self.socket = socket }
+  }
+
+  private func connect(to path: String) throws -> UnixSocket {
+    guard let socket = try UnixSocket.connecting(to: path) else {
+      throw SystemError(sentence: "Nobody listens at \(path).")
+    }
+    return socket
+  }
+}
+
+extension BusFolder {
+  fileprivate func socketOfHub() throws -> String { socketPath(try highestGeneration()) }
+}
