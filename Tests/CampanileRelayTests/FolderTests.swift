@@ -13,7 +13,7 @@ struct FolderTests {
     let relay = Relay(.host(bus, in: path))
     let states = Recorder<RelayState>(timeout: .seconds(90))
     let token = relay.state.observe(.initial) { states.record($0.new) }
-    defer { withExtendedLifetime(token) {} }
+    defer { withExtendedLifetime((relay, token)) {} }
     while true {
       if case .unavailable(let reason) = try await states.next() { return reason }
     }
@@ -108,7 +108,7 @@ struct FolderTests {
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
       try await relay.flush()
       #expect(relay.state.value == .connected)
-      withExtendedLifetime(token) {}
+      withExtendedLifetime((relay, token)) {}
     }
   }
 
@@ -158,6 +158,7 @@ struct StrangerTests {
       while stranger.read(atMost: 256).transfer != .end { await Task.yield() }
       one.post([1])
       #expect(try await two.ticks.next() == 1)
+      withExtendedLifetime((one, two)) {}
     }
   }
 
@@ -174,7 +175,7 @@ struct StrangerTests {
       one.post(1...100)
       try await one.relay.flush()
       #expect(try await two.ticks.next(100) == Array(1...100))
-      withExtendedLifetime((silent, half)) {}
+      withExtendedLifetime((one, two, silent, half)) {}
     }
   }
 

@@ -24,6 +24,7 @@ struct RequestTests {
         WhoIsThere(), as: [String].self, within: .seconds(90))
       #expect(names == ["hello", "two"])
       token.cancel()
+      withExtendedLifetime((one, two)) {}
     }
   }
 
@@ -65,7 +66,7 @@ struct RequestTests {
       try await one.relay.flush()
       one.relay.cancel()
       #expect(await asking.value?.code == .ended)
-      withExtendedLifetime(silent) {}
+      withExtendedLifetime((one, two, silent)) {}
     }
   }
 
@@ -88,7 +89,7 @@ struct RequestTests {
       one.relay.post(raw: [4], to: "a.c")
       one.relay.post(raw: [5], to: "c.b")
       #expect(try await heard.next() == "* c.b")
-      withExtendedLifetime(star) {}
+      withExtendedLifetime((one, two, star)) {}
     }
   }
 }

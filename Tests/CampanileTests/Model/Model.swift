@@ -68,8 +68,9 @@ final class Model {
   private var untold: [Post] = []
 
   private(set) var log: [String] = []
-  /// Whether something was left at a place that may be for nobody: one whose owner has died went on
-  /// after a pause. What a place does next is not promised then.
+  /// Whether something was left at a place that may be for nobody.
+  ///
+  /// One whose owner has died went on after a pause. What the place does next is not promised.
   private(set) var isUnspecified = false
 
   init(isState: Bool) {
