@@ -4,7 +4,7 @@ import PackageDescription
 
 // A package of its own, built for libFuzzer by scripts/fuzz. Each fuzzer is a library, since
 // libFuzzer brings the function `main`.
-let fuzzers = ["FuzzObserverList", "FuzzMailbox", "FuzzKeyValue", "FuzzWave"]
+let fuzzers = ["FuzzObserverList", "FuzzMailbox", "FuzzKeyValue", "FuzzWave", "FuzzRelay"]
 
 let package = Package(
   name: "fuzz",

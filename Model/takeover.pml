@@ -20,18 +20,18 @@
  * step REUSED_GENERATION        -:claim                                               a generation is used once
  * step NO_FOLDER_CHECK          -:lookForNextGeneration                                a hub looks whether there is a newer one
  * step FOLDER_CHECK_ON_MESSAGE  -:lookForNextGeneration                                also when nobody posts
- * step NO_GATHERING             CampanileRelay/Host/HubState+Joining.swift:endGathering  a hub waits for those who live
- * step NO_COLLECTING            CampanileRelay/Host/MemberState+Frames.swift:collect   a member says what it has
- * step ONLY_OWN_COLLECTED       CampanileRelay/Host/MemberState+Frames.swift:collect   also of others
- * step EARLY_OPEN               CampanileRelay/Host/HubState+Joining.swift:endRecovery  a hub opens when all have answered
- * step NO_NUMBERS               CampanileRelay/Host/HubState+Messages.swift:post       by numbers a hub and a sender know what has a position
- * step NO_HEARD                 CampanileRelay/Host/MemberState+Frames.swift:isNews    and what is told again
- * step NO_GIVING                CampanileRelay/Host/HubState+Joining.swift:give        each gets what it lacks
- * step NO_RESENDING             CampanileRelay/Host/Outbox.swift:open                  what no hub knows is sent again
- * step OPEN_BEFORE_GIVING       CampanileRelay/Host/HubState+Joining.swift:endRecovery  what was recovered comes before what is new
- * step NO_REPAIR                CampanileRelay/Host/HubState+Joining.swift:join        who comes late is repaired
- * step OTHERS_UNKNOWN           CampanileRelay/Host/HubState+Repair.swift:endRepair    what others had before the hub's log is known
- * step NO_TAKING_OVER           CampanileRelay/Host/HubState+Repair.swift:takeOver     and its log counts
+ * step NO_GATHERING             CampanileRelay/Protocol/HubState+Joining.swift:endGathering  a hub waits for those who live
+ * step NO_COLLECTING            CampanileRelay/Protocol/MemberState+Frames.swift:collect   a member says what it has
+ * step ONLY_OWN_COLLECTED       CampanileRelay/Protocol/MemberState+Frames.swift:collect   also of others
+ * step EARLY_OPEN               CampanileRelay/Protocol/HubState+Joining.swift:endRecovery  a hub opens when all have answered
+ * step NO_NUMBERS               CampanileRelay/Protocol/HubState+Messages.swift:post       by numbers a hub and a sender know what has a position
+ * step NO_HEARD                 CampanileRelay/Protocol/MemberState+Frames.swift:isNews    and what is told again
+ * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give        each gets what it lacks
+ * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                  what no hub knows is sent again
+ * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery  what was recovered comes before what is new
+ * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join        who comes late is repaired
+ * step OTHERS_UNKNOWN           CampanileRelay/Protocol/HubState+Repair.swift:endRepair    what others had before the hub's log is known
+ * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver     and its log counts
  *
  * The runs: a hub of its own that dies or stops; hubs in the processes of members; C comes when the bus
  * is there already; the hub of the next generation does not wait for C.
