@@ -54,9 +54,14 @@ package final class ThreadMark: Sendable {
   /// Where the post has come through which is calling an observer of `center` right
   /// here.
   package static func path(to center: AnyObject) -> [PathStep] {
+    path(to: ObjectIdentifier(center))
+  }
+
+  /// The same for a center that lives.
+  package static func path(to center: ObjectIdentifier) -> [PathStep] {
     let depth = unsafe ThreadRecord.current.pointee.depth
     guard let transit = existing?.transits.withLock({ $0.last }) else { return [] }
-    let isThisPost = transit.depth == depth && transit.center == ObjectIdentifier(center)
+    let isThisPost = transit.depth == depth && transit.center == center
     return isThisPost ? transit.path : []
   }
 

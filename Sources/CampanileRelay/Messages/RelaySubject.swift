@@ -16,6 +16,8 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
   }
 
   let parts: [Part]
+  /// The names of all messages of the type.
+  let pattern: String
 
   /// Creates a name without key paths.
   public init(stringLiteral text: String) { self.init([.text(text)]) }
@@ -25,7 +27,7 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
 
   private init(_ parts: [Part]) {
     self.parts = parts
-    let pattern = pattern(where: [:])
+    pattern = Self.pattern(parts, where: [:])
     precondition(
       SubjectName.isPattern(pattern) && !text.contains { "*>%".contains($0) },
       "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
@@ -40,7 +42,9 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
   }
 
   /// The names of all messages of the type that say `values` at these key paths.
-  func pattern(where values: [AnyKeyPath: String]) -> String {
+  func pattern(where values: [AnyKeyPath: String]) -> String { Self.pattern(parts, where: values) }
+
+  private static func pattern(_ parts: [Part], where values: [AnyKeyPath: String]) -> String {
     parts.reduce(into: "") { pattern, part in
       switch part {
       case .text(let text): pattern += text

@@ -6,7 +6,8 @@ import Campanile
 final class PostQueue: Sendable {
   enum Item: Sendable {
     case message(any OutgoingMessage)
-    case operation(RelayOperation)
+    // In a box, so that an item is short.
+    indirect case operation(RelayOperation)
   }
 
   fileprivate struct State {
@@ -15,6 +16,8 @@ final class PostQueue: Sendable {
     var size = 0
     /// Where to look for the oldest message.
     var first = 0
+    /// How many messages of each pattern there was no room for.
+    var lost: [String: Int] = [:]
     var isScheduled = false
     var isClosed = false
   }
@@ -25,18 +28,26 @@ final class PostQueue: Sendable {
   init(_ buffering: RelayBuffering) { self.buffering = buffering }
 
   /// - Returns: Whether it is the first item, which somebody is to take, and the messages for which
-  ///   there is no room.
+  ///   there is no room, which have been counted.
   func append(_ message: some OutgoingMessage) -> (isFirst: Bool, dropped: [any OutgoingMessage]) {
+    var isFirst = false
+    var dropped: [any OutgoingMessage] = []
+    let (limit, size) = (buffering.byteCount, message.size)
+    // Without a result, whose type would have to be looked up.
     state.withLock { state in
-      let (limit, size) = (buffering.byteCount, message.size)
-      if state.isClosed { return (false, []) }
-      if buffering.policy == .oldest && state.size + size > limit { return (false, [message]) }
+      if state.isClosed { return }
+      if buffering.policy == .oldest && state.size + size > limit {
+        state.lost[message.pattern, default: 0] += 1
+        dropped = [message]
+        return
+      }
       state.items.append(.message(message))
       state.size += size
-      let dropped = state.size > limit ? state.dropOldest(downTo: limit) : []
-      defer { state.isScheduled = true }
-      return (!state.isScheduled, dropped)
+      if state.size > limit { dropped = state.dropOldest(downTo: limit) }
+      isFirst = !state.isScheduled
+      state.isScheduled = true
     }
+    return (isFirst, dropped)
   }
 
   /// - Returns: Whether it is the first item, which somebody is to take.
@@ -60,17 +71,19 @@ final class PostQueue: Sendable {
     withExtendedLifetime(items) {}
   }
 
-  /// What is to be sent, in order; in place of a message that was dropped, `nil`.
-  func takeAll() -> [Item?] {
+  /// What is to be sent, in order, with `nil` in place of a message that was dropped; and how many of
+  /// each pattern were dropped since the last time.
+  func takeAll() -> (items: [Item?], lost: [String: Int]) {
     state.withLock { state in
       defer {
+        state.lost = [:]
         let count = state.items.count
         state.items = []
         // For as many again, so that posts need not make room one by one.
         state.items.reserveCapacity(min(count, 1_024))
         (state.size, state.first, state.isScheduled) = (0, 0, false)
       }
-      return state.items
+      return (state.items, state.lost)
     }
   }
 }
@@ -83,6 +96,7 @@ extension PostQueue.State {
       if case .message(let message) = items[first] {
         items[first] = nil
         size -= message.size
+        lost[message.pattern, default: 0] += 1
         dropped.append(message)
       }
       first += 1
@@ -99,6 +113,8 @@ protocol OutgoingMessage: AnyObject, Sendable {
   var path: [PathStep] { get }
   /// The delivery that ends when the message has been taken.
   var hold: HeldDelivery? { get }
+  /// The names under which messages of its type travel.
+  var pattern: String { get }
   /// The name under which it travels.
   func subject() -> String
   var version: UInt32 { get }
@@ -109,18 +125,30 @@ final class TypedMessage<M: RelayedMessage>: OutgoingMessage {
   private let message: M
   /// What the message is about, as a name.
   private let about: String?
-  let path: [PathStep]
+  private let earlierPath: [PathStep]
+  private let step: PathStep
   let hold: HeldDelivery?
 
-  init(_ message: M, about: String?, path: [PathStep], hold: HeldDelivery?) {
+  /// - Parameters:
+  ///   - about: The name of what it is about, if it is about anything.
+  ///   - earlierPath: Where it had been before it came to the center.
+  ///   - step: The center.
+  init(
+    _ message: M, about: String?, came earlierPath: [PathStep], through step: PathStep,
+    hold: HeldDelivery?
+  ) {
     self.message = message
     self.about = about
-    self.path = path
+    self.earlierPath = earlierPath
+    self.step = step
     self.hold = hold
   }
 
+  var path: [PathStep] { earlierPath + [step] }
+
   var size: Int { MemoryLayout<M>.size + 128 }
   var version: UInt32 { UInt32(clamping: M.relayVersion) }
+  var pattern: String { M.relaySubject.pattern }
 
   func subject() -> String {
     let name = M.relaySubject.name(of: message)

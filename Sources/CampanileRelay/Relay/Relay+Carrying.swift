@@ -179,13 +179,14 @@ final class CarriedWay: Sendable {
   ) {
     let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
-      [weak core = core, weak center] message, subject, post in
-      guard let core, let center else { return }
-      let path = ThreadMark.path(to: center)
+      [core, id = ObjectIdentifier(center)] message, subject, post in
+      // The relay's end takes this observer away, and with it the core.
+      let path = ThreadMark.path(to: id)
       // What has come from the carrier does not go back.
       if path.contains(carrier) { return }
       guard let about = name(subject) else { return }
-      core.send(TypedMessage(message, about: about, path: path + [step], hold: post.hold()))
+      core.send(
+        TypedMessage(message, about: about, came: path, through: step, hold: post.hold()))
     }
     let isOver = state.withLock { state in
       state.registration = registration

@@ -163,6 +163,7 @@ private final class RawMessage: OutgoingMessage {
 
   var size: Int { bytes.count + 128 }
   var path: [PathStep] { [] }
+  var pattern: String { name }
   var hold: HeldDelivery? { nil }
   func subject() -> String { name }
   func payload() -> [UInt8] { bytes }

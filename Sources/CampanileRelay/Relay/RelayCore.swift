@@ -29,7 +29,7 @@ final class RelayCore: RelayReceiver, Sendable {
   func send(_ message: some OutgoingMessage) {
     let (isFirst, dropped) = outbox.append(message)
     if isFirst { scheduleSending() }
-    for message in dropped { reportDropped(message) }
+    for message in dropped { message.hold?.end() }
   }
 
   func send(_ operation: RelayOperation) {
@@ -42,7 +42,9 @@ final class RelayCore: RelayReceiver, Sendable {
   private func sendAll() {
     var holds: [HeldDelivery] = []
     var operations: [RelayOperation] = []
-    for item in outbox.takeAll() {
+    let (items, lost) = outbox.takeAll()
+    for (pattern, count) in lost { reportLost(pattern, count) }
+    for item in items {
       switch item {
       case .operation(let operation): operations.append(operation)
       case .message(let message):
@@ -79,11 +81,10 @@ final class RelayCore: RelayReceiver, Sendable {
     report(RelayEvent(.refused, subject: subject, reason))
   }
 
-  private func reportDropped(_ message: any OutgoingMessage) {
-    message.hold?.end()
+  private func reportLost(_ pattern: String, _ count: Int) {
     report(
       RelayEvent(
-        .lost, subject: message.subject(),
+        .lost, subject: pattern, count: count,
         "More was posted than the relay's buffer holds, faster than it could be encoded."))
   }
 
