@@ -59,8 +59,8 @@ func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Re
 final class Member: Sendable {
   let center = MessageCenter()
   let relay: Relay
-  let ticks = Recorder<Int>(timeout: .seconds(90))
-  let events = Recorder<RelayEvent>(timeout: .seconds(90))
+  let ticks = Recorder<Int>(timeout: .seconds(600))
+  let events = Recorder<RelayEvent>(timeout: .seconds(600))
   private let tokens: [ObservationToken]
 
   init(

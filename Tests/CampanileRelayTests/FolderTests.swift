@@ -6,12 +6,12 @@ import Testing
 @testable import CampanileRelay
 
 /// Where a bus cannot be had, a relay says why, and goes on trying.
-@Suite("Folders of a bus", .timeLimit(.minutes(5)))
+@Suite("Folders of a bus", .timeLimit(.minutes(30)))
 struct FolderTests {
   /// The sentence of a relay whose bus is in a folder.
   private func trouble(_ path: String, bus: String = "test") async throws -> String {
     let relay = Relay(.host(bus, in: path))
-    let states = Recorder<RelayState>(timeout: .seconds(90))
+    let states = Recorder<RelayState>(timeout: .seconds(600))
     let token = relay.state.observe(.initial) { states.record($0.new) }
     defer { withExtendedLifetime((relay, token)) {} }
     while true {
@@ -102,7 +102,7 @@ struct FolderTests {
     try await withFolder { folder in
       try make(folder, mode: 0o755)
       let relay = Relay(.host("test", in: folder.path))
-      let states = Recorder<RelayState>(timeout: .seconds(90))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
       let token = relay.state.observe(.initial) { states.record($0.new) }
       while case .connecting = try await states.next() {}
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
@@ -137,7 +137,7 @@ struct FolderTests {
 }
 
 /// Somebody of the same user who does not speak as a member does.
-@Suite("Strangers at a hub", .timeLimit(.minutes(5)))
+@Suite("Strangers at a hub", .timeLimit(.minutes(30)))
 struct StrangerTests {
   @Test(
     "Garbage, half a frame and a giant length are cut off, and the others go on",

@@ -86,7 +86,7 @@ private struct Report {
 }
 
 /// Processes that are killed and stopped while all post.
-@Suite("Relays of several processes", .serialized, .timeLimit(.minutes(10)))
+@Suite("Relays of several processes", .serialized, .timeLimit(.minutes(30)))
 struct ProcessTests {
   private func start(_ count: Int, in folder: URL) throws -> [MemberProcess] {
     let members = try (0..<count).map { try MemberProcess(folder, "m\($0)") }

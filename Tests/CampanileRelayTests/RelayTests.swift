@@ -3,7 +3,7 @@ import CampanileRelay
 import CampanileTesting
 import Testing
 
-@Suite("Carrying messages", .timeLimit(.minutes(10)))
+@Suite("Carrying messages", .timeLimit(.minutes(30)))
 struct RelayTests {
   @Test(
     "R1 R2 What is posted is heard by all others, once, in order", arguments: Kind.allCases, [2, 5])
@@ -30,7 +30,7 @@ struct RelayTests {
     try await kind.withBus { bus in
       let members = (0..<width).map { Member(bus, "\($0)") }
       let listener = members[2]
-      let order = Recorder<Int>(timeout: .seconds(90))
+      let order = Recorder<Int>(timeout: .seconds(600))
       var tokens: [ObservationToken] = []
       for member in members { member.relay.carry(Tock.self, in: member.center) }
       for (index, member) in members.enumerated() where index != 0 && index != 2 {
@@ -87,7 +87,7 @@ struct RelayTests {
     try await kind.withBus { bus in
       let (sender, all, one) = (Member(bus), Member(bus), Member(bus))
       let (every, north) = (
-        Recorder<String>(timeout: .seconds(90)), Recorder<String>(timeout: .seconds(90))
+        Recorder<String>(timeout: .seconds(600)), Recorder<String>(timeout: .seconds(600))
       )
       sender.relay.carry(Ring.self, in: sender.center, .outward)
       all.relay.carry(Ring.self, in: all.center, .inward)
@@ -116,7 +116,7 @@ struct RelayTests {
         LevelChanged.self, in: one.center, name: { $0.id }, find: { mine[$0] })
       two.relay.carry(
         LevelChanged.self, in: two.center, name: { $0.id }, find: { theirs[$0] })
-      let heard = Recorder<String>(timeout: .seconds(90))
+      let heard = Recorder<String>(timeout: .seconds(600))
       let token = two.center.messages(of: LevelChanged.self).withSubject.observe {
         heard.record("\($0.subject?.id ?? "nothing") \($0.message.level)")
       }
@@ -240,7 +240,7 @@ struct RelayTests {
       await one.relay.drain()
       #expect(try await two.ticks.next(100) == Array(1...100))
       one.post([101])
-      let states = Recorder<[RelayPeer]>(timeout: .seconds(90))
+      let states = Recorder<[RelayPeer]>(timeout: .seconds(600))
       let token = two.relay.peers.observe(.initial) { states.record($0.new) }
       while try await !states.next().isEmpty {}
       #expect(two.ticks.values.count == 100)
@@ -252,8 +252,8 @@ struct RelayTests {
   func peers(kind: Kind) async throws {
     try await kind.withBus { bus in
       let one = Member(bus, "one")
-      let states = Recorder<RelayState>(timeout: .seconds(90))
-      let peers = Recorder<[String]>(timeout: .seconds(90))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let peers = Recorder<[String]>(timeout: .seconds(600))
       let tokens = [
         one.relay.state.observe(.initial) { states.record($0.new) },
         one.relay.peers.observe(.initial) { peers.record($0.new.map(\.name)) },

@@ -12,7 +12,7 @@ private struct Failure: Error, CustomStringConvertible {
   var description: String { "no time" }
 }
 
-@Suite("Requests and listening by name", .timeLimit(.minutes(10)))
+@Suite("Requests and listening by name", .timeLimit(.minutes(30)))
 struct RequestTests {
   @Test("Who answers a request is asked, and its answer comes back", arguments: Kind.allCases)
   func answered(kind: Kind) async throws {
@@ -74,7 +74,7 @@ struct RequestTests {
   func raw(kind: Kind) async throws {
     try await kind.withBus { bus in
       let (one, two) = (Member(bus, "one", carrying: nil), Member(bus, carrying: nil))
-      let heard = Recorder<String>(timeout: .seconds(90))
+      let heard = Recorder<String>(timeout: .seconds(600))
       let token = two.relay.raw("a.>").observe {
         heard.record("\($0.subject) \($0.bytes) \($0.sender.name)")
       }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Distributed notifications", .timeLimit(.minutes(2)))
+@Suite("Distributed notifications", .timeLimit(.minutes(30)))
 struct DistributedCenterTests {
   private let bus = Bus()
   private let heard = Recorder<String>()
