@@ -27,8 +27,7 @@ final class CommandProcess: Sendable {
   }
 
   deinit {
-    if !process.isRunning { return }
-    signal(SIGKILL)
+    if process.isRunning { signal(SIGKILL) }
     process.waitUntilExit()
   }
 

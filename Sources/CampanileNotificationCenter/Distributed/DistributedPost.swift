@@ -22,6 +22,9 @@ struct DistributedPost: Sendable {
 
   // MARK: Bytes
 
+  /// What each binary property list begins with.
+  private static let firstBytes = Array("bplist00".utf8)
+
   /// A binary property list.
   static func encode(
     _ name: String, _ object: String?, _ userInfo: [AnyHashable: Any]?,
@@ -39,6 +42,10 @@ struct DistributedPost: Sendable {
 
   /// Reads what `encode` has written.
   init(_ bytes: [UInt8]) throws {
+    // Foundation would read other formats too, and leaks their errors on Linux.
+    guard bytes.starts(with: Self.firstBytes) else {
+      throw DistributedPostError("A notification is a binary property list.")
+    }
     // SAFETY: The pointer, for the format to be written to, is nil.
     let list = unsafe try PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
     guard let list = list as? [String: Any], let name = list[Key.name] as? String else {

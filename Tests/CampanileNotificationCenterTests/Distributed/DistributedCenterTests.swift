@@ -121,19 +121,24 @@ struct DistributedCenterTests {
     ]
     relay.post(raw: [1, 2, 3], to: "notification.LevelChanged")
     for list in lists {
-      let data = try PropertyListSerialization.data(
-        fromPropertyList: list, format: .xml, options: 0)
-      relay.post(raw: [UInt8](data), to: "notification.LevelChanged")
+      relay.post(raw: try bytes(of: list, .binary), to: "notification.LevelChanged")
     }
-    let data = try PropertyListSerialization.data(
-      fromPropertyList: ["name": "LevelChanged"], format: .xml, options: 0)
-    relay.post(raw: [UInt8](data), to: "notification.LevelChanged")
+    let wanted = ["name": "LevelChanged"]
+    relay.post(raw: try bytes(of: wanted, .xml), to: "notification.LevelChanged")
+    relay.post(raw: try bytes(of: wanted, .binary), to: "notification.LevelChanged")
     #expect(try await heard.next() == "LevelChanged -")
-    let reported = try await events.next(lists.count + 1)
+    let reported = try await events.next(lists.count + 2)
     #expect(reported.allSatisfy { $0.kind == .undecodable })
     #expect(reported.allSatisfy { $0.subject == "notification.LevelChanged" })
     #expect(reported.allSatisfy { $0.sender?.name == "relay" })
     withExtendedLifetime(token) {}
+
+    func bytes(
+      of list: Any, _ format: PropertyListSerialization.PropertyListFormat
+    ) throws -> [UInt8] {
+      [UInt8](
+        try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0))
+    }
   }
 
   @Test("Observers are called on the main queue, or on their queue, which nobody waits for")

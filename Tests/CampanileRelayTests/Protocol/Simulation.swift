@@ -89,6 +89,13 @@ final class Simulation {
 
   /// Runs all steps, and returns which promises were broken.
   func run() -> [String] {
+    // Links and flushes refer to the processes that refer to them.
+    defer {
+      for process in processes {
+        process.link = nil
+        process.record.flushes = [:]
+      }
+    }
     for _ in 0..<options.members { addProcess() }
     settle()
     for process in processes where !process.member.isOpen { fail("\(process.id) did not open") }
