@@ -109,7 +109,7 @@
 /// What an observer that carries posts on is told of one.
 package struct CarriedPost: ~Copyable {
   /// What the message is about.
-  package let subject: AnyObject?
+  let subject: AnyObject?
   private let tracker: DeliveryTracker?
 
   init(_ post: borrowing Post) {

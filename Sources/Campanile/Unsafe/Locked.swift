@@ -7,7 +7,7 @@
     import Musl
   #endif
 #else
-  import Synchronization
+  public import Synchronization
 #endif
 
 /// State that is reached only through a lock, with the interface of `Mutex`.
@@ -16,24 +16,27 @@
 /// release of an object whose `deinit` is not ours.
 ///
 /// The state stands beside the lock and not in it, so that generic code need not look up how a lock
-/// of its state is laid out each time it takes the lock.
-@safe package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
+/// of its state is laid out each time it takes the lock. All is inlinable: for other modules too, a
+/// lock is two atomic operations and no call.
+@safe @usableFromInline package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
-  private let state: UnsafeMutablePointer<State>
-  private let lock = PlatformLock()
+  @usableFromInline let state: UnsafeMutablePointer<State>
+  @usableFromInline let lock = PlatformLock()
 
+  @inlinable
   package init(_ state: consuming sending State) {
     unsafe self.state = .allocate(capacity: 1)
     unsafe self.state.initialize(to: state)
   }
 
+  @inlinable
   deinit {
     unsafe state.deinitialize(count: 1)
     unsafe state.deallocate()
   }
 
   /// Runs `body` with the lock held, and returns what it returns.
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
@@ -41,7 +44,7 @@
   }
 
   /// The same in fewer steps, for a result that is Sendable.
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func withLock<Result: Sendable>(
     _ body: (inout sending State) -> Result
   ) -> Result {
@@ -49,7 +52,7 @@
   }
 
   /// The same without a result: generic code has no type of a result to look up here.
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func withLock(_ body: (inout sending State) -> Void) {
     lock.run { unsafe body(&state.pointee) }
   }
@@ -60,25 +63,29 @@
   ///
   /// Thread Sanitizer cannot see into the standard library's `Mutex` on Linux, and reports races that
   /// do not exist. Builds with the flag `TSAN` use a lock that it understands.
-  @safe private struct PlatformLock: ~Copyable, @unchecked Sendable {
+  @safe @usableFromInline struct PlatformLock: ~Copyable, @unchecked Sendable {
     // SAFETY: allocated in `init` and freed in `deinit`: a mutex must never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+    @usableFromInline
     init() {
       unsafe mutex = .allocate(capacity: 1)
       unsafe mutex.initialize(to: pthread_mutex_t())
       unsafe pthread_mutex_init(mutex, nil)
     }
 
+    @usableFromInline
     deinit {
       unsafe pthread_mutex_destroy(mutex)
       unsafe mutex.deallocate()
     }
 
+    @usableFromInline
     borrowing func run<Result: Sendable>(_ body: () -> Result) -> Result {
       whileHeld { () throws(Never) in body() }
     }
 
+    @usableFromInline
     borrowing func whileHeld<Result: ~Copyable, Failure: Error>(
       _ body: () throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -89,16 +96,19 @@
   }
 #else
   /// The standard library's mutex, around nothing.
-  private struct PlatformLock: ~Copyable, Sendable {
-    private let mutex = Mutex(())
+  @usableFromInline struct PlatformLock: ~Copyable, Sendable {
+    @usableFromInline let mutex = Mutex(())
+
+    @inlinable
+    init() {}
 
     /// The simple case: what is Sendable needs no place to wait in while the lock is given back.
-    @inline(__always)
+    @inlinable @inline(__always)
     borrowing func run<Result: Sendable>(_ body: () -> Result) -> Result {
       mutex.withLock { _ in body() }
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     borrowing func whileHeld<Result: ~Copyable, Failure: Error>(
       _ body: () throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -112,13 +122,13 @@ extension Locked where State: ~Copyable {
   ///
   /// Only a lock makes one, and lends it for as long as it is held. What is to be called with the lock
   /// held has a parameter `_ held: borrowing Held`.
-  package struct Held: ~Copyable, Sendable {
-    @inline(__always)
-    fileprivate init() {}
+  @usableFromInline package struct Held: ~Copyable, Sendable {
+    @inlinable @inline(__always)
+    init() {}
   }
 
   /// Runs `body` with the lock held, and lends it what says so.
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State, borrowing Held) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
@@ -126,7 +136,7 @@ extension Locked where State: ~Copyable {
   }
 
   /// The same in fewer steps, for a result that is Sendable.
-  @inline(__always)
+  @inlinable @inline(__always)
   package borrowing func withLock<Result: Sendable>(
     _ body: (inout sending State, borrowing Held) -> Result
   ) -> Result {

@@ -130,11 +130,11 @@ public final class NotificationBridge: Sendable {
     _ type: Carried.Type, by attempt: Attempt, file: StaticString, line: UInt
   ) -> Registration {
     messages.observeInPlace(type, file: file, line: line) {
-      [weak messages, weak notifications] message, subject, _ in
+      [weak messages, weak notifications] message, post in
       guard attempt.counts, let messages, let notifications else { return }
       let path = ThreadMark.path(to: messages)
       if path.contains(PathStep(notifications)) { return }
-      var notification = message.notification(about: subject)
+      var notification = message.notification(about: post.subject(of: type))
       notification.bridgePath = path + [PathStep(messages)]
       notifications.post(notification)
     }

@@ -5,13 +5,15 @@ import Campanile
 /// To post costs a lock and one object. What is posted is encoded on the link's queue.
 final class PostQueue: Sendable {
   enum Item: Sendable {
-    case message(any OutgoingMessage)
+    case message(OutgoingMessage)
     // In a box, so that an item is short.
     indirect case operation(RelayOperation)
   }
 
   fileprivate struct State {
     var items: [Item?] = []
+    /// What has been taken, without its items: posts need not make room one by one.
+    var spare: [Item?] = []
     /// How much the messages may take in memory.
     var size = 0
     /// Where to look for the oldest message.
@@ -27,27 +29,31 @@ final class PostQueue: Sendable {
 
   init(_ buffering: RelayBuffering) { self.buffering = buffering }
 
-  /// - Returns: Whether it is the first item, which somebody is to take, and the messages for which
-  ///   there is no room, which have been counted.
-  func append(_ message: some OutgoingMessage) -> (isFirst: Bool, dropped: [any OutgoingMessage]) {
+  /// Takes a message, for which the oldest may have to go, or counts it if there is no room.
+  ///
+  /// - Returns: Whether it is the first item, which somebody is to take.
+  func append(_ message: consuming OutgoingMessage) -> Bool {
     var isFirst = false
-    var dropped: [any OutgoingMessage] = []
-    let (limit, size) = (buffering.byteCount, message.size)
-    // Without a result, whose type would have to be looked up.
+    let size = message.size
+    // Moved into the queue: nobody else has it, and to keep it would be to count it up and down.
+    var message: OutgoingMessage? = consume message
+    // An array would be retained and released.
+    var dropped: [OutgoingMessage]?
+    let limit = buffering.byteCount
     state.withLock { state in
       if state.isClosed { return }
-      if buffering.policy == .oldest && state.size + size > limit {
-        state.lost[message.pattern, default: 0] += 1
-        dropped = [message]
+      if state.size + size > limit, buffering.policy == .oldest {
+        dropped = [state.counted(message.take())]
         return
       }
-      state.items.append(.message(message))
       state.size += size
+      state.items.append(message.take().map(Item.message))
       if state.size > limit { dropped = state.dropOldest(downTo: limit) }
       isFirst = !state.isScheduled
       state.isScheduled = true
     }
-    return (isFirst, dropped)
+    if let dropped { for message in dropped { message.hold?.end() } }
+    return isFirst
   }
 
   /// - Returns: Whether it is the first item, which somebody is to take.
@@ -75,28 +81,43 @@ final class PostQueue: Sendable {
   /// each pattern were dropped since the last time.
   func takeAll() -> (items: [Item?], lost: [String: Int]) {
     state.withLock { state in
-      defer {
-        state.lost = [:]
-        let count = state.items.count
-        state.items = []
-        // For as many again, so that posts need not make room one by one.
-        state.items.reserveCapacity(min(count, 1_024))
-        (state.size, state.first, state.isScheduled) = (0, 0, false)
-      }
-      return (state.items, state.lost)
+      var items: [Item?] = []
+      swap(&items, &state.spare)
+      swap(&items, &state.items)
+      defer { (state.lost, state.size, state.first, state.isScheduled) = ([:], 0, 0, false) }
+      return (items, state.lost)
     }
+  }
+
+  /// Keeps the room that items had which have been sent, unless far fewer come now.
+  func recycle(_ items: consuming [Item?]) {
+    let count = items.count
+    items.removeAll(keepingCapacity: items.capacity <= 4 * count)
+    state.withLock { [items] state in if !state.isClosed { state.spare = items } }
   }
 }
 
 extension PostQueue.State {
+  @inline(never)
+  fileprivate mutating func count(_ message: OutgoingMessage) {
+    lost[message.pattern, default: 0] += 1
+  }
+
+  @inline(never)
+  fileprivate mutating func counted(_ message: OutgoingMessage?) -> OutgoingMessage {
+    count(message!)
+    return message!
+  }
+
   /// Takes out the oldest messages, until the others fit in.
-  fileprivate mutating func dropOldest(downTo limit: Int) -> [any OutgoingMessage] {
-    var dropped: [any OutgoingMessage] = []
+  @inline(never)
+  fileprivate mutating func dropOldest(downTo limit: Int) -> [OutgoingMessage] {
+    var dropped: [OutgoingMessage] = []
     while size > limit, first < items.count - 1 {
       if case .message(let message) = items[first] {
         items[first] = nil
         size -= message.size
-        lost[message.pattern, default: 0] += 1
+        count(message)
         dropped.append(message)
       }
       first += 1
@@ -106,54 +127,86 @@ extension PostQueue.State {
 }
 
 /// A message that is to be sent.
-protocol OutgoingMessage: AnyObject, Sendable {
-  /// How many bytes it takes in memory, about.
-  var size: Int { get }
-  /// Where it has been.
-  var path: [PathStep] { get }
-  /// The delivery that ends when the message has been taken.
-  var hold: HeldDelivery? { get }
-  /// The names under which messages of its type travel.
-  var pattern: String { get }
-  /// The name under which it travels.
-  func subject() -> String
-  var version: UInt32 { get }
-  func payload() throws -> [UInt8]
-}
+///
+/// Not generic: generic code would look its class up at each post.
+final class OutgoingMessage: Sendable {
+  enum Content: Sendable {
+    /// A message, with the name of what it is about.
+    case typed(any RelayedMessage, about: String?)
+    /// Bytes that are sent as they are.
+    case raw([UInt8], subject: String, version: Int)
+  }
 
-final class TypedMessage<M: RelayedMessage>: OutgoingMessage {
-  private let message: M
-  /// What the message is about, as a name.
-  private let about: String?
+  let content: Content
+  /// How many bytes it takes in memory, about.
+  let size: Int
   private let earlierPath: [PathStep]
-  private let step: PathStep
+  private let center: PathStep?
+  /// The delivery that ends when the message has been taken.
   let hold: HeldDelivery?
 
+  /// A message of a center.
+  ///
   /// - Parameters:
   ///   - about: The name of what it is about, if it is about anything.
   ///   - earlierPath: Where it had been before it came to the center.
-  ///   - step: The center.
-  init(
-    _ message: M, about: String?, came earlierPath: [PathStep], through step: PathStep,
+  @inline(__always)
+  init<M: RelayedMessage>(
+    _ message: M, about: String?, came earlierPath: [PathStep], through center: PathStep,
     hold: HeldDelivery?
   ) {
-    self.message = message
-    self.about = about
+    content = .typed(message, about: about)
+    size = MemoryLayout<M>.size + 128
     self.earlierPath = earlierPath
-    self.step = step
+    self.center = center
     self.hold = hold
   }
 
-  var path: [PathStep] { earlierPath + [step] }
-
-  var size: Int { MemoryLayout<M>.size + 128 }
-  var version: UInt32 { UInt32(clamping: M.relayVersion) }
-  var pattern: String { M.relaySubject.pattern }
-
-  func subject() -> String {
-    let name = M.relaySubject.name(of: message)
-    return about.map { name + "." + SubjectName.escaped($0) } ?? name
+  init(raw bytes: [UInt8], subject: String, version: Int) {
+    content = .raw(bytes, subject: subject, version: version)
+    size = bytes.count + 128
+    (earlierPath, center, hold) = ([], nil, nil)
   }
 
-  func payload() throws -> [UInt8] { try message.relayPayload() }
+  /// Where it has been.
+  var path: [UInt64] {
+    guard let center else { return [] }
+    return earlierPath.map(\.number) + [center.number]
+  }
+
+  /// The names under which messages of its type travel.
+  var pattern: String {
+    switch content {
+    case .typed(let message, _): type(of: message).pattern
+    case .raw(_, let subject, _): subject
+    }
+  }
+
+  /// The name under which it travels.
+  var subject: String {
+    switch content {
+    case .typed(let message, let about):
+      about.map { message.name + "." + SubjectName.escaped($0) } ?? message.name
+    case .raw(_, let subject, _): subject
+    }
+  }
+
+  var version: UInt32 {
+    switch content {
+    case .typed(let message, _): UInt32(clamping: type(of: message).relayVersion)
+    case .raw(_, _, let version): UInt32(clamping: version)
+    }
+  }
+
+  func payload() throws -> [UInt8] {
+    switch content {
+    case .typed(let message, _): try message.relayPayload()
+    case .raw(let bytes, _, _): bytes
+    }
+  }
+}
+
+extension RelayedMessage {
+  fileprivate static var pattern: String { relaySubject.pattern }
+  fileprivate var name: String { Self.relaySubject.name(of: self) }
 }

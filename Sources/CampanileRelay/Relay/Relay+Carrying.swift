@@ -63,8 +63,8 @@ extension Relay {
     let way = CarriedWay(core)
     guard core.carried.add(way, ObjectIdentifier(type), center) else { return }
     if direction != .inward {
-      way.carryOut(type, in: center, file, line) { subject in
-        guard let subject, let name = name(subject) else { return .none }
+      way.carryOut(type, in: center, file, line) { post in
+        guard let name = post.subject(of: type).flatMap(name) else { return .none }
         return .some(name)
       }
     }
@@ -175,18 +175,18 @@ final class CarriedWay: Sendable {
 
   func carryOut<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
-    _ name: @escaping @Sendable (M.Subject?) -> String??
+    _ name: @escaping @Sendable (borrowing CarriedPost) -> String??
   ) {
     let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
-      [core, id = ObjectIdentifier(center)] message, subject, post in
+      [core, id = ObjectIdentifier(center)] message, post in
       // The relay's end takes this observer away, and with it the core.
       let path = ThreadMark.path(to: id)
       // What has come from the carrier does not go back.
       if path.contains(carrier) { return }
-      guard let about = name(subject) else { return }
+      guard let about = name(post) else { return }
       core.send(
-        TypedMessage(message, about: about, came: path, through: step, hold: post.hold()))
+        OutgoingMessage(message, about: about, came: path, through: step, hold: post.hold()))
     }
     let isOver = state.withLock { state in
       state.registration = registration

@@ -43,7 +43,7 @@ extension Relay {
       SubjectName.isName(subject),
       "Bytes were posted to \"\(subject)\"; a name has tokens with dots between them, without "
         + "spaces and without the signs * and >")
-    core.send(RawMessage(bytes, subject, UInt32(clamping: version)))
+    core.send(OutgoingMessage(raw: bytes, subject: subject, version: version))
   }
 
   /// Reports what came under a name and is not of the kind that belongs there, on the relay's queue.
@@ -147,24 +147,4 @@ final class Subscription: Sendable {
       core.send(answers ? .stopAnswering(pattern) : .unsubscribe(pattern))
     }
   }
-}
-
-/// Bytes that are to be sent as they are.
-private final class RawMessage: OutgoingMessage {
-  private let bytes: [UInt8]
-  private let name: String
-  let version: UInt32
-
-  init(_ bytes: [UInt8], _ name: String, _ version: UInt32) {
-    self.bytes = bytes
-    self.name = name
-    self.version = version
-  }
-
-  var size: Int { bytes.count + 128 }
-  var path: [PathStep] { [] }
-  var pattern: String { name }
-  var hold: HeldDelivery? { nil }
-  func subject() -> String { name }
-  func payload() -> [UInt8] { bytes }
 }

@@ -26,16 +26,15 @@ final class RelayCore: RelayReceiver, Sendable {
 
   // MARK: Sending
 
-  func send(_ message: some OutgoingMessage) {
-    let (isFirst, dropped) = outbox.append(message)
-    if isFirst { scheduleSending() }
-    for message in dropped { message.hold?.end() }
+  func send(_ message: consuming OutgoingMessage) {
+    if outbox.append(message) { scheduleSending() }
   }
 
   func send(_ operation: RelayOperation) {
     if outbox.append(operation) { scheduleSending() }
   }
 
+  @inline(never)
   private func scheduleSending() { link.queue.async { self.sendAll() } }
 
   /// Encodes what was posted, and hands it to the link; on the link's queue.
@@ -53,20 +52,20 @@ final class RelayCore: RelayReceiver, Sendable {
       case nil: break
       }
     }
+    outbox.recycle(items)
     if !holds.isEmpty, let token = waiting.makeToken(for: holds) {
       operations.append(.flush(token))
     }
     link.perform(operations)
   }
 
-  private func encode(_ message: any OutgoingMessage) -> RelayOperation? {
-    let subject = message.subject()
+  private func encode(_ message: OutgoingMessage) -> RelayOperation? {
+    let subject = message.subject
     do {
       let payload = try message.payload()
       if payload.count <= RelayLimits.payload {
         return .post(
-          subject: subject, version: message.version, path: message.path.map(\.number),
-          payload: payload)
+          subject: subject, version: message.version, path: message.path, payload: payload)
       }
       reportRefused(
         subject,
