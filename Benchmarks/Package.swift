@@ -23,6 +23,7 @@ let package = Package(
         .product(name: "CampanileInspector", package: "campanile"),
         .product(name: "CampanileKVO", package: "campanile"),
         .product(name: "CampanileNotificationCenter", package: "campanile"),
+        .product(name: "CampanileRelay", package: "campanile"),
         .product(name: "OpenCombine", package: "OpenCombine"),
       ],
       swiftSettings: [

@@ -3,6 +3,6 @@ enum AllCases {
   static var all: [Case] {
     Posting.cases + Following.cases + Observing.cases + MassCanceling.cases + Types.cases
       + Subjects.cases + Memory.cases + TwoThreads.cases + Queued.cases + Latency.cases
-      + Notifications.cases + KeyValue.cases + Tracing.cases
+      + Notifications.cases + KeyValue.cases + Tracing.cases + Relaying.cases
   }
 }
