@@ -36,7 +36,9 @@ import Foundation
         try await $0.request(json, of: subject, within: limit)
       }
     case .peers: return await session("peers").run { try await $0.listPeers() }
-    case .hub: return await session("hub").run { try await $0.stay() }
+    case .hub:
+      let session = Session(bus, name: "campanile hub", becomesHub: true)
+      return await session.run { try await $0.stay() }
     case .bench(let count, let size):
       return try await Bench(count: count, size: size).run(arguments.bus, arguments.folder)
     case .benchReceiver: return await session("bench receiver").run { try await $0.receive() }

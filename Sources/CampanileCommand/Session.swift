@@ -8,7 +8,9 @@ struct BusName: Sendable {
   var name: String
   var folder: String?
 
-  var transport: Relay.Transport { .host(name, in: folder) }
+  func transport(becomesHub: Bool = false) -> Relay.Transport {
+    .host(name, in: folder, becomesHub: becomesHub)
+  }
 }
 
 /// A relay for the time of one command.
@@ -22,9 +24,9 @@ final class Session: Sendable {
   private let (news, attempts) = AsyncStream<Bool>.makeStream()
   private let (endings, endingSource) = AsyncStream<Ending>.makeStream()
 
-  init(_ bus: BusName, name: String) {
+  init(_ bus: BusName, name: String, becomesHub: Bool = false) {
     self.bus = bus
-    relay = Relay(bus.transport, name: name)
+    relay = Relay(bus.transport(becomesHub: becomesHub), name: name)
     events = relay.events.observe { [attempts] event in
       Output.note(MessageText.printable(event.description))
       if event.kind == .unavailable { attempts.yield(false) }

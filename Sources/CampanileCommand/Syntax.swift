@@ -21,7 +21,7 @@ struct Syntax {
       summary: "writes who else is on the bus"),
     Syntax(
       name: "hub", operands: [], options: Option.ofBus,
-      summary: "stays, and passes the messages of the others on"),
+      summary: "stays, and passes the messages of the others on from now on"),
     Syntax(
       name: "bench", operands: [], options: [.count, .bytes] + Option.ofBus,
       summary: "measures messages between two processes"),

@@ -76,6 +76,18 @@ struct CommandTests {
     #expect(await hub.status() == 128 + SIGTERM)
   }
 
+  @Test("hub takes over from the process that passed the messages on")
+  func hub() async throws {
+    let relay = Relay(bus.transport, name: "first")
+    try await relay.flush()
+    let hub = try bus.start("hub")
+    while let line = await hub.line(), line != "This process passes messages on." {}
+    let peers = try #require(
+      await relay.peers.values(.initial).first { $0.new.contains(where: \.isHub) })
+    #expect(peers.new.first { $0.isHub }?.name == "campanile hub")
+    withExtendedLifetime(relay) {}
+  }
+
   @Test("Without a bus it ends with 3")
   func noBus() async throws {
     // A folder that others can reach into is refused.

@@ -23,6 +23,8 @@ final class MemberLink: RelayLink {
     var hub: HubServer?
     var lock: FileLock?
     var busID: UInt64 = 0
+    /// Whether it is to take over from the hub that it finds.
+    var wantsHub: Bool
     /// How often it has been tried to join the hub of a generation that does not listen.
     var attempts = 0
     /// What was reported last, so that it is reported once.
@@ -45,7 +47,7 @@ final class MemberLink: RelayLink {
     case memory(LoopbackBus)
   }
 
-  init(_ bus: Bus, name: String, _ buffering: RelayBuffering) {
+  init(_ bus: Bus, name: String, _ buffering: RelayBuffering, wantsHub: Bool = false) {
     self.bus = bus
     id = MemberID(rawValue: .random(in: 1 ... .max))
     step =
@@ -58,7 +60,7 @@ final class MemberLink: RelayLink {
         member: MemberState(
           id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy,
           logLimit: buffering.byteCount),
-        timer: DispatchSource.makeTimerSource(queue: queue)))
+        wantsHub: wantsHub, timer: DispatchSource.makeTimerSource(queue: queue)))
   }
 
   // MARK: Life
@@ -198,7 +200,7 @@ final class MemberLink: RelayLink {
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
       claim: claim)
     hub.start()
-    state.withLock { $0.hub = hub }
+    state.withLock { ($0.hub, $0.wantsHub) = (hub, false) }
     connect(to: hub, generation)
   }
 
@@ -275,12 +277,13 @@ final class MemberLink: RelayLink {
   private func act<Result: Sendable>(
     _ body: (inout State, inout [MemberAction]) -> Result
   ) -> Result {
-    let (result, incidents, receiver, silence) = state.withLock { state in
+    let (result, incidents, receiver, silence, wanted) = state.withLock { state in
       var actions: [MemberAction] = []
       let result = body(&state, &actions)
       var incidents: [RelayIncident] = []
       let silence = state.perform(actions, &incidents)
-      return (result, incidents, state.receiver, silence)
+      let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
+      return (result, incidents, state.receiver, silence, wanted)
     }
     if let receiver { for incident in incidents { receiver.receive(incident) } }
     if let silence, case .folder(let folder) = bus {
@@ -289,6 +292,8 @@ final class MemberLink: RelayLink {
       } else if silence.claims {
         leave(claiming: silence.generation + 1)
       }
+    } else if let wanted {
+      leave(claiming: wanted)
     }
     return result
   }

@@ -11,9 +11,14 @@ extension Relay.Transport {
   ///   - folder: Where the buses of the user are; a folder in `XDG_RUNTIME_DIR`, or else in the
   ///     folder for temporary files, unless said. It must belong to the user, and nobody else may
   ///     reach into it.
-  public static func host(_ bus: String = "default", in folder: String? = nil) -> Self {
+  ///   - becomesHub: Whether this process takes over, once, from the one that passes messages on.
+  ///     For a process that is never stopped, not by a debugger either.
+  public static func host(
+    _ bus: String = "default", in folder: String? = nil, becomesHub: Bool = false
+  ) -> Self {
     Self { name, buffering in
-      MemberLink(.folder(BusFolder(bus: bus, in: folder)), name: name, buffering)
+      MemberLink(
+        .folder(BusFolder(bus: bus, in: folder)), name: name, buffering, wantsHub: becomesHub)
     }
   }
 
