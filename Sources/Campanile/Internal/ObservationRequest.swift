@@ -119,7 +119,7 @@ extension ObservationRequest {
       return Made(observer: observer, groupTarget: delivery.target)
     case .carrier(let body):
       let observer = IndirectObserver<Value>(traits(lifetimes, isTold: true)) { value, post, _, _ in
-        try body(value, CarriedPost(post))
+        try body(value, post)
       }
       return Made(observer: observer, groupTarget: nil)
     case .async(let execution, let isTold, let body):

@@ -49,7 +49,7 @@ extension ObserverBody {
     case .carrier(let observer):
       return ObserverBody<Source>(
         .told { source, subject in
-          try call(source, subject) { try observer($0, CarriedPost(Post($1))) }
+          try call(source, subject) { try observer($0, Post($1)) }
         })
     case .async(let execution, let wasTold, let observer):
       return ObserverBody<Source>(

@@ -5,7 +5,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     /// Called with the subject of the message too.
     case told(@Sendable (Value, AnyObject?) throws -> Void)
     /// Called where the value is posted, and carries it on to where others hear it.
-    case carrier(@Sendable (Value, borrowing CarriedPost) throws -> Void)
+    case carrier(@Sendable (Value, borrowing Post) throws -> Void)
     /// Called in a task, with the subject of the message if `isTold`.
     case async(
       AsyncExecution, isTold: Bool, @Sendable (Value, AnyObject?) async throws -> Void)

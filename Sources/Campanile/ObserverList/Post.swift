@@ -3,7 +3,7 @@
 /// Sendable although the subject need not be. Nobody looks at it but observers that are told it:
 /// where the value is posted, and elsewhere if its type is Sendable. What is sent on for others is
 /// without it.
-@safe struct Post: @unchecked Sendable {
+@safe package struct Post: @unchecked Sendable {
   // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives
   // it. To retain it for each post would be the most expensive thing that a post does.
   private let borrowed: Unmanaged<AnyObject>?
@@ -106,21 +106,15 @@
   }
 }
 
-/// What an observer that carries posts on is told of one.
-package struct CarriedPost: ~Copyable {
-  /// What the message is about.
-  let subject: AnyObject?
-  private let tracker: DeliveryTracker?
-
-  init(_ post: borrowing Post) {
-    subject = post.subject
-    tracker = post.tracker
-  }
-
+extension Post {
   /// Holds the delivery open: whoever waits for the post waits until it is ended.
   ///
   /// - Returns: What ends it, once; `nil` if nobody waits for the post.
-  package func hold() -> HeldDelivery? { tracker.map { HeldDelivery($0) } }
+  package borrowing func hold() -> HeldDelivery? {
+    // Looked at first: it is one comparison, and a function more to copy what is there.
+    if details == nil { return nil }
+    return tracker.map { HeldDelivery($0) }
+  }
 }
 
 /// A delivery that goes on after its observer has returned.

@@ -59,8 +59,8 @@ package final class ThreadMark: Sendable {
 
   /// The same for a center that lives.
   package static func path(to center: ObjectIdentifier) -> [PathStep] {
-    let depth = unsafe ThreadRecord.current.pointee.depth
     guard let transit = existing?.transits.withLock({ $0.last }) else { return [] }
+    let depth = unsafe ThreadRecord.current.pointee.depth
     let isThisPost = transit.depth == depth && transit.center == center
     return isThisPost ? transit.path : []
   }

@@ -175,7 +175,7 @@ final class CarriedWay: Sendable {
 
   func carryOut<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
-    _ name: @escaping @Sendable (borrowing CarriedPost) -> String??
+    _ name: @escaping @Sendable (borrowing Post) -> String??
   ) {
     let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
@@ -183,7 +183,7 @@ final class CarriedWay: Sendable {
       // The relay's end takes this observer away, and with it the core.
       let path = ThreadMark.path(to: id)
       // What has come from the carrier does not go back.
-      if path.contains(carrier) { return }
+      if !path.isEmpty && path.contains(carrier) { return }
       guard let about = name(post) else { return }
       core.send(
         OutgoingMessage(message, about: about, came: path, through: step, hold: post.hold()))

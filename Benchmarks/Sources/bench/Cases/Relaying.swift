@@ -20,7 +20,7 @@ enum Relaying {
         posting(Contender.ours, isCarried: true), posting("not carried"),
         posting("not carried, one more observer", observers: 2),
       ],
-      fixedCount: 20_000)
+      fixedCount: 1_000)
   }
 
   private static func posting(
