@@ -1,3 +1,4 @@
+import Campanile
 import CampanileRelay
 import Foundation
 import Testing

@@ -267,6 +267,8 @@ final class MemberLink: RelayLink {
     do throws(SystemError) {
       try become(generation, in: folder)
     } catch {
+      // It would fail again, and each time take the member off the bus.
+      state.withLock { $0.wantsHub = false }
       report(error.description)
       joinLater(.seconds(1))
     }

@@ -140,7 +140,7 @@ struct SkippingTests {
     let center = MessageCenter()
     let hold = Locked<HeldDelivery?>(nil)
     let isHeld = Inbox<Bool>()
-    let registration = center.observeInPlace(Tick.self, file: #fileID, line: #line) { _, _, post in
+    let registration = center.observeInPlace(Tick.self, file: #fileID, line: #line) { _, post in
       let held = post.hold()
       hold.withLock { $0 = held }
       isHeld.record(held != nil)
