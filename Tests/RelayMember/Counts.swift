@@ -60,7 +60,7 @@ struct Counts: Sendable {
 
   var report: String {
     let numbers = [
-      "silence=\(Int(longestSilence / .milliseconds(1)))", "lost=\(lost)",
+      "silence=\(Int(longestSilence / .microseconds(1)))", "lost=\(lost)",
       "early=\(answersBeforeQuestions)", "questions=\(questions.count)",
     ]
     let senders = heard.sorted { $0.key < $1.key }.map { sender, one in
