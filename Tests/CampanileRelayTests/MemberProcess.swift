@@ -13,10 +13,15 @@ final class MemberProcess {
   static let program = URL(filePath: CommandLine.arguments[0])
     .deletingLastPathComponent().appending(path: "member")
 
-  init(_ folder: URL, _ name: String, _ arguments: String...) throws {
+  convenience init(_ folder: URL, _ name: String, _ arguments: String...) throws {
+    try self.init([Self.program.path, folder.path, "test", name] + arguments, name)
+  }
+
+  /// - Parameter command: The program, after what starts it, and before its arguments.
+  init(_ command: [String], _ name: String) throws {
     self.name = name
-    process.executableURL = Self.program
-    process.arguments = [folder.path, "test", name] + arguments
+    process.executableURL = URL(filePath: command[0])
+    process.arguments = Array(command.dropFirst())
     process.standardInput = input
     process.standardOutput = output
     try process.run()

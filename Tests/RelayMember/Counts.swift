@@ -1,5 +1,14 @@
 import Campanile
 import CampanileRelay
+import Dispatch
+import Foundation
+
+private let output = DispatchQueue(label: "output")
+
+/// Writes a line, from any thread.
+func say(_ line: String) {
+  output.sync { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+}
 
 /// What has been heard of one sender.
 struct Heard: Sendable {

@@ -66,11 +66,6 @@ relay?.carry(Answer.self, in: center)
 /// Another bus, and what leads there.
 var others: [any Sendable] = []
 
-let output = DispatchQueue(label: "output")
-@Sendable func say(_ line: String) {
-  output.sync { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
-}
-
 let posting = DispatchQueue(label: "posting")
 let next = Locked(0)
 /// The microseconds between posts.
