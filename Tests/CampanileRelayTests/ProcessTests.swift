@@ -86,7 +86,7 @@ struct ProcessTests {
       let slow = try MemberProcess(folder, "slow", policy, "65536")
       try slow.carry()
       slow.signal(SIGSTOP)
-      try quick[0].ask("post 20000 200")
+      try quick[0].ask("post 500 10000")
       try quick[0].ask("flush")
       slow.signal(SIGCONT)
       let members = quick + [slow]
@@ -94,20 +94,20 @@ struct ProcessTests {
       try quick[0].ask("post 1")
       _ = try members.rest()
       for member in quick {
-        #expect(try member.report().heard["m0"] == .all(20_001))
+        #expect(try member.report().heard["m0"] == .all(501))
         #expect(try member.events() == [])
       }
       let heard = try #require(try slow.report().heard["m0"])
-      #expect(heard.first == 1 && heard.last == 20_001 && heard.disorders == 0)
-      #expect(heard.calls + heard.gaps == 20_001)
+      #expect(heard.first == 1 && heard.last == 501 && heard.disorders == 0)
+      #expect(heard.calls + heard.gaps == 501)
       if policy == "newest" {
         // Each takes more than its padding.
-        let kept = 20_000 - heard.resumed + 1
-        #expect(kept > 0 && kept * 200 <= 65_536)
+        let kept = 500 - heard.resumed + 1
+        #expect(kept > 0 && kept * 10_000 <= 65_536)
       } else {
-        #expect(heard.resumed == 20_001)
+        #expect(heard.resumed == 501)
       }
-      #expect(heard.gaps > 10_000)
+      #expect(heard.gaps > 300)
       let reason =
         "- This process took less than was sent, or was away for longer than others keep messages."
       let events = try slow.events()
@@ -186,22 +186,31 @@ struct ProcessTests {
   }
 
   /// Kills all but one after one has waited: each that might be left has what was posted before.
+  ///
+  /// A process that the system leaves no time for half a second counts as stopped, and nobody waits
+  /// for it. So each has some attempts.
   private func lastOne(of count: Int, after command: String) async throws {
     for survivor in 1..<count {
-      try await withFolder { folder in
-        var members = try [MemberProcess].start(count, in: folder)
-        let (poster, left) = (members[0], members.remove(at: survivor))
-        #expect(try poster.isHub)
-        try poster.ask("post 5000 100")
-        try poster.ask(command)
-        // First the hub: nobody passes on what the others have.
-        for member in members { member.signal(SIGSTOP) }
-        for member in members { member.kill() }
-        try left.ask("flush")
-        #expect(try left.isHub)
-        let heard = try left.report().heard["m0"]
-        #expect(heard == .all(command == "wait" ? 5_001 : 5_000))
+      var attempts = 0
+      while try await !has(survivor, of: count, after: command) {
+        attempts += 1
+        try #require(attempts < 5, "m\(survivor) does not have what was posted")
       }
+    }
+  }
+
+  /// Whether a process has what was posted before another one has waited.
+  private func has(_ survivor: Int, of count: Int, after command: String) async throws -> Bool {
+    try await withFolder { folder in
+      var members = try [MemberProcess].start(count, in: folder)
+      let (poster, left) = (members[0], members.remove(at: survivor))
+      try poster.ask("post 300 10000")
+      try poster.ask(command)
+      // First the hub: nobody passes on what the others have.
+      for member in members { member.signal(SIGSTOP) }
+      for member in members { member.kill() }
+      try left.ask("flush")
+      return try left.report().heard["m0"] == .all(command == "wait" ? 301 : 300)
     }
   }
 }
