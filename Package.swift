@@ -83,10 +83,12 @@ let package = Package(
       dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced", sockets]
     ),
     .executableTarget(
-      name: "member", dependencies: ["CampanileRelay", "Campanile"], path: "Tests/RelayMember"),
+      name: "member", dependencies: ["CampanileRelay", "CampanileFoundation", "Campanile"],
+      path: "Tests/RelayMember"
+    ),
     .testTarget(
       name: "CampanileRelayTests",
-      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "member"]
+      dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "TestSupport", "member"]
     ),
     .testTarget(
       name: "CommandTests",

@@ -31,6 +31,8 @@ struct FolderTests {
       #expect(
         try await trouble(folder.path)
           == "Others can reach into the folder \(folder.path), whose mode is 750 and must be 700.")
+      // Nothing is made in such a folder.
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
       try make(folder.appending(path: "test"), mode: 0o701)
       let inner = try await trouble(folder.path)
@@ -156,6 +158,10 @@ struct StrangerTests {
       #expect(written == .bytes(bytes.count))
       // The hub closes the connection.
       while stranger.read(atMost: 256).transfer != .end { await Task.yield() }
+      let hub = one.relay.peers.value.contains(where: \.isHub) ? two : one
+      let event = try await hub.events.next()
+      #expect(event.kind == .refused && event.count == 1 && event.subject == nil)
+      #expect(event.reason.hasPrefix("A process was sent away. "), "\(event)")
       one.post([1])
       #expect(try await two.ticks.next() == 1)
       withExtendedLifetime((one, two)) {}

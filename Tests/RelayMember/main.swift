@@ -4,63 +4,15 @@
 //   member FOLDER BUS NAME [newest|oldest BYTES]
 
 import Campanile
+import CampanileFoundation
 import CampanileRelay
 import Dispatch
 import Foundation
 
-struct Count: RelayedMessage {
-  static let relaySubject: RelaySubject<Self> = "count.\(\.sender)"
-  var sender: String
-  var number: Int
-  var padding = ""
-
-  // Its own bytes: what is tested here is how messages travel.
-  func relayPayload() -> [UInt8] { Array("\(sender) \(number) \(padding)".utf8) }
-
-  init(sender: String, number: Int, padding: String = "") {
-    self.sender = sender
-    self.number = number
-    self.padding = padding
-  }
-
-  init(relayPayload: [UInt8], version: Int) throws {
-    let parts = String(decoding: relayPayload, as: UTF8.self).split(separator: " ")
-    (sender, number) = (String(parts[0]), Int(parts[1])!)
-  }
-}
-
-struct Question: RelayedMessage {
-  static let relaySubject: RelaySubject<Self> = "question"
-  var asker: String
-  var number: Int
-}
-
-struct Answer: RelayedMessage {
-  static let relaySubject: RelaySubject<Self> = "answer"
-  var asker: String
-  var number: Int
-}
-
-/// What has been heard of one sender.
-struct Heard: Sendable {
-  var first = 0
-  var last = 0
-  var gaps = 0
-  var disorders = 0
-}
-
-struct Counts: Sendable {
-  var heard: [String: Heard] = [:]
-  var lost: [String: Int] = [:]
-  var answersBeforeQuestions = 0
-  var questions: Set<String> = []
-  var longestSilence = Duration.zero
-  var last = ContinuousClock.now
-}
-
 let arguments = CommandLine.arguments
 guard arguments.count >= 4 else {
-  fatalError("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
+  print("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
+  exit(2)
 }
 let (folder, bus, name) = (arguments[1], arguments[2], arguments[3])
 let buffering: RelayBuffering =
@@ -70,32 +22,26 @@ let buffering: RelayBuffering =
     ? .oldest(bytes: Int(arguments[5])!) : .newest(bytes: Int(arguments[5])!)
 
 let center = MessageCenter()
-let relay = Relay(.host(bus, in: folder), name: name, buffering: buffering)
+var relay: Relay? = Relay(.host(bus, in: folder), name: name, buffering: buffering)
+let state = relay!.state
 let counts = Locked(Counts())
-let pace = Locked(0)
-let delay = Locked(0)
+
+/// The number of another one at which the observer is held, and what it waits for.
+let heldNumber = Locked(0)
+let (isHeld, isLetGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+
+@Sendable func hear(_ count: Count) {
+  let isOwn = count.sender == name
+  counts.withLock { $0.hear(count, isOwn: isOwn) }
+  if !isOwn && count.number == heldNumber.withLock({ $0 }) {
+    isHeld.signal()
+    isLetGo.wait()
+  }
+}
 
 var tokens = [
-  center.observe(Count.self) { count in
-    if count.sender == name { return }
-    let microseconds = delay.withLock { $0 }
-    if microseconds > 0 { waste(microseconds) }
-    counts.withLock { counts in
-      let now = ContinuousClock.now
-      counts.longestSilence = max(counts.longestSilence, now - counts.last)
-      counts.last = now
-      var heard = counts.heard[count.sender] ?? Heard()
-      if heard.first == 0 {
-        heard.first = count.number
-      } else if count.number <= heard.last {
-        heard.disorders += 1
-      } else {
-        heard.gaps += count.number - heard.last - 1
-      }
-      heard.last = max(heard.last, count.number)
-      counts.heard[count.sender] = heard
-    }
-  },
+  center.observe(Count.self) { hear($0) },
+  center.observe(Odd.self) { hear($0.count) },
   center.observe(Question.self) { question in
     counts.withLock { _ = $0.questions.insert("\(question.asker) \(question.number)") }
     if question.asker != name && name.hasPrefix("answerer") {
@@ -109,101 +55,137 @@ var tokens = [
       }
     }
   },
-  relay.events.observe { event in
-    counts.withLock { counts in
-      let key = event.kind == .lost ? "lost" : "\(event.kind)"
-      counts.lost[key, default: 0] += event.count ?? 1_000_000_000
-    }
+  relay!.events.observe { event in
+    counts.withLock { $0.note(event) }
     if event.kind == .unavailable { say("trouble \(event.reason)") }
   },
 ]
-relay.carry(Question.self, in: center)
-relay.carry(Answer.self, in: center)
+relay?.carry(Question.self, in: center)
+relay?.carry(Answer.self, in: center)
 
-/// Uses up time.
-@Sendable func waste(_ microseconds: Int) {
-  let end = ContinuousClock.now + .microseconds(microseconds)
-  while ContinuousClock.now < end {}
-}
-
-let output = DispatchQueue(label: "output")
-@Sendable func say(_ line: String) {
-  output.sync { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
-}
+/// Another bus, and what leads there.
+var others: [any Sendable] = []
 
 let posting = DispatchQueue(label: "posting")
 let next = Locked(0)
+/// The microseconds between posts.
+let pace = Locked(0)
+/// How many hundreds of posts have not been taken.
+let flushing = Locked(0)
 
-@Sendable func post(_ padding: String = "") {
+@Sendable func nextCount(_ padding: String = "") -> Count {
   let number = next.withLock {
     $0 += 1
     return $0
   }
-  center.post(Count(sender: name, number: number, padding: padding))
+  return Count(sender: name, number: number, padding: padding)
 }
 
-@Sendable func keepPosting() {
-  posting.async {
-    let microseconds = pace.withLock { $0 }
-    if microseconds == 0 { return }
-    post()
-    waste(microseconds)
-    keepPosting()
+@Sendable func post(_ padding: String = "") {
+  let count = nextCount(padding)
+  Encodings.$isPosting.withValue(true) {
+    if count.number % 2 == 0 { center.post(count) } else { center.post(Odd(count)) }
   }
+}
+
+/// Posts at its pace, as long as others take it.
+@Sendable func keepPosting(_ relay: Relay) {
+  let microseconds = pace.withLock { $0 }
+  if microseconds == 0 { return }
+  if flushing.withLock({ $0 }) < 10 {
+    post()
+    if next.withLock({ $0 }) % 100 == 0 {
+      flushing.withLock { $0 += 1 }
+      Task {
+        try await relay.flush()
+        flushing.withLock { $0 -= 1 }
+      }
+    }
+  }
+  posting.asyncAfter(deadline: .now() + .microseconds(microseconds)) { keepPosting(relay) }
 }
 
 while let line = readLine() {
   let words = line.split(separator: " ").map(String.init)
   switch words.first {
   case "carry":
-    relay.carry(
-      Count.self, in: center,
-      words[1] == "in" ? .inward : words[1] == "out" ? .outward : .bothWays)
+    let direction: Relay.Direction =
+      words[1] == "in" ? .inward : words[1] == "out" ? .outward : .bothWays
+    relay?.carry(Count.self, in: center, direction)
+    relay?.carry(Odd.self, in: center, direction)
     say("carried")
+  case "bridge":
+    // From the center over Foundation's to another one, which is on a bus of its own.
+    let (foundation, second) = (NotificationCenter(), MessageCenter())
+    let bridges = [center, second].map { NotificationBridge(between: $0, and: foundation) }
+    for bridge in bridges { bridge.carry(Count.self) }
+    let beyond = Relay(.host(words[1], in: folder), name: name)
+    beyond.carry(Count.self, in: second)
+    try await beyond.flush()
+    others += [bridges, beyond]
+    say("bridged")
   case "post":
     // How many, and how long.
     let padding = String(repeating: "x", count: words.count > 2 ? Int(words[2])! : 0)
     for _ in 0..<Int(words[1])! { post(padding) }
     say("posted \(next.withLock { $0 })")
+  case "wait":
+    try await center.postAndWait(nextCount())
+    say("waited")
+  case "raw":
+    relay?.post(raw: Array(words[3].utf8), to: words[1], version: Int(words[2])!)
+    say("posted")
   case "ask":
     for number in 1...Int(words[1])! { center.post(Question(asker: name, number: number)) }
     say("asked")
   case "start":
     pace.withLock { $0 = Int(words[1])! }
-    keepPosting()
+    if let relay { posting.sync { keepPosting(relay) } }
     say("started")
   case "stop":
     pace.withLock { $0 = 0 }
     posting.sync {}
     say("stopped \(next.withLock { $0 })")
-  case "slow":
-    delay.withLock { $0 = Int(words[1])! }
-    say("slow")
+  case "hold":
+    heldNumber.withLock { $0 = Int(words[1])! }
+    say("holding")
+  case "held":
+    isHeld.wait()
+    say("held")
+  case "letgo":
+    isLetGo.signal()
+    say("let go")
+  case "end":
+    switch words[1] {
+    case "stopCarrying":
+      relay?.stopCarrying(Count.self, in: center)
+      relay?.stopCarrying(Odd.self, in: center)
+    case "release": relay = nil
+    default: relay?.cancel()
+    }
+    say("ended")
+  case "over":
+    for await change in state.values(.initial) where change.new == .ended { break }
+    say("over")
   case "flush":
-    try await relay.flush()
+    try await relay?.flush()
+    for case let beyond as Relay in others { try await beyond.flush() }
     say("flushed")
   case "reset":
-    counts.withLock { counts in
-      counts.longestSilence = .zero
-      counts.last = .now
-    }
+    counts.withLock { ($0.longestSilence, $0.last) = (.zero, .now) }
     say("reset")
   case "peers":
-    let peers = relay.peers.value
+    let peers = relay?.peers.value ?? []
     let hub = peers.first { $0.isHub }?.name ?? name
     say("peers \(hub) \(peers.map(\.name).sorted().joined(separator: ","))")
-  case "report":
-    let heard = counts.withLock { $0 }
-    let silence = Int(heard.longestSilence / .milliseconds(1))
-    var parts = [
-      "report", "silence=\(silence)", "lost=\(heard.lost["lost"] ?? 0)",
-      "early=\(heard.answersBeforeQuestions)", "questions=\(heard.questions.count)",
-    ]
-    for (sender, one) in heard.heard.sorted(by: { $0.key < $1.key }) {
-      parts.append("\(sender)=\(one.first)-\(one.last),\(one.gaps),\(one.disorders)")
-    }
-    say(parts.joined(separator: " "))
+  case "report": say(counts.withLock { $0.report })
+  case "events":
+    let events = counts.withLock { $0.events }.sorted { $0.key < $1.key }
+    say((["events"] + events.map { "\($0.value) \($0.key)" }).joined(separator: "|"))
+  case "encoded":
+    let (all, byPosters) = Encodings.count.withLock { $0 }
+    say("encoded \(all) \(byPosters)")
   default: say("what?")
   }
 }
-withExtendedLifetime(tokens) {}
+withExtendedLifetime((tokens, others)) {}

@@ -18,6 +18,8 @@ final class HubServer: Sendable {
     var lastID = 0
     /// Members that it waits for.
     var expected: Set<MemberID>
+    /// Why connections were closed that are not a member's, or not any more.
+    var refusals: [String] = []
     var isClosed = false
     let timer: any DispatchSourceTimer
     let accepts: (any DispatchSourceRead)?
@@ -29,6 +31,8 @@ final class HubServer: Sendable {
   private let claim: FileLock?
   let queue = DispatchQueue(label: "campanile.relay.hub")
   private let listener: Listener?
+  /// Told why somebody was sent away; called on the hub's queue.
+  private let onRefusal: @Sendable (String) -> Void
 
   /// A hub that listens in a folder.
   ///
@@ -37,10 +41,12 @@ final class HubServer: Sendable {
   ///   - own: The member that it is part of.
   ///   - expected: The members that it waits for, which may have died.
   ///   - claim: Keeps others from this generation.
+  ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
-    claim: FileLock
+    claim: FileLock, onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
+    self.onRefusal = onRefusal
     self.generation = generation
     self.folder = folder
     self.claim = claim
@@ -57,6 +63,7 @@ final class HubServer: Sendable {
   /// A hub that other members of the process alone reach.
   init(busID: UInt64, own: MemberID) {
     generation = 1
+    onRefusal = { _ in }
     (folder, claim, listener) = (nil, nil, nil)
     state = Locked(
       State(
@@ -91,7 +98,11 @@ final class HubServer: Sendable {
 
   private func accept(_ socket: consuming UnixSocket) {
     // The folder keeps others out; who got in all the same is sent away.
-    guard socket.peerUser() == geteuid() else { return }
+    let user = socket.peerUser()
+    guard user == geteuid() else {
+      let name = user.map { "the user \($0)" } ?? "a user who is not known"
+      return onRefusal("A process of \(name) was sent away; the bus is of the user \(geteuid()).")
+    }
     let id = newConnection()
     let channel = SocketChannel(socket, on: queue) { [weak self] in self?.handle($0, of: id) }
     add(channel, id)
@@ -168,8 +179,8 @@ final class HubServer: Sendable {
 
   /// Asks the state, and does what it says.
   private func act(_ body: (inout State, inout [HubAction]) -> Void) {
-    state.withLock { state in
-      if state.isClosed { return }
+    let refusals = state.withLock { state -> [String] in
+      if state.isClosed { return [] }
       var actions: [HubAction] = []
       body(&state, &actions)
       while !actions.isEmpty {
@@ -180,7 +191,10 @@ final class HubServer: Sendable {
           state.hub.waiting(channel.flush(), on: id, &actions)
         }
       }
+      defer { state.refusals = [] }
+      return state.refusals
     }
+    for reason in refusals { onRefusal(reason) }
   }
 
   /// Ends the hub; its members find another one.
@@ -206,6 +220,7 @@ extension HubServer.State {
       while let frame = try parsers[id]?.next() { hub.received(frame, from: id, &actions) }
     } catch {
       // Whoever breaks the format is cut off: nothing can be read after it.
+      refusals.append("A process was sent away. \(error.message)")
       channels.removeValue(forKey: id)?.close()
       parsers[id] = nil
       hub.disconnected(id, &actions)
@@ -225,7 +240,8 @@ extension HubServer.State {
           channels[id]?.send(bytes)
           touched.insert(id)
         }
-      case .close(let id, _):
+      case .close(let id, let reason):
+        if let reason { refusals.append("A process was sent away. \(reason)") }
         channels.removeValue(forKey: id)?.close()
         parsers[id] = nil
       case .opened: break

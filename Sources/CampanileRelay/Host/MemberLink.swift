@@ -198,7 +198,8 @@ final class MemberLink: RelayLink {
       .subtracting([silentHub, id].compactMap { $0 })
     let hub = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
-      claim: claim)
+      claim: claim
+    ) { [weak self] reason in self?.reportRefusal(reason) }
     hub.start()
     state.withLock { ($0.hub, $0.wantsHub) = (hub, false) }
     connect(to: hub, generation)
@@ -224,6 +225,10 @@ final class MemberLink: RelayLink {
     }
     if !reads { channel.setReading(false) }
     act { $0.member.connected(generation: generation, &$1) }
+  }
+
+  private func reportRefusal(_ reason: String) {
+    queue.async { self.state.withLock { $0.receiver }?.receive(.sentAway(reason)) }
   }
 
   private func report(_ trouble: String) {

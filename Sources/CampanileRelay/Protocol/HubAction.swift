@@ -8,7 +8,9 @@ enum HubAction: Hashable, Sendable {
   /// Append the frame to the bytes of each connection. It is encoded once.
   case send([ConnectionID], HubFrame)
   /// Close the connection. The state has forgotten it: no `disconnected` follows.
-  case close(ConnectionID, reason: String)
+  ///
+  /// The reason is what the other end did wrong, if it did.
+  case close(ConnectionID, reason: String?)
   /// The hub has recovered what the members of older generations know.
   case opened
 }

@@ -27,6 +27,8 @@ struct HubMember {
   var collected: [LogEntry] = []
   var collectToken: UInt64?
   var floor = Position.none
+  /// For how many ticks of silence its log is waited for: more each time that it has not come.
+  var patience = HubState.patience
 
   /// The requests that it has to reply to.
   var asked: [Asked] = []

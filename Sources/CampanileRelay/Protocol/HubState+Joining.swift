@@ -31,11 +31,11 @@ extension HubState {
     let connection = members[place].connection
     send(.welcome(generation: generation, busID: busID), to: place, &actions)
 
-    // A connection whose end has not been seen yet.
+    // The member has made another connection; the end of the old one has not been seen yet.
     if let old = members.firstIndex(where: {
       $0.peer.id == hello.peer.id && $0.connection != connection && $0.stage != .greeting
     }) {
-      close(old, reason: "The member has made another connection.", &actions)
+      close(old, reason: nil, &actions)
     }
     guard let place = places[connection] else { return }
     switch phase {

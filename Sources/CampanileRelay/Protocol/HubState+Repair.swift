@@ -8,6 +8,8 @@ extension HubState {
     var ticks = 0
     /// The members whose logs are asked for.
     var asked: [ConnectionID]
+    /// Whether one of them has not answered, and may know what the others do not.
+    var isIncomplete = false
   }
 
   /// Begins with the next late member.
@@ -28,7 +30,7 @@ extension HubState {
     var asked = [members[place].connection]
     if lowest < since {
       // The hub's logs begin later. What is missing is in those of others.
-      for other in members.indices where members[other].stage == .open && members[other].isPresent {
+      for other in members.indices where members[other].stage == .open {
         ask(other, since: lowest, &actions)
         asked.append(members[other].connection)
       }
@@ -51,7 +53,8 @@ extension HubState {
       return
     }
     repair?.ticks += 1
-    guard current.ticks + 1 >= Self.patience else { return }
+    let patience = places[current.connection].map { members[$0].patience } ?? 0
+    guard current.ticks + 1 >= patience else { return }
     let isUnderWay = current.asked.contains { connection in
       guard let place = places[connection] else { return false }
       return members[place].collectToken != nil && members[place].isPresent
@@ -67,6 +70,7 @@ extension HubState {
         repairNext(&actions)
         return
       }
+      if members[place].collectToken != nil { repair?.isIncomplete = true }
       members[place].collectToken = nil
     }
     endRepair(&actions)
@@ -74,6 +78,7 @@ extension HubState {
 
   /// Puts a member behind all others.
   private mutating func postpone(_ place: Int) {
+    members[place].patience = min(2 * members[place].patience, 80)
     members.append(members.remove(at: place))
     for (place, member) in members.enumerated() { places[member.connection] = place }
     forgetRoutes()
@@ -88,13 +93,16 @@ extension HubState {
     let others = asked.filter { $0 != place }
 
     for other in others { keep(members[other].collected) }
-    since = min(since, lowest(for: members[place].joinedAt))
+    if !current.isIncomplete { since = min(since, lowest(for: members[place].joinedAt)) }
     let offered = takeOver(from: place, &actions)
     // What the member has is not sent to it, and what it offered is settled.
     let merged = Recovered.merge(log.entries(since: .none) + older.entries(since: .none)).filter {
       !offered.contains($0.message.key)
     }
-    let floor = max(log.floor, older.floor, others.map { members[$0].floor }.max() ?? .none)
+    let floor = max(
+      log.floor, older.floor, others.map { members[$0].floor }.max() ?? .none,
+      // What somebody has not told of may be missing, and nobody can know how much that is.
+      current.isIncomplete ? since : .none)
     give(merged, floor: floor, to: place, &actions)
     for place in asked { members[place].collected = [] }
     open(place, &actions)

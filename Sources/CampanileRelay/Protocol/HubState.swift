@@ -81,7 +81,7 @@ struct HubState {
     remove(place, &actions)
   }
 
-  mutating func close(_ place: Int, reason: String, _ actions: inout [HubAction]) {
+  mutating func close(_ place: Int, reason: String?, _ actions: inout [HubAction]) {
     actions.append(.close(members[place].connection, reason: reason))
     remove(place, &actions)
   }

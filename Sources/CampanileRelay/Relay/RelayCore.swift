@@ -131,6 +131,7 @@ final class RelayCore: RelayReceiver, Sendable {
       events.send(
         RelayEvent(
           .lost, subject: subject, sender: sender.flatMap { peer($0) }, count: count, reason))
+    case .sentAway(let reason): events.send(RelayEvent(.refused, reason))
     case .connected: state.value = .connected
     case .disconnected(let reason):
       if !reason.isEmpty {

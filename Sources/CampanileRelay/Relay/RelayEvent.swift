@@ -9,7 +9,8 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     public static let lost = Kind(description: "lost")
     /// A message came that cannot be decoded.
     public static let undecodable = Kind(description: "undecodable")
-    /// A message cannot be sent: it cannot be encoded, or is too long.
+    /// A message cannot be sent: it cannot be encoded, or is too long. Or, without a subject, a
+    /// process was sent away that is another user's, or that does not speak as relays do.
     public static let refused = Kind(description: "refused")
     /// There is no connection, and trying again goes on.
     public static let unavailable = Kind(description: "unavailable")

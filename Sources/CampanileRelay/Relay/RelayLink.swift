@@ -50,6 +50,8 @@ package enum RelayIncident: Sendable {
   case reply(correlation: UInt64, AnswerStatus, payload: [UInt8])
   case flushed(UInt64)
   case lost(sender: UInt64?, subject: String?, count: Int?, String)
+  /// The carrier, which is a part of this relay, has sent somebody away; the reason is a sentence.
+  case sentAway(String)
   case connected
   case disconnected(String)
   case peers([RelayPeer])

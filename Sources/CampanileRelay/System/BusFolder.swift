@@ -59,8 +59,9 @@ struct BusFolder: Sendable {
       if unsafe mkdir(folder, 0o700) != 0 && errno != EEXIST {
         throw SystemError("The folder \(folder) of the bus cannot be made")
       }
+      // Before anything is made in it.
+      try check(folder)
     }
-    for folder in [outer, path] { try check(folder) }
   }
 
   private func check(_ folder: String) throws(SystemError) {

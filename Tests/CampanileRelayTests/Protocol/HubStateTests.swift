@@ -207,6 +207,34 @@ final class HubStateTests {
       ])
   }
 
+  @Test func waitsLongerForALogThatDoesNotCome() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(2, 5))
+    // It says nothing for half a second, and is asked again when it has said something.
+    _ = actions { for _ in 1...5 { $0.tick(&$1) } }
+    _ = receive(2, .pong(.none))
+    #expect(actions { $0.tick(&$1) }.contains(send(2, .collect(token: 3, since: at(2, 5)))))
+    _ = actions { for _ in 1...7 { $0.tick(&$1) } }
+    let opened = HubFrame.open(
+      position: at(3, 0), ownNumber: 0, Recovery(generation: 3, since: at(2, 5), last: at(2, 5)))
+    #expect(receive(2, .collectedAll(token: 3, floor: .none)).contains(send(2, opened)))
+  }
+
+  @Test func saysWhatAStoppedMemberMayKnow() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(2, 5))
+    _ = join(2, at: at(2, 5))
+    for id in [1, 2] { _ = receive(id, .collectedAll(token: 1, floor: .none)) }
+    _ = join(3, at: at(2, 2))
+    _ = receive(1, .collectedAll(token: 2, floor: .none))
+    _ = receive(3, .collectedAll(token: 2, floor: .none))
+    // The second member is stopped. It alone might know what came after the third one's position.
+    let told = actions { for _ in 1...5 { $0.tick(&$1) } }
+    #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
+  }
+
   @Test func reportsWhatComesTooLate() {
     _ = join(1, at: at(1, 5))
     let known = Message(4, 9, at: at(1, 6))

@@ -184,7 +184,7 @@ extension Simulation {
         guard let link = links.first(where: { $0.id == connection }) else { continue }
         link.hubIsOpen = false
         link.toHub.removeAll()
-        if reason != "The member has made another connection." { fail(reason) }
+        if let reason { fail(reason) }
       case .opened: note("the hub of \(process.hub?.generation ?? 0) is open")
       }
     }

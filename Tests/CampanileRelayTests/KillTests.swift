@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Processes that are killed and stopped while all post.
+@Suite("R4 Processes that die or stop under load", .serialized, .timeLimit(.minutes(30)))
+struct KillTests {
+  enum Victim: CaseIterable, Sendable {
+    case hub
+    case member
+  }
+
+  @Test(
+    "R4 One is killed under load: nothing is lost for the living, and all is in order",
+    arguments: Victim.allCases, [2, 5])
+  func killed(victim: Victim, count: Int) async throws {
+    try await withFolder { folder in
+      var members = try [MemberProcess].start(count, in: folder)
+      for round in 0..<Effort.times(2, long: 5) {
+        try members.load()
+        let place = try members.lastIndex { try $0.isHub == (victim == .hub) }
+        let killed = members.remove(at: try #require(place))
+        killed.kill()
+        let posted = try members.rest()
+        try members.check(posted: posted, dead: [killed.name])
+        let new = try MemberProcess(folder, "n\(round)")
+        try new.carry()
+        members.append(new)
+      }
+    }
+  }
+
+  @Test("R4 Hub and member are killed together under load: nothing is lost for the living")
+  func killedTogether() async throws {
+    try await withFolder { folder in
+      var members = try [MemberProcess].start(5, in: folder)
+      try members.load()
+      let hub = try #require(try members.firstIndex { try $0.isHub })
+      let killed = [members.remove(at: hub), members.removeLast()]
+      for member in killed { member.signal(SIGKILL) }
+      for member in killed { member.kill() }
+      let posted = try members.rest()
+      try members.check(posted: posted, dead: Set(killed.map(\.name)))
+    }
+  }
+
+  @Test("R4 The hub is stopped: the others go on, and it misses nothing", arguments: [2, 5])
+  func hubStopped(count: Int) async throws {
+    try await withFolder { folder in
+      let members = try [MemberProcess].start(count, in: folder)
+      try members.load()
+      let stopped = try #require(try members.first { try $0.isHub })
+      stopped.signal(SIGSTOP)
+      let others = members.filter { $0 !== stopped }
+      // Each flush waits for a hub that works; the old one does for as long as it takes to stop it.
+      repeat {
+        for member in others { try member.ask("flush") }
+      } while try !others.contains { try $0.isHub }
+      stopped.signal(SIGCONT)
+      try stopped.ask("flush")
+      let posted = try members.rest()
+      try members.check(posted: posted)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+
+/// A process on a bus, told what to do by lines.
+final class MemberProcess {
+  let name: String
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private var rest = Data()
+
+  /// The program that is a member.
+  static let program = URL(filePath: CommandLine.arguments[0])
+    .deletingLastPathComponent().appending(path: "member")
+
+  convenience init(_ folder: URL, _ name: String, _ arguments: String...) throws {
+    try self.init([Self.program.path, folder.path, "test", name] + arguments, name)
+  }
+
+  /// - Parameter command: The program, after what starts it, and before its arguments.
+  init(_ command: [String], _ name: String) throws {
+    self.name = name
+    process.executableURL = URL(filePath: command[0])
+    process.arguments = Array(command.dropFirst())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+  }
+
+  deinit { kill() }
+
+  func say(_ line: String) throws {
+    try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+  }
+
+  /// The next line.
+  func hear() throws -> String {
+    while true {
+      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { rest = rest[(end + 1)...] }
+        return String(decoding: rest[..<end], as: UTF8.self)
+      }
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { throw CocoaError(.fileReadUnknown) }
+      rest += data
+    }
+  }
+
+  @discardableResult
+  func ask(_ line: String) throws -> String {
+    try say(line)
+    return try hear()
+  }
+
+  func signal(_ number: Int32) { Foundation.kill(process.processIdentifier, number) }
+
+  func kill() {
+    if !process.isRunning { return }
+    signal(SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// What it has heard of each sender.
+  func report() throws -> Report { Report(try ask("report")) }
+
+  /// What its relay has reported: how many of what, from whom and why.
+  func events() throws -> [String] {
+    try ask("events").split(separator: "|").dropFirst().map(String.init)
+  }
+
+  var isHub: Bool {
+    get throws { try ask("peers").split(separator: " ")[1] == name }
+  }
+}
+
+struct Report {
+  struct Heard: Equatable {
+    var first = 0
+    var last = 0
+    var gaps = 0
+    var oddGaps = 0
+    var disorders = 0
+    var calls = 0
+    var resumed = 0
+
+    /// All numbers up to one, each once and in order.
+    static func all(_ count: Int) -> Self { Self(first: 1, last: count, calls: count) }
+  }
+
+  var heard: [String: Heard] = [:]
+  var numbers: [String: Int] = [:]
+
+  init(_ line: String) {
+    for part in line.split(separator: " ").dropFirst() {
+      let pair = part.split(separator: "=").map(String.init)
+      let values = pair[1].split(separator: ",").compactMap { Int($0) }
+      if values.count == 1 {
+        numbers[pair[0]] = values[0]
+      } else {
+        heard[pair[0]] = Heard(
+          first: values[0], last: values[1], gaps: values[2], oddGaps: values[3],
+          disorders: values[4], calls: values[5], resumed: values[6])
+      }
+    }
+  }
+}
+
+extension [MemberProcess] {
+  /// Starts so many, each of which carries all; the first is the hub.
+  static func start(_ count: Int, in folder: URL) throws -> Self {
+    try (0..<count).map { index in
+      let member = try MemberProcess(folder, "m\(index)")
+      try member.carry()
+      return member
+    }
+  }
+
+  /// Begins to post; when this returns, all have heard something of each.
+  func load() throws {
+    for member in self { try member.ask("start 200") }
+    for member in self { try member.ask("flush") }
+  }
+
+  /// Stops all posting, and waits until what was posted has come.
+  func rest() throws -> [String: Int] {
+    var posted: [String: Int] = [:]
+    for member in self {
+      posted[member.name] = Int(try member.ask("stop").split(separator: " ")[1])
+    }
+    // What has come has been posted there when an answer to a later line comes back.
+    for _ in 0..<3 { for member in self { try member.ask("flush") } }
+    return posted
+  }
+
+  /// Checks what each has heard of the others once all have been quiet.
+  ///
+  /// What was heard of one that is dead, all have heard.
+  func check(posted: [String: Int], dead: Set<String> = []) throws {
+    var lastOfDead: [String: Int] = [:]
+    for member in self {
+      let report = try member.report()
+      for (sender, last) in posted where sender != member.name {
+        let heard = try #require(report.heard[sender])
+        #expect(heard.gaps == 0 && heard.disorders == 0, "\(member.name) of \(sender): \(heard)")
+        #expect(heard.last == last, "\(member.name) of \(sender): \(heard)")
+      }
+      for sender in dead {
+        let heard = report.heard[sender] ?? .init()
+        #expect(heard.gaps == 0 && heard.disorders == 0, "\(member.name) of \(sender): \(heard)")
+        #expect(
+          heard.last == lastOfDead[sender] ?? heard.last, "\(member.name) of \(sender): \(heard)")
+        lastOfDead[sender] = heard.last
+      }
+      #expect(report.numbers["lost"] == 0)
+    }
+  }
+}
+
+extension MemberProcess {
+  /// Carries all from now on.
+  func carry() throws {
+    try ask("carry both")
+    try ask("flush")
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// Processes of a user whose bus it is not.
+@Suite(
+  "Processes of another user", .serialized, .timeLimit(.minutes(30)),
+  .enabled(
+    "Only root can start a process of another user, with setpriv, and needs a toolchain that all can read"
+  ) { try await OtherUser.isPossible }
+)
+struct OtherUserTests {
+  @Test("A relay in another user's folder says whose it is, and does not join")
+  func folder() async throws {
+    try await OtherUser.withProgram { program in
+      try await withFolder { folder in
+        let members = try [MemberProcess].start(2, in: folder)
+        let command = [program.path, folder.path, "test", "other"]
+        let other = try MemberProcess(OtherUser.command(command), "other")
+        #expect(
+          try other.hear()
+            == "trouble The folder \(folder.path) belongs to the user 0, not to \(OtherUser.user).")
+        for member in members {
+          #expect(try member.ask("peers").hasSuffix(member === members[0] ? " m1" : " m0"))
+        }
+      }
+    }
+  }
+
+  @Test("At a folder that has been opened to all, another user's process is sent away and counted")
+  func socket() async throws {
+    try await withFolder { folder in
+      let members = try [MemberProcess].start(2, in: folder)
+      let socket = folder.appending(path: "test/hub.1.sock")
+      #expect(try OtherUser.connect(to: socket) == "Permission denied")
+      try OtherUser.open(folder, 0o755)
+      try OtherUser.open(folder.appending(path: "test"), 0o755)
+      #expect(try OtherUser.connect(to: socket) == "Permission denied")
+      try OtherUser.open(socket, 0o666)
+      for _ in 0..<3 { #expect(try OtherUser.connect(to: socket) == "connected, closed") }
+      try members[0].ask("post 10")
+      _ = try members.rest()
+      #expect(
+        try members[0].events() == [
+          "3 refused - - - A process of the user \(OtherUser.user) was sent away; the bus is of the user 0."
+        ])
+      #expect(try members[1].events() == [])
+      #expect(try members[1].report().heard == ["m0": .all(10)])
+    }
+  }
+}
+
+/// Nobody, and what it can be made to do.
+private enum OtherUser {
+  static let user = 65_534
+
+  static func command(_ command: [String]) -> [String] {
+    ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"] + command
+  }
+
+  /// Whether the program runs as another user: without arguments it says how it is used.
+  static var isPossible: Bool {
+    get async throws {
+      let tools = ["/usr/bin/setpriv", "/usr/bin/perl"]
+      guard geteuid() == 0, tools.allSatisfy(FileManager.default.isExecutableFile) else {
+        return false
+      }
+      return try await withProgram { try run([$0.path]).hasPrefix("usage: member") }
+    }
+  }
+
+  /// Calls `body` with a copy of the program that others can reach.
+  static func withProgram<Result>(
+    _ body: (URL) async throws -> Result
+  ) async throws -> Result {
+    try await withFolder { folder in
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+      try open(folder, 0o755)
+      let copy = folder.appending(path: "member")
+      try FileManager.default.copyItem(at: MemberProcess.program, to: copy)
+      try open(copy, 0o755)
+      return try await body(copy)
+    }
+  }
+
+  /// What a program says that is run as the other user.
+  private static func run(_ command: [String]) throws -> String {
+    let (process, output) = (Process(), Pipe())
+    let command = Self.command(command)
+    process.executableURL = URL(filePath: command[0])
+    process.arguments = Array(command.dropFirst())
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    defer { process.waitUntilExit() }
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+  }
+
+  /// What becomes of a connection of the other user's.
+  static func connect(to socket: URL) throws -> String {
+    let script = """
+      socket(S, AF_UNIX, SOCK_STREAM, 0) && connect(S, sockaddr_un($ARGV[0])) or die "$!\\n";
+      print "connected, ", sysread(S, $byte, 1) ? "heard" : "closed";
+      """
+    return try run(["/usr/bin/perl", "-MSocket", "-e", script, socket.path])
+  }
+
+  static func open(_ path: URL, _ mode: Int) throws {
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path.path)
+  }
+}
