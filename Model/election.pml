@@ -2,25 +2,32 @@
  * The election of a hub by files in a folder: one lock file and one socket for each generation.
  *
  * Processes look for the highest generation and connect. Who finds its hub dead claims the next one, as
- * does who finds it silent. Any process but the last dies at any moment; a hub stops and wakes up. The
- * states that are reached in any interleaving of their file operations are searched for
+ * does who finds it silent. Any process but the last dies at any moment. One stops at any moment, and
+ * wakes up; with FOREVER it does not. The states that are reached in any interleaving of their file
+ * operations are searched for
  *
  *   a generation used twice   a second hub begins to listen with the number of another
  *   a split                   at rest, somebody is not connected to the hub of the highest generation
  *   no hub                    at rest, the highest generation has none that lives
  *
- * The host's code does not exist yet: the steps name what the protocol calls them.
+ * step NO_EXCLUSION      CampanileRelay/System/BusFolder.swift:claim              O_EXCL: one process creates a lock file
+ * step NO_SECOND_LOOK    CampanileRelay/System/BusFolder.swift:claim              who has created a file looks whether there is a higher one
+ * step NO_LOCK           CampanileRelay/System/BusFolder.swift:claim              a hub keeps its file locked
+ * step HIGHEST_REMOVED   CampanileRelay/System/BusFolder.swift:removeGenerations  the file of the highest generation is kept
+ * step HELD_REMOVED      CampanileRelay/System/BusFolder.swift:removeGenerations  and the one after a hub that has been stopped
+ * step ALL_HELD          CampanileRelay/System/BusFolder.swift:isAbandoned        the lock of a dead hub is free
+ * step NO_PATIENCE       CampanileRelay/Host/MemberLink.swift:join                one that stops before it listens is not waited for
+ * step SAME_GENERATION   CampanileRelay/Host/MemberLink.swift:join                a dead hub's generation is not taken up again
+ * step NO_SILENCE        CampanileRelay/Host/MemberLink.swift:act                 members leave a silent hub
+ * step NO_FOLDER_CHECK   CampanileRelay/Host/HubServer.swift:tick                 a hub that wakes up looks for the next generation
  *
- * step NO_EXCLUSION      -:claim        O_EXCL: one process creates a lock file
- * step NO_SECOND_LOOK    -:claim        who has created a file looks whether there is a higher one
- * step HIGHEST_REMOVED   -:removeOld    the file of the highest generation is kept
- * step SAME_GENERATION   -:join         a dead hub's generation is not taken up again
- * step NO_FOLDER_CHECK   -:check        a hub that wakes up looks for a higher generation
- *
- * The lock itself breaks no promise when it is missing: it spares generations.
+ * A locked file tells three things: that its hub is not dead, but about to listen; that a stopped hub
+ * may still look for the file after its own; and, once it is free, that the next generation may be
+ * claimed. Without the lock a hub that wakes up does not learn that there are others.
  *
  * run -DPROCESSES=2
  * run -DPROCESSES=3 -DGENS=3 -DGLANCES=0
+ * run -DPROCESSES=3 -DGENS=4 -DGLANCES=0 -DFOREVER
  */
 
 #ifndef PROCESSES
@@ -28,6 +35,9 @@
 #endif
 #ifndef GENS
 #define GENS 5
+#endif
+#ifndef GLANCES
+#define GLANCES 1
 #endif
 #define NOBODY 9
 
@@ -40,20 +50,32 @@ bool isDead[PROCESSES], isStopped[PROCESSES];
 byte hubOf[PROCESSES];        /* the generation whose hub a process has, or 0 */
 byte joined[PROCESSES];       /* the generation that a process is connected to, or 0 */
 byte stops = 1;
-#ifndef GLANCES
-#define GLANCES 1
-#endif
 byte glances = GLANCES;
-bool isOver;                 /* the numbers of this search are used up */
+bool isOver;                  /* the numbers of this search are used up */
 hidden byte j;
 
+/* BusFolder.highestGeneration */
 #define highest \
   (exists[5] -> 5 : (exists[4] -> 4 : (exists[3] -> 3 : (exists[2] -> 2 : (exists[1] -> 1 : 0)))))
 #define runs(i) (!isDead[i] && !isStopped[i])
+#ifdef NO_LOCK
+#define LOCK(g, i) skip
+#else
+#define LOCK(g, i) holder[g] = i
+#endif
+#ifdef ALL_HELD
+#define isAbandoned(g) false
+#else
+#define isAbandoned(g) (holder[g] == NOBODY)
+#endif
 
-/* The end of a hub, but not of its process: the lock and the socket are closed. */
+inline unlock(g, i) {
+  if :: holder[g] == i -> holder[g] = NOBODY :: else fi
+}
+
+/* HubServer.close: the lock and the socket are closed. The process may go on. */
 inline closeHub(i) {
-  if :: holder[hubOf[i]] == i -> holder[hubOf[i]] = NOBODY :: else fi;
+  unlock(hubOf[i], i);
   if :: listener[hubOf[i]] == i -> listener[hubOf[i]] = NOBODY :: else fi;
   hubOf[i] = 0
 }
@@ -62,23 +84,33 @@ proctype Member(byte i) {
   byte found, next, k;
 end:
   do
+  /* MemberLink.join */
   :: atomic { runs(i) && joined[i] == 0 -> found = highest }
-    /* connect; else the lock tells a dead hub from one that is about to listen */
+endLook:
     if
     :: atomic { runs(i) && found > 0 && listener[found] != NOBODY -> joined[i] = found; goto ready }
-    :: atomic { runs(i) && found > 0 && listener[found] == NOBODY && holder[found] == NOBODY ->
+    /* BusFolder.isAbandoned: the lock tells a dead hub from one that is about to listen. */
+    :: atomic { runs(i) && found > 0 && listener[found] == NOBODY && isAbandoned(found) ->
 #ifdef SAME_GENERATION
         next = found
 #else
         next = found + 1
 #endif
       }
+#ifndef NO_PATIENCE
+    /* It has been stopped before it listens. */
+    :: atomic { runs(i) && found > 0 && listener[found] == NOBODY && holder[found] != NOBODY &&
+        isStopped[holder[found]] -> next = found + 1
+      }
+#endif
     :: atomic { runs(i) && found == 0 -> next = 1 }
-    /* Again in a while. */
+    /* MemberLink.joinLater */
     :: atomic { runs(i) && found > 0 && found < highest -> goto ready }
     :: isDead[i] -> break
     fi;
 claim:
+    /* BusFolder.claim */
+endClaim:
     if
     :: isDead[i] -> break
     :: atomic { runs(i) && next <= GENS ->
@@ -91,62 +123,62 @@ claim:
       }
     :: atomic { runs(i) && next > GENS -> isOver = true; break }
     fi;
-    /* flock. Somebody who looks whether the hub lives may have it for a moment, or may not. */
+    /* Somebody who looks whether the hub lives may have the lock for a moment, or may not. */
+endLock:
     if
     :: isDead[i] -> break
-    :: atomic { runs(i) && holder[next] == NOBODY -> holder[next] = i }
+    :: atomic { runs(i) && holder[next] == NOBODY -> LOCK(next, i) }
     :: atomic { runs(i) && glances > 0 -> glances--; goto ready }
     :: atomic { runs(i) && holder[next] != NOBODY -> goto ready }
     fi;
 #ifndef NO_SECOND_LOOK
+endSecondLook:
     if
     :: isDead[i] -> break
     :: atomic { runs(i) && highest == next }
-    :: atomic { runs(i) && highest != next ->
-        if :: holder[next] == i -> holder[next] = NOBODY :: else fi;
-        goto ready
-      }
+    :: atomic { runs(i) && highest != next -> unlock(next, i); goto ready }
     fi;
 #endif
-    /* bind and listen */
+    /* HubServer.init: bind and listen. MemberLink.become: its member is connected. */
+endListen:
     if
     :: isDead[i] -> break
     :: atomic { runs(i) ->
         assert(!isUsed[next]);
         isUsed[next] = true;
-        /* Its older hub, if it has one, ends. */
         if :: hubOf[i] -> closeHub(i) :: else fi;
         listener[next] = i;
-        hubOf[i] = next
+        hubOf[i] = next;
+        joined[i] = next
       }
     fi;
-    /* Older files are removed. */
+    /* BusFolder.removeGenerations: a file stays while it or the one before it is locked. */
+endRemove:
     if
     :: isDead[i] -> break
     :: atomic { runs(i) ->
-        k = 1;
-        do
 #ifdef HIGHEST_REMOVED
-        :: k <= GENS && k != next -> exists[k] = false; k++
-        :: k <= GENS && k == next -> k++
+        for (k : 1 .. GENS) { exists[k] = (k == next) }
+#elif defined(HELD_REMOVED)
+        for (k : 1 .. next - 1) { exists[k] = false }
 #else
-        :: k < next -> exists[k] = false; k++
+        for (k : 1 .. next - 1) { exists[k] = exists[k] && (holder[k] != NOBODY || holder[k - 1] != NOBODY) }
 #endif
-        :: else -> break
-        od
       }
     fi;
 ready:
     atomic { found = 0; next = 0; k = 0 }
-  /* The hub is gone: join again. Or it is silent: claim the next generation. */
+  /* MemberLink.handle, leave: the hub is gone. MemberLink.act: or it is silent. */
   :: atomic { runs(i) && joined[i] && listener[joined[i]] == NOBODY -> joined[i] = 0 }
+#ifndef NO_SILENCE
   :: atomic { runs(i) && joined[i] && listener[joined[i]] != NOBODY && isStopped[listener[joined[i]]] ->
       next = joined[i] + 1; joined[i] = 0;
       goto claim
     }
-  /* A hub looks for a higher generation, at each tick and before each batch. */
+#endif
+  /* HubServer.tick, handle; BusFolder.isClaimed: at each tick and before each batch. */
 #ifndef NO_FOLDER_CHECK
-  :: atomic { runs(i) && hubOf[i] && hubOf[i] < highest -> closeHub(i) }
+  :: atomic { runs(i) && hubOf[i] && exists[hubOf[i] + 1] -> closeHub(i) }
 #endif
   :: isDead[i] -> break
   od
@@ -159,17 +191,15 @@ proctype Fate(byte i) {
   :: atomic { isDead[i] = true;
       joined[i] = 0;
       hubOf[i] = 0;
-      j = 0;
-      do
-      :: j < 7 ->
-        if :: holder[j] == i -> holder[j] = NOBODY :: else fi;
-        if :: listener[j] == i -> listener[j] = NOBODY :: else fi;
-        j++
-      :: else -> break
-      od
+      for (j : 1 .. 6) {
+        unlock(j, i);
+        if :: listener[j] == i -> listener[j] = NOBODY :: else fi
+      }
     }
-  :: atomic { stops > 0 && hubOf[i] -> stops--; isStopped[i] = true };
+  :: atomic { stops > 0 -> stops--; isStopped[i] = true };
+#ifndef FOREVER
     isStopped[i] = false
+#endif
   fi
 }
 
@@ -177,29 +207,19 @@ proctype Rest() {
   byte i;
   timeout ->
   atomic {
-    assert(isOver || highest > 0 && listener[highest] != NOBODY && !isDead[listener[highest]]);
-    do
-    :: i < PROCESSES -> assert(isOver || isDead[i] || joined[i] == highest); i++
-    :: else -> break
-    od
+    assert(isOver || highest > 0 && listener[highest] != NOBODY && runs(listener[highest]));
+    for (i : 0 .. PROCESSES - 1) { assert(isOver || !runs(i) || joined[i] == highest) }
   }
 }
 
 init {
   byte i;
   atomic {
-    do
-    :: i < 7 -> holder[i] = NOBODY; listener[i] = NOBODY; i++
-    :: else -> break
-    od;
-    i = 0;
-    do
-    :: i < PROCESSES ->
+    for (i : 0 .. 6) { holder[i] = NOBODY; listener[i] = NOBODY }
+    for (i : 0 .. PROCESSES - 1) {
       run Member(i);
-      if :: i < PROCESSES - 1 -> run Fate(i) :: else fi;
-      i++
-    :: else -> break
-    od;
+      if :: i < PROCESSES - 1 -> run Fate(i) :: else fi
+    }
     run Rest()
   }
 }

@@ -17,39 +17,46 @@
  * At rest means that nobody can do anything any more. A message is due to whoever was open when it was
  * posted. A step here is what a hub or member does for one frame, one look at the folder, or one post.
  *
- * step REUSED_GENERATION        -:claim                                               a generation is used once
- * step NO_FOLDER_CHECK          -:lookForNextGeneration                                a hub looks whether there is a newer one
- * step FOLDER_CHECK_ON_MESSAGE  -:lookForNextGeneration                                also when nobody posts
- * step NO_GATHERING             CampanileRelay/Protocol/HubState+Joining.swift:endGathering  a hub waits for those who live
- * step NO_COLLECTING            CampanileRelay/Protocol/MemberState+Frames.swift:collect   a member says what it has
- * step ONLY_OWN_COLLECTED       CampanileRelay/Protocol/MemberState+Frames.swift:collect   also of others
- * step EARLY_OPEN               CampanileRelay/Protocol/HubState+Joining.swift:endRecovery  a hub opens when all have answered
- * step NO_NUMBERS               CampanileRelay/Protocol/HubState+Messages.swift:post       by numbers a hub and a sender know what has a position
- * step NO_HEARD                 CampanileRelay/Protocol/MemberState+Frames.swift:isNews    and what is told again
- * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give        each gets what it lacks
- * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                  what no hub knows is sent again
- * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery  what was recovered comes before what is new
- * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join        who comes late is repaired
- * step OTHERS_UNKNOWN           CampanileRelay/Protocol/HubState+Repair.swift:endRepair    what others had before the hub's log is known
- * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver     and its log counts
+ * step REUSED_GENERATION        CampanileRelay/System/BusFolder.swift:claim                    a generation is used once
+ * step NO_FOLDER_CHECK          CampanileRelay/Host/HubServer.swift:handle                     a hub looks whether there is a newer one
+ * step FOLDER_CHECK_ON_MESSAGE  CampanileRelay/Host/HubServer.swift:tick                       also when nobody posts
+ * step NO_GATHERING             CampanileRelay/Protocol/HubState+Joining.swift:endGathering    a hub waits for those who live
+ * step NO_COLLECTING            CampanileRelay/Protocol/MemberState+Frames.swift:collect       a member says what it has
+ * step ONLY_OWN_COLLECTED       CampanileRelay/Protocol/MemberState+Frames.swift:collect       also of others
+ * step EARLY_OPEN               CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     a hub opens when all have answered
+ * step NO_NUMBERS               CampanileRelay/Protocol/HubState+Messages.swift:post           by numbers a hub and a sender know what has a position
+ * step NO_HEARD                 CampanileRelay/Protocol/MemberState+Frames.swift:isNews        and what is told again
+ * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give            each gets what it lacks
+ * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                      what no hub knows is sent again
+ * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new
+ * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join            who comes late is repaired
+ * step OTHERS_UNKNOWN           CampanileRelay/Protocol/HubState+Repair.swift:endRepair        what others had before the hub's log is known
+ * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver         and its log counts
+ * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now
+ * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known
+ * step NO_LOWEST                CampanileRelay/Protocol/HubState+Coverage.swift:lowest         so that what came late is asked for
+ * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported
  *
  * The runs: a hub of its own that dies or stops; hubs in the processes of members; C comes when the bus
  * is there already; the hub of the next generation does not wait for C.
  *
  * A message of a sender that comes late may be too late: then it is reported as lost. That is allowed
- * where a member may come late, and not elsewhere. Three generations with hubs in the processes of
- * members that stop are not listed: a member whose hub dies before its repair loses messages.
+ * where a member may come late, and not elsewhere. Who was told of a loss never hears the message.
+ *
  * NO_NUMBERS leaves out three things, each of which suffices here: a hub that drops numbers it knows, the
  * number in `open`, and `sequenced` for what was recovered. A hello is answered without a look at the
- * folder; only batches with messages wait for one. Bounded logs, tombstones, forgotten messages, slow
- * members, patterns, requests, flush, `pong`, given-up repairs, and deaths of members without a hub are
- * left out.
+ * folder; only batches with messages wait for one. Three parts are as in the code, and no search finds
+ * them missing: HubState.covers; that HubState.give passes over what is older than what a member has; and
+ * that it tells members in a recovery the new positions of what they have. Bounded logs, slow members,
+ * patterns, requests, flush, `pong`, given-up repairs, and deaths of members without a hub are left out.
  *
  * run -DGENS=2 -DPOSTS=2 -DNEWCOMER
  * run -DGENS=3 -DPOSTS=2 -DNO_STOPS
  * run -DGENS=2 -DPOSTS=3
  * run -DGENS=2 -DPOSTS=3 -DOWNED
  * run -DGENS=2 -DPOSTS=3 -DLATE=A
+ * run -DGENS=3 -DPOSTS=3 -DOWNED -DNO_STOPS
+ * run -DGENS=3 -DPOSTS=2 -DOWNED
  * run -DGENS=2 -DPOSTS=3 -DOWNED -DNEWCOMER
  */
 
@@ -72,21 +79,31 @@
 #else
 #define POSITION(g, sequence) ((g) * 8 + (sequence))
 #endif
+#define GENERATION(p) ((p) / 8)
 #define CONNECTION(g, i) (((g) - 1) * MEMBERS + (i))
 #define BIT(x) (1 << (x))
-#define NONE 255   /* no entry in a log */
-#define HIGHEST(entry) (entry[1] -> 2 : (entry[0] -> 1 : 0))
+#define NONE 255        /* no entry in a log */
+#define FORGOTTEN 254   /* an entry without a payload, in place of `after` */
+#define MIN(a, b) ((a) < (b) -> (a) : (b))
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define each(n, count) for (n : 0 .. (count) - 1)
 
-mtype = { hello, message, collect, collected, sequenced, open, lost };
+mtype = { hello, message, collect, collected, sequenced, open, missed, lost };
 /* Stages of members and phases of hubs. */
 mtype = { nothing, away, joining, recovering, late, isOpen, gathering };
 
 /* Sockets. What a member collects is one frame: a position or NONE, and `after`, of each message. */
 chan up[GENS * MEMBERS] = [6] of { mtype, byte, byte, byte, byte, byte, byte };
-chan down[GENS * MEMBERS] = [12] of { mtype, byte, byte };
+chan down[GENS * MEMBERS] = [12] of { mtype, byte, short };
 
 /* The folder: the highest generation. */
 byte highest = 1;
+
+/* A recovery that matters later is that of the second generation. */
+typedef Recovery {
+  bool isKnown;
+  byte since, last;
+}
 
 /* MemberState */
 typedef Member {
@@ -95,12 +112,15 @@ typedef Member {
   byte at;                /* the generation of its hub */
   byte position;
   byte horizon;
-  byte has;               /* its logs: what it posted and what it heard */
+  byte has;               /* its logs: what it posted, what it heard, and what it forgot */
+  byte forgot;
   byte pos[MESSAGES];
   byte after[MESSAGES];
   byte sent, sequencedNumber;
+  byte passed;            /* what it was told: messages and losses */
   byte heard;             /* what the search watches: what was delivered, and reported as lost */
   byte reported;
+  Recovery second;
 }
 Member member[MEMBERS];
 byte due[MESSAGES];       /* who is to hear a message */
@@ -112,8 +132,11 @@ typedef Hub {
   bool alive, stopped, checked;
   byte owner;             /* the member in its process, or MEMBERS */
   byte last;
-  byte since, recovered;
-  byte log[MESSAGES];     /* positions; what is in the log is what is known */
+  byte since;
+  Recovery own, second;
+  byte known[2];          /* the highest number of each sender */
+  byte log[MESSAGES];     /* positions */
+  byte forgotten;
   byte repair;            /* the member that is repaired, plus one */
   byte waits;             /* who has not answered `collect` */
   byte joined;
@@ -126,26 +149,26 @@ typedef Hub {
 Hub hub[GENS + 1];
 
 /* Work space, without meaning between steps. */
-hidden byte n, k, best, x, y;
+hidden byte n, k, best, x, y, z;
 hidden byte place[MESSAGES], top[MESSAGES];
-hidden byte unknown[MESSAGES];
+hidden byte unknown, payloads;
 hidden byte f[6];
-hidden byte todo;
+hidden byte todo, p, since, last, lowest;
+hidden byte covers, isLate;
 
 #define isRunning(i) (!member[i].dead && !isHeldUp(i))
 #define isHeldUp(i) ((hub[1].stopped && hub[1].owner == i) || (hub[GENS - 1].stopped && hub[GENS - 1].owner == i))
 
-/* MessageLog and HubState know a number by the highest of its sender. */
-#define KNOWN(g, m) (SENDER(m) == A -> HIGHEST(hub[g].log) : (hub[g].log[2] -> 1 : 0))
-#define HEARD(i, m) \
-  (SENDER(m) == A -> ((member[i].heard & 2) -> 2 : (member[i].heard & 1)) : ((member[i].heard & 4) -> 1 : 0))
+/* MemberState.heard knows a sender's numbers by the highest. */
+#define HIGHEST(bits, sender) \
+  ((sender) == A -> ((bits) & 2 -> 2 : (bits) & 1) : ((bits) & 4 -> 1 : 0))
 #define OWN(i, number) ((i) == A -> (number) - 1 : 2)
-#define LAST_NUMBER(i) \
-  ((i) == A -> ((member[A].has & 2) -> 2 : (member[A].has & 1)) : ((i) == B && (member[B].has & 4) -> 1 : 0))
+#define LAST_NUMBER(i) ((i) == C -> 0 : HIGHEST(member[i].has, i))
 
-inline advance(i, p) {
+/* MemberState.advance */
+inline advance(i, to) {
   if
-  :: member[i].stage == isOpen && (p) > member[i].position -> member[i].position = p
+  :: member[i].stage == isOpen && (to) > member[i].position -> member[i].position = to
   :: else
   fi
 }
@@ -160,22 +183,26 @@ inline sendOwn(i) {
   od
 }
 
-/* MemberState.receive */
-inline receive(i, m, p) {
-  advance(i, p);
-  if
 #ifdef NO_HEARD
-  :: SENDER(m) != i ->
+#define isNews(i, m) (SENDER(m) != i)
 #else
-  :: SENDER(m) != i && NUMBER(m) > HEARD(i, m) ->
+#define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(member[i].passed, SENDER(m)))
 #endif
+
+/* MemberState.receive */
+inline receive(i, m, to) {
+  advance(i, to);
+  if
+  :: isNews(i, m) ->
     assert(!(member[i].heard & BIT(m)));
+    assert(!(member[i].reported & BIT(m)));
     /* In the order of the sender, and no answer before its question. */
     assert(m != 0 || !(member[i].heard & 6));
+    member[i].passed = member[i].passed | BIT(m);
     member[i].heard = member[i].heard | BIT(m);
     member[i].has = member[i].has | BIT(m);
-    member[i].pos[m] = p;
-    if :: p > member[i].horizon -> member[i].horizon = p :: else fi
+    member[i].pos[m] = to;
+    member[i].horizon = MAX(member[i].horizon, to)
   :: else
   fi
 }
@@ -191,13 +218,26 @@ inline post(i, m) {
   fi
 }
 
-/* MemberState.disconnected; Outbox.close */
+/* MemberState.disconnected, Outbox.close. MemberLink.join: the hub of the highest generation listens, or is dead. */
 inline leave(i) {
   do :: down[CONNECTION(member[i].at, i)] ? _, _, _ :: empty(down[CONNECTION(member[i].at, i)]) -> break od;
   member[i].stage = away;
-  member[i].sent = member[i].sequencedNumber
+  member[i].sent = member[i].sequencedNumber;
+  if
+  :: hub[highest].alive -> join(i)
+  :: else
+  fi
 }
 
+/* MemberState.connected */
+inline join(i) {
+  member[i].at = highest;
+  member[i].stage = joining;
+  up[CONNECTION(highest, i)] ! hello(member[i].position, member[i].second.isKnown,
+    member[i].second.since, member[i].second.last, 0, 0)
+}
+
+/* BusFolder.claim, MemberLink.become, BusFolder.livingMembers */
 inline claim(g, i) {
   highest = g;
   hub[g].alive = true;
@@ -209,35 +249,28 @@ inline claim(g, i) {
 #endif
   /* Those who live and were there, but for the one in whose process the silent hub is. */
   hub[g].expected = everOpen;
-  n = 0;
-  do
-  :: n < MEMBERS ->
+  each (n, MEMBERS) {
     hub[g].stage[n] = nothing;
     if
     :: member[n].dead || isHeldUp(n) -> hub[g].expected = hub[g].expected & ~BIT(n)
     :: else
-    fi;
-    n++
-  :: else -> break
-  od;
+    fi
+  }
   n = 0
 }
 
 proctype MemberProcess(byte i) {
-  byte a, b;
+  byte a;
+  short b;
   mtype kind;
 end:
   do
-  /* BusFolder: join. The hub of the highest generation listens, or is dead and the next is claimed. */
-  :: d_step { isRunning(i) && member[i].stage == away && hub[highest].alive ->
-      member[i].at = highest;
-      member[i].stage = joining;
-      up[CONNECTION(highest, i)] ! hello(member[i].position, 0, 0, 0, 0, 0)
-    }
+  /* MemberLink.join, become */
+  :: d_step { isRunning(i) && member[i].stage == away && hub[highest].alive -> join(i) }
   :: d_step { isRunning(i) && member[i].stage == away && !hub[highest].alive && highest < GENS ->
-      y = highest + 1; claim(y, i)
+      y = highest + 1; claim(y, i); join(i)
     }
-  /* MemberState.tick: silence. It may not have noticed when the hub wakes up. */
+  /* MemberState.tick, MemberLink.act: silence. It may not have noticed when the hub wakes up. */
   :: d_step { isRunning(i) && member[i].stage != away && hub[member[i].at].stopped && member[i].at < GENS ->
       if
       :: highest == member[i].at -> y = highest + 1; claim(y, i)
@@ -245,60 +278,84 @@ end:
       fi;
       leave(i)
     }
-  /* The end of the connection, at once or after what can still be read. */
+  /* MemberLink.leave: the end of the connection, at once or after what can still be read. */
   :: d_step { isRunning(i) && member[i].stage != away && !hub[member[i].at].alive -> leave(i) }
   :: d_step { isRunning(i) && i == A && !(member[A].has & 1) && (everOpen & 1) -> post(A, 0) }
 #if POSTS > 2
   :: d_step { isRunning(i) && i == A && (member[A].has & 3) == 1 -> post(A, 1) }
 #endif
+#if POSTS > 1
   :: d_step { isRunning(i) && i == B && (member[B].heard & 1) && !(member[B].has & 4) -> post(B, 2) }
-  :: d_step { isRunning(i) && member[i].stage != away && len(down[CONNECTION(member[i].at, i)]) > 0 ->
+#endif
+  :: d_step { isRunning(i) && member[i].stage != away && nempty(down[CONNECTION(member[i].at, i)]) ->
       down[CONNECTION(member[i].at, i)] ? kind, a, b;
       if
       :: kind == message -> receive(i, a, b)
+      /* MemberState.sequenced */
       :: kind == sequenced ->
         advance(i, b);
         if
-        :: member[i].has & BIT(a) -> member[i].pos[a] = b
+        :: member[i].has & BIT(a) -> member[i].pos[a] = b; member[i].after[a] = 0
         :: else
         fi;
         if
-        :: SENDER(a) == i && NUMBER(a) > member[i].sequencedNumber -> member[i].sequencedNumber = NUMBER(a)
-        :: else
-        fi;
-        if
-        :: SENDER(a) == i && b > member[i].horizon -> member[i].horizon = b
+        :: SENDER(a) == i ->
+          member[i].sequencedNumber = MAX(member[i].sequencedNumber, NUMBER(a));
+          member[i].horizon = MAX(member[i].horizon, b)
         :: else
         fi
-      :: kind == lost -> member[i].reported = member[i].reported | BIT(a)
+      /* MemberState.missed */
+      :: kind == missed ->
+        if
+        :: SENDER(a) != i && !(member[i].has & BIT(a)) && !(member[i].reported & BIT(a)) ->
+          member[i].reported = member[i].reported | BIT(a);
+          member[i].has = member[i].has | BIT(a);
+          member[i].forgot = member[i].forgot | BIT(a);
+          member[i].pos[a] = b
+        :: else
+        fi
+      :: kind == lost ->
+        if
+        :: isNews(i, a) ->
+          member[i].passed = member[i].passed | BIT(a);
+          member[i].reported = member[i].reported | BIT(a)
+        :: else
+        fi;
+        advance(i, b)
+      /* MemberState.collect */
       :: kind == collect ->
-        n = 0;
-        do
-        :: n < MESSAGES ->
+        each (n, MESSAGES) {
           f[n] = NONE; f[n + 3] = 0;
           if
+#ifndef NO_COLLECTING
 #ifdef ONLY_OWN_COLLECTED
           :: (member[i].has & BIT(n)) && SENDER(n) == i && (!member[i].pos[n] || member[i].pos[n] > a) ->
 #else
           :: (member[i].has & BIT(n)) && (!member[i].pos[n] || member[i].pos[n] > a) ->
 #endif
-#ifndef NO_COLLECTING
             f[n] = member[i].pos[n];
-            f[n + 3] = member[i].after[n]
+            f[n + 3] = (member[i].forgot & BIT(n) -> FORGOTTEN : member[i].after[n])
 #endif
           :: else
-          fi;
-          n++
-        :: else -> break
-        od;
+          fi
+        }
         up[CONNECTION(member[i].at, i)] ! collected(f[0], f[1], f[2], f[3], f[4], f[5])
+      /* MemberState.open, Outbox.open */
       :: kind == open ->
         member[i].stage = isOpen;
         everOpen = everOpen | BIT(i);
+        if
+        :: member[i].at == 2 && GENS > 2 ->
+          member[i].second.isKnown = true;
+          member[i].second.since = (b >> 2) & 31;
+          member[i].second.last = b >> 7
+        :: else
+        fi;
+        b = b & 3;
         advance(i, a);
-        b = (b < LAST_NUMBER(i) -> b : LAST_NUMBER(i));
 #ifndef NO_RESENDING
-        if :: b > member[i].sequencedNumber -> member[i].sequencedNumber = b :: else fi;
+        b = MIN(b, LAST_NUMBER(i));
+        member[i].sequencedNumber = MAX(member[i].sequencedNumber, b);
         member[i].sent = member[i].sequencedNumber;
 #else
         member[i].sent = LAST_NUMBER(i);
@@ -311,181 +368,228 @@ end:
 }
 
 /* HubState.sequence: to all that are open, but for the one it comes from */
-inline sequence(g, m, from) {
+inline sequence(g, m, isForgotten, from) {
   hub[g].last++;
   assert(hub[g].log[m] == 0);
   hub[g].log[m] = POSITION(g, hub[g].last);
-  n = 0;
-  do
-  :: n < MEMBERS ->
+  hub[g].known[SENDER(m)] = NUMBER(m);
+  if :: isForgotten -> hub[g].forgotten = hub[g].forgotten | BIT(m) :: else fi;
+  each (n, MEMBERS) {
     if
-    :: n != from && hub[g].stage[n] == isOpen -> down[CONNECTION(g, n)] ! message(m, hub[g].log[m])
+    :: n != from && hub[g].stage[n] == isOpen -> tell(g, n, m, hub[g].log[m], isForgotten)
     :: else
-    fi;
-    n++
-  :: else -> break
-  od
+    fi
+  }
 }
 
-/* Recovered.merge: one entry of a log joins what is known of the message */
-inline unite(m, p, after_) {
+inline tell(g, i, m, to, isForgotten) {
   if
-  :: (p) != NONE ->
-    x = ((p) == 0 -> 2 * (after_) + 1 : 2 * (p));
-    if :: (p) == 0 -> unknown[m] = true :: else fi;
-    if :: top[m] == NONE || (p) > top[m] -> top[m] = p :: else fi;
-    if :: x < place[m] -> place[m] = x :: else fi
+  :: isForgotten -> down[CONNECTION(g, i)] ! lost(m, to)
+  :: else -> down[CONNECTION(g, i)] ! message(m, to)
+  fi
+}
+
+/* HubState.reportMissed */
+inline reportMissed(g, i, m, to) {
+#ifndef NO_MISSED
+  down[CONNECTION(g, i)] ! missed(m, ((to) -> (to) : hub[g].own.last))
+#else
+  skip
+#endif
+}
+
+/* HubState.recovery: the first that could have had a message of a generation */
+inline findRecovery(g, generation) {
+  if
+#ifndef NO_RECOVERIES
+  :: g > 2 && (generation) < 2 && hub[g].second.isKnown -> since = hub[g].second.since; last = hub[g].second.last
+#endif
+  :: else ->
+    since = (hub[g].own.isKnown && (generation) < g -> hub[g].own.since : NONE);
+    last = (hub[g].own.isKnown && (generation) < g -> hub[g].own.last : NONE)
+  fi
+}
+
+/* HubState.lowest */
+inline findLowest(g, j) {
+  lowest = j;
+#ifndef NO_LOWEST
+  findRecovery(g, GENERATION(j));
+  lowest = MIN(lowest, since)
+#endif
+}
+
+/* HubState.covers */
+inline findCovers(g, to, j) {
+  last = j;
+#ifndef NO_COVERS
+  if
+  :: GENERATION(to) < GENERATION(j) -> findRecovery(g, GENERATION(to)); last = (last == NONE -> j : last)
+  :: else
+  fi;
+#endif
+  covers = (to) <= last
+}
+
+/* Recovered.unite: one entry of a log joins what is known of the message */
+inline unite(m, to, after_) {
+  if
+  :: (to) != NONE ->
+    if
+    :: (to) == 0 -> unknown = unknown | BIT(m); place[m] = MIN(place[m], 2 * ((after_) & 127) + 1)
+    :: else -> place[m] = MIN(place[m], 2 * (to))
+    fi;
+    top[m] = (top[m] == NONE -> (to) : MAX(top[m], to));
+    if :: (after_) != FORGOTTEN -> payloads = payloads | BIT(m) :: else fi
   :: else
   fi
 }
 
+/* Recovered.merge */
 inline beginMerge() {
-  n = 0;
-  do
-  :: n < MESSAGES -> top[n] = NONE; place[n] = NONE; unknown[n] = false; n++
-  :: else -> break
-  od
+  unknown = 0; payloads = 0;
+  each (n, MESSAGES) { top[n] = NONE; place[n] = NONE }
 }
 
 inline endMerge() {
   if
   :: top[0] != NONE && top[1] != NONE && place[1] <= place[0] -> place[1] = (place[0] | 1)
   :: else
-  fi
+  fi;
+  todo = 7;
+  next()
 }
 
-/* The next message in the order of places, or NONE; the order of senders is arbitrary. */
+inline mergeEntries(g, i) {
+  each (k, MESSAGES) { unite(k, hub[g].entry[i * MESSAGES + k], hub[g].after[i * MESSAGES + k]) }
+}
+
+/* The next message in the order of places, or NONE. */
 inline next() {
   best = NONE;
-  n = 0;
-  do
-  :: n < MESSAGES ->
-#ifdef B_FIRST
-    k = (n == 0 -> 2 : n - 1);
-#else
-    k = n;
-#endif
-    n++;
+  each (n, MESSAGES) {
     if
-    :: (todo & BIT(k)) && top[k] != NONE && (best == NONE || place[k] < place[best]) -> best = k
+    :: (todo & BIT(n)) && top[n] != NONE && (best == NONE || place[n] < place[best]) -> best = n
     :: else
     fi
-  :: else -> break
-  od;
+  }
   if :: best != NONE -> todo = todo & ~BIT(best) :: else fi
 }
 
+#define offers(g, i, m) (hub[g].entry[(i) * MESSAGES + (m)] != NONE)
+#define isForgotten(m) (!(payloads & BIT(m)))
+/* HubState.origin, or NONE */
+#define origin(g, m) \
+  (GENERATION(top[m]) < g -> GENERATION(top[m]) : \
+    (hub[g].stage[SENDER(m)] == recovering -> GENERATION(hub[g].joinedAt[SENDER(m)]) : NONE))
+
 /* HubState.give, one message of the merge */
 inline giveOne(g, i, m) {
+  x = hub[g].joinedAt[i];
+  findCovers(g, top[m], x);
   if
-  :: SENDER(m) == i ->
+  /* Its log is to say what the others' say. */
+  :: offers(g, i, m) ->
     if
 #ifdef NO_NUMBERS
-    :: false -> skip
+    :: false
 #else
-    :: unknown[m] -> down[CONNECTION(g, i)] ! sequenced(m, top[m])
+    :: hub[g].entry[(i) * MESSAGES + (m)] != top[m] -> down[CONNECTION(g, i)] ! sequenced(m, top[m])
 #endif
     :: else
     fi
-  :: else ->
+  :: SENDER(m) == i && !offers(g, i, m)
+  :: SENDER(m) != i && !offers(g, i, m) && covers ->
     if
-#ifdef NO_GIVING
-    :: false -> skip
-#else
-    :: top[m] > hub[g].joinedAt[i] -> down[CONNECTION(g, i)] ! message(m, top[m])
-#endif
+    :: GENERATION(top[m]) < GENERATION(x) && top[m] > hub[g].since -> reportMissed(g, i, m, top[m])
     :: else
     fi
+#ifndef NO_SKIPPING
+  :: m == 0 && i != A && !offers(g, i, 0) && !covers && offers(g, i, 1) ->
+    z = origin(g, m);
+    if
+    :: z < GENERATION(x) ->
+      findRecovery(g, z);
+      z = (last == NONE -> POSITION(z, 0) : last);
+      reportMissed(g, i, m, z)
+    :: else
+    fi
+#endif
+  :: else ->
+#ifndef NO_GIVING
+    z = isForgotten(m);
+    tell(g, i, m, top[m], z)
+#endif
   fi
 }
 
+/* HubState.open */
 inline openMember(g, i) {
   hub[g].stage[i] = isOpen;
 #ifdef NO_NUMBERS
-  down[CONNECTION(g, i)] ! open(POSITION(g, hub[g].last), 0)
+  down[CONNECTION(g, i)] ! open(POSITION(g, hub[g].last), hub[g].own.since << 2 | hub[g].own.last << 7)
 #else
   down[CONNECTION(g, i)] ! open(POSITION(g, hub[g].last),
-    (i == A -> HIGHEST(hub[g].log) : (i == B && hub[g].log[2] -> 1 : 0)))
+    (i == C -> 0 : hub[g].known[i]) | hub[g].own.since << 2 | hub[g].own.last << 7)
 #endif
 }
 
+/* HubState.ask */
 inline ask(g, i, from) {
   hub[g].waits = hub[g].waits | BIT(i);
   down[CONNECTION(g, i)] ! collect(from, 0)
 }
 
 inline forgetCollected(g) {
-  n = 0;
-  do
-  :: n < MEMBERS * MESSAGES -> hub[g].entry[n] = NONE; hub[g].after[n] = 0; n++
-  :: else -> break
-  od;
+  each (n, MEMBERS * MESSAGES) { hub[g].entry[n] = NONE; hub[g].after[n] = 0 }
   n = 0
 }
 
 inline openWaiting(g) {
-  y = 0;
-  do
-  :: y < MEMBERS ->
+  each (y, MEMBERS) {
     if
     :: hub[g].stage[y] == recovering || hub[g].stage[y] == joining -> openMember(g, y)
     :: else
-    fi;
-    y++
-  :: else -> break
-  od
+    fi
+  }
 }
 
-/* HubState+Joining.swift: endRecovery, recover */
+inline setRecovery(g, from, to) {
+  hub[g].own.isKnown = true;
+  hub[g].own.since = from;
+  hub[g].own.last = to
+}
+
+/* HubState.endRecovery, recover */
 inline recover(g) {
   beginMerge();
-  hub[g].recovered = 0;
-  y = 0;
-  do
-  :: y < MEMBERS ->
+  z = 0;
+  each (y, MEMBERS) {
     if
-    :: hub[g].stage[y] == recovering ->
-      k = 0;
-      do
-      :: k < MESSAGES -> unite(k, hub[g].entry[y * MESSAGES + k], hub[g].after[y * MESSAGES + k]); k++
-      :: else -> break
-      od;
-      if :: hub[g].joinedAt[y] > hub[g].recovered -> hub[g].recovered = hub[g].joinedAt[y] :: else fi
+    :: hub[g].stage[y] == recovering -> mergeEntries(g, y); z = MAX(z, hub[g].joinedAt[y])
     :: else
-    fi;
-    y++
-  :: else -> break
-  od;
+    fi
+  }
   endMerge();
-  k = 0;
-  do
-  :: k < MESSAGES ->
-    if :: top[k] != NONE && top[k] > hub[g].recovered -> hub[g].recovered = top[k] :: else fi;
-    k++
-  :: else -> break
-  od;
+  each (k, MESSAGES) { z = (top[k] != NONE -> MAX(z, top[k]) : z) }
+  setRecovery(g, hub[g].since, z);
 #ifdef OPEN_BEFORE_GIVING
   openWaiting(g);
 #endif
-  todo = 7;
-  next();
   do
   :: best != NONE ->
     if
     :: top[best] == 0 -> hub[g].last++; top[best] = POSITION(g, hub[g].last)
     :: else
     fi;
-    hub[g].log[best] = top[best];
-    y = 0;
-    do
-    :: y < MEMBERS ->
+    keep(g, best, top[best]);
+    hub[g].known[SENDER(best)] = MAX(hub[g].known[SENDER(best)], NUMBER(best));
+    each (y, MEMBERS) {
       if
-      :: hub[g].stage[y] == recovering || (hub[g].stage[y] == isOpen) -> giveOne(g, y, best)
+      :: hub[g].stage[y] == recovering || hub[g].stage[y] == isOpen -> giveOne(g, y, best)
       :: else
-      fi;
-      y++
-    :: else -> break
-    od;
+      fi
+    }
     next()
   :: else -> break
   od;
@@ -494,36 +598,31 @@ inline recover(g) {
   openWaiting(g)
 }
 
-/* HubState+Repair.swift: repairNext */
+/* HubState.repairNext */
 inline repairNext(g) {
   if
   :: hub[g].phase == isOpen && hub[g].repair == 0 ->
     y = 0;
     do
-    :: y < MEMBERS && hub[g].stage[y] == late -> break
     :: y < MEMBERS && hub[g].stage[y] != late -> y++
     :: else -> break
     od;
     if
     :: y < MEMBERS ->
+      x = hub[g].joinedAt[y];
       if
-      :: hub[g].recovered == 0 && hub[g].joinedAt[y] / 8 < g ->
-        hub[g].recovered = hub[g].joinedAt[y];
-        hub[g].since = hub[g].recovered
+      :: hub[g].own.last == 0 && GENERATION(x) < g -> hub[g].since = x; setRecovery(g, x, x)
       :: else
       fi;
       hub[g].repair = y + 1;
-      x = (hub[g].since < hub[g].joinedAt[y] -> hub[g].since : hub[g].joinedAt[y]);
-      ask(g, y, x);
+      findLowest(g, x);
+      z = MIN(hub[g].since, lowest);
+      ask(g, y, z);
       if
-      :: hub[g].joinedAt[y] < hub[g].since ->
-        n = 0;
-        do
-        :: n < MEMBERS ->
-          if :: hub[g].stage[n] == isOpen -> ask(g, n, hub[g].joinedAt[y]) :: else fi;
-          n++
-        :: else -> break
-        od
+      :: lowest < hub[g].since ->
+        each (n, MEMBERS) {
+          if :: hub[g].stage[n] == isOpen -> ask(g, n, lowest) :: else fi
+        }
       :: else
       fi
     :: else
@@ -532,95 +631,85 @@ inline repairNext(g) {
   fi
 }
 
-/* HubState+Repair.swift: endRepair, takeOver, reportLate */
-inline endRepair(g) {
-  y = hub[g].repair - 1;
-#ifndef OTHERS_UNKNOWN
-  k = 0;
-  do
-  :: k < MEMBERS * MESSAGES ->
-    x = hub[g].entry[k];
-    if
-    :: k / MESSAGES != y && x != NONE && hub[g].log[k % MESSAGES] == 0 -> hub[g].log[k % MESSAGES] = x
-    :: else
-    fi;
-    k++
-  :: else -> break
-  od;
-#endif
-#ifndef NO_TAKING_OVER
+/* HubState.keep */
+inline keep(g, m, to) {
+  hub[g].log[m] = to;
+  if :: isForgotten(m) -> hub[g].forgotten = hub[g].forgotten | BIT(m) :: else fi
+}
+
+/* HubState.takeOver, reportLate */
+inline takeOver(g, i) {
   beginMerge();
-  k = 0;
-  do
-  :: k < MESSAGES -> unite(k, hub[g].entry[y * MESSAGES + k], hub[g].after[y * MESSAGES + k]); k++
-  :: else -> break
-  od;
+  mergeEntries(g, i);
   endMerge();
-  todo = 7;
-  next();
   do
   :: best != NONE ->
-    f[0] = hub[g].log[best];
+    p = hub[g].log[best];
+    findRecovery(g, GENERATION(top[best]));
+    isLate = NUMBER(best) <= hub[g].known[SENDER(best)] || top[best] && last != NONE && top[best] <= last;
     if
-    :: f[0] == 0 && NUMBER(best) > KNOWN(g, best) && !(top[best] != 0 && top[best] <= hub[g].recovered) ->
-      sequence(g, best, y)
-    :: f[0] == 0 && !(NUMBER(best) > KNOWN(g, best) && !(top[best] != 0 && top[best] <= hub[g].recovered)) ->
-      n = 0;
-      do
-      :: n < MEMBERS ->
+    :: p == 0 && !isLate ->
+      z = isForgotten(best);
+      sequence(g, best, z, i);
+      p = hub[g].log[best]
+    :: p == 0 && isLate ->
+      each (n, MEMBERS) {
         if
-        :: n != y && hub[g].stage[n] == isOpen && SENDER(best) != n &&
-          hub[g].joinedAt[n] && (top[best] == 0 || hub[g].joinedAt[n] < top[best]) ->
-          down[CONNECTION(g, n)] ! lost(best, 0)
+        :: n != i && hub[g].stage[n] == isOpen && SENDER(best) != n && hub[g].joinedAt[n] && (top[best] == 0 ||
+            hub[g].joinedAt[n] < top[best] || GENERATION(hub[g].joinedAt[n]) > GENERATION(top[best])) ->
+          reportMissed(g, n, best, top[best])
         :: else
-        fi;
-        n++
-      :: else -> break
-      od
+        fi
+      }
+      z = (top[best] -> top[best] : hub[g].own.last);
+      keep(g, best, z)
     :: else
     fi;
     if
-    :: f[0] != 0 && f[0] == top[best]
-    :: else ->
-      if
-      :: (SENDER(best) == y -> unknown[best] : hub[g].log[best] != 0) ->
-        down[CONNECTION(g, y)] ! sequenced(best, (hub[g].log[best] -> hub[g].log[best] : hub[g].recovered))
-      :: else
-      fi
+#ifdef OLD_POSITION
+    :: (p == 0 || p != top[best]) && (SENDER(best) == i -> (unknown & BIT(best)) != 0 : p != 0) ->
+#else
+    :: (p == 0 || p != top[best]) && (p != 0 || SENDER(best) == i && (unknown & BIT(best))) ->
+#endif
+      down[CONNECTION(g, i)] ! sequenced(best, (p -> p : hub[g].own.last))
+    :: else
     fi;
     next()
   :: else -> break
-  od;
+  od
+}
+
+/* HubState.endRepair */
+inline endRepair(g) {
+  y = hub[g].repair - 1;
+#ifndef OTHERS_UNKNOWN
+  each (k, MEMBERS * MESSAGES) {
+    x = hub[g].entry[k];
+    if
+    :: k / MESSAGES != y && x != NONE && x != 0 && hub[g].log[k % MESSAGES] == 0 ->
+      z = k % MESSAGES;
+      payloads = (hub[g].after[k] == FORGOTTEN -> 0 : 7);
+      keep(g, z, x)
+    :: else
+    fi
+  }
 #endif
-  /* What it offered is not sent to it. */
-  todo = 0;
-  k = 0;
-  do
-  :: k < MESSAGES ->
-    if :: hub[g].entry[y * MESSAGES + k] == NONE -> todo = todo | BIT(k) :: else fi;
-    k++
-  :: else -> break
-  od;
+  x = hub[g].joinedAt[y];
+  findLowest(g, x);
+  hub[g].since = MIN(hub[g].since, lowest);
+#ifndef NO_TAKING_OVER
+  takeOver(g, y);
+#endif
   beginMerge();
-  k = 0;
-  do
-  :: k < MESSAGES ->
-    if :: hub[g].log[k] -> unite(k, hub[g].log[k], 0) :: else fi;
-    f[0] = 0;
-    do
-    :: f[0] < MEMBERS ->
-      if
-      :: f[0] != y -> unite(k, hub[g].entry[f[0] * MESSAGES + k], hub[g].after[f[0] * MESSAGES + k])
-      :: else
-      fi;
-      f[0]++
-    :: else -> break
-    od;
-    k++
-  :: else -> break
-  od;
+  each (k, MESSAGES) {
+    if
+    :: hub[g].log[k] && !offers(g, y, k) ->
+      z = (hub[g].forgotten & BIT(k) -> FORGOTTEN : 0);
+      unite(k, hub[g].log[k], z)
+    :: else
+    fi
+  }
   endMerge();
-  next();
   do
   :: best != NONE -> giveOne(g, y, best); next()
   :: else -> break
@@ -635,37 +724,40 @@ inline endRepair(g) {
 #define hasMessage(g, j) (up[CONNECTION(g, j)] ?? [message, _, _, _, _, _, _])
 #define isNewer(g) (highest > g)
 
-/* A hub ends: a dead one has no state. */
+/* HubServer.close: a hub ends. A dead one has no state. */
 inline endHub(g) {
   hub[g].alive = false;
   hub[g].phase = nothing;
   hub[g].checked = false;
-  hub[g].last = 0; hub[g].since = 0; hub[g].recovered = 0; hub[g].repair = 0;
+  hub[g].last = 0; hub[g].since = 0; hub[g].repair = 0; hub[g].forgotten = 0;
+  hub[g].known[0] = 0; hub[g].known[1] = 0;
+  hub[g].own.isKnown = false; hub[g].own.since = 0; hub[g].own.last = 0;
+  hub[g].second.isKnown = false; hub[g].second.since = 0; hub[g].second.last = 0;
   hub[g].waits = 0; hub[g].joined = 0; hub[g].expected = 0;
-  n = 0;
-  do :: n < MESSAGES -> hub[g].log[n] = 0; n++ :: else -> break od;
-  n = 0;
-  do
-  :: n < MEMBERS ->
+  each (n, MESSAGES) { hub[g].log[n] = 0 }
+  each (n, MEMBERS) {
     do :: up[CONNECTION(g, n)] ? _, _, _, _, _, _, _ :: empty(up[CONNECTION(g, n)]) -> break od;
-    hub[g].stage[n] = nothing; hub[g].joinedAt[n] = 0;
-    n++
-  :: else -> break
-  od;
+    hub[g].stage[n] = nothing; hub[g].joinedAt[n] = 0
+  }
   forgetCollected(g)
 }
 
-/* A frame of member j */
+/* HubState.received: a frame of member j */
 inline read(j) {
   atomic {
-    isUp(g) && len(up[CONNECTION(g, j)]) > 0 &&
-      (hub[g].checked || !hasMessage(g, j)) ->
+    isUp(g) && nempty(up[CONNECTION(g, j)]) && (hub[g].checked || !hasMessage(g, j)) ->
     d_step {
       up[CONNECTION(g, j)] ? kind, b0, b1, b2, b3, b4, b5;
       if
+      /* HubState.join */
       :: kind == hello ->
         hub[g].joinedAt[j] = b0;
-        hub[g].joined = hub[g].joined | BIT(j);
+        hub[g].joined = (hub[g].phase == gathering -> hub[g].joined | BIT(j) : 0);
+        if
+        :: b0 && b1 && g > 2 ->
+          hub[g].second.isKnown = true; hub[g].second.since = b2; hub[g].second.last = b3
+        :: else
+        fi;
         if
         :: b0 == 0 && hub[g].phase == isOpen -> openMember(g, j)
 #ifdef NO_REPAIR
@@ -676,6 +768,7 @@ inline read(j) {
         :: b0 != 0 && hub[g].phase == recovering -> hub[g].stage[j] = late
         :: else -> hub[g].stage[j] = joining
         fi
+      /* HubState.collectedAll */
       :: kind == collected ->
         hub[g].waits = hub[g].waits & ~BIT(j);
         hub[g].entry[j * MESSAGES] = b0; hub[g].after[j * MESSAGES] = b3;
@@ -690,16 +783,17 @@ inline read(j) {
         :: hub[g].phase == isOpen && hub[g].repair && hub[g].waits == 0 -> endRepair(g)
         :: else
         fi
+      /* HubState.post */
       :: kind == message ->
         if
 #ifdef NO_NUMBERS
         :: true ->
 #else
-        :: NUMBER(b0) > KNOWN(g, b0) ->
+        :: NUMBER(b0) <= hub[g].known[SENDER(b0)] -> down[CONNECTION(g, j)] ! sequenced(b0, hub[g].own.last)
+        :: else ->
 #endif
-          sequence(g, b0, j);
+          sequence(g, b0, false, j);
           down[CONNECTION(g, j)] ! sequenced(b0, hub[g].log[b0])
-        :: else
         fi
       fi;
       hub[g].checked = false;
@@ -713,7 +807,7 @@ proctype HubProcess(byte g) {
   mtype kind;
 end:
   do
-  /* HubState+Joining.swift: endGathering, tickJoining */
+  /* HubState.endGathering, tickJoining */
   :: d_step { isUp(g) && hub[g].phase == gathering && hub[g].joined &&
 #ifdef NO_GATHERING
       true ->
@@ -723,30 +817,23 @@ end:
       !(hub[g].expected & ~hub[g].joined) ->
 #endif
       hub[g].phase = recovering;
-      x = NONE;
-      y = 0;
-      do
-      :: y < MEMBERS ->
+      hub[g].joined = 0; hub[g].expected = 0;
+      z = NONE;
+      each (y, MEMBERS) {
+        x = hub[g].joinedAt[y];
         if
-        :: hub[g].stage[y] == joining && hub[g].joinedAt[y] ->
-          x = (hub[g].joinedAt[y] < x -> hub[g].joinedAt[y] : x)
+        :: hub[g].stage[y] == joining && x -> findLowest(g, x); z = MIN(z, lowest)
         :: else
-        fi;
-        y++
-      :: else -> break
-      od;
-      hub[g].since = (x == NONE -> 0 : x);
-      y = 0;
-      do
-      :: y < MEMBERS ->
+        fi
+      }
+      hub[g].since = (z == NONE -> 0 : z);
+      each (y, MEMBERS) {
         if
         :: hub[g].stage[y] == joining && hub[g].joinedAt[y] ->
           hub[g].stage[y] = recovering; ask(g, y, hub[g].since)
         :: else
-        fi;
-        y++
-      :: else -> break
-      od;
+        fi
+      }
       if
       :: hub[g].waits == 0 -> recover(g); repairNext(g)
       :: else
@@ -755,7 +842,7 @@ end:
   :: read(A)
   :: read(B)
   :: read(C)
-  /* A look at the folder: before a batch with messages, and at each tick. */
+  /* HubServer.handle, tick: a look at the folder, before a batch with messages and at each tick. */
   :: d_step { isUp(g) && !isNewer(g) && !hub[g].checked && (hasMessage(g, A) || hasMessage(g, B)) ->
       hub[g].checked = true
     }
@@ -771,13 +858,25 @@ end:
   od
 }
 
+/* The state of a dead member is of no use to the search. */
+inline die(i) {
+  each (n, GENS) {
+    do :: down[n * MEMBERS + i] ? _, _, _ :: empty(down[n * MEMBERS + i]) -> break od
+  }
+  member[i].dead = true;
+  member[i].stage = nothing; member[i].at = 0; member[i].position = 0; member[i].horizon = 0;
+  member[i].has = 0; member[i].forgot = 0; member[i].sent = 0; member[i].sequencedNumber = 0;
+  member[i].passed = 0; member[i].heard = 0; member[i].reported = 0;
+  each (n, MESSAGES) { member[i].pos[n] = 0; member[i].after[n] = 0 }
+}
+
 /* A hub dies, or is stopped and wakes up, or neither; with it the member in whose process it is. */
 proctype Fate(byte g) {
   if
   :: skip
   :: d_step { hub[g].alive ->
       x = hub[g].owner;
-      if :: x < MEMBERS -> member[x].dead = true :: else fi;
+      if :: x < MEMBERS -> die(x) :: else fi;
       endHub(g)
     }
 #ifndef NO_STOPS
@@ -788,7 +887,7 @@ proctype Fate(byte g) {
 }
 
 /* A message of a sender that comes late may be too late; then it is reported. */
-#if defined(OWNED) || defined(LATE)
+#if (defined(OWNED) && !defined(NO_STOPS)) || defined(LATE)
 #define EXCUSE(i) member[i].reported
 #else
 #define EXCUSE(i) 0
@@ -799,73 +898,47 @@ proctype Rest() {
   timeout ->
   d_step {
     assert(hub[highest].alive && hub[highest].phase == isOpen);
-    y = 0;
-    do
-    :: y < MEMBERS ->
+    each (y, MEMBERS) {
       if
       :: !member[y].dead ->
         assert(member[y].stage == isOpen && member[y].at == highest);
         assert(member[y].sequencedNumber == LAST_NUMBER(y));
-        k = 0;
-        do
-        :: k < MESSAGES ->
+        each (k, MESSAGES) {
           assert(member[SENDER(k)].dead || !(member[SENDER(k)].has & BIT(k)) || !(due[k] & BIT(y)) ||
-            ((member[y].heard | EXCUSE(y)) & BIT(k)));
-          k++
-        :: else -> break
-        od
+            ((member[y].heard | EXCUSE(y)) & BIT(k)))
+        }
       :: else
-      fi;
-      y++
-    :: else -> break
-    od;
+      fi
+    }
     y = 0
   }
 }
 
 init {
   d_step {
-    y = 1;
-    do
-    :: y <= GENS -> forgetCollected(y); y++
-    :: else -> break
-    od;
+    each (y, GENS) { z = y + 1; forgetCollected(z) }
     hub[1].alive = true; hub[1].phase = isOpen;
 #ifdef OWNED
     hub[1].owner = A;
 #else
     hub[1].owner = MEMBERS;
 #endif
-    y = 0;
-    do
-    :: y < MEMBERS ->
+    each (y, MEMBERS) {
+      member[y].stage = isOpen; member[y].at = 1; member[y].position = POSITION(1, 0);
+      hub[1].stage[y] = isOpen;
+      everOpen = everOpen | BIT(y)
+    }
 #ifdef NEWCOMER
-      if
-      :: y == C -> member[y].stage = away; hub[1].stage[y] = nothing
-      :: else ->
+    member[C].stage = away; member[C].at = 0; member[C].position = 0;
+    hub[1].stage[C] = nothing;
+    everOpen = everOpen & ~BIT(C);
 #endif
-        member[y].stage = isOpen; member[y].at = 1; member[y].position = POSITION(1, 0);
-        hub[1].stage[y] = isOpen;
-        everOpen = everOpen | BIT(y)
-#ifdef NEWCOMER
-      fi
-#endif
-      ;
-      y++
-    :: else -> break
-    od;
-    y = 0
+    z = 0
   }
   atomic {
-    run HubProcess(1); run HubProcess(2);
-#if GENS > 2
-    run HubProcess(3);
-#endif
+    each (y, GENS) { run HubProcess(y + 1) }
+    each (y, GENS - 1) { run Fate(y + 1) }
     run MemberProcess(A); run MemberProcess(B); run MemberProcess(C);
-    run Fate(1);
-#if GENS > 2
-    run Fate(2);
-#endif
     run Rest()
   }
 }

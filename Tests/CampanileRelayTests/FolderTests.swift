@@ -114,6 +114,27 @@ struct FolderTests {
     }
   }
 
+  @Test("A hub that slept through two generations is told that there is a later one")
+  func removedGenerations() async throws {
+    try await withFolder { folder in
+      let bus = BusFolder(bus: "test", in: folder.path)
+      try bus.prepare()
+      var sleeping = try bus.claim(1)
+      #expect(sleeping != nil)
+      // The hub of the second generation dies at once.
+      for generation in 2...4 as ClosedRange<UInt64> {
+        #expect(try bus.claim(generation) != nil)
+        bus.removeGenerations(before: generation)
+        #expect(bus.isClaimed(2))
+      }
+      #expect(!bus.isClaimed(3))
+      sleeping = nil
+      bus.removeGenerations(before: 4)
+      let kept = (1...4 as ClosedRange<UInt64>).filter { bus.isClaimed($0) }
+      #expect(kept == [4])
+    }
+  }
+
   @Test("The folder, the socket and the locks are the user's alone, whatever the umask says")
   func modes() async throws {
     try await withFolder { folder in

@@ -142,21 +142,22 @@ extension HubState {
     let member = members[place]
     if floor > member.joinedAt { send(.lost([.unknown(before: floor)]), to: place, &actions) }
     var highest: [MemberID: UInt64] = [:]
-    var had: Set<Message.Key> = []
+    var had: [Message.Key: Position] = [:]
     for message in member.collected.lazy.map(\.message) {
-      had.insert(message.key)
+      had[message.key] = message.position
       highest[message.sender] = max(highest[message.sender] ?? 0, message.number)
     }
     for entry in merged {
       let message = entry.message
-      if message.sender == member.peer.id {
-        guard entry.isUnknownToSender else { continue }
+      if let position = had[message.key] {
+        // With an old position the log would not offer the message to a later hub.
+        guard position != message.position else { continue }
         let frame = HubFrame.sequenced(
           sender: message.sender, first: message.number, count: 1, position: message.position)
         send(frame, to: place, &actions)
         continue
       }
-      guard member.hears(message.subject), !had.contains(message.key) else { continue }
+      guard message.sender != member.peer.id, member.hears(message.subject) else { continue }
       if covers(message.position, member.joinedAt) {
         guard message.position.generation < member.joinedAt.generation, message.position > since,
           member.floor == .none

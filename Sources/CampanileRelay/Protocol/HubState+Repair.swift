@@ -159,8 +159,8 @@ extension HubState {
           keep(LogEntry(message: message, isForgotten: entry.isForgotten))
         }
       }
-      let isOwn = message.sender == member.peer.id
-      guard isOwn ? entry.isUnknownToSender : position != nil else { continue }
+      // With an old position the member's log would not offer the message to a later hub.
+      guard position != nil || entry.isUnknownToSender else { continue }
       let frame = HubFrame.sequenced(
         sender: message.sender, first: message.number, count: 1, position: position ?? recovered)
       send(frame, to: place, &actions)

@@ -149,9 +149,15 @@ struct BusFolder: Sendable {
   }
 
   /// Takes away what hubs before this generation have left.
+  ///
+  /// A hub that has been stopped looks for the file of the next generation when it goes on. That file
+  /// stays as long as the hub has its lock.
   func removeGenerations(before generation: UInt64) {
-    for name in (try? names()) ?? [] {
-      guard let old = Self.generation(name), old < generation else { continue }
+    var isHeld = false
+    for old in ((try? names()) ?? []).compactMap(Self.generation).sorted() where old < generation {
+      let wasHeld = isHeld
+      isHeld = !isAbandoned(old)
+      if isHeld || wasHeld { continue }
       unsafe unlink(socketPath(old))
       unsafe unlink(lockPath(old))
     }

@@ -235,6 +235,32 @@ final class HubStateTests {
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
   }
 
+  @Test func tellsALateSenderTheNewPosition() {
+    _ = join(1, at: at(1, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    // The hub of the first generation has sequenced a message after it woke up.
+    _ = join(2, at: at(1, 6))
+    _ = receive(2, .collected(LogEntry(message: Message(2, 1, at: at(1, 6)))))
+    let sent = receive(2, .collectedAll(token: 2, floor: .none))
+    #expect(
+      sent.prefix(2) == [
+        send(1, .message(Message(2, 1, at: at(2, 1)))),
+        send(2, .sequenced(sender: 2, first: 1, count: 1, position: at(2, 1))),
+      ])
+  }
+
+  @Test func tellsTheNewPositionWhenItRecovers() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(1, 6))
+    _ = join(2, at: at(2, 1))
+    _ = receive(1, .collected(LogEntry(message: Message(4, 1, at: at(1, 6)))))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = receive(2, .collected(LogEntry(message: Message(4, 1, at: at(2, 1)))))
+    let sent = receive(2, .collectedAll(token: 1, floor: .none))
+    #expect(
+      sent.first == send(1, .sequenced(sender: 4, first: 1, count: 1, position: at(2, 1))))
+  }
+
   @Test func reportsWhatComesTooLate() {
     _ = join(1, at: at(1, 5))
     let known = Message(4, 9, at: at(1, 6))

@@ -1,0 +1,328 @@
+/*
+ * What happens in the end. Once nobody dies or stops any more, every member that runs is part of the last
+ * generation, whose hub runs, and a flush in progress ends.
+ *
+ * Ticks, pings and looks at the folder go on without end. Each process of the model does again and again
+ * what it can (weak fairness). One member flushes. Another process may die, stop, or stop and wake up,
+ * whether it has the hub or not. The search looks for a way to go on for ever in which a member is never
+ * settled, or the flush never ends.
+ *
+ * step NO_CLAIM         CampanileRelay/Host/MemberLink.swift:join                  who finds its hub dead claims the next generation
+ * step NO_TAKEOVER      CampanileRelay/Host/MemberLink.swift:act                   and who finds it silent
+ * step NO_FOLDER_CHECK  CampanileRelay/Host/HubServer.swift:tick                   a hub that has been superseded closes
+ * step NO_LEAVING       CampanileRelay/Host/MemberLink.swift:leave                 and its members leave
+ * step NO_PATIENCE      CampanileRelay/Protocol/HubState+Joining.swift:tickJoining a hub does not wait for ever for members
+ * step NO_LATE          CampanileRelay/Protocol/HubState+Joining.swift:tickJoining nor for their logs
+ * step NO_POSTPONING    CampanileRelay/Protocol/HubState+Repair.swift:tickRepair   one that repairs a stopped member turns to the next
+ * step NO_NEXT_REPAIR   CampanileRelay/Protocol/HubState+Repair.swift:repairLeft   and so if it has died
+ * step NO_FLUSH_AGAIN   CampanileRelay/Protocol/Outbox.swift:close                 a flush is sent again to the next hub
+ * step NO_PONG          CampanileRelay/Protocol/MemberState.swift:endRead          members acknowledge what they have read
+ * step SILENT_AWAITED   CampanileRelay/Protocol/HubState.swift:tick                a flush does not wait for who is silent
+ * step DEAD_AWAITED     CampanileRelay/Protocol/HubState.swift:remove              nor for who is dead
+ *
+ * A hub is silent only if its process has been stopped: how long a slow one is waited for is a matter of
+ * time, which the search does not know. A claim is one step here; election.pml has its parts, and the
+ * model of the takeover what the frames carry.
+ *
+ * run -DPROCESSES=3
+ */
+
+#ifndef PROCESSES
+#define PROCESSES 3
+#endif
+#ifndef FATES
+#define FATES 1
+#endif
+#define GENS (FATES + 1)
+#define F (PROCESSES - 1)
+#define BIT(x) (1 << (x))
+#define each(n) for (n : 0 .. PROCESSES - 1)
+
+/* Phases of hubs, and of connections with the frame that is under way. */
+mtype = { gathering, recovering, isOpen, away, hello, joining, late, collect, collected, read, opening };
+mtype = { wanted, sent, held, answered, ended };
+
+byte highest;
+bool isDead[PROCESSES], isStopped[PROCESSES];
+
+/* Hubs, by generation. */
+bool isUp[GENS + 1];
+byte owner[GENS + 1];
+mtype phase[GENS + 1];
+byte expected[GENS + 1];
+byte repair[GENS + 1];        /* the member that is repaired, plus one */
+
+/* Members, and the connection of each. */
+byte at[PROCESSES];
+mtype stage[PROCESSES] = away;
+bool ping[PROCESSES], pong[PROCESSES];
+mtype flush = wanted;
+byte awaited;
+hidden byte n, isComplete;
+
+#define runs(i) (!isDead[i] && !isStopped[i])
+#define isIn(i, g) (at[i] == g && stage[i] != away)
+#define isOwn(g, i) (isUp[g] && owner[g] == i && runs(i))
+#define isSettled(i) \
+  (!runs(i) || stage[i] == isOpen && at[i] == highest && isUp[highest] && runs(owner[highest]))
+
+#if PROCESSES > 2
+#define settled (isSettled(0) && isSettled(1) && isSettled(2) && (flush == ended || !runs(F)))
+#else
+#define settled (isSettled(0) && isSettled(1) && (flush == ended || !runs(F)))
+#endif
+ltl end { <>[] settled }
+
+/* HubServer.close */
+inline closeHub(g) {
+  isUp[g] = false; phase[g] = 0; expected[g] = 0; repair[g] = 0
+}
+
+/* BusFolder.claim, MemberLink.become */
+inline claim(i) {
+  assert(highest < GENS);
+  highest++;
+  isUp[highest] = true; owner[highest] = i; phase[highest] = gathering;
+  /* Those who live, without the one whose hub is silent. */
+  each (n) {
+    if
+    :: !isDead[n] && (highest == 1 || owner[highest - 1] != n) -> expected[highest] = expected[highest] | BIT(n)
+    :: else
+    fi
+  }
+  at[i] = highest; stage[i] = hello
+}
+
+/* MemberState.disconnected, Outbox.close */
+inline disconnect(i) {
+  at[i] = 0; stage[i] = away; ping[i] = false; pong[i] = false;
+  if
+#ifndef NO_FLUSH_AGAIN
+  :: i == F && flush != ended -> flush = wanted; awaited = 0
+#endif
+  :: else
+  fi
+}
+
+/* HubState.open; Outbox.send */
+inline open(i) { stage[i] = opening }
+
+/* HubState.repairNext */
+inline repairNext(g) {
+  if
+  :: phase[g] == isOpen && !repair[g] ->
+    each (n) {
+      if
+      :: !repair[g] && isIn(n, g) && stage[n] == late && !isStopped[n] -> repair[g] = n + 1; stage[n] = collect
+      :: else
+      fi
+    }
+  :: else
+  fi
+}
+
+/* HubState.endRecovery */
+inline endRecovery(g) {
+  isComplete = (phase[g] == recovering);
+  each (n) {
+    if :: isIn(n, g) && (stage[n] == collect || stage[n] == collected) -> isComplete = false :: else fi
+  }
+  if
+  :: isComplete ->
+    phase[g] = isOpen;
+    each (n) {
+      if :: isIn(n, g) && (stage[n] == read || stage[n] == joining) -> open(n) :: else fi
+    }
+    repairNext(g)
+  :: else
+  fi
+}
+
+/* HubState.endGathering */
+inline endGathering(g) {
+  if
+  :: phase[g] == gathering && !expected[g] ->
+    phase[g] = recovering;
+    each (n) {
+      if :: isIn(n, g) && stage[n] == joining -> stage[n] = collect :: else fi
+    }
+    endRecovery(g)
+  :: else
+  fi
+}
+
+/* HubState.endFlushes */
+inline endFlushes(g) {
+  if
+  :: isIn(F, g) && flush == held && !awaited -> flush = answered
+  :: else
+  fi
+}
+
+/* MemberLink.queue: what a member reads */
+proctype Member(byte i) {
+  do
+  :: isDead[i] -> break
+  :: atomic { runs(i) && stage[i] == away && highest && isUp[highest] -> at[i] = highest; stage[i] = hello }
+#ifndef NO_CLAIM
+  :: atomic { runs(i) && stage[i] == away && (!highest || !isUp[highest]) -> claim(i) }
+#endif
+#ifndef NO_LEAVING
+  :: atomic { runs(i) && stage[i] != away && !isUp[at[i]] -> disconnect(i) }
+#endif
+  /* MemberState.collect */
+  :: atomic { runs(i) && stage[i] == collect && isUp[at[i]] -> stage[i] = collected }
+  /* MemberState.open */
+  :: atomic { runs(i) && stage[i] == opening && isUp[at[i]] ->
+      stage[i] = isOpen;
+      if :: i == F && flush == wanted -> flush = sent :: else fi
+    }
+  :: atomic { runs(i) && i == F && stage[i] == isOpen && flush == answered -> flush = ended }
+#ifndef NO_PONG
+  /* MemberState.endRead */
+  :: atomic { runs(i) && stage[i] == isOpen && ping[i] && !(i == F && flush == answered) ->
+      ping[i] = false; pong[i] = true
+    }
+#endif
+  od
+}
+
+/* HubServer.handle: what the hub reads of member j. What comes again and again is read last. */
+proctype Connection(byte j) {
+  byte g;
+  do
+  :: atomic { stage[j] != away && isUp[at[j]] && runs(owner[at[j]]) -> g = at[j];
+      if
+      /* HubState.remove, HubState.repairLeft */
+      :: isDead[j] ->
+        at[j] = 0; stage[j] = away; ping[j] = false; pong[j] = false;
+#ifndef DEAD_AWAITED
+        awaited = awaited & ~BIT(j);
+#endif
+        if :: j == F -> flush = ended :: else fi;
+        endFlushes(g);
+        endRecovery(g);
+#ifndef NO_NEXT_REPAIR
+        if :: repair[g] == j + 1 -> repair[g] = 0; repairNext(g) :: else fi
+#endif
+      /* HubState.join */
+      :: !isDead[j] && stage[j] == hello ->
+        expected[g] = expected[g] & ~BIT(j);
+        stage[j] = (phase[g] == gathering -> joining : late);
+        endGathering(g);
+        repairNext(g)
+      /* HubState.collectedAll, HubState.endRepair */
+      :: !isDead[j] && stage[j] == collected ->
+        stage[j] = read;
+        if
+        :: repair[g] == j + 1 -> repair[g] = 0; open(j); repairNext(g)
+        :: else -> endRecovery(g)
+        fi
+      /* HubState.flush */
+      :: !isDead[j] && stage[j] == isOpen && j == F && flush == sent ->
+        flush = held; awaited = 0;
+        each (n) {
+          if :: n != F && isIn(n, g) && stage[n] == isOpen && !isStopped[n] -> awaited = awaited | BIT(n) :: else fi
+        }
+        endFlushes(g)
+      /* HubState.acknowledged */
+      :: !isDead[j] && stage[j] == isOpen && pong[j] && !(j == F && flush == sent) ->
+        pong[j] = false; awaited = awaited & ~BIT(j);
+        endFlushes(g)
+      :: else
+      fi;
+      g = 0
+    }
+  od
+}
+
+/* MemberLink.tick, HubServer.tick */
+proctype Clock(byte i) {
+  byte g;
+  do
+  :: isDead[i] -> break
+  :: atomic { runs(i) ->
+      if
+#ifndef NO_TAKEOVER
+      /* MemberState.tick, MemberLink.act: five ticks without a frame */
+      :: stage[i] != away && isUp[at[i]] && isStopped[owner[at[i]]] ->
+        g = at[i];
+        disconnect(i);
+        if :: highest == g -> claim(i) :: else fi
+#endif
+      :: else
+      fi;
+      for (g : 1 .. GENS) {
+        if
+        :: isUp[g] && owner[g] == i && highest > g ->
+#ifndef NO_FOLDER_CHECK
+          closeHub(g)
+#else
+          skip
+#endif
+        /* HubState.tickJoining: what has taken five ticks */
+        :: isUp[g] && owner[g] == i && highest == g && phase[g] == gathering ->
+#ifndef NO_PATIENCE
+          expected[g] = 0; endGathering(g)
+#else
+          skip
+#endif
+        :: isUp[g] && owner[g] == i && highest == g && phase[g] == recovering ->
+          each (n) {
+            if
+#ifndef NO_LATE
+            :: isIn(n, g) && stage[n] == collect && isStopped[n] -> stage[n] = late
+#endif
+            :: else
+            fi
+          }
+          endRecovery(g)
+        :: isUp[g] && owner[g] == i && highest == g && phase[g] == isOpen ->
+          /* HubState.tick */
+          each (n) {
+            if :: isIn(n, g) && stage[n] == isOpen && (awaited & BIT(n)) && !pong[n] -> ping[n] = true :: else fi;
+#ifndef SILENT_AWAITED
+            if :: isStopped[n] -> awaited = awaited & ~BIT(n) :: else fi
+#endif
+          }
+          endFlushes(g);
+          /* HubState.tickRepair */
+#ifndef NO_POSTPONING
+          if
+          :: repair[g] && isStopped[repair[g] - 1] -> stage[repair[g] - 1] = late; repair[g] = 0
+          :: else
+          fi;
+#endif
+          repairNext(g)
+        :: else
+        fi
+      }
+      g = 0
+    }
+  od
+}
+
+proctype Fate(byte i) {
+  byte g;
+  if
+  :: skip
+  :: atomic { isDead[i] = true;
+      for (g : 1 .. GENS) {
+        if :: isUp[g] && owner[g] == i -> closeHub(g) :: else fi
+      }
+      g = 0
+    }
+  :: isStopped[i] = true
+  :: isStopped[i] = true; isStopped[i] = false
+  fi
+}
+
+init {
+  byte i;
+  atomic {
+    for (i : 0 .. PROCESSES - 1) {
+      run Member(i); run Clock(i); run Connection(i);
+      if :: i < FATES -> run Fate(i) :: else fi
+    }
+  }
+}
