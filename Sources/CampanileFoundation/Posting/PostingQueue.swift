@@ -20,9 +20,9 @@ public import Foundation
 ///
 /// A turn is one job at the place. It is requested when the first entry is enqueued, or when a turn
 /// has left entries. At a serial place, it runs after the jobs that were there when it was
-/// requested. The waiting deliveries of a place are one job too, which yields the place after some
-/// thousand deliveries and continues behind the other jobs. If more than that wait, a turn may run
-/// before the last of them.
+/// requested. The waiting deliveries of a place are one job too, which yields the place after about
+/// a thousand deliveries and continues behind the other jobs. If more than that wait, a turn may
+/// run before the last of them.
 ///
 /// Some places run several jobs at a time, for instance an operation queue without a limit. There,
 /// a turn runs when the place starts it, and beside deliveries. The turns of one queue still follow
