@@ -151,8 +151,8 @@ public final class NotificationCenter: Sendable {
   /// The same method without the caller's file and line.
   ///
   /// Ordinary calls use the other method. This one is for code that refers to Foundation's method
-  /// by its name: a protocol requirement that both centers satisfy, or a reference to the method.
-  /// In ``description``, such an observation has a line of this library instead of the caller's.
+  /// by its name: a protocol requirement that both centers satisfy, or a method reference. In
+  /// ``description``, such an observation has a line of this library instead of the caller's.
   @_disfavoredOverload
   public func addObserver(
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
