@@ -49,10 +49,10 @@ extension KVOChange {
       self.areEqual = areEqual
     }
 
-    /// No option.
+    /// Creates an empty set of options.
     public init() {}
 
-    /// Combines options.
+    /// Creates a combination of options.
     public init(arrayLiteral options: Self...) {
       for option in options {
         names.formUnion(option.names)

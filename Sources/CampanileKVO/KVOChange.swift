@@ -25,8 +25,8 @@ public struct KVOChange<Value> {
   public let path: KVOPath
   /// The properties that changed, in the order of their first change.
   ///
-  /// - For a path of one property: that property.
-  /// - For a computed property: the stored properties it reads that changed.
+  /// - For a path of one stored property: that property.
+  /// - For any other path: those of the properties it reads that changed.
   /// - After a transaction: all properties of the observed object that the transaction changed,
   ///   followed by those of other objects on the key path.
   /// - In the initial call: none.

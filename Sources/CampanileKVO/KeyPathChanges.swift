@@ -50,7 +50,7 @@ extension KeyPathChanges: Traceable, ValueDescribing {
   /// The live observations of the key path, whoever made them, oldest first.
   public var registrations: [RegistrationDescription] { base.registration.sourceRegistrations }
 
-  /// What a trace calls the key path.
+  /// The name of the key path in traces.
   public var traceName: String { base.name }
 
   /// Reads the live observations.
@@ -77,7 +77,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   ///
   /// Its release ends that.
   private let relay: Relay
-  /// What a trace calls the key path.
+  /// The name of the key path in traces.
   let name: String
 
   /// The registration at the evaluation of the key path.

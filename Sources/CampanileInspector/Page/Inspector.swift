@@ -104,7 +104,7 @@
 
   /// The error that is thrown if a page cannot be served.
   public struct InspectorError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     public struct Code: Hashable, Sendable {
       private enum Kind { case portUnavailable }
       private let kind: Kind
@@ -112,12 +112,12 @@
       public static let portUnavailable = Code(kind: .portUnavailable)
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// What went wrong, in a sentence.
+    /// What is wrong, in a sentence.
     public let message: String
 
-    /// The sentence.
+    /// The message.
     public var description: String { message }
 
     /// Whether two errors have the same code.

@@ -6,7 +6,7 @@ import Campanile
 
 /// A function in the call stack of a post, with the line of the call.
 public struct Caller: Sendable, Hashable, CustomStringConvertible {
-  /// The name of the function.
+  /// The function, as a debugger shows it.
   public let function: String
   /// The path of the source file, if the program has debug information.
   public let path: String?

@@ -1,6 +1,6 @@
 public import Observation
 
-/// An owner with one method for all changes of whatever it observes.
+/// An owner with one method for all changes that it observes.
 ///
 /// ```swift
 /// extension Screen: KVOChangeHandler {

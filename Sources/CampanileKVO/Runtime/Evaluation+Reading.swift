@@ -61,7 +61,7 @@ extension Evaluation {
 
   /// Reads the value of a direct key path.
   ///
-  /// - Returns: The number of the change that stored it.
+  /// - Returns: The value, and the number of the change that stored it.
   func readExactly<Value>(
     with collector: ReadCollector, _ read: () -> Value
   ) -> (value: Value, number: UInt) {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The properties of one object that have been observed.
 ///
-/// Evaluations keep this table and not the object. So the end of the object can be noticed, and
-/// unlinking needs nothing of a dead object.
+/// Evaluations keep these properties and not the object. So the end of the object can be noticed,
+/// and unlinking needs nothing of a dead object.
 final class PropertyTable: Sendable {
   /// The properties by key path.
   ///
