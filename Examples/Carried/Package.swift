@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package of its own, so that nobody who depends on Campanile resolves what it depends on.
+// A separate package, so that packages that depend on Campanile do not resolve its dependencies.
 let package = Package(
   name: "carried",
   platforms: [.macOS(.v15)],

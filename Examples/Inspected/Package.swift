@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package of its own, so that nobody who depends on Campanile resolves what the page takes.
+// A separate package, so that packages that depend on Campanile do not resolve its dependencies.
 let package = Package(
   name: "inspected",
   platforms: [.macOS(.v15)],

@@ -1,17 +1,18 @@
 import CampanileKVO
 import Observation
 
-/// What is played, one after the other.
+/// The tracks to play, in order.
 final class Playlist: Observable {
   @Observed var tracks = ["Aria", "Bourrée", "Courante", "Gigue"]
 }
 
-/// Rows on a screen, as a table view keeps them: a row lives as long as its element is in the array,
-/// wherever that moves.
+/// The rows of a list, as a table view keeps them.
+///
+/// A row lives as long as its element is in the array, even if the element is moved.
 final class ListView {
   struct Row {
     let text: String
-    /// Counts the rows that were made.
+    /// Counts the created rows.
     let number: Int
   }
 
@@ -20,7 +21,7 @@ final class ListView {
 
   func reload(_ elements: [String]) { rows = elements.map(makeRow) }
 
-  /// Does what was done to the elements.
+  /// Applies a change of the elements to the rows.
   func apply(_ change: KVOChange<[String]>) {
     switch change.kind {
     case .setting: reload(change.new)
@@ -42,7 +43,7 @@ final class ListView {
       .makeIterator()
     rows = new.indices.map { index in
       if insertions.contains(index) { return makeRow(new[index]) }
-      // The others take the rows that stay, in their order.
+      // The other rows keep their order.
       return rows[sources[index] ?? staying.next()!]
     }
   }

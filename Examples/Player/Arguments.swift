@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The parsed command line.
 struct Arguments {
   static let usage = """
     usage: player [--speed N] [--trace FILE] [--inspect] [--relay[=BUS]] [FILE.wav]
@@ -16,22 +16,22 @@ struct Arguments {
     On a terminal the space bar pauses, and q quits.
     """
 
-  /// What is wrong with a command line, in one sentence.
+  /// An error in the command line, described in one sentence.
   struct Mistake: Error, CustomStringConvertible {
     let description: String
   }
 
   private(set) var path: String?
   private(set) var speed = 1.0
-  /// Where a trace is to be written.
+  /// The file to write a trace to.
   private(set) var tracePath: String?
-  /// Whether a page is to show what happens.
+  /// Whether to serve a page that shows what happens.
   private(set) var wantsPage = false
-  /// The bus on which other processes are told, if there is to be one.
+  /// The bus to post to, for other processes.
   private(set) var bus: String?
   private(set) var wantsHelp = false
 
-  /// Reads the arguments that follow the program's name.
+  /// Parses the arguments that follow the program's name.
   init(_ arguments: some Sequence<String>) throws(Mistake) {
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A short tune on four bells, for those who have no WAVE file at hand.
+/// A short tune on four bells, to play without a WAVE file.
 ///
-/// A bell is a handful of tones that are no multiples of one another: the hum, the strike note, a
-/// minor third, the fifth and the octave above it, the higher the sooner gone.
+/// The tones of a bell are not multiples of one frequency. They are the hum, the strike note, a
+/// minor third, the fifth and the octave above it. Higher tones fade sooner.
 enum BellTune {
   private static let sampleRate = 22_050
   private static let duration = 3.5
@@ -12,13 +12,13 @@ enum BellTune {
   private static let strokes: [(time: Double, pitch: Double)] = [
     (0, 659.26), (0.55, 523.25), (1.1, 587.33), (1.65, 392.0),
   ]
-  /// Each tone of a bell: its pitch as a share of the strike note, its loudness, its length.
+  /// The tones of a bell: the pitch relative to the strike note, the loudness, and the decay time.
   private static let tones: [(ratio: Double, gain: Double, decay: Double)] = [
     (0.5, 0.7, 0.9), (1, 1, 0.6), (1.19, 0.6, 0.5), (1.5, 0.35, 0.35), (2, 0.5, 0.25),
     (2.74, 0.2, 0.15),
   ]
 
-  /// Writes the tune into a new file in the temporary directory and returns its path.
+  /// Writes the tune to a new file in the temporary directory, and returns its path.
   static func write() throws(WaveError) -> String {
     let name = "campanile-bells-\(UUID().uuidString).wav"
     let url = FileManager.default.temporaryDirectory.appendingPathComponent(name)
@@ -30,7 +30,7 @@ enum BellTune {
     return url.path
   }
 
-  /// The tune as samples; the loudest takes nine tenths of the room.
+  /// The tune as samples, with a peak of 0.9.
   private static func render() -> [Double] {
     var samples = [Double](repeating: 0, count: Int(duration * Double(sampleRate)))
     for (time, pitch) in strokes {
@@ -49,7 +49,7 @@ enum BellTune {
     return samples.map { $0 * 0.9 / peak }
   }
 
-  /// The bytes of a 16-bit mono WAVE file that holds `samples`.
+  /// The bytes of a 16-bit mono WAVE file with these samples.
   private static func wave(of samples: [Double]) -> [UInt8] {
     let audio = chunk("data", samples.flatMap { bytes(Int16($0 * 32767)) })
     let rate = UInt32(sampleRate)
@@ -64,7 +64,7 @@ enum BellTune {
     Array(name.utf8) + bytes(UInt32(body.count)) + body
   }
 
-  /// The bytes of `number`, least significant first.
+  /// The bytes of `number` in little-endian order.
   private static func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
     (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
   }

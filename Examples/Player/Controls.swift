@@ -3,13 +3,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Keys and signals, turned into commands that anybody can follow.
+/// Turns keys and signals into commands that any code can observe.
 @MainActor final class Controls {
   enum Command: Sendable {
     case togglePause, quit
   }
 
-  /// Whether keys are heard as they are pressed, which takes a terminal on either side.
+  /// Whether single keys can be read, which requires a terminal for both input and output.
   let hasKeys: Bool
   private let source = Broadcaster<Command>()
   private let mode: termios
@@ -21,7 +21,7 @@ import Synchronization
     let signal = Mutex<Int32?>(nil)
   }
 
-  /// The status with which a program ends that a signal ended, if one did.
+  /// The exit status if a signal ended the program.
   var exitStatus: Int32? { received.signal.withLock { $0 }.map { 128 + $0 } }
 
   var commands: Signal<Command> { source.signal }
@@ -31,12 +31,12 @@ import Synchronization
     let isKnown = unsafe tcgetattr(STDIN_FILENO, &mode) == 0
     hasKeys = isKnown && isatty(STDOUT_FILENO) == 1
     self.mode = mode
-    // Whatever asks the program to end gives it the time to put the terminal back in order.
+    // On these signals, the program restores the terminal before it exits.
     for number in [SIGHUP, SIGINT, SIGTERM] { quit(on: number) }
     if hasKeys { hearKeys() }
   }
 
-  /// Gives the terminal back as it was.
+  /// Restores the mode of the terminal.
   func finish() {
     guard hasKeys else { return }
     FileHandle.standardInput.readabilityHandler = nil
@@ -64,11 +64,12 @@ import Synchronization
   private func quit(on number: Int32) {
     signal(number, SIG_IGN)
     let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())
-    // Marked Sendable, the closure does not belong to the main actor, where it would not run.
+    // The handler runs off the main actor. Without `@Sendable`, it would be isolated to the main
+    // actor.
     arrival.setEventHandler { @Sendable [source, received] in
       received.signal.withLock { $0 = $0 ?? number }
       source.send(.quit)
-      // A second signal means it.
+      // A second signal ends the program at once.
       signal(number, SIG_DFL)
     }
     arrival.resume()

@@ -2,7 +2,7 @@ import Campanile
 import Dispatch
 import Foundation
 
-/// Reads the file on a thread of its own, at the pace of the music, and posts what it finds.
+/// Reads the file on a separate thread, at the speed of the music, and posts levels and positions.
 struct Decoder: Sendable {
   let tally = Tally("decoding thread")
   private let player: Player
@@ -14,16 +14,16 @@ struct Decoder: Sendable {
     self.player = player
     self.speed = speed
     self.reader = reader
-    // A block is a hundredth of a second of music, or longer where no one could follow that fast.
-    // Of a short file it is less, so that there are some hundred blocks all the same.
+    // A block is a hundredth of a second of music. It is longer at high speeds, because no screen
+    // could follow. For a short file it is shorter, so that there are at least some hundred blocks.
     let length = Double(reader.format.sampleRate) * max(0.01, speed * 0.0002)
     blockLength = Int(max(1, min(length, Double(reader.frameCount / 400))))
   }
 
-  /// Starts the thread, which waits for the player to play.
+  /// Starts the thread, which waits until the player plays.
   func start() {
-    // The thread follows the player's state as everybody does. The observer runs at once, on the
-    // thread that sets the state, and wakes this one.
+    // The thread observes the player's state as any other code does. The observer runs at once, on
+    // the thread that sets the state, and wakes this one.
     let wake = DispatchSemaphore(value: 0)
     let token = player.state.observe(.distinct) { [tally] _ in
       tally.note()
@@ -63,7 +63,9 @@ struct Decoder: Sendable {
     }
   }
 
-  /// Waits until the next block is due, and returns false if it shall be the last.
+  /// Waits until the next block is due.
+  ///
+  /// Returns `false` if it is the last one.
   private func waitForTurn(at due: inout DispatchTime, wokenBy wake: DispatchSemaphore) -> Bool {
     while true {
       switch player.state.value {
@@ -78,15 +80,17 @@ struct Decoder: Sendable {
     }
   }
 
-  /// Posts `message`, and if told so, waits until everybody has heard it and all before it.
+  /// Posts `message`.
   ///
-  /// Posting never waits for observers elsewhere. At a thousand times the speed this thread would
-  /// soon be far ahead of the screens, so every few blocks it lets them catch up.
+  /// If `waiting` is set, waits until all observers have received it and all earlier messages.
+  ///
+  /// A post never waits for observers on other threads. At a thousand times the normal speed, this
+  /// thread would soon be far ahead of the screens. So it waits for them every few blocks.
   private func post(_ message: LevelChanged, waiting: Bool) {
     guard waiting else { return player.post(message) }
     let heard = DispatchSemaphore(value: 0)
     Task {
-      // It throws only when this task is canceled, and nobody does that.
+      // This throws only if the task is canceled, which never happens.
       try? await player.postAndWait(message)
       heard.signal()
     }

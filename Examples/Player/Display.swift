@@ -1,21 +1,21 @@
 import Foundation
 
-/// Standard output: a few lines drawn in place on a terminal, plain lines anywhere else.
+/// Standard output: a few lines that are redrawn in place on a terminal, and plain lines elsewhere.
 @MainActor final class Display {
   private let canRedraw: Bool
   private var picture = Picture()
 
-  /// How often the lines are worth drawing again.
+  /// The time between two updates of the lines.
   var secondsPerRefresh: Double { canRedraw ? 0.04 : 0.5 }
 
   init() {
     let terminal = ProcessInfo.processInfo.environment["TERM"]
     canRedraw = isatty(STDOUT_FILENO) == 1 && Self.canMoveCursor(terminal)
-    // Who reads may stop before we do. Then a write fails, instead of ending the program.
+    // The reader of the output may exit first. A write then fails, instead of ending the program.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Whether a terminal of this kind, as the environment names it, moves its cursor when told.
+  /// Whether this kind of terminal, a value of `TERM`, can move its cursor.
   nonisolated static func canMoveCursor(_ terminal: String?) -> Bool {
     guard let terminal else { return false }
     return !terminal.isEmpty && terminal != "dumb"
@@ -26,16 +26,18 @@ import Foundation
     write(canRedraw ? picture.insert(line, in: size) : line + "\n")
   }
 
-  /// Replaces the lines drawn last by `lines`, or writes them in one where nothing can be replaced.
+  /// Replaces the lines of the last call.
+  ///
+  /// If nothing can be redrawn, writes all of them in one line.
   func show(_ lines: [String]) {
     write(
       canRedraw ? picture.redraw(lines, in: size) : lines.joined(separator: " | ") + "\n")
   }
 
-  /// Leaves the lines drawn last where they are, and goes on below.
+  /// Leaves the last lines on the screen, and continues below.
   func finish() { picture.forget() }
 
-  /// The size of the terminal now: it may change at any time.
+  /// The current size of the terminal, which may change at any time.
   private var size: TerminalSize {
     var size = winsize()
     let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
@@ -50,7 +52,7 @@ import Foundation
       FileHandle.standardError.write(Data("player: The output is full.\n".utf8))
       exit(1)
     } catch {
-      // Whoever read this has gone.
+      // The reader of the output has exited.
       exit(0)
     }
   }

@@ -3,37 +3,39 @@ import CampanileKVO
 import CampanileRelay
 import Foundation
 
-/// A track is being played.
+/// A track has started.
 struct TrackChanged: RelayedMessage {
   static let relaySubject: RelaySubject<Self> = "player.track"
   var title: String
-  /// In seconds.
+  /// The duration in seconds.
   var duration: Double
 }
 
-/// The player does something else now.
+/// The state of the player has changed.
 struct StateChanged: RelayedMessage {
   static let relaySubject: RelaySubject<Self> = "player.state"
-  /// A word for people.
+  /// The state as a word for people.
   var state: String
 }
 
-/// Carries what the player does to other processes of this host: `campanile listen 'player.>'`.
+/// Sends what the player does to other processes of this host.
 ///
-/// The player knows nothing of it. Its levels are messages already and are carried as they are; its
-/// state and its track are made into messages here.
+/// To see it, run `campanile listen 'player.>'`.
+///
+/// The player does not know about this class. Its levels are messages already, and are carried
+/// unchanged. Changes of its state and its track are turned into messages here.
 final class Outward: Sendable {
   private let relay: Relay
 
   init(_ player: Player, to bus: String) {
     relay = Relay(.host(bus), name: "player")
-    // The decoding thread waits now and then until its levels have been heard, in other processes
-    // too. Without a bus that would be for ever.
+    // At intervals, the decoding thread waits until all observers have received its levels, also in
+    // other processes. Without a bus, it would wait forever.
     relay.events.observe(owner: self) { outward, event in
       if event.kind == .unavailable { outward.relay.cancel() }
     }
-    // Only outward: no other process tells this player how loud it is. A level is about a player,
-    // which needs a name outside: the process is one.
+    // Outward only: no other process posts levels of this player. The subject of a level is a
+    // player, which needs a name outside. The number of the process is that name.
     relay.carry(
       LevelChanged.self, in: player.center, .outward, name: { _ in "\(getpid())" },
       find: { _ in nil })
@@ -49,7 +51,9 @@ final class Outward: Sendable {
     }
   }
 
-  /// Waits for the bus, so that who listens misses nothing, and gives up after two seconds.
+  /// Waits for the bus, so that listeners miss nothing.
+  ///
+  /// Gives up after two seconds.
   ///
   /// - Returns: Whether there is a bus.
   func connect() async -> Bool {
@@ -66,7 +70,7 @@ final class Outward: Sendable {
     return false
   }
 
-  /// Lets what was posted go, and leaves the bus.
+  /// Sends what has been posted, and leaves the bus.
   func finish() async { await relay.drain() }
 }
 

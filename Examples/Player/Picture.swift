@@ -4,25 +4,26 @@ struct TerminalSize: Equatable {
   var rows = 24
 }
 
-/// A few lines that are drawn in place, over those drawn before.
+/// A few lines that are redrawn in place.
 ///
-/// Moving the cursor back takes the number of rows that the lines fill. So no line may wrap, and no line
-/// may scroll away: lines are cut at the terminal's width, and lines beyond its height are left out.
+/// To redraw them, the cursor moves up by the number of rows that the lines fill. So no line may
+/// wrap or scroll away. Lines are cut at the terminal's width, and lines beyond its height are left
+/// out.
 struct Picture {
   private(set) var lines: [String] = []
 
-  /// Replaces the lines by as much of `new` as fits.
+  /// Replaces the lines with as many of `new` as fit.
   ///
-  /// - Returns: What to write.
+  /// - Returns: The text to write.
   mutating func redraw(_ new: [String], in size: TerminalSize) -> String {
     draw(new, below: [], in: size)
   }
 
-  /// Puts a line that stays above the lines.
+  /// Inserts a permanent line above the lines.
   ///
-  /// - Returns: What to write.
+  /// - Returns: The text to write.
   mutating func insert(_ line: String, in size: TerminalSize) -> String {
-    // The terminal may have become narrower, so that the lines are cut once more.
+    // The terminal may have become narrower, so the lines are cut again.
     draw(lines, below: [line], in: size)
   }
 
@@ -33,14 +34,14 @@ struct Picture {
     _ new: [String], below lasting: [String], in size: TerminalSize
   ) -> String {
     let oldRows = lines.reduce(0) { $0 + rowCount($1, in: size) }
-    // The last column stays empty: after a character there, some terminals are in the next row.
+    // The last column stays empty: after a character there, some terminals move to the next row.
     let width = max(1, size.columns - 1)
     lines = new.prefix(max(1, size.rows - 1)).map { String($0.prefix(width)) }
     let all = lasting + lines
     if oldRows == 0 { return all.map { $0 + "\n" }.joined() }
     var text = "\u{1B}[\(oldRows)A\r"
     for line in all {
-      // What was there is erased behind the line, unless the line fills its rows.
+      // The rest of the row is erased, unless the line fills it.
       let isFull = !line.isEmpty && line.count.isMultiple(of: max(1, size.columns))
       text += line + (isFull ? "\n" : "\u{1B}[K\n")
     }
@@ -48,7 +49,9 @@ struct Picture {
     return newRows < oldRows ? text + "\u{1B}[J" : text
   }
 
-  /// How many rows a line fills: a terminal that has become narrower breaks the lines that it shows.
+  /// The number of rows that a line fills.
+  ///
+  /// A terminal that has become narrower wraps the lines.
   private func rowCount(_ line: String, in size: TerminalSize) -> Int {
     let columns = max(1, size.columns)
     return max(1, (line.count + columns - 1) / columns)

@@ -5,23 +5,24 @@ import CampanileRelay
 import Observation
 import Synchronization
 
-/// What is played.
+/// The track that is played.
 struct Track: Sendable {
   var title: String
-  /// In seconds.
+  /// The duration in seconds.
   var duration: Double
 }
 
-/// How far the music has come.
+/// The playback position.
 struct Position: Sendable {
   var seconds = 0.0
-  /// The part of the music that has been played, from 0 to 1.
+  /// The played part of the music, from 0 to 1.
   var fraction = 0.0
 }
 
-/// The music is now this loud.
+/// The current loudness of the music.
 ///
-/// Being a `RelayedMessage` it can be carried to other processes, under the name given here.
+/// It conforms to `RelayedMessage`, so it can be carried to other processes, under the name given
+/// here.
 struct LevelChanged: RelayedMessage {
   typealias Subject = Player
   static let relaySubject: RelaySubject<Self> = "player.level"
@@ -29,17 +30,17 @@ struct LevelChanged: RelayedMessage {
   var peak: Float
 }
 
-/// One player, whom many follow.
+/// One player with many observers.
 ///
-/// It knows nobody who follows it. What passes by, it posts through its center; its state is a
-/// current value, whose changes everybody gets in one order; what it plays, and how far it is, are
-/// properties, which anybody may observe by key path.
+/// It does not know its observers. It posts passing events, such as levels, through its center. Its
+/// state is a current value, whose changes all observers receive in the same order. Its track and
+/// its position are properties, which can be observed by key path.
 final class Player: SharedObservable {
   enum State: Equatable, Sendable {
     case ready, playing, paused
-    /// Someone asked for the end.
+    /// The player has been asked to stop.
     case stopping
-    /// The music is over, or the file could not be read any further.
+    /// The music has ended, or the file could not be read further.
     case ended(WaveError?)
   }
 
@@ -50,22 +51,23 @@ final class Player: SharedObservable {
 
   private let currentState = CurrentValue(State.ready)
 
-  /// What the player is doing, for others to follow; only the player sets it.
+  /// The state of the player.
+  ///
+  /// Others can observe it, but only the player sets it.
   var state: ReadOnlyState<State> { currentState.readOnly }
 
-  /// The same for a trace.
+  /// The state, for a trace.
   var changesOfState: some Traceable { currentState }
 
-  /// Sees to it that `track` and `position` can be observed.
+  /// Makes `track` and `position` observable.
   private let registrar = KVORegistrar()
   private let currentTrack = Mutex<Track?>(nil)
   private let currentPosition = Mutex(Position())
 
-  /// What is being played.
+  /// The current track.
   ///
-  /// A stored property of a class with the `@Observable` macro says by itself when it is read and
-  /// when it changes. This one is behind a lock, since any thread may use it, and so it says so
-  /// here.
+  /// In a class with the `@Observable` macro, a stored property reports its reads and changes. This
+  /// property is behind a lock, since any thread may use it. So it reports them here.
   private(set) var track: Track? {
     get {
       registrar.access(self, keyPath: \.track)
@@ -78,7 +80,9 @@ final class Player: SharedObservable {
     }
   }
 
-  /// How far the music has come; the decoding thread sets it.
+  /// The playback position.
+  ///
+  /// The decoding thread sets it.
   var position: Position {
     get {
       registrar.access(self, keyPath: \.position)
@@ -92,7 +96,7 @@ final class Player: SharedObservable {
     }
   }
 
-  /// How often the position was set and a level was posted so far.
+  /// The number of positions that were set and levels that were posted.
   var newsCount: Int { positionsSet.count + levelsPosted.count }
 
   func play(_ track: Track) {
@@ -110,7 +114,9 @@ final class Player: SharedObservable {
     }
   }
 
-  /// Asks the decoding thread to end, which says so by the state `ended`.
+  /// Asks the decoding thread to stop.
+  ///
+  /// It then sets the state `ended`.
   func stop() {
     change { state in
       switch state {
@@ -122,7 +128,9 @@ final class Player: SharedObservable {
 
   func end(_ error: WaveError?) { change { _ in .ended(error) } }
 
-  /// Waits for the end, and returns what ended the music too early, if anything did.
+  /// Waits for the end.
+  ///
+  /// Returns the error that ended the music early, if there was one.
   func ending() async -> WaveError? {
     for await change in state.values(.initial) {
       if case .ended(let error) = change.new { return error }
@@ -135,7 +143,7 @@ final class Player: SharedObservable {
     center.post(message, about: self)
   }
 
-  /// Posts `message` and returns when all who observe it have heard it, wherever they run.
+  /// Posts `message`, and returns when all observers have received it, wherever they run.
   func postAndWait(_ message: LevelChanged) async throws {
     levelsPosted.note()
     try await center.postAndWait(message, about: self)

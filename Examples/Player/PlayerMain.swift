@@ -2,7 +2,7 @@ import Campanile
 import CampanileInspector
 import Foundation
 
-/// The program: one player, and many who follow it.
+/// The program: one player with many observers.
 @main struct PlayerMain {
   static func main() async {
     do {
@@ -68,11 +68,12 @@ import Foundation
     if let status = controls.exitStatus { exit(status) }
   }
 
-  /// Opens the file the user named, or a tune of our own.
+  /// Opens the file that the user named, or our own tune.
   private static func open(_ path: String?) throws(WaveError) -> WaveReader {
     if let path { return try WaveReader(path: path) }
     let path = try BellTune.write()
-    // The open file outlives its name, so nothing is left behind however the program ends.
+    // The open file remains readable after its name is removed. So nothing is left behind, however
+    // the program ends.
     defer { try? FileManager.default.removeItem(atPath: path) }
     return try WaveReader(path: path)
   }

@@ -1,4 +1,4 @@
-/// The table at the end: what was posted or set, who heard how much of it, and where.
+/// The table at the end: what was posted or set, and how often and where each observer was called.
 struct Report {
   let posted: [Tally]
   let observers: [Tally]

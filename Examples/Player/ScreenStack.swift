@@ -1,29 +1,33 @@
 import Campanile
 import CampanileKVO
 
-/// Screens on top of one another, of which only the topmost reacts.
+/// Stacked screens, of which only the topmost reacts.
 @MainActor final class ScreenStack {
   private var screens: [StackedScreen] = []
 
   var count: Int { screens.count }
 
-  /// Puts `screen` on top; the one below it hears nothing for a while.
+  /// Puts `screen` on top.
+  ///
+  /// The screen below is paused.
   func push(_ screen: StackedScreen) {
     screens.last?.followings.pause()
     screens.append(screen)
   }
 
-  /// Takes the topmost screen away; the one below it reacts again.
+  /// Removes the topmost screen.
+  ///
+  /// The screen below is resumed.
   func pop() {
     screens.popLast()?.followings.pause()
     screens.last?.followings.resume()
   }
 }
 
-/// A screen that counts the positions it hears.
+/// A screen that counts the positions it receives.
 @MainActor final class StackedScreen: Screen {
   let tally: Tally
-  /// Everything the screen follows, to be paused and resumed together.
+  /// All observations of the screen, so that they can be paused and resumed together.
   fileprivate let followings = TokenBag()
 
   init(_ name: String, _ player: Player) {

@@ -2,15 +2,16 @@ import Campanile
 import CampanileKVO
 import Foundation
 
-/// Something that shows one line of what it knows.
+/// A screen that draws one line.
 @MainActor protocol Screen: AnyObject {
   var line: String { get }
 }
 
-/// Shows the state and how far the music is.
+/// Shows the state and the position of the music.
 ///
-/// The screen owns what it observes: no token to keep, nothing to undo when it goes. The player's
-/// properties are observed by key path, and the screen is handed to each observer.
+/// The screen is the owner of its observations. So it keeps no token, and nothing has to be undone
+/// when the screen is released. The player's properties are observed by key path, and the screen is
+/// passed to each observer.
 @MainActor final class NowPlayingScreen: Screen {
   let tally = Tally("now-playing screen")
   private var state = Player.State.ready
@@ -22,14 +23,14 @@ import Foundation
       screen.tally.note()
       screen.state = change.new
     }
-    // The track was there before the screen; `.initial` tells it.
+    // The track was set before the screen was created. `.initial` delivers it.
     player.changes(of: \.track?.duration, .initial).observe(owner: self, on: .main) {
       screen, change in
       screen.tally.note()
       screen.duration = change.new ?? 0
     }
-    // The decoding thread sets the position. The screen hears of it on the main actor, with the
-    // value of that moment, however late.
+    // The decoding thread sets the position. The observer runs later on the main actor, with the
+    // value of that change.
     player.changes(of: \.position.seconds).observe(owner: self, on: .main) { screen, change in
       screen.tally.note()
       screen.seconds = change.new
@@ -54,15 +55,15 @@ import Foundation
   }
 }
 
-/// Floats above the other screens and shows how loud the music is while it plays.
+/// Floats above the other screens, and shows the loudness of the music while it plays.
 @MainActor final class FloatingBar: Screen {
   let tally = Tally("floating bar")
   private var isPlaying = false
   private var peak: Float = 0
 
   init(_ player: Player) {
-    // The bar comes when the music plays already. It learns that at once, by `.initial`, and is not
-    // told again what it knows, by `.distinct`.
+    // The bar is created while the music plays. `.initial` delivers the current state at once.
+    // `.distinct` leaves out states that are equal to the previous one.
     player.state.observe(owner: self, on: .main, [.initial, .distinct]) { bar, change in
       bar.tally.note()
       bar.isPlaying = change.new == .playing
@@ -100,7 +101,7 @@ import Foundation
   var line: String { "visualizer \(drawing)" }
 }
 
-/// A bar of `width` characters, filled for `fraction` of it.
+/// A bar of `width` characters, filled up to `fraction`.
 private func bar(_ fraction: Double, width: Int) -> String {
   let filled = Int((min(max(fraction, 0), 1) * Double(width)).rounded())
   return String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)

@@ -1,7 +1,7 @@
 import Campanile
 import CampanileKVO
 
-/// The screens of the show, and what happens to them while the music plays.
+/// The screens, and their changes while the music plays.
 @MainActor final class Stage {
   private let player: Player
   private let display: Display
@@ -15,16 +15,18 @@ import CampanileKVO
   private let stack = ScreenStack()
   private var visualizer: Visualizer?
   private let visualizerTally = Tally("visualizer")
-  /// What there had been to hear, and what the visualizer had heard of it, when it was closed.
+  /// The number of changes and levels, and how many of them the visualizer received, at its end.
   private var atClose: (told: Int, heard: Int)?
 
-  /// All who can draw a line, held weakly: who is closed is not asked again.
+  /// All screens, held weakly.
+  ///
+  /// A closed screen is not asked for its line.
   private let screens = Multicast<any Screen>()
 
   init(_ player: Player, duration: Double, speed: Double, display: Display) {
     self.player = player
     self.display = display
-    // Measured in music: so many times a second for who watches, or eight lines of a short piece.
+    // Measured in the time of the music: a fixed rate for viewers, or eight lines of a short piece.
     refreshInterval = min(speed * display.secondsPerRefresh, duration / 8)
     nowPlaying = NowPlayingScreen(player)
     floatingBar = FloatingBar(player)
@@ -36,7 +38,7 @@ import CampanileKVO
     for screen in [nowPlaying, floatingBar, album, track, visualizer] as [(any Screen)?] {
       if let screen { screens.add(screen) }
     }
-    // Registered last, so it is called last: all screens have heard of the position by then.
+    // Registered last, so it is called last: all screens have received the position before.
     player.changes(of: \.position).observe(owner: self, on: .main) { stage, change in
       stage.turn(at: change.new)
     }
@@ -45,7 +47,7 @@ import CampanileKVO
 
   private func turn(at position: Position) {
     if position.fraction >= 0.5, visualizer != nil {
-      // Closing is forgetting. The player is not told, and no token is canceled.
+      // To close a screen is to release it. The player is not notified, and no token is canceled.
       visualizer = nil
       atClose = (player.newsCount, visualizerTally.count)
       display.say("Halfway: the visualizer is closed.")
@@ -66,7 +68,7 @@ import CampanileKVO
     display.show(lines)
   }
 
-  /// Writes the table of what was posted or set and who heard it, `others` included.
+  /// Writes the table of posts, changes and observers, including `others`.
   func report(with others: [Tally]) {
     let report = Report(
       posted: [player.positionsSet, player.levelsPosted, player.statesSent],

@@ -1,19 +1,21 @@
 import Campanile
 import Foundation
 
-/// Sums up how loud the music was, beside the main thread.
+/// Computes how loud the music was, off the main thread.
 actor Statistics {
   let tally = Tally("statistics")
   private var loudest: Float = 0
   private var sum = 0.0
 
-  /// What there is to say at the end.
+  /// The result, written at the end.
   var summary: String {
     let mean = sum / Double(max(tally.count, 1))
     return "Loudest \(decibels(Double(loudest))), on average \(decibels(mean))."
   }
 
-  /// Follows `player`: the actor is the owner, and the observer runs isolated to it.
+  /// Follows `player`.
+  ///
+  /// The actor is the owner, and the observer runs isolated to it.
   func follow(_ player: Player) {
     player.center.messages(of: LevelChanged.self, about: player).observe(on: self) {
       statistics, message in

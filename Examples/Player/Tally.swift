@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Counts something, and remembers where it happened.
+/// Counts calls, and remembers where they ran.
 final class Tally: Sendable {
   private struct Notes {
     var count = 0
@@ -15,10 +15,12 @@ final class Tally: Sendable {
 
   var count: Int { notes.withLock { $0.count } }
 
-  /// Every actor and thread that has noted something here.
+  /// The actors and threads that have called `note`.
   var places: [String] { notes.withLock { $0.places } }
 
-  /// Counts one more, here and now; `isolation` is filled in by the compiler.
+  /// Counts one call.
+  ///
+  /// The compiler fills in `isolation`.
   func note(isolation: (any Actor)? = #isolation) {
     let place =
       switch isolation {
@@ -34,6 +36,6 @@ final class Tally: Sendable {
 
   private static let key = "Tally"
 
-  /// Names the current thread, for what is noted there.
+  /// Names the current thread, for `places`.
   static func nameThread(_ name: String) { Thread.current.threadDictionary[key] = name }
 }

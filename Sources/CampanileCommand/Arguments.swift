@@ -1,8 +1,8 @@
 import CampanileRelay
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Arguments {
-  /// What is to be done.
+  /// The command to run.
   enum Command: Equatable {
     case listen(pattern: String, json: Bool, count: Int?)
     case post(subject: String, json: String)
@@ -10,7 +10,7 @@ struct Arguments {
     case peers
     case hub
     case bench(count: Int, size: Int)
-    /// The other process of a measurement, which the first one starts.
+    /// The second process of a measurement, which the first one starts.
     case benchReceiver
     case completion(Shell)
     case help
@@ -21,7 +21,7 @@ struct Arguments {
     case bash, zsh, fish
   }
 
-  /// What is wrong with a command line, in one sentence.
+  /// An error in the command line, described in one sentence.
   struct Mistake: Error, CustomStringConvertible {
     let description: String
   }
@@ -30,7 +30,7 @@ struct Arguments {
   private(set) var bus: String?
   private(set) var folder: String?
 
-  /// Reads the arguments that follow the program's name.
+  /// Parses the arguments that follow the program's name.
   init(_ arguments: some Sequence<String>) throws(Mistake) {
     let words = try Words(arguments)
     if words.has(.help) || words.positional.first == "help" {
@@ -100,7 +100,7 @@ struct Arguments {
   }
 }
 
-/// The arguments, told apart.
+/// The arguments, separated into operands and options.
 struct Words {
   private(set) var positional: [String] = []
   private(set) var options: [Option: String] = [:]
@@ -154,7 +154,7 @@ struct Words {
 
   func seconds(_ option: Option) throws(Arguments.Mistake) -> Duration? {
     guard let text = options[option] else { return nil }
-    // A request takes a month at the most.
+    // At most 30 days.
     if let seconds = Double(text), seconds > 0, seconds <= 2_592_000 { return .seconds(seconds) }
     throw Arguments.Mistake(
       description: "--\(option) needs a positive number of seconds, not '\(text)'.")

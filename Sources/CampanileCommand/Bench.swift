@@ -2,7 +2,7 @@ import Campanile
 import CampanileRelay
 import Foundation
 
-/// Messages and requests from this process to another one.
+/// Measures messages and requests from this process to another one.
 struct Bench {
   let count: Int
   let size: Int
@@ -12,7 +12,7 @@ struct Bench {
   static let subject = "campanile.bench.message"
   static let question = "campanile.bench.heard"
 
-  /// Measures on the bus that is named, or on one that nobody else uses.
+  /// Measures on the given bus, or on a private one.
   func run(_ bus: String?, _ folder: String?) async throws -> Ending {
     let own = folder == nil ? "/tmp/campanile-bench-\(getpid())" : nil
     defer { if let own { try? FileManager.default.removeItem(atPath: own) } }
@@ -44,10 +44,11 @@ struct Bench {
     return heard == count ? .done : .failed("\(count - heard) messages were not heard.")
   }
 
-  /// - Returns: The time until all has been heard, and how many were.
+  /// - Returns: The time until all messages have been received, and the number of received
+  ///   messages.
   private func post(_ relay: Relay) async throws -> (Duration, heard: Int) {
     let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: size)
-    // Not further ahead than the relay's buffer reaches.
+    // At most what the relay's buffer holds.
     let batch = max(1, min(Self.batch, (1 << 20) / (size + 128)))
     let clock = ContinuousClock()
     let start = clock.now
@@ -58,7 +59,7 @@ struct Bench {
       if flushes.count > 2 { try await flushes.removeFirst().value }
     }
     for flush in flushes { try await flush.value }
-    // The question comes after the messages.
+    // The receiver gets this request after the messages.
     let answer = try await relay.request(raw: [], to: Self.question, within: .seconds(30))
     let time = clock.now - start
     return (time, Int(String(decoding: answer, as: UTF8.self)) ?? 0)
@@ -75,10 +76,10 @@ struct Bench {
   }
 }
 
-/// This program once more, which hears the messages.
+/// A second process of this program, which receives the messages.
 private struct Receiver {
   private let process = Process()
-  // It ends when its input does, which it does however this process ends.
+  // It ends when its input ends, which happens however this process ends.
   private let input = Pipe()
   private let output = Pipe()
 
@@ -111,7 +112,7 @@ private struct Receiver {
 }
 
 extension Session {
-  /// Hears the messages of a measurement, until the input ends.
+  /// Receives the messages of a measurement, until the input ends.
   func receive() async throws -> Ending {
     let count = Locked(0)
     keep(relay.raw(Bench.subject).observe { _ in count.withLock { $0 += 1 } })

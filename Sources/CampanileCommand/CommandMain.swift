@@ -3,7 +3,7 @@ import Foundation
 /// The program: one command on one bus.
 @main struct CommandMain {
   static func main() async {
-    // Whoever reads may stop before we do. Then a write fails, instead of ending the program.
+    // The reader of the output may exit first. A write then fails, instead of ending the program.
     signal(SIGPIPE, SIG_IGN)
     let ending: Ending
     do {

@@ -1,4 +1,4 @@
-/// What completes commands in a shell.
+/// Completion scripts for shells.
 enum Completion {
   static func script(for shell: Arguments.Shell) -> String {
     switch shell {

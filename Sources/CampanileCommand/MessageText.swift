@@ -1,9 +1,9 @@
 import Foundation
 
-/// Bytes that came, as text.
+/// Received bytes as text.
 enum MessageText {
   static func isJSON(_ bytes: [UInt8]) -> Bool {
-    // Foundation reads other encodings too, which all have zeros in them.
+    // Foundation also reads other encodings. All of these contain zero bytes.
     if bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil { return false }
     return (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
   }
@@ -11,19 +11,21 @@ enum MessageText {
   /// JSON on one line, otherwise unchanged; `nil` for other bytes.
   static func json(_ bytes: [UInt8]) -> String? {
     if !isJSON(bytes) { return nil }
-    // In JSON the ends of lines are nothing but space.
+    // In JSON, line ends are white space.
     return String(decoding: bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
   }
 
   static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-  /// Text for people; bytes that are not UTF-8 are written in base64.
+  /// Readable text.
+  ///
+  /// Bytes that are not UTF-8 are written in base64.
   static func readable(_ bytes: [UInt8]) -> String {
     let text = json(bytes) ?? String(validating: bytes, as: UTF8.self)
     return text.map(printable) ?? "base64:" + base64(bytes)
   }
 
-  /// The text without what moves a terminal's cursor.
+  /// The text, with control characters escaped.
   static func printable(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar.properties.generalCategory {
@@ -34,11 +36,11 @@ enum MessageText {
     }
   }
 
-  /// A text as JSON.
+  /// A text as a JSON string.
   static func quoted(_ text: String) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    // A text can always be encoded.
+    // A string can always be encoded.
     return String(decoding: try! encoder.encode(text), as: UTF8.self)
   }
 }

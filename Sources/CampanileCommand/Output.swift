@@ -1,9 +1,9 @@
 import Foundation
 
-/// How a command ends.
+/// The end of a command: its exit status and its message.
 struct Ending: Error {
   var status: Int32
-  /// What to tell people, in one sentence.
+  /// The message for the user, in one sentence.
   var reason: String?
 
   static let done = Ending(status: 0)
@@ -11,7 +11,7 @@ struct Ending: Error {
   static func failed(_ reason: String) -> Self { Self(status: 1, reason: reason) }
 }
 
-/// Standard output and standard error, a line at a time.
+/// Standard output and standard error, one line at a time.
 enum Output {
   /// Writes a line without buffering it.
   ///
@@ -26,7 +26,9 @@ enum Output {
     }
   }
 
-  /// Writes a line to standard error; a failure is ignored.
+  /// Writes a line to standard error.
+  ///
+  /// Errors are ignored.
   static func note(_ line: String) {
     try? FileHandle.standardError.write(contentsOf: Data("campanile: \(line)\n".utf8))
   }

@@ -4,10 +4,10 @@ import CampanileRelay
 extension Session {
   // MARK: listen
 
-  /// Writes what comes, until there was enough of it.
+  /// Writes the received messages, up to `count` of them.
   func listen(_ pattern: String, json: Bool, count: Int?) async throws -> Ending {
     let rest = Locked(count ?? .max)
-    // Runs in place: while nobody reads the output, nothing more is taken from the bus.
+    // Runs in place: while the output is blocked, nothing more is read from the bus.
     let token = relay.raw(pattern).observe { payload in
       let left = rest.withLock { rest in
         rest -= 1
@@ -63,11 +63,11 @@ extension Session {
 
   // MARK: hub
 
-  /// Writes who passes messages on, each time that another one does.
+  /// Writes which process passes messages on, whenever that changes.
   func stay() async throws -> Ending {
     var last: String?
     for await change in relay.peers.values(.initial) {
-      // While there is no connection, nobody does.
+      // Without a connection, no process does.
       if relay.state.value != .connected { continue }
       let hub = change.new.first { $0.isHub }
       let name = hub.map { MessageText.printable($0.description) } ?? "This process"
@@ -80,7 +80,7 @@ extension Session {
 }
 
 extension RelayPeer {
-  /// The relay's number, written as in the names of the bus's files.
+  /// The relay's number, as in the names of the bus's files.
   fileprivate var number: String { String(id, radix: 16) }
 
   fileprivate var json: String {
@@ -89,7 +89,7 @@ extension RelayPeer {
 }
 
 extension RelayedPayload {
-  /// One JSON object.
+  /// The message as one JSON object.
   fileprivate var jsonLine: String {
     let message =
       MessageText.json(bytes) ?? "\"\(MessageText.base64(bytes))\",\"encoding\":\"base64\""
@@ -97,7 +97,7 @@ extension RelayedPayload {
       + "\"version\":\(version),\"message\":\(message)}"
   }
 
-  /// Who sent it, what it is, and what it says.
+  /// The sender, the subject and the content.
   fileprivate var line: String {
     MessageText.printable("\(sender) \(subject) ") + MessageText.readable(bytes)
   }

@@ -3,7 +3,7 @@ import CampanileRelay
 import Dispatch
 import Foundation
 
-/// Where a bus is.
+/// The name and the folder of a bus.
 struct BusName: Sendable {
   var name: String
   var folder: String?
@@ -13,14 +13,14 @@ struct BusName: Sendable {
   }
 }
 
-/// A relay for the time of one command.
+/// A relay for the duration of one command.
 final class Session: Sendable {
   let relay: Relay
   let bus: BusName
   private let events: ObservationToken
-  /// What is observed until the session has left the bus.
+  /// Observations that last until the session has left the bus.
   private let tokens = Locked<[ObservationToken]>([])
-  /// Whether the relay has connected, or could not.
+  /// Yields whether the relay has connected or failed to connect.
   private let (news, attempts) = AsyncStream<Bool>.makeStream()
   private let (endings, endingSource) = AsyncStream<Ending>.makeStream()
 
@@ -33,7 +33,8 @@ final class Session: Sendable {
     }
   }
 
-  /// Connects, runs a command until it, a signal or `end(_:)` ends it, and leaves the bus in order.
+  /// Connects, runs a command until it returns, a signal arrives or `end(_:)` is called, and leaves
+  /// the bus.
   func run(_ body: @escaping @Sendable (Session) async throws -> Ending) async -> Ending {
     let signals = endOnSignals()
     let ending = await withTaskGroup(of: Ending?.self) { group in
@@ -68,9 +69,9 @@ final class Session: Sendable {
   /// Ends the command, unless it has ended.
   func end(_ ending: Ending) { endingSource.yield(ending) }
 
-  /// Waits until the command is ended from elsewhere.
+  /// Waits until the command is ended by a signal or by `end(_:)`.
   func waitForEnd() async -> Ending {
-    // The task that waits is canceled then.
+    // The waiting task is canceled at that time.
     try? await Task.sleep(for: .seconds(Int32.max))
     return .done
   }
@@ -81,7 +82,7 @@ final class Session: Sendable {
       let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())
       arrival.setEventHandler { @Sendable [endingSource] in
         endingSource.yield(Ending(status: 128 + number))
-        // A second signal means it.
+        // A second signal ends the program.
         signal(number, SIG_DFL)
       }
       arrival.resume()
@@ -91,7 +92,7 @@ final class Session: Sendable {
 
   /// Waits for the first connection.
   ///
-  /// What hinders it has been noted; after it, the relay tries for ever.
+  /// Failures are reported by `events`. Later, the relay reconnects without a limit.
   private func connect() async throws {
     let token = relay.state.observe(.initial) { [attempts] change in
       if change.new == .connected { attempts.yield(true) }

@@ -1,7 +1,7 @@
-/// The commands, with what each takes.
+/// The commands, with their operands and options.
 struct Syntax {
   let name: String
-  /// What follows the name, each one word.
+  /// The operands after the name, one word each.
   let operands: [String]
   let options: [Option]
   let summary: String
@@ -31,7 +31,7 @@ struct Syntax {
     Syntax(name: "help", operands: [], options: [], summary: "writes this text"),
   ]
 
-  /// Throws unless a command line has the operands, and no option of another command.
+  /// Throws unless a command line has the right operands, and only options of this command.
   func check(_ words: Words, _ given: [String]) throws(Arguments.Mistake) {
     if given.count > operands.count {
       throw Arguments.Mistake(
@@ -78,7 +78,9 @@ struct Syntax {
 
 enum Option: String, CaseIterable, CustomStringConvertible {
   case bus, folder, json, count, within, bytes, version, help
-  /// Makes a process the other one of a measurement; for the command's own use.
+  /// Makes a process the receiver of a measurement.
+  ///
+  /// For internal use.
   case receiver
 
   static let ofBus: [Self] = [.bus, .folder]
@@ -86,7 +88,7 @@ enum Option: String, CaseIterable, CustomStringConvertible {
 
   var description: String { rawValue }
 
-  /// What follows the option, if anything does.
+  /// The placeholder of the option's value, if it has one.
   var value: String? {
     switch self {
     case .bus: "NAME"

@@ -1,41 +1,44 @@
 extension KVOChange {
-  /// What an observation of a key path asks for besides the new values.
+  /// What an observation of a key path asks for in addition to the new values.
   ///
   /// ```swift
   /// kvo.observe(player, \.title, [.initial, .old]) { screen, player, change in … }
   /// ```
   public struct Options: ExpressibleByArrayLiteral {
-    /// Which options there are.
+    /// The requested options.
     var names: ObserverWishes = []
-    /// Compares the boxes of two values, if changes to equal ones are left out.
+    /// Compares the boxes of two values, if changes to equal values are left out.
     var areEqual: ((AnyObject, AnyObject) -> Bool)?
 
-    /// Calls the observer first with the value at the registration.
+    /// Calls the observer first with the value at registration.
     ///
-    /// Where the observer runs at the change, `observe` makes that call before it returns, and changes
-    /// wait until then.
+    /// If the observer runs where the change is made, `observe` makes that call before it returns.
+    /// Changes wait until that call has returned.
     public static var initial: Self { Self(.initial) }
 
-    /// Calls the observer before each change too, with the phase ``KVOChange/Phase/prior``.
+    /// Also calls the observer before each change, with the phase ``KVOChange/Phase/prior``.
     ///
-    /// A transaction makes one prior call, before its first change. A change that an observer makes in
-    /// its prior call has a prior call too: such an observer must know when to stop.
+    /// A transaction makes one prior call, before its first change. A change that an observer makes
+    /// in its prior call has a prior call too. Such an observer needs a condition that ends the
+    /// recursion.
     ///
-    /// The thread that is about to make the change makes the call at once. An observer of an object that
-    /// several threads change may be in another call on another thread.
+    /// The thread that is about to make the change makes the call at once. If several threads
+    /// change the object, the observer may be in another call on another thread.
     public static var prior: Self { Self(.prior) }
 
-    /// Tells the value before the change too.
+    /// Also reports the value before the change.
     ///
-    /// The value is read before each change, once for all observers of the key path. It is kept until they
-    /// have been called, so a collection that is changed in place is copied. If an observer sets the property in its
-    /// prior call, the old value of the outer change is still the one before that call. (It is the one
-    /// that the observer has set in a class that hands its values over: see
-    /// ``KVORegistrar/set(_:_:in:to:)``.)
+    /// The value is read before each change, once for all observers of the key path. It is kept
+    /// until they have been called, so a collection that is changed in place is copied. If an
+    /// observer sets the property in its prior call, the old value of the outer change is still the
+    /// value before that call. In a class that reports its values with
+    /// ``KVORegistrar/set(_:_:in:to:)``, it is the value that the observer has set.
     ///
-    /// There is no old value where it cannot be read. That is before a change that another thread makes on a
-    /// main-actor key path. It is also before a change that had begun when the observation began, or when
-    /// it came to follow the property.
+    /// The old value is missing where it cannot be read:
+    ///
+    /// - before a change that another thread makes on a main-actor key path;
+    /// - before a change that had begun when the observation began, or when the observation began
+    ///   to follow the property.
     public static var old: Self { Self(.old) }
 
     /// Ends the observation with its first call.
@@ -46,10 +49,10 @@ extension KVOChange {
       self.areEqual = areEqual
     }
 
-    /// No option.
+    /// Creates an empty set of options.
     public init() {}
 
-    /// Combines options.
+    /// Creates a combination of options.
     public init(arrayLiteral options: Self...) {
       for option in options {
         names.formUnion(option.names)
@@ -62,12 +65,12 @@ extension KVOChange {
 extension KVOChange.Options where Value: Equatable {
   /// Leaves out changes from a value to an equal one.
   ///
-  /// It compares the values before and after the change, also after a pause. `==` runs where the
-  /// change is made, and under no lock. A prior call is made before it is known whether the value will
-  /// be another one. A change without an old value (see ``old``) is reported.
+  /// The values before and after the change are compared, also after a pause. `==` runs where the
+  /// change is made, and under no lock. A prior call is made before the new value is known, so it
+  /// is made for equal values too. A change without an old value (see ``old``) is reported.
   public static var distinct: Self {
     Self(.distinct) { one, other in
-      // What it is given are such boxes.
+      // // `areEqual` is called with such boxes only.
       guard let one = one as? OldValue<Value>, let other = other as? OldValue<Value> else {
         return false
       }
@@ -77,7 +80,7 @@ extension KVOChange.Options where Value: Equatable {
 }
 
 extension KVOChange.Options {
-  /// Not for values that cannot be compared.
+  /// Unavailable for values that cannot be compared.
   @available(*, unavailable, message: "Values can be compared only if their type is Equatable")
   @_disfavoredOverload
   public static var distinct: Self { Self() }
@@ -88,7 +91,7 @@ extension KVOChange.Options: CustomStringConvertible {
   public var description: String { names.description }
 }
 
-/// Which options an observer asks for, whatever the type of the value.
+/// Which options an observer asks for, independent of the type of the value.
 struct ObserverWishes: OptionSet, Sendable, CustomStringConvertible {
   let rawValue: UInt8
 
@@ -98,7 +101,7 @@ struct ObserverWishes: OptionSet, Sendable, CustomStringConvertible {
   static let distinct = Self(rawValue: 8)
   static let once = Self(rawValue: 16)
 
-  /// Whether the observer is simply called, perhaps with the old value.
+  /// Whether the observer is called after changes only, perhaps with the old value.
   var isPlain: Bool { isSubset(of: .old) }
 
   var description: String {

@@ -1,8 +1,8 @@
-/// One change of an observed value, as its observers get it.
+/// One change of an observed value, as its observers receive it.
 ///
 /// The values are those at the time of the change, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
-  /// Which call this is.
+  /// Whether this is the initial call, a prior call, or a change.
   public var phase: Phase {
     switch step {
     case .initial: .initial
@@ -10,33 +10,40 @@ public struct KVOChange<Value> {
     case .changed: .changed
     }
   }
-  /// What was done to the value since the call before.
+  /// What was done to the value since the previous call.
   public var kind: Kind { Kind(deed) }
   /// The value before the change.
   ///
-  /// `nil` unless the observer asked for `.old`, in the initial call, and where it could not be
-  /// read: see ``Options/old``.
+  /// `nil` unless the observer asked for `.old`. It is also `nil` in the initial call, and where
+  /// the value could not be read: see ``Options/old``.
   public var old: Value? { hasOld ? known : nil }
-  /// The value after the change; in the initial call and in the prior one, the value as it is.
+  /// The value after the change.
+  ///
+  /// In the initial call and in a prior call, the current value.
   public let new: Value
-  /// The key path that is observed.
+  /// The observed key path.
   public let path: KVOPath
   /// The properties that changed, in the order of their first change.
   ///
-  /// For a path of one property, that one; for a computed property, those that it is made of. After
-  /// a transaction, all properties of the observed object that it changed, before those of other
-  /// objects on the key path. Empty in the initial call.
+  /// - For a path of one stored property: that property.
+  /// - For any other path: those of the properties it reads that changed.
+  /// - After a transaction: all properties of the observed object that the transaction changed,
+  ///   followed by those of other objects on the key path.
+  /// - In the initial call: none.
   public var changedPaths: [KVOPath] { changed?.all ?? [path] }
-  /// The properties that changed, unless it is the one that is observed.
+  /// The properties that changed, unless it is the observed property itself.
   @usableFromInline let changed: ChangedPaths?
-  /// The value before the change, if there is one; not an optional, whose type would be looked up.
+  /// The value before the change, if `hasOld`.
+  ///
+  /// It isn't an optional, because the type of an optional would be looked up at run time.
   @usableFromInline let known: Value
   @usableFromInline let hasOld: Bool
-  // Phase and kind, as types that do not depend on the value's: those would be looked up at each change.
+  // Phase and kind, as types that do not depend on the type of the value. Generic types would be
+  // looked up at each change.
   @usableFromInline let step: ChangeStep
   @usableFromInline let deed: CollectionEdit.Deed?
 
-  /// Part of its caller, where the type has been looked up already.
+  /// Inlined into its caller, where the type has been looked up already.
   @inline(__always)
   init(
     _ step: ChangeStep, _ deed: CollectionEdit.Deed?, old: Value, new: Value, hasOld: Bool = true,
@@ -51,9 +58,9 @@ public struct KVOChange<Value> {
     self.changed = changed
   }
 
-  /// A change by a setter, of which nothing but the values are to be told.
+  /// A change by a setter, of which nothing but the values is reported.
   ///
-  /// Part of the setter, where the type is known.
+  /// Inlined into the setter, where the type is known.
   @inlinable
   init(setting old: Value?, _ new: Value, _ path: KVOPath) {
     step = .changed
@@ -65,7 +72,7 @@ public struct KVOChange<Value> {
     changed = nil
   }
 
-  /// A change whose old value is not known, or nobody asks for.
+  /// A change whose old value is unknown, or that no observer asks for.
   @inline(__always)
   init(
     _ step: ChangeStep, _ deed: CollectionEdit.Deed?, new: Value, path: KVOPath,
@@ -75,7 +82,7 @@ public struct KVOChange<Value> {
   }
 }
 
-/// Which call of an observer it is.
+/// Which call of an observer this is.
 @usableFromInline
 enum ChangeStep: Sendable {
   case initial, prior, changed
@@ -92,7 +99,7 @@ extension OldValue: Sendable where Value: Sendable {}
 extension KVOChange: Sendable where Value: Sendable {}
 
 extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatable {
-  /// What was inserted and removed, computed when this is called.
+  /// The elements that were inserted and removed, computed by this call.
   ///
   /// `nil` without an old value: the observer has to ask for `.old`.
   ///
@@ -111,16 +118,16 @@ extension KVOChange {
       changed: changed)
   }
 
-  /// The call that an observation begins with.
+  /// The first call of an observation that asked for `.initial`.
   init(initial value: Value, at path: KVOPath) {
     self.init(.initial, nil, new: value, path: path, changed: ChangedPaths(nil))
   }
 }
 
 extension KVOChange {
-  /// Which call of an observer it is.
+  /// Which call of an observer this is.
   public enum Phase: Sendable, Hashable {
-    /// The first call, with the value as it is, for an observer that asked for `.initial`.
+    /// The first call, with the current value, for an observer that asked for `.initial`.
     case initial
     /// The call before a change, for an observer that asked for `.prior`.
     case prior
@@ -130,17 +137,19 @@ extension KVOChange {
 
   /// What was done to a value.
   ///
-  /// Apply the edits to the value of the call before, and take ``KVOChange/new`` at each setting: the
-  /// copy is then the collection. An edit that another change overtakes, by an earlier observer or on
-  /// another thread, is a setting. So are several edits of one transaction. The indexes of a prior call
-  /// are those of the change that is about to be made.
+  /// An observer can keep a copy of a collection. It applies each edit to the copy, and replaces
+  /// the copy by ``KVOChange/new`` at each setting. If another change overtakes an edit, by an
+  /// earlier observer or on another thread, the edit is reported as a setting. So are several edits
+  /// of one transaction. The indexes of a prior call are those of the change that is about to be
+  /// made.
   ///
-  /// An observer that was paused, or too slow for a bounded buffer, has missed changes, and begins
+  /// An observer that was paused, or too slow for a bounded buffer, has missed changes. It begins
   /// again with ``KVOChange/new``.
   ///
-  /// The indexes are empty where a set was edited.
+  /// For edits of a set, the indexes are empty.
   public enum Kind: Sendable, Hashable {
-    /// It was set, changed in place, announced by hand, or edited while other changes were made.
+    /// The value was set, changed in place, announced by hand, or edited while other changes were
+    /// made.
     case setting
     /// Elements were inserted through a ``KVOArray`` or ``KVOSet``, at these indexes of the new value.
     case insertion(at: RangeSet<Int>)
@@ -148,12 +157,12 @@ extension KVOChange {
     case removal(at: RangeSet<Int>)
     /// Elements were replaced through a ``KVOArray`` or ``KVOSet``, at these indexes.
     case replacement(at: RangeSet<Int>)
-    /// Several edits were made as one change of a ``KVOArray``, or elements changed their places.
+    /// Several edits were made as one change of a ``KVOArray``, or elements were moved.
     ///
-    /// The new value has the inserted elements at `insertions`, and a moved element at the index that
-    /// its move goes to. The other places take the elements of the old value that are neither removed
-    /// nor moved, in their order. The indexes of `removals` are those of the old value. A replaced
-    /// element is among both the removals and the insertions.
+    /// The new value has the inserted elements at `insertions`, and each moved element at the `to`
+    /// index of its move. The other places take the remaining elements of the old value, in their
+    /// order. The indexes of `removals` are those of the old value. A replaced element is among
+    /// both the removals and the insertions.
     case edits(removals: RangeSet<Int>, insertions: RangeSet<Int>, moves: [KVOMove])
 
     fileprivate init(_ deed: CollectionEdit.Deed?) {

@@ -1,6 +1,8 @@
 internal import Campanile
 
-/// Keeps one observer of a plain object; releasing the token ends the observation.
+/// Keeps one observer of an object that stays in one isolation.
+///
+/// Releasing the token ends the observation.
 ///
 /// It stays in the isolation of the object, like the observer. Keep it in a property: a local
 /// constant ends the observation at its last use, and a dropped result at once.
@@ -9,13 +11,15 @@ public final class KVOToken {
 
   init(_ registration: Registration) { token = ObservationToken(registration) }
 
-  /// Ends the observation now; a second call does nothing.
+  /// Ends the observation now.
+  ///
+  /// A second call does nothing.
   public func cancel() { token.cancel() }
 
-  /// Skips changes until ``resume()`` has been called as often.
+  /// Skips changes until ``resume()`` has been called as often as this method.
   public func pause() { token.pause() }
 
-  /// Takes one ``pause()`` back.
+  /// Reverses one ``pause()``.
   public func resume() { token.resume() }
 
   /// Whether changes are being skipped.

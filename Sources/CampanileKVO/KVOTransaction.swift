@@ -7,17 +7,18 @@
 /// }
 /// ```
 public enum KVOTransaction {
-  /// Runs `body`, and calls each observer once for all that has changed in it.
+  /// Runs `body`, and calls each observer once for everything that `body` has changed.
   ///
   /// The change has the first old and the final new value. It names all properties of the observed
-  /// object that changed. Observers are called when the outermost transaction ends, on this thread, in
-  /// the order of the first changes. They are called also if `body` throws: what it changed before stays
-  /// changed. An observer that asked for `.prior` is called before its first change.
+  /// object that changed. Observers are called when the outermost transaction ends, on this thread,
+  /// in the order of the first changes. If `body` throws, they are called too: what it changed
+  /// before stays changed. An observer that asked for `.prior` is called before its first change.
   ///
-  /// A transaction covers all objects that this thread changes meanwhile, and no other thread's changes.
-  /// Those are reported meanwhile. Transactions of other threads are reported when they end, with the
-  /// value at that time. A transaction inside another change, as in the closure of a change in place, is
-  /// reported with that change. `withObservationTracking` is not part of a transaction.
+  /// A transaction covers the changes of all objects that this thread makes meanwhile. Changes of
+  /// other threads are reported as they are made. Transactions of other threads are reported when
+  /// they end, with the value at that time. A transaction inside another change, as in the closure
+  /// of a change in place, is reported with that change. `withObservationTracking` is not part of a
+  /// transaction.
   ///
   /// - Returns: What `body` returns.
   public static func perform<Result, Failure: Error>(

@@ -1,7 +1,9 @@
 public import Campanile
 
-/// The changes of one key path of one object, as a source: observe it with a token or an owner, on a
-/// queue or an actor, asynchronously, or as a sequence.
+/// The changes of one key path of one object, as a source.
+///
+/// Observe it with a token or an owner, on a queue or an actor, with asynchronous observers, or as
+/// a sequence:
 ///
 /// ```swift
 /// for await change in counter.changes(of: \.count).values() {
@@ -9,19 +11,19 @@ public import Campanile
 /// }
 /// ```
 ///
-/// It follows the key path as long as it or one of its observations lives. The death of the object
-/// ends the observations and every sequence. Changes are not coalesced; a sequence with the buffering
-/// `.newest(1)` leaves out what its reader was too slow for. All observers of a key path of
-/// one object share one evaluation of it.
+/// The source follows the key path as long as the source or one of its observations lives. The
+/// death of the object ends the observations and every sequence. Changes are not coalesced. A
+/// sequence with the buffering `.newest(1)` leaves out the changes for which its reader was too
+/// slow. All observers of a key path of one object share one evaluation of it.
 ///
-/// With `.initial`, each observer and each reader begins with the newest value, and gets every change
-/// after it, one after the other. A change that one of them makes follows when all have got the one
-/// before. This is what the followers of a `CurrentValue` get.
+/// With `.initial`, each observer and each reader begins with the newest value, and receives every
+/// later change in order. A change that an observer makes is delivered after all observers have
+/// received the change before. This is what the followers of a `CurrentValue` receive.
 ///
-/// If the key path reads no property that can be observed, one line on standard error says so, and the
-/// source has finished.
+/// If the key path reads no property that can be observed, one line on standard error says so, and
+/// the source has finished.
 public struct KeyPathChanges<Value: Sendable>: ObservationSource {
-  /// What observers are given.
+  /// What observers receive.
   public typealias Element = KVOChange<Value>
 
   private let base: KeyPathChangesBase<Value>
@@ -37,19 +39,23 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 }
 
 extension KeyPathChanges: Traceable, ValueDescribing {
-  /// What happens at the key path of the object, to be observed at any time.
+  /// What happens at the key path of the object.
   ///
-  /// A post is a change that somebody observes. All observers of the key path are reported, those of
-  /// controllers included, and so is one for each value of this type.
+  /// It can be observed at any time.
+  ///
+  /// A post is a change that has observers. All observers of the key path are reported: those of
+  /// controllers, and one for each value of this type.
   public var events: Signal<SourceEvent> { base.registration.sourceEvents }
 
   /// The live observations of the key path, whoever made them, oldest first.
   public var registrations: [RegistrationDescription] { base.registration.sourceRegistrations }
 
-  /// What a trace calls the key path.
+  /// The name of the key path in traces.
   public var traceName: String { base.name }
 
-  /// Reads the live observations, which end with the object.
+  /// Reads the live observations.
+  ///
+  /// They end with the object.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
     { [registration = base.registration] in registration.sourceRegistrations }
   }
@@ -57,17 +63,21 @@ extension KeyPathChanges: Traceable, ValueDescribing {
   package var valueWish: ValueWish { base.registration.sourceValueWish }
 }
 
-/// The changes of one key path, as what a signal is of.
+/// The changes of one key path, as the base of a signal.
 private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   typealias Element = KVOChange<Value>
 
   private let changes = SourceRegistry().makeList(of: KVOChange<Value>.self)
-  /// The newest change, for those who begin with it: its followers are told one change after the
-  /// other, and each of them its first value before any that is newer, whatever thread makes it.
+  /// The newest change, for observers that begin with it.
+  ///
+  /// Its followers receive one change after the other. Each of them receives its first value before
+  /// any newer one, whatever thread makes the change.
   private let newest: CurrentValue<KVOChange<Value>?>?
-  /// What hands the changes on; ends with this.
+  /// Hands the changes on.
+  ///
+  /// Its release ends that.
   private let relay: Relay
-  /// What a trace calls the key path.
+  /// The name of the key path in traces.
   let name: String
 
   /// The registration at the evaluation of the key path.

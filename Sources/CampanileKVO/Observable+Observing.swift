@@ -6,17 +6,17 @@ extension Observable where Self: AnyObject {
   /// made.
   ///
   /// - Parameters:
-  ///   - keyPath: Which of the object's values. It may lead through other objects and optionals, and
-  ///     to computed properties. If it reads no property that can be observed, one line on standard
+  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
+  ///     computed properties. If it reads no property that can be observed, one line on standard
   ///     error says so, and the observation ends.
-  ///   - options: What else is wanted besides the new values.
+  ///   - options: What to report in addition to the new values.
   ///   - isolation: The isolation of the caller, where the observer runs.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the object and the change, before the setter returns. What it
-  ///     throws is written to standard error.
-  /// - Returns: A token that ends the observation when it is released. It keeps the observer, and not
-  ///   the object.
+  ///   - observer: Called with the object and the change, before the setter returns. Errors that it
+  ///     throws are written to standard error.
+  /// - Returns: A token that ends the observation when it is released. It keeps the observer, but
+  ///   not the object.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -30,13 +30,13 @@ extension Observable where Self: AnyObject {
   /// these properties is changed.
   ///
   /// - Parameters:
-  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
-  ///     called again after each change of one of them.
-  ///   - options: What else is wanted besides the new values.
+  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
+  ///     is called again after each change of one of them.
+  ///   - options: What to report in addition to the new values.
   ///   - isolation: The isolation of the caller, where the observer and the closure run.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the object and the change.
+  ///   - observer: Called with the object and the change.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<Value>(
     of value: @escaping (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
@@ -48,11 +48,12 @@ extension Observable where Self: AnyObject {
     return KVOToken(request.begin(self, reading: { value }, observer))
   }
 
-  /// The changes of a main-actor key path, to be observed in every way there is.
+  /// The changes of a main-actor key path, as a source with every form of `observe`.
   ///
   /// - Parameters:
-  ///   - keyPath: Which of the object's values.
-  ///   - options: What is wanted besides the new values; `.once` is asked of an observation.
+  ///   - keyPath: The observed value.
+  ///   - options: What to report in addition to the new values. `.once` has no effect here: pass it
+  ///     to an observation of the source.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   @MainActor
@@ -67,24 +68,24 @@ extension Observable where Self: AnyObject {
 }
 
 extension SharedObservable {
-  /// Observes a key path until the token is released, and calls the observer on the thread that makes
-  /// the change.
+  /// Observes a key path until the token is released, and calls the observer on the thread that
+  /// makes the change.
   ///
-  /// If two threads change the object at once, one of them calls the observer for both, one change
+  /// If two threads change the object at once, one of them calls the observer for both changes, one
   /// after the other. The other setter may return earlier. To run the observer elsewhere, observe
   /// ``changes(of:_:file:line:)``.
   ///
   /// - Parameters:
-  ///   - keyPath: Which of the object's values. It may lead through other objects and optionals, and
-  ///     to computed properties. If it reads no property that can be observed, one line on standard
+  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
+  ///     computed properties. If it reads no property that can be observed, one line on standard
   ///     error says so, and the observation ends.
-  ///   - options: What else is wanted besides the new values.
+  ///   - options: What to report in addition to the new values.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the object and the change. What it throws is written to
+  ///   - observer: Called with the object and the change. Errors that it throws are written to
   ///     standard error.
-  /// - Returns: A token that ends the observation when it is released. It keeps the observer, and not
-  ///   the object.
+  /// - Returns: A token that ends the observation when it is released. It keeps the observer, but
+  ///   not the object.
   public func observe<Value: Sendable>(
     _ keyPath: any KeyPath<Self, Value> & Sendable, _ options: KVOChange<Value>.Options = .init(),
     file: StaticString = #fileID, line: UInt = #line,
@@ -94,16 +95,16 @@ extension SharedObservable {
     return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
-  /// Observes what a closure reads until the token is released, and calls the observer on the thread
-  /// that changes one of these properties.
+  /// Observes what a closure reads until the token is released, and calls the observer on the
+  /// thread that changes one of these properties.
   ///
   /// - Parameters:
-  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
-  ///     called again after each change of one of them.
-  ///   - options: What else is wanted besides the new values.
+  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
+  ///     is called again after each change of one of them.
+  ///   - options: What to report in addition to the new values.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the object and the change.
+  ///   - observer: Called with the object and the change.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<Value: Sendable>(
     of value: @escaping @Sendable (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
@@ -115,11 +116,12 @@ extension SharedObservable {
     return ObservationToken(request.begin(self, reading: { value }, observer))
   }
 
-  /// The changes of a key path, to be observed in every way there is.
+  /// The changes of a key path, as a source with every form of `observe`.
   ///
   /// - Parameters:
-  ///   - keyPath: Which of the object's values.
-  ///   - options: What is wanted besides the new values; `.once` is asked of an observation.
+  ///   - keyPath: The observed value.
+  ///   - options: What to report in addition to the new values. `.once` has no effect here: pass it
+  ///     to an observation of the source.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   public func changes<Value: Sendable>(
@@ -133,9 +135,10 @@ extension SharedObservable {
 }
 
 extension KVORequest {
-  /// Begins an observation that nobody owns.
+  /// Begins an observation without an owner.
   ///
-  /// - Parameter observer: What is called; for an object that any thread may change, it is Sendable.
+  /// - Parameter observer: Called for each change. For an object that any thread may change, it is
+  ///   `Sendable`.
   fileprivate func begin<Object: AnyObject, Value>(
     _ object: Object, reading makeRead: () -> (Object) -> Value,
     _ observer: @escaping (Object, KVOChange<Value>) throws -> Void

@@ -1,4 +1,4 @@
-/// A class whose properties any thread may change, and that can be observed by key path.
+/// A class whose properties any thread may change, and that is observable by key path.
 ///
 /// ```swift
 /// final class Counter: SharedObservable {
@@ -12,10 +12,11 @@
 /// }
 /// ```
 ///
-/// Observers of such a class are `@Sendable`, since they run on the thread that makes the change. A
-/// class that stays in one isolation conforms to the standard `Observable` instead: a plain class, or
-/// one that is isolated to the main actor. A class conforms to one of the two, so that the compiler
-/// chooses the form of `observe` by the class alone.
+/// Observers of such a class are `@Sendable`, since they run on the thread that makes the change.
+///
+/// A class that stays in one isolation conforms to the standard `Observable` instead. Such a class
+/// is plain, or isolated to the main actor. A class conforms to one of the two protocols, and the
+/// compiler chooses the form of `observe` from that.
 ///
 /// `withObservationTracking` and `Observations` work with the properties of both.
 public protocol SharedObservable: AnyObject, Sendable {}

@@ -3,22 +3,26 @@ import CampanileFoundation
 public import Foundation
 
 extension NotificationCenter {
-  /// Posts here what is posted to a Foundation center, until the token is released.
+  /// Posts the notifications of a Foundation center here too, until the token is released.
   ///
   /// ```swift
   /// self.token = NotificationCenter.default.forwardNotifications(
   ///   of: Process.didTerminateNotification)
   /// ```
   ///
-  /// A notification is posted here on the thread that posts it there, before that post returns, as
-  /// it is. What came from here, by ``forwardNotifications(of:to:file:line:)`` and along however
-  /// many centers, does not come back, also not where it is posted anew with the user info that it
-  /// came with. On Linux, where the name is `nil`, Foundation stops the program if a message of its
-  /// own typed interface is posted to its center.
+  /// A notification is posted here unchanged, on the thread that posts it there, before that post
+  /// returns.
+  ///
+  /// A notification that was posted here first and forwarded by
+  /// ``forwardNotifications(of:to:file:line:)`` is not posted here again. This holds along any
+  /// number of centers, even if an observer posts it again with its user info.
+  ///
+  /// On Linux with `nil` as the name, Foundation stops the program if a message of its typed
+  /// interface is posted to its center.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - center: The Foundation center; its default one unless said.
+  ///   - center: The Foundation center, by default its default center.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   public func forwardNotifications(
@@ -36,10 +40,11 @@ extension NotificationCenter {
     }
   }
 
-  /// Posts to a Foundation center what is posted here, until the token is released.
+  /// Posts the notifications of this center to a Foundation center too, until the token is
+  /// released.
   ///
-  /// As ``forwardNotifications(of:from:file:line:)``, the other way. A forwarded notification has
-  /// one entry more in its user info, under `NotificationBridge.pathKey`.
+  /// This is the reverse of ``forwardNotifications(of:from:file:line:)``. A forwarded notification
+  /// has one more entry in its user info, under `NotificationBridge.pathKey`.
   public func forwardNotifications(
     of name: Notification.Name?, to center: Foundation.NotificationCenter,
     file: StaticString = #fileID, line: UInt = #line
@@ -47,7 +52,8 @@ extension NotificationCenter {
     let body = ObserverBody<PostedNotification> { [weak self, weak center] posted in
       guard let self, let center else { return }
       let transit = ThreadMark.path(to: self)
-      // Posted anew by hand, a notification says itself where it has been.
+      // If code has posted the notification again, its user info names the centers that it came
+      // through.
       let path = transit.isEmpty ? posted.notification.bridgePath : transit
       if path.contains(PathStep(center)) { return }
       var notification = posted.notification

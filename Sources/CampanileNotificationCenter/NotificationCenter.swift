@@ -2,10 +2,10 @@ import Campanile
 public import CampanileFoundation
 public import Foundation
 
-/// Foundation's notification center, on Campanile's engine.
+/// Foundation's notification center, reimplemented on Campanile.
 ///
-/// A file that imports the class by name uses it in place of Foundation's, and is otherwise
-/// unchanged:
+/// A file that imports the class by name uses it instead of Foundation's, and needs no other
+/// change:
 ///
 /// ```swift
 /// import Foundation
@@ -21,23 +21,24 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A post calls the observers that were registered when it began, in the order in which they
-/// registered, whatever they filter by, on the thread that posts. One that is removed before its
-/// turn is skipped. An observer of an object is not taken for one of another object at the same
-/// address. An object that is a value, and no instance, is compared by equality with values that
-/// are observed.
+/// A post calls the observers that were registered when it began, on the posting thread.
+///
+/// They are called in the order in which they registered, whatever their filters. An observer that
+/// is removed before its turn is skipped. An observer of an object is never called for another
+/// object at the same address. An object that is a value, and not a class instance, is compared by
+/// equality with the observed values.
 ///
 /// An observer with a queue is called on that queue before `post` returns. The poster waits for
-/// that call and for nothing else on the queue, and while it waits it runs what is addressed to the
-/// queue that it is on itself: so two queues that post to each other do not wait forever. The
-/// queue is retained.
+/// that call, and for nothing else on the queue. While it waits, it makes the calls that are
+/// addressed to the queue that it runs on. So two queues that post to each other do not deadlock.
+/// The queue is retained.
 ///
-/// All methods are safe from any thread and from inside an observer, and no lock is held while one
-/// runs. The observations end with the center. A token that is released ends nothing, as Foundation
-/// has it.
+/// All methods are safe to call from any thread and from inside an observer. No lock is held while
+/// an observer runs. The observations end with the center. Releasing a token ends nothing, as in
+/// Foundation.
 ///
-/// A post that nobody hears costs a look-up under a lock, and makes nothing. A post finds the
-/// observers of its object by hash, so that observers of other objects and values do not slow it. A
+/// A post without observers costs a look-up under a lock, and creates nothing. A post finds the
+/// observers of its object by hash, so observers of other objects and values do not slow it. A
 /// value is hashed and compared on the posting thread, under no lock.
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
@@ -46,13 +47,13 @@ public final class NotificationCenter: Sendable {
   var topics: KeyedCenter<PostedNotification> { hub.topics }
   let values = ValueSubjects()
 
-  /// Creates a center that nobody observes.
+  /// Creates a center without observers.
   public init() {}
 
-  /// The center that parts of a program share.
+  /// The center that is shared in a program.
   ///
-  /// It is not Foundation's: what is posted there is not heard here, unless it is forwarded; see
-  /// ``forwardNotifications(of:from:file:line:)``.
+  /// It isn't Foundation's default center. Posts to that one do not arrive here, unless they are
+  /// forwarded; see ``forwardNotifications(of:from:file:line:)``.
   public class var `default`: NotificationCenter { shared }
 
   // MARK: Posting
@@ -80,21 +81,22 @@ public final class NotificationCenter: Sendable {
     content.settle(isRead: true)
   }
 
-  /// The object itself if it is an instance, or the instance that represents an observed value.
+  /// The object itself if it is a class instance, or the instance that represents an observed
+  /// value.
   private func subject(_ object: Any?) -> AnyObject? {
     Notification.subject(object) ?? valueSubject(object)
   }
 
   /// The instance that represents an observed value.
   private func valueSubject(_ object: Any?) -> AnyObject? {
-    // Asked before the object is taken out, which copies it.
+    // Checked before the object is unwrapped, which copies it.
     if object == nil || values.count == 0 { return nil }
     return object.flatMap { values.subject(equalTo: $0) }
   }
 
-  /// What observers are given of a notification.
+  /// The content of a notification that observers receive.
   ///
-  /// Not inlined: the notification is not to be on the stack while observers run.
+  /// Not inlined, so that the notification is not on the stack while observers run.
   @inline(never)
   private func makeContent(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
@@ -106,16 +108,17 @@ public final class NotificationCenter: Sendable {
 
   // MARK: Observing
 
-  /// Observes until the token is given to `removeObserver(_:)`.
+  /// Observes until the token is passed to `removeObserver(_:)`.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - obj: What the notifications are to be about, or `nil` for whatever. It is not kept.
-  ///   - queue: Where to call the block, before the post returns; `nil` for where it is posted.
+  ///   - obj: The object of the notifications, or `nil` for any. It is not kept.
+  ///   - queue: The queue to call the block on, before the post returns, or `nil` for the posting
+  ///     thread.
   ///   - file: The caller's file, for ``description``.
   ///   - line: The caller's line.
-  ///   - block: What is called.
-  /// - Returns: A token, which need not be kept to keep the observation.
+  ///   - block: Called for each notification.
+  /// - Returns: A token. The observation does not depend on its lifetime.
   public func addObserver(
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
     file: StaticString = #fileID, line: UInt = #line,
@@ -130,10 +133,11 @@ public final class NotificationCenter: Sendable {
     }
     let own = OwnRegistration()
     let body = ObserverBody<PostedNotification> { posted in
-      // Few words of the stack are taken where the poster is on the queue: the observer may post again.
+      // This path uses little stack if the poster is on the queue, since the observer may post
+      // again.
       guard QueuedCall.isMadeAtOnce(on: queue) else {
         return QueuedCall.make(on: queue) {
-          // Removed meanwhile, the observer is not called.
+          // An observer that is removed meanwhile is not called.
           if own.isActive { posted.withNotification(block) }
         }
       }
@@ -144,11 +148,11 @@ public final class NotificationCenter: Sendable {
     return ObserverToken(registration, name: name, sender: sender)
   }
 
-  /// Observes as the method does whose caller is known.
+  /// The same method without the caller's file and line.
   ///
-  /// For what asks for Foundation's method by its name: a requirement of a protocol that both
-  /// centers conform to, or a reference to the method. Calls in a program use the other one.
-  /// ``description`` has a line of the library for such an observation, in place of the caller's.
+  /// Ordinary calls use the other method. This one is for code that refers to Foundation's method
+  /// by its name: a protocol requirement that both centers satisfy, or a method reference. In
+  /// ``description``, such an observation has a line of this library instead of the caller's.
   @_disfavoredOverload
   public func addObserver(
     forName name: NSNotification.Name?, object obj: Any?, queue: OperationQueue?,
@@ -164,14 +168,15 @@ public final class NotificationCenter: Sendable {
   /// center.addObserver(screen, selector: Screen.trackChanged, name: .trackChanged, object: nil)
   /// ```
   ///
-  /// The object is held weakly, and kept alive for the length of each call. This is what stands for
-  /// a selector. On Apple platforms `#selector(…)` is not taken here: the compiler says so, and the
-  /// method is named by its type as above.
+  /// The object is held weakly, and kept alive during each call.
   ///
-  /// The method is called on the thread that posts. It must not be isolated to an actor, which
-  /// Swift 6.3 does not notice where a method is named by its type. An isolated observer observes
-  /// with `observe(_:object:owner:on:buffering:_:file:line:_:)`, which `CampanileFoundation`
-  /// declares for this center too.
+  /// The method replaces a selector. On Apple platforms, `#selector(…)` does not compile here: name
+  /// the method by its type, as above.
+  ///
+  /// The method is called on the posting thread. It must not be isolated to an actor. Swift 6.3
+  /// does not diagnose that if the method is named by its type. For an isolated observer, use
+  /// `observe(_:owner:on:buffering:_:file:line:_:)`, which `CampanileFoundation` declares for this
+  /// center too.
   public func addObserver<Target: AnyObject & Sendable>(
     _ observer: Target, selector method: @escaping @Sendable (Target) -> (Notification) -> Void,
     name aName: NSNotification.Name?, object anObject: Any?,
@@ -193,7 +198,7 @@ public final class NotificationCenter: Sendable {
       return topics.register(
         request, body, of: name?.rawValue, about: instance.map { .some($0) }, once: false)
     }
-    // No post is about what cannot be compared.
+    // No post can be about a value that cannot be compared.
     guard let subject = values.makeSubject(for: value) else { return topics.ended }
     return topics.register(
       request, body.keeping(subject), of: name?.rawValue, about: .some(subject), once: false)
@@ -203,25 +208,25 @@ public final class NotificationCenter: Sendable {
 
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
-  /// A post that has not reached the observer skips it. The call does not wait, and neither does
-  /// Foundation's. If a post on another thread has entered the observer, or is just entering it, the
-  /// observer may run after this returns, from its first line on. To wait for that, observe with
-  /// `observe(_:on:buffering:_:file:line:_:)` of `CampanileFoundation`, and end the
-  /// observation with the token's `cancelAndWait()`.
+  /// A post that has not reached the observer skips it. As in Foundation, the call does not wait. A
+  /// post on another thread may have entered the observer, or may be just entering it. The observer
+  /// may then run after this returns, from its first line on. To wait for that, observe with
+  /// `observe(_:on:buffering:_:file:line:_:)` of `CampanileFoundation`, and end the observation
+  /// with the token's `cancelAndWait()`.
   ///
-  /// Another center's token, one that was removed before, and an object that observes nothing are
-  /// left as they are.
+  /// The call does nothing for the token of another center, a token that was removed before, or an
+  /// object that observes nothing.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
   }
 
-  /// Removes an observer, where the name and the object it was added with are these.
+  /// Removes an observer that was added with this name and this object.
   ///
   /// - Parameters:
   ///   - observer: A token, or an object that observes with its methods.
-  ///   - aName: The name, or `nil` for whatever name.
-  ///   - object: The object, or `nil` for whatever object.
-  /// - Complexity: O(*n*) in the observations of that object.
+  ///   - aName: The name, or `nil` for any name.
+  ///   - object: The object, or `nil` for any object.
+  /// - Complexity: O(*n*) in the number of observations of that object.
   public func removeObserver(
     _ observer: Any, name aName: NSNotification.Name?, object: Any?
   ) {
@@ -231,21 +236,21 @@ public final class NotificationCenter: Sendable {
     }
     guard type(of: observer) is AnyClass else { return }
     let subject = subject(object)
-    // Nobody observes a value for which nothing stands.
+    // A value without a subject has no observers.
     if object != nil && subject == nil { return }
     topics.removeObservers(ownedBy: observer as AnyObject, of: aName?.rawValue, about: subject)
   }
 }
 
 extension NotificationCenter: ObservableNotificationCenter {
-  /// Everything that is posted here, as a source.
+  /// All notifications that are posted here, as a source.
   ///
-  /// A source keeps its center, and its observations do not.
+  /// A source keeps its center, but its observations do not.
   public var allNotifications: NotificationSource { NotificationSource(keeping: self, hub: hub) }
 }
 
 extension NotificationCenter: Equatable {
-  /// Whether two centers are one.
+  /// Whether both are the same center.
   public static func == (one: NotificationCenter, other: NotificationCenter) -> Bool {
     one === other
   }
@@ -257,7 +262,7 @@ extension NotificationCenter: Hashable {
 }
 
 extension NotificationCenter: CustomStringConvertible {
-  /// The live observations, a line each.
+  /// The live observations, one line each.
   public var description: String {
     topics.registrations.reduce("NotificationCenter") { $0 + "\n  " + $1.description }
   }

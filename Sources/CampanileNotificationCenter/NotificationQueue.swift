@@ -3,8 +3,8 @@ public import Foundation
 
 /// Foundation's notification queue, for ``NotificationCenter``.
 ///
-/// A file that imports the class by name uses it in place of Foundation's, and is otherwise
-/// unchanged:
+/// A file that imports the class by name uses it instead of Foundation's, and needs no other
+/// change:
 ///
 /// ```swift
 /// import Foundation
@@ -17,36 +17,38 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A queue posts on the thread that enqueues, which must run its run loop. What is to be posted as
-/// soon as possible is posted in the run loop's next turn in one of its modes, in the order in
-/// which it was enqueued. What can wait until the run loop is idle is posted in a turn in which
-/// nothing is to be posted as soon as possible. What an observer enqueues comes in a later turn.
+/// A queue posts on the thread that enqueues, which must run its run loop:
 ///
-/// Enqueuing takes back what is waiting and coalesces with the new notification, which then stands
-/// at the end. Objects are compared by identity, and values by equality. What is taken back is found
-/// by its name and its object: the cost does not depend on how many others wait.
+/// - Notifications with the style `.asap` are posted in the run loop's next turn in one of their
+///   modes, in order.
+/// - Notifications with the style `.whenIdle` are posted in a turn in which no `.asap` notification
+///   is due.
+/// - Notifications that an observer enqueues are posted in a later turn.
 ///
-/// An object that is in its `deinit` when it is enqueued cannot be kept: what waits is posted without
-/// an object. Foundation's queue stops the program there.
+/// Enqueuing removes waiting notifications that coalesce with the new one, and appends the new one.
+/// Objects are compared by identity, and values by equality. Notifications are found by name and
+/// object, so the cost does not depend on the number of waiting notifications.
 ///
-/// A queue that is released posts what is waiting all the same. As Foundation's, a queue is for one
-/// thread.
+/// An object that is in its `deinit` when it is enqueued cannot be kept: the notification is posted
+/// without an object. Foundation's queue stops the program in this case.
 ///
-/// The first notification that waits gives the run loop a source, which stays until the thread
-/// ends: so `run()` does not return for want of sources. A run loop that an observer runs inside a
-/// turn posts nothing that waits in the same modes until the observer has returned; Foundation's
-/// does.
+/// A released queue still posts what is waiting. Like Foundation's, a queue is for one thread.
+///
+/// The first waiting notification adds a timer to the run loop, which stays until the thread ends.
+/// So `run()` does not return for lack of sources. If an observer runs the run loop inside a turn,
+/// waiting notifications of the same modes are posted after the observer has returned. Foundation's
+/// queue posts them inside that run loop.
 open class NotificationQueue: NSObject {
   /// When to post.
   public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
-  /// What notifications share that are posted once.
+  /// Which notifications coalesce.
   public typealias NotificationCoalescing = Foundation.NotificationQueue.NotificationCoalescing
 
   private static let key = "CampanileNotificationCenter.NotificationQueue"
 
   private let waiting: WaitingNotifications
 
-  /// The thread's queue, which posts to the default center.
+  /// The queue of the current thread, which posts to the default center.
   open class var `default`: NotificationQueue {
     let dictionary = Thread.current.threadDictionary
     if let queue = dictionary[key] as? NotificationQueue { return queue }
@@ -60,7 +62,9 @@ open class NotificationQueue: NSObject {
     waiting = WaitingNotifications(notificationCenter)
   }
 
-  /// Posts a notification in the default mode; it coalesces by name and object.
+  /// Posts a notification in the default mode.
+  ///
+  /// It coalesces by name and object.
   open func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
     enqueue(
       notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)
@@ -69,12 +73,12 @@ open class NotificationQueue: NSObject {
   /// Posts a notification.
   ///
   /// - Parameters:
-  ///   - notification: What to post.
-  ///   - postingStyle: When to post it. To post now is to post before this returns, if the run loop
+  ///   - notification: The notification to post.
+  ///   - postingStyle: When to post it. `.now` posts before this returns, but only if the run loop
   ///     is in one of the modes, or is not running.
-  ///   - coalesceMask: What is taken back: that of the same name, of the same object, or of both;
-  ///     of neither, nothing is.
-  ///   - modes: The modes in which to post; the default one unless said.
+  ///   - coalesceMask: Which waiting notifications are removed: those with the same name, the same
+  ///     object, or both the same. With an empty mask, none are removed.
+  ///   - modes: The modes in which to post, by default the default mode.
   open func enqueue(
     _ notification: Notification, postingStyle: PostingStyle,
     coalesceMask: NotificationCoalescing, forModes modes: [RunLoop.Mode]?
@@ -93,11 +97,11 @@ open class NotificationQueue: NSObject {
     }
   }
 
-  /// Takes back what is waiting and matches.
+  /// Removes the waiting notifications that match.
   ///
   /// - Parameters:
-  ///   - notification: What to compare with.
-  ///   - coalesceMask: What must be the same; with nothing in it, nothing matches.
+  ///   - notification: The notification to compare with.
+  ///   - coalesceMask: What must be the same. With an empty mask, nothing matches.
   open func dequeueNotifications(
     matching notification: Notification, coalesceMask: NotificationCoalescing
   ) {

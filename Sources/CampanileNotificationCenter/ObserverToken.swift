@@ -1,7 +1,7 @@
 import Campanile
 import Foundation
 
-/// What `addObserver(forName:object:queue:using:)` hands out.
+/// The token that `addObserver(forName:object:queue:using:)` returns.
 final class ObserverToken: NSObject {
   let registration: Registration
   private let name: Notification.Name?
@@ -13,7 +13,9 @@ final class ObserverToken: NSObject {
     self.sender = sender
   }
 
-  /// Whether the observer was added with this name and object, of which each may be left out.
+  /// Whether the observer was added with this name and object.
+  ///
+  /// `nil` matches any.
   func matches(name: Notification.Name?, object: Any?) -> Bool {
     (name == nil || name == self.name) && sender.isIncluded(in: object)
   }

@@ -1,6 +1,6 @@
 import Campanile
 
-/// The registration of an observer, for what the observer does itself.
+/// The registration of an observer, for use inside the observer.
 final class OwnRegistration: Sendable {
   private let registration = Locked<Registration?>(nil)
 
@@ -8,6 +8,8 @@ final class OwnRegistration: Sendable {
     self.registration.withLock { $0 = registration }
   }
 
-  /// Whether the observer may be called: true until it is known to have been removed.
+  /// Whether the observer may be called.
+  ///
+  /// `true` until its removal is known.
   var isActive: Bool { registration.withLock { $0 }?.isActive ?? true }
 }

@@ -2,12 +2,12 @@ import Campanile
 import Dispatch
 import Foundation
 
-/// A call on an operation queue that somebody waits for.
+/// A call on an operation queue that a thread waits for.
 ///
-/// The call is given to the queue as an operation, and left at the queue's desk, where those look
-/// who wait on a thread of that queue. Whoever comes first makes it. So a queue all of whose
-/// threads wait still makes the calls that are addressed to it, and a circle of queues that call
-/// each other ends.
+/// The call is added to the queue as an operation, and also stored at the queue's desk. Threads of
+/// that queue that wait for other calls check the desk. The first of them makes the call. So a
+/// queue still makes its calls when all of its threads wait, and a cycle of queues that call each
+/// other ends.
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
   private let waiter: Waiter
@@ -17,11 +17,13 @@ final class QueuedCall: Sendable {
     self.waiter = waiter
   }
 
-  /// Whether the calling thread is one of the queue's, and makes calls for it itself.
+  /// Whether the calling thread runs on the queue, so that it makes the call itself.
   @inline(never)
   static func isMadeAtOnce(on queue: OperationQueue) -> Bool { currentQueue === queue }
 
-  /// Calls `body` on `queue`, and returns when it has returned, or when the queue has canceled it.
+  /// Calls `body` on `queue`.
+  ///
+  /// Returns when `body` has returned, or when the queue has canceled the call.
   @inline(never)
   static func make(on queue: OperationQueue, _ body: @escaping @Sendable () -> Void) {
     let current = currentQueue
@@ -46,26 +48,28 @@ final class QueuedCall: Sendable {
     queue.addOperation { ticket.call.run() }
   }
 
-  /// Goes with the operation: one that is canceled never runs.
+  /// Kept by the operation.
+  ///
+  /// A canceled operation releases it without running.
   private final class Ticket: Sendable {
     let call: QueuedCall
     init(_ call: QueuedCall) { self.call = call }
     deinit { call.abandon() }
   }
 
-  /// Makes the call, unless it was made.
+  /// Makes the call, unless it has been made.
   fileprivate func run() {
     if take({ $0() }) { waiter.finish() }
   }
 
-  /// Gives the call up, unless it was made.
+  /// Drops the call, unless it has been made.
   private func abandon() {
     if take({ _ in }) { waiter.finish() }
   }
 
-  /// Takes what is to be called, for `use`, and lets go of it, before the waiter may go on.
+  /// Passes the closure to `use`, and releases it before the waiter may continue.
   ///
-  /// - Returns: whether it was there.
+  /// - Returns: Whether it was there.
   private func take(_ use: (@Sendable () -> Void) -> Void) -> Bool {
     guard let body = body.withLock({ $0.take() }) else { return false }
     use(body)
@@ -73,7 +77,7 @@ final class QueuedCall: Sendable {
   }
 }
 
-/// A thread that waits for one call, and makes those for its own queue meanwhile.
+/// A thread that waits for one call, and meanwhile makes the calls for its own queue.
 private final class Waiter: Sendable {
   private let hasFinished = Locked(false)
   private let news = DispatchSemaphore(value: 0)
@@ -83,7 +87,7 @@ private final class Waiter: Sendable {
     news.signal()
   }
 
-  /// Makes the waiter look at its desk.
+  /// Makes the waiter check its desk.
   func wake() { news.signal() }
 
   func wait(at queue: OperationQueue?) {
@@ -97,7 +101,8 @@ private final class Waiter: Sendable {
   }
 }
 
-/// For each queue, the calls that are addressed to it, and those who wait on its threads.
+/// For each queue, its desk: the calls addressed to the queue, and the waiting threads of the
+/// queue.
 private enum Desks {
   private struct Desk {
     var calls: [QueuedCall] = []
@@ -106,7 +111,9 @@ private enum Desks {
     var isEmpty: Bool { calls.isEmpty && waiters.isEmpty }
   }
 
-  /// A desk is here while somebody uses it, and whoever does keeps the queue.
+  /// A desk exists while it is in use.
+  ///
+  /// Its users keep the queue.
   private static let desks = Locked<[ObjectIdentifier: Desk]>([:])
 
   private static func withDesk<Result>(

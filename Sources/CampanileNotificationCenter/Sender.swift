@@ -2,12 +2,14 @@ import Campanile
 import CampanileFoundation
 import Foundation
 
-/// What an observer wants notifications to be about.
+/// The object that an observer filters by.
 enum Sender: Sendable {
   case any
-  /// An instance, by identity, not kept; of one in its deinit, no instance's.
+  /// A class instance, compared by identity and not kept.
+  ///
+  /// An instance in its deinit matches no object.
   case instance(SubjectIdentity)
-  /// A value, by equality.
+  /// A value, compared by equality.
   case value(SenderValue)
 
   init(_ object: Any?) {
@@ -22,7 +24,9 @@ enum Sender: Sendable {
     }
   }
 
-  /// Whether an observer that was added with this is meant by `object`, where `nil` means all.
+  /// Whether `object` selects an observer that was added with this sender.
+  ///
+  /// `nil` selects all.
   func isIncluded(in object: Any?) -> Bool {
     guard let object = Notification.sender(object) else { return true }
     switch self {

@@ -18,11 +18,11 @@ final class ValueSubject: Sendable {
   deinit { subjects.forget(ObjectIdentifier(self), hash: hash) }
 }
 
-/// The values that somebody observes, by their hashes.
+/// The observed values, by their hashes.
 ///
-/// The observers of a value are registered about its ``ValueSubject``. A post looks for that subject
-/// once, and only if some value is observed. The user's code that hashes and compares values runs
-/// under no lock.
+/// The observers of a value are registered for its ``ValueSubject``. A post looks up that subject
+/// once, and only if a value is observed. User code that hashes and compares values runs under no
+/// lock.
 final class ValueSubjects: Sendable {
   private struct Place: Sendable {
     let id: ObjectIdentifier
@@ -32,15 +32,17 @@ final class ValueSubjects: Sendable {
   /// Protected by the lock.
   private struct State {
     var places: [Int: [Place]] = [:]
-    /// How many subjects have been put in so far.
+    /// The number of subjects that have been inserted.
     var insertions = 0
   }
 
   private let state = Locked(State())
-  /// How many values are observed, which a post asks without the lock.
+  /// The number of observed values.
+  ///
+  /// Posts read it without the lock.
   private let population = Atomic<Int>(0)
 
-  /// How many values are observed, those included whose last observer is being released.
+  /// The number of observed values, including values whose last observer is being released.
   var count: Int { population.load(ordering: .sequentiallyConsistent) }
 
   /// The subject of an observed value that is equal to `object`.
@@ -50,9 +52,11 @@ final class ValueSubjects: Sendable {
     return find(value, hash: value.hashValue).subject
   }
 
-  /// The subject for a value, made if no equal one is observed.
+  /// The subject for a value.
   ///
-  /// - Returns: `nil` for a value that cannot be compared, which no post is about.
+  /// It is created if no equal value is observed.
+  ///
+  /// - Returns: `nil` for a value that cannot be compared. No post can be about it.
   func makeSubject(for value: SenderValue) -> ValueSubject? {
     guard let hashable = value.hashable else { return nil }
     let hash = hashable.hashValue
@@ -61,10 +65,10 @@ final class ValueSubjects: Sendable {
       let (found, insertions) = find(hashable, hash: hash)
       if let found { return found }
       let isDone = state.withLock { state in
-        // Of several that look for a value at a time, the first one puts it in.
+        // If several threads look up a value at the same time, the first one inserts it.
         if state.insertions != insertions { return false }
         state.insertions += 1
-        // Counted before another thread can find it: that thread's post looks at the count.
+        // Counted before another thread can find it, since that thread's post reads the count.
         population.add(1, ordering: .sequentiallyConsistent)
         state.places[hash, default: []].append(Place(id: ObjectIdentifier(new), subject: new))
         return true
@@ -73,12 +77,14 @@ final class ValueSubjects: Sendable {
     }
   }
 
-  /// Looks for a value among those of its hash, and says how many had been put in by then.
+  /// Looks for a value among those with its hash.
+  ///
+  /// Also returns the number of insertions until then.
   private func find(
     _ value: AnyHashable, hash: Int
   ) -> (subject: ValueSubject?, insertions: Int) {
     let (candidates, insertions) = state.withLock { state in
-      // To look at one may be to hold it last: they are handed out.
+      // Returned, and released outside the lock, since these may be the last references.
       ((state.places[hash] ?? []).compactMap(\.subject), state.insertions)
     }
     return (candidates.first { $0.value.hashable == value }, insertions)

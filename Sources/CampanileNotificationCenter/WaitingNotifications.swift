@@ -2,11 +2,11 @@ import Campanile
 import CampanileFoundation
 import Foundation
 
-/// The notifications that wait in a queue, and the turns of the run loop that post them.
+/// The waiting notifications of a queue, and the turns of the run loop that post them.
 ///
-/// Outlives its queue for as long as something waits.
+/// It outlives its queue for as long as a notification waits.
 final class WaitingNotifications: Sendable {
-  /// What notifications share that are posted once.
+  /// What coalescing notifications have in common.
   private enum Label: Hashable {
     case name(Notification.Name)
     case sender(WaitingSender)
@@ -15,12 +15,12 @@ final class WaitingNotifications: Sendable {
 
   private struct Entry {
     let notification: PostedNotification
-    /// What the notification is about, or `nil` if that was in its deinit when it was enqueued.
+    /// The object of the notification, or `nil` if it was in its deinit when it was enqueued.
     let sender: Sender?
     let whenIdle: Bool
     let modes: Set<RunLoop.Mode>
 
-    /// Whether a turn in `mode`, which was asked for in `turnModes`, may post this.
+    /// Whether a turn in `mode`, which was requested for `turnModes`, may post this.
     func isDue(in mode: RunLoop.Mode?, _ turnModes: Set<RunLoop.Mode>) -> Bool {
       modes == turnModes || mode.map { modes.contains($0) } ?? true
     }
@@ -29,7 +29,7 @@ final class WaitingNotifications: Sendable {
   /// Protected by the lock.
   private struct State {
     var entries = WaitingLine<Label, Entry>()
-    /// The modes for which a turn has been asked for.
+    /// The modes for which a turn has been requested.
     var scheduled: Set<Set<RunLoop.Mode>> = []
   }
 
@@ -39,7 +39,7 @@ final class WaitingNotifications: Sendable {
   init(_ center: NotificationCenter) { self.center = center }
 
   func append(_ notification: Notification, whenIdle: Bool, _ modes: [RunLoop.Mode]) {
-    // No mode: nothing that could ever post it.
+    // Without a mode, no turn could ever post it.
     if modes.isEmpty { return }
     let modes = Set(modes)
     let sender = sender(of: notification)
@@ -72,8 +72,8 @@ final class WaitingNotifications: Sendable {
       remove { $0.removeAll(labeled: label) }
       return
     }
-    // Compared outside the lock, since values compare in their own way. Nobody else removes what
-    // waits: a queue is for one thread.
+    // Compared outside the lock, since `==` of values is foreign code. No other thread removes
+    // entries, because a queue is for one thread.
     let candidates = state.withLock { $0.entries.elements(labeled: label) }
     let equal = candidates.filter { candidate in
       if case .value(let other) = candidate.element.sender { value.isEqual(other) } else { false }
@@ -81,8 +81,10 @@ final class WaitingNotifications: Sendable {
     remove { $0.removeAll(equal.map(\.id)) }
   }
 
-  /// What a notification is about, or `nil` if that is in its deinit and can neither be kept nor be
-  /// known by its memory, which may be of a stack.
+  /// The object of a notification, or `nil` if it is in its deinit.
+  ///
+  /// Such an object cannot be kept. Its address does not identify it either, since its memory may
+  /// be on a stack.
   private func sender(of notification: Notification) -> Sender? {
     if let subject = notification.subject, isDeinitializing(subject) { return nil }
     return Sender(notification.object)
@@ -102,7 +104,7 @@ final class WaitingNotifications: Sendable {
 
   private func runTurn(_ modes: Set<RunLoop.Mode>) {
     let mode = RunLoop.current.currentMode
-    // Decided when the turn begins: what can wait is posted if nothing else is due.
+    // Decided when the turn begins: `.whenIdle` notifications are posted if no other one is due.
     let (last, isIdle) = state.withLock { state in
       state.scheduled.remove(modes)
       let isBusy = state.entries.elements.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
@@ -130,14 +132,14 @@ final class WaitingNotifications: Sendable {
   }
 }
 
-/// What a waiting notification is about, as far as that is known without asking a value.
+/// The object of a waiting notification, as far as it is known without calling code of a value.
 private enum WaitingSender: Hashable {
   case none
   case instance(ObjectIdentifier)
   /// A value with this hash.
   case value(Int)
 
-  /// - Returns: `nil` for a value that cannot be compared: it equals no other.
+  /// - Returns: `nil` for a value that cannot be compared, since it equals no other.
   init?(_ sender: Sender) {
     switch sender {
     case .any: self = .none

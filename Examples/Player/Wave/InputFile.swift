@@ -6,10 +6,10 @@
   import Glibc
 #endif
 
-/// An ordinary file, read piece by piece from any position.
+/// An ordinary file that can be read at any position.
 ///
-/// A read names its position, so copies of the reference never disturb one another. The file is
-/// closed with the last of them.
+/// Each read names its position, so copies of the reference are independent. The file is closed
+/// when the last reference is released.
 final class InputFile: Sendable {
   let path: String
   let size: Int
@@ -17,7 +17,7 @@ final class InputFile: Sendable {
 
   /// Opens the file at `path`.
   init(path: String) throws(WaveError) {
-    // Without O_NONBLOCK, opening a named pipe would wait for someone to write into it.
+    // Without `O_NONBLOCK`, opening a named pipe would wait for a writer.
     let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw WaveError(.unreadable, path, "cannot be opened: \(Self.lastError())")
@@ -34,7 +34,9 @@ final class InputFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Fills the first `count` bytes of `buffer` from `position` on; the file must have that many.
+  /// Fills the first `count` bytes of `buffer`, starting at `position`.
+  ///
+  /// The file must have that many bytes.
   func read(_ count: Int, at position: Int, into buffer: inout [UInt8]) throws(WaveError) {
     precondition(count <= buffer.count, "A read needs a buffer that holds what it asks for")
     var filled = 0

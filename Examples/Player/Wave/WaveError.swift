@@ -1,6 +1,6 @@
-/// What is wrong with a WAVE file, in one sentence.
+/// An error in a WAVE file, described in one sentence.
 struct WaveError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kind of trouble.
+  /// The kind of error.
   struct Code: Hashable, Sendable {
     private enum Kind {
       case unreadable, unwritable, empty, notWave, truncated, malformed, unsupported, noAudio
@@ -8,21 +8,21 @@ struct WaveError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private let kind: Kind
 
-    /// The file is missing, is no ordinary file, or may not be read.
+    /// The file is missing, is not an ordinary file, or may not be read.
     static let unreadable = Code(kind: .unreadable)
     /// The file could not be written.
     static let unwritable = Code(kind: .unwritable)
-    /// The file has no bytes at all.
+    /// The file has no bytes.
     static let empty = Code(kind: .empty)
-    /// The file is something other than a RIFF/WAVE file.
+    /// The file isn't a RIFF/WAVE file.
     static let notWave = Code(kind: .notWave)
-    /// The file ends before what it promises.
+    /// The file is shorter than its headers say.
     static let truncated = Code(kind: .truncated)
-    /// The file contradicts itself.
+    /// The headers of the file contradict each other.
     static let malformed = Code(kind: .malformed)
-    /// The file is in order, but its audio is of a kind that the reader does not know.
+    /// The file is valid, but the reader does not support its kind of audio.
     static let unsupported = Code(kind: .unsupported)
-    /// The file is in order, but holds no audio.
+    /// The file is valid, but has no audio.
     static let noAudio = Code(kind: .noAudio)
   }
 

@@ -1,14 +1,16 @@
 extension WaveFormat.Encoding {
-  /// Replaces `samples` by the first `count` samples in `bytes`, scaled to lie between -1 and 1.
+  /// Replaces `samples` with the first `count` samples in `bytes`, scaled to the range from -1 to
+  /// 1.
   ///
-  /// A floating-point sample that is no finite number becomes silence, a louder one is clipped.
+  /// A floating-point sample that isn't finite becomes silence. A sample outside the range is
+  /// clipped.
   func decode(_ bytes: [UInt8], count: Int, into samples: inout [Float]) {
     samples.removeAll(keepingCapacity: true)
     switch self {
     case .unsigned8:
       for index in 0..<count { samples.append((Float(bytes[index]) - 128) / 128) }
     case .signed16, .signed24, .signed32:
-      // Shifted to the top of 32 bits, an integer of any width gets its sign by itself.
+      // Shifted to the top of 32 bits, an integer of any width has its sign bit in the right place.
       let unused = 32 - 8 * byteCount
       for index in 0..<count {
         let bits = bytes.littleEndian(byteCount, at: index * byteCount)

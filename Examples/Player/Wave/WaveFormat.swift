@@ -1,6 +1,6 @@
-/// How the audio of a WAVE file is written down.
+/// The format of the audio in a WAVE file.
 struct WaveFormat: Hashable, Sendable, CustomStringConvertible {
-  /// How one sample is written, least significant byte first.
+  /// The encoding of one sample, in little-endian order.
   enum Encoding: String, Sendable {
     case unsigned8 = "8-bit"
     case signed16 = "16-bit"
@@ -22,10 +22,10 @@ struct WaveFormat: Hashable, Sendable, CustomStringConvertible {
 
   let encoding: Encoding
   let channelCount: Int
-  /// Frames a second.
+  /// The number of frames a second.
   let sampleRate: Int
 
-  /// The bytes of one frame, which is one sample for each channel.
+  /// The number of bytes of one frame, which is one sample for each channel.
   var frameByteCount: Int { encoding.byteCount * channelCount }
 
   var description: String {
@@ -34,7 +34,7 @@ struct WaveFormat: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension WaveFormat {
-  /// Reads the first 16 bytes of a `fmt ` chunk, or 40 when it is an extensible one.
+  /// Parses the first 16 bytes of a `fmt ` chunk, or 40 of an extensible one.
   init(chunk: [UInt8], of path: String) throws(WaveError) {
     guard chunk.count >= 16 else {
       throw WaveError(.malformed, path, "has a format chunk of only \(chunk.count) bytes")
@@ -80,16 +80,16 @@ extension WaveFormat {
     }
   }
 
-  /// The numbers by which files name their encoding.
+  /// The numbers that identify encodings.
   enum Tag {
     static let pcm = 1
     static let float = 3
     static let extensible = 0xFFFE
-    /// What follows the tag in the sixteen bytes that name an extensible file's encoding.
+    /// The bytes after the tag in the sixteen-byte identifier of an extensible file's encoding.
     static let subformatSuffix: [UInt8] = [
       0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71,
     ]
-    /// The encodings that a file met in the wild is most likely to have instead.
+    /// The most common unsupported encodings.
     static let names = [
       2: "Microsoft ADPCM", 6: "A-law", 7: "mu-law", 17: "IMA ADPCM", 49: "GSM 6.10", 85: "MP3",
     ]
@@ -97,7 +97,7 @@ extension WaveFormat {
 }
 
 extension [UInt8] {
-  /// The number in the `count` bytes at `position`, least significant byte first.
+  /// The integer in the `count` bytes at `position`, in little-endian order.
   func littleEndian(_ count: Int, at position: Int) -> Int {
     var number = 0
     var index = position + count

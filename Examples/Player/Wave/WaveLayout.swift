@@ -1,13 +1,14 @@
-/// Where things are in a WAVE file: the format of its audio, and the bytes it lies in.
+/// The layout of a WAVE file: the format of its audio, and the position of the audio.
 ///
-/// A WAVE file is a RIFF header of twelve bytes and a row of chunks. A chunk is a name of four
-/// characters, the length of what follows in four bytes, and that, filled up to an even length.
+/// A WAVE file is a RIFF header of twelve bytes, followed by chunks. A chunk is a name of four
+/// characters, the length of its content in four bytes, and the content, padded to an even length.
 struct WaveLayout {
   let format: WaveFormat
   let audio: Range<Int>
 
-  /// Walks the chunks of `file` until the one that holds the audio; chunks it has no use for are
-  /// skipped without reading them.
+  /// Walks the chunks of `file` up to the audio.
+  ///
+  /// Other chunks are skipped without reading them.
   init(of file: InputFile) throws(WaveError) {
     let promisedSize = try Self.readHeader(of: file)
     var header = [UInt8](repeating: 0, count: 40)
@@ -52,7 +53,7 @@ struct WaveLayout {
     throw WaveError(.malformed, file.path, "has no \(format == nil ? "format" : "data") chunk")
   }
 
-  /// Returns the size of the file that the RIFF header promises.
+  /// Returns the size of the file according to the RIFF header.
   private static func readHeader(of file: InputFile) throws(WaveError) -> Int {
     guard file.size > 0 else { throw WaveError(.empty, file.path, "is empty") }
     var header = [UInt8](repeating: 0, count: 12)

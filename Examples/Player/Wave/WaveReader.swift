@@ -8,8 +8,9 @@
 /// }
 /// ```
 ///
-/// Whatever is wrong with the file's header is thrown by the initializer. A reader is a value: a
-/// copy reads on from the same place by itself.
+/// The initializer throws an error if the header is invalid.
+///
+/// A reader is a value: a copy continues independently from the same position.
 struct WaveReader: Sendable {
   let format: WaveFormat
   /// The length of the audio, in frames.
@@ -30,15 +31,17 @@ struct WaveReader: Sendable {
     let layout = try WaveLayout(of: file)
     format = layout.format
     audioStart = layout.audio.lowerBound
-    // A last frame that is cut short is nothing that could be played.
+    // An incomplete last frame cannot be played.
     frameCount = layout.audio.count / layout.format.frameByteCount
     guard frameCount > 0 else { throw WaveError(.noAudio, path, "holds no audio") }
   }
 
-  /// Replaces `samples` by at most `limit` further frames and returns how many, at the end zero.
+  /// Replaces `samples` with the next frames, at most `limit`.
   ///
-  /// Samples lie between -1 and 1, the channels of one frame beside each other. A call may read
-  /// less than the limit before the end as well, namely what fits the buffer.
+  /// Returns their number, which is zero at the end.
+  ///
+  /// Samples are in the range from -1 to 1. The channels of a frame are adjacent. A call may read
+  /// fewer frames than the limit before the end, because the buffer is small.
   mutating func read(_ limit: Int, into samples: inout [Float]) throws(WaveError) -> Int {
     let frameByteCount = format.frameByteCount
     let frames = min(limit, buffer.count / frameByteCount, frameCount - position)

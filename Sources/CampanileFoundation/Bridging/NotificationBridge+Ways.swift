@@ -2,7 +2,7 @@ import Campanile
 import Foundation
 
 extension NotificationBridge {
-  /// The ways in which a bridge carries one type.
+  /// The directions in which a bridge carries one type.
   struct Carriage {
     var outward: Way?
     var inward: Way?
@@ -13,7 +13,7 @@ extension NotificationBridge {
     }
   }
 
-  /// Whom to tell what cannot be decoded.
+  /// Reports notifications that cannot be decoded.
   final class Reporter: Sendable {
     let file: StaticString
     let line: UInt
@@ -29,11 +29,12 @@ extension NotificationBridge {
     }
   }
 
-  /// One way in which a type is carried: a registration.
+  /// One direction in which a type is carried: a registration.
   ///
-  /// Registering calls others and so is done under no lock, by whoever finds the way not open yet.
-  /// Of several who do that at a time the first one to come back has opened it; nothing is carried
-  /// by the registrations of the others. So a post that hears both is carried once.
+  /// Registering calls foreign code. So it happens outside the lock, on any thread that finds the
+  /// way not yet open. If several threads register at the same time, the first one to finish opens
+  /// the way. The registrations of the others carry nothing. So a post that reaches several of them
+  /// is carried once.
   final class Way: Sendable {
     private enum State {
       case new
@@ -80,7 +81,7 @@ extension NotificationBridge {
       withExtendedLifetime(old) {}
     }
 
-    /// Tells that a notification could not be decoded.
+    /// Reports that a notification could not be decoded.
     func report(_ error: any Error, name: Notification.Name, _ type: any Any.Type) {
       guard let reporter = reporter.withLock({ $0 }) else { return }
       let failure = NotificationDecodingFailure(
@@ -90,13 +91,15 @@ extension NotificationBridge {
     }
   }
 
-  /// Somebody's attempt to open a way, as the observer knows it that was registered for that.
+  /// An attempt to open a way.
+  ///
+  /// The observer that was registered for the attempt refers to it.
   final class Attempt: Sendable {
     let way: Way
 
     init(_ way: Way) { self.way = way }
 
-    /// Whether it is this attempt that opened the way.
+    /// Whether this attempt opened the way.
     var counts: Bool { way.counts(self) }
   }
 }

@@ -13,27 +13,29 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// What is posted in one center is posted in the other one too, on the same thread, before the post
-/// returns: when it is the bridge's turn among the observers, which are called in the order in
-/// which they registered. Nothing comes back to where it has been, along however many bridges. A
-/// notification that a bridge posts has one entry more in its user info, under ``pathKey``, by
-/// which bridges know.
+/// What is posted in one center is also posted in the other one, on the same thread, before the
+/// post returns.
 ///
-/// The subject of a message is the object of the notification. If a notification's object is no
-/// subject for the message's type, the message is about nothing. A notification that cannot be
-/// decoded is not carried, and `onFailure` is told.
+/// The bridge is one of the observers of each center, which are called in the order in which they
+/// registered. It carries a post when its turn comes. No post returns to a center that it came
+/// through, along any number of bridges. Bridges record these centers in the user info of the
+/// notifications that they post, as one more entry under ``pathKey``.
+///
+/// The subject of a message is the object of the notification. If the object of a notification
+/// cannot be a subject of the message's type, the message has no subject. A notification that
+/// cannot be decoded is not carried, and `onFailure` is called.
 ///
 /// Two bridges between the same centers carry a post twice, and so do two ways along several
 /// bridges.
 ///
-/// A notification that is posted again as it came, with that entry, counts as the one that it was:
-/// it is not carried to where that has been. To say something anew, post a new notification, or
-/// take the entry out.
+/// If an observer posts a carried notification again, with that entry, it is not carried to the
+/// centers that the entry names. To have it carried everywhere, post a new notification, or remove
+/// the entry.
 ///
-/// Releasing the bridge ends it; it keeps both centers until then. All methods are safe from any
-/// thread.
+/// Releasing the bridge ends it. It keeps both centers until then. All methods are safe to call
+/// from any thread.
 public final class NotificationBridge: Sendable {
-  /// The ways in which a bridge carries a type.
+  /// The directions in which a bridge carries a type.
   public enum Direction: Sendable, Hashable {
     /// What is posted in either center is posted in the other one.
     case bothWays
@@ -43,14 +45,16 @@ public final class NotificationBridge: Sendable {
     case toMessages
   }
 
-  /// The key in the user info of a carried notification that names the centers it came through.
+  /// The user info key of a carried notification for the centers that it came through.
   public static let pathKey = "CampanileBridgePath"
 
   /// The message center.
   public let messages: MessageCenter
   /// The Foundation center.
   public let notifications: NotificationCenter
-  /// Owns the observations of notifications: one that ends with the bridge.
+  /// The owner of the observations of notifications.
+  ///
+  /// It is released with the bridge.
   private let inward = Inward()
   private let carried = Locked<[ObjectIdentifier: Carriage]>([:])
 
@@ -66,16 +70,16 @@ public final class NotificationBridge: Sendable {
 
   /// Carries a type from now on.
   ///
-  /// For a type that is carried already this changes the direction, and `onFailure`. A post that is
-  /// made meanwhile is carried once at the most.
+  /// For a type that is already carried, this changes the direction and `onFailure`. A post that is
+  /// made meanwhile is carried once at most.
   ///
   /// - Parameters:
-  ///   - type: The type, which says how to read and write notifications.
-  ///   - direction: Both ways unless said.
+  ///   - type: The type, which defines how its notifications are read and written.
+  ///   - direction: Both ways by default.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - onFailure: Called where the notification is posted, if it cannot be decoded. Without it
-  ///     one line goes to standard error.
+  ///   - onFailure: Called on the posting thread if the notification cannot be decoded. Without it,
+  ///     one line is written to standard error.
   public func carry<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type, _ direction: Direction = .bothWays,
     file: StaticString = #fileID, line: UInt = #line,
@@ -88,14 +92,14 @@ public final class NotificationBridge: Sendable {
     carriage.inward?.open { carryIn(type, by: $0, file: file, line: line) }
   }
 
-  /// Carries a type no more.
+  /// Stops carrying a type.
   public func stopCarrying<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type
   ) {
     carried.withLock { $0.removeValue(forKey: ObjectIdentifier(type)) }?.close()
   }
 
-  /// Carries nothing from now on, as releasing the bridge does.
+  /// Stops carrying all types, as releasing the bridge does.
   public func cancel() {
     let ended = carried.withLock { carried in
       defer { carried = [:] }
@@ -104,10 +108,11 @@ public final class NotificationBridge: Sendable {
     for carriage in ended.values { carriage.close() }
   }
 
-  /// Writes down which ways are to be open for a type; those that stay are left as they are, so
-  /// that no post goes two ways.
+  /// Records the directions for a type.
   ///
-  /// - Returns: the ways to open, unless they are, and those to close.
+  /// Ways that stay open are not replaced, so that no post is carried twice.
+  ///
+  /// - Returns: The ways that must be open, and those to close.
   private func change<Carried>(
     _ type: Carried.Type, to direction: Direction, _ reporter: Reporter
   ) -> (Carriage, ended: [Way]) {

@@ -8,12 +8,12 @@ extension Delivery {
   /// center.observe(TrackChanged.self, owner: self, on: .operationQueue(decoding)) { … }
   /// ```
   ///
-  /// Runs inline when the poster is in an operation of that queue and nothing is waiting there. A
-  /// burst of messages becomes one operation. On a queue that runs many operations at once the
-  /// unbounded observers still run one at a time. While the queue is suspended, deliveries wait;
-  /// `cancelAllOperations()` discards those that wait, and counts them.
+  /// If the poster is in an operation of that queue and no delivery waits there, the observer runs
+  /// inline. A burst of messages becomes one operation. On a queue that runs many operations at
+  /// once, the unbounded observers still run one at a time. While the queue is suspended,
+  /// deliveries wait. `cancelAllOperations()` discards the waiting deliveries, and counts them.
   ///
-  /// The main operation queue is `mainQueue`.
+  /// For the main operation queue, this is `mainQueue`.
   public static func operationQueue(_ queue: OperationQueue) -> Delivery {
     if queue === OperationQueue.main { return .mainQueue }
     return .target(OperationQueueTarget.of(queue))
@@ -25,50 +25,54 @@ extension Delivery {
   /// center.observe(TrackChanged.self, owner: self, on: .runLoop(.main)) { … }
   /// ```
   ///
-  /// Runs inline when the poster is on the run loop's thread and nothing is waiting there, whatever
-  /// the mode; its `ordered` form always waits for a turn in one of the modes. All observers of one
-  /// run loop in the same modes share one source, which wakes it: a burst wakes it once, and what
-  /// came is kept here, so that a wake-up that is lost in another one loses no message.
+  /// If the poster is on the run loop's thread and no delivery waits there, the observer runs
+  /// inline, whatever the mode. The `ordered` form always waits for a turn of the run loop in one
+  /// of the modes. All observers of one run loop in the same modes share one timer, which wakes the
+  /// run loop. A burst wakes it once. Deliveries are queued outside the run loop, so no message is
+  /// lost when wake-ups coalesce.
   ///
-  /// The source stays on the run loop until the thread ends; so `run()` does not return for want of
-  /// sources, and `run(mode:before:)` waits until its date unless something comes. A run loop that
-  /// an observer runs inside its call has no delivery of the same modes until that call has
-  /// returned, as a main queue has none: deliveries never overlap. The run loop is not retained.
-  /// When its thread ends, what is waiting is discarded and counted, and so is what comes later:
-  /// see ``discardedDeliveryCount``.
+  /// The timer stays on the run loop until the thread ends. So `run()` does not return for lack of
+  /// sources, and `run(mode:before:)` waits until its date unless a source fires. Deliveries never
+  /// overlap. If an observer runs the run loop during its call, the next delivery in the same modes
+  /// waits until that call has returned. The main queue behaves in the same way.
   ///
-  /// Nothing is delivered on a run loop that nobody runs. On Linux that is the main one in a program
-  /// with an asynchronous `main`, and in Swift Testing: use `mainQueue` there.
+  /// The run loop is not retained. When its thread ends, waiting deliveries are discarded and
+  /// counted, and so are later ones: see ``discardedDeliveryCount``.
+  ///
+  /// A run loop that is not run delivers nothing. On Linux, that includes the main run loop of a
+  /// program with an asynchronous `main`, and of Swift Testing. Use `mainQueue` there.
   ///
   /// - Parameters:
-  ///   - runLoop: The run loop; pass it on its own thread, or `.main`. One that was passed on
-  ///     another thread is known to have ended only if it has run a delivery before.
-  ///   - modes: The modes in which deliveries run; the common ones by default. An empty list is a
+  ///   - runLoop: The run loop. Pass it on its own thread, or pass `.main`. If it was passed on
+  ///     another thread, the end of its thread is noticed only if the run loop has run a delivery
+  ///     before.
+  ///   - modes: The modes in which deliveries run, by default the common modes. An empty list is a
   ///     precondition failure.
   public static func runLoop(_ runLoop: RunLoop, modes: [RunLoop.Mode] = [.common]) -> Delivery {
     .target(RunLoopTarget.of(runLoop, modes: modes))
   }
 
-  /// On a thread, by its run loop in the common modes.
+  /// On a thread, through its run loop in the common modes.
   ///
   /// ```swift
   /// center.observe(TrackChanged.self, owner: self, on: .thread(.current)) { … }
   /// ```
   ///
-  /// Delivers where the observer was registered, if that is `.current`. The thread must run its run
-  /// loop, as in `RunLoop.current.run()`. As ``runLoop(_:modes:)``.
+  /// With `.current`, observers run on the thread that registers them. The thread must run its run
+  /// loop, as in `RunLoop.current.run()`. Deliveries behave as with ``runLoop(_:modes:)``.
   ///
-  /// Foundation does not tell the run loop of another thread: besides the current thread and the
-  /// main one, a thread can be named from elsewhere once it has called `Delivery.thread(.current)`
-  /// itself. Any other is a precondition failure.
+  /// Foundation does not expose the run loop of another thread. The current thread and the main
+  /// thread can always be named. Any other thread can be named once it has called
+  /// `Delivery.thread(.current)` itself; before that, it is a precondition failure.
   public static func thread(_ thread: Thread) -> Delivery {
     .target(RunLoopTarget.of(thread))
   }
 
-  /// How many deliveries were discarded because the place ended with them waiting, or had ended.
+  /// The number of deliveries that were discarded because their place ended while they waited, or
+  /// had ended before.
   ///
-  /// Counts for all observers at the place together, but not for those that have a buffer of their
-  /// own: what these lose is in the `droppedCount` of their registrations. Always 0 for
+  /// It counts the deliveries of all observers at the place, except observers with their own
+  /// buffer. Their losses are in the `droppedCount` of their registrations. Always 0 for
   /// `.immediate`.
   public var discardedDeliveryCount: Int { mailbox?.discardedCount ?? 0 }
 }

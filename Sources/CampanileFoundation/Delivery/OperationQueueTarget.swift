@@ -1,11 +1,14 @@
 import Campanile
 import Foundation
 
-/// An operation queue as a place where observers run.
+/// An operation queue as a delivery target.
 ///
-/// Everybody who names one queue gets one target, found in a table that keeps neither.
+/// All deliveries on one queue share one target. The table of targets keeps neither the target nor
+/// the queue.
 final class OperationQueueTarget: DeliveryTarget {
-  /// What has been named so far; tests look at its size.
+  /// The live targets.
+  ///
+  /// Tests check its size.
   static let table = Locked(WeakTable<ObjectIdentifier, OperationQueueTarget>())
 
   let mailbox = Mailbox()
@@ -15,10 +18,10 @@ final class OperationQueueTarget: DeliveryTarget {
 
   static func of(_ queue: OperationQueue) -> OperationQueueTarget {
     let new = OperationQueueTarget(queue)
-    // What was looked at goes outside the lock: to look may be to hold it last.
+    // Released outside the lock, since this may be the last reference.
     let (target, seen) = table.withLock { table -> (OperationQueueTarget, [OperationQueueTarget]) in
       let id = ObjectIdentifier(queue)
-      // A target keeps its queue, so that the address cannot be another queue's.
+      // The target keeps its queue, so no other queue can have this address.
       if let target = table[id] { return (target, []) }
       return (new, table.insert(new, for: id))
     }
@@ -31,9 +34,11 @@ final class OperationQueueTarget: DeliveryTarget {
   var deliveryName: String { ".operationQueue(\(queue.name ?? ""))" }
 
   func enqueue(_ job: DeliveryJob) {
-    // An operation that is canceled before it runs lets go of the job, which discards what waits.
+    // If the operation is canceled before it runs, it releases the job, which discards the waiting
+    // deliveries.
     let operation = BlockOperation { job.run() }
-    // Never lower than that of the queue's other operations, which would hold it up for good.
+    // Not lower than the priority of the queue's other operations, which could otherwise delay it
+    // forever.
     if job.priority >= .high { operation.queuePriority = .high }
     queue.addOperation(operation)
   }

@@ -1,39 +1,41 @@
 import Campanile
 import Foundation
 
-/// A run loop, in some modes, as a place where observers run.
+/// A run loop, in some modes, as a delivery target.
 ///
-/// The jobs stand in an array; a timer that is due at once wakes the run loop and empties it. So
-/// wake-ups may coalesce. There is one target for each run loop and modes, and it stays until the
-/// thread ends.
+/// Jobs are stored in an array. Making the timer due wakes the run loop, and its callback runs the
+/// jobs. So wake-ups may coalesce. There is one target for each run loop and set of modes. It lives
+/// until the thread ends.
 final class RunLoopTarget: DeliveryTarget {
   private struct State {
     var jobs: [DeliveryJob] = []
-    /// Whether the timer has been made due, or its callback is at work.
+    /// Whether the timer has been made due, or its callback is running.
     var isAwake = false
-    /// `nil` before it was made, and once the thread has ended.
+    /// `nil` before the timer is made, and once the thread has ended.
     var timer: Timer?
     /// The thread, once known.
     var mark: ThreadMark?
     var hasEnded = false
-    /// How often the timer has been made due.
+    /// The number of times that the timer has been made due.
     var wakeUpCount = 0
 
     mutating func wakeUp() {
       isAwake = true
       wakeUpCount += 1
-      // Foundation's lock is taken inside ours, and runs nobody's code. Never earlier than the date
-      // before, which would be ignored while the timer's callback runs.
+      // Foundation's lock is taken inside ours, and runs no foreign code. A date earlier than the
+      // previous one would be ignored while the timer's callback runs.
       timer?.fireDate = Date()
     }
   }
 
-  /// Longer than programs run; the timer is made due by hand.
+  /// Longer than programs run.
+  ///
+  /// `wakeUp()` makes the timer due.
   private static let idleInterval: TimeInterval = 1e9
 
   let mailbox = Mailbox()
   let deliveryName: String
-  // SAFETY: threads keep, compare and release the run loop and the timer in it.
+  // SAFETY: threads only keep, compare and release the run loop and the timer in it.
   private let state = UncheckedLock(State())
 
   fileprivate init(modes: [RunLoop.Mode]) {
@@ -42,10 +44,10 @@ final class RunLoopTarget: DeliveryTarget {
 
   var isCurrent: Bool { state.withLock { $0.hasEnded ? nil : $0.mark }?.isCurrent == true }
 
-  /// How often the run loop has been woken for this target.
+  /// The number of times that the run loop has been woken for this target.
   var wakeUpCount: Int { state.withLock { $0.wakeUpCount } }
 
-  /// Puts the timer on the run loop.
+  /// Adds the timer to the run loop.
   fileprivate func attach(to runLoop: RunLoop, modes: [RunLoop.Mode]) {
     let timer = Timer(
       fire: .distantFuture, interval: Self.idleInterval, repeats: true
@@ -54,7 +56,7 @@ final class RunLoopTarget: DeliveryTarget {
     state.withLock { $0.timer = timer }
   }
 
-  /// Says that the calling thread is the run loop's.
+  /// Records that the calling thread is the run loop's thread.
   fileprivate func meet(_ mark: ThreadMark) {
     let isNew = state.withLock { state in
       defer { state.mark = mark }
@@ -63,11 +65,13 @@ final class RunLoopTarget: DeliveryTarget {
     if isNew { mark.onEnd { [weak self] in self?.end() } }
   }
 
-  /// Gives up what waits; called when the thread ends.
+  /// Discards the waiting jobs.
+  ///
+  /// Called when the thread ends.
   private func end() {
     let jobs = state.withLock { state in
       state.hasEnded = true
-      // The run loop lets go of the timer with the thread.
+      // The run loop releases the timer when the thread ends.
       state.timer = nil
       defer { state.jobs = [] }
       return state.jobs
@@ -77,14 +81,16 @@ final class RunLoopTarget: DeliveryTarget {
 
   func enqueue(_ job: DeliveryJob) {
     state.withLock { state in
-      // A job that is not taken goes when this returns, outside the lock.
+      // A job that isn't appended is released when this function returns, outside the lock.
       if state.hasEnded { return }
       state.jobs.append(job)
       if !state.isAwake { state.wakeUp() }
     }
   }
 
-  /// Runs what is there; what comes meanwhile is for the run loop's next turn.
+  /// Runs the waiting jobs.
+  ///
+  /// Jobs that are added meanwhile run in the next turn of the run loop.
   private func drain() {
     meet(.current)
     let jobs = state.withLock { state in
@@ -99,7 +105,7 @@ final class RunLoopTarget: DeliveryTarget {
   }
 }
 
-/// Finding the target of a run loop or thread.
+/// Finding the target of a run loop or a thread.
 extension RunLoopTarget {
   private struct Key: Hashable {
     let runLoop: ObjectIdentifier
@@ -122,7 +128,7 @@ extension RunLoopTarget {
     var purgeThreshold = 64
   }
 
-  // SAFETY: threads keep, compare and release the threads and run loops in it.
+  // SAFETY: threads only keep, compare and release the threads and run loops in it.
   private static let table = UncheckedLock(Table())
 
   static func of(_ runLoop: RunLoop, modes: [RunLoop.Mode]) -> RunLoopTarget {
@@ -130,13 +136,13 @@ extension RunLoopTarget {
     let isCurrent = runLoop === RunLoop.current
     let (target, dead) = table.withLock { table -> (RunLoopTarget, [AnyObject]) in
       let key = Key(runLoop: ObjectIdentifier(runLoop), modes: Set(modes))
-      // The address may have been another run loop's. One whose thread has ended is known to have.
+      // Another run loop may have had this address. A target whose thread has ended knows that.
       if let known = table.runLoops[key], known.runLoop === runLoop { return (known.target, []) }
       let dead = purge(&table)
       let new = RunLoopTarget(modes: modes)
-      // Foundation's lock is taken inside ours, and runs nobody's code.
+      // Foundation's lock is taken inside ours, and runs no foreign code.
       new.attach(to: runLoop, modes: modes)
-      // Given out too: what it replaces may be released by this.
+      // Returned too, so that the replaced target is released outside the lock.
       let old = table.runLoops.updateValue(KnownRunLoop(runLoop: runLoop, target: new), forKey: key)
       return (new, dead + [old?.target].compactMap { $0 })
     }
@@ -164,12 +170,13 @@ extension RunLoopTarget {
     return known.target
   }
 
-  /// Takes out the run loops and threads that have gone, once in a while.
+  /// Removes the run loops and threads that have been released, once in a while.
   ///
-  /// Who still has one whose thread has ended may name it again: it stays known for what it is.
+  /// A run loop or thread that is still kept after its thread has ended stays in the table, so that
+  /// it is recognized as ended.
   ///
-  /// - Returns: the dead, and what was looked at, which may be held here last: the caller releases
-  ///   them outside the lock.
+  /// - Returns: The removed targets, and the checked objects. The caller releases them outside the
+  ///   lock, since these may be the last references.
   private static func purge(_ table: inout Table) -> [AnyObject] {
     guard table.runLoops.count + table.threads.count >= table.purgeThreshold else { return [] }
     var seen: [AnyObject] = []

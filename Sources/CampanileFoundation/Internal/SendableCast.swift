@@ -2,12 +2,12 @@ import Campanile
 
 /// Casts to types whose values may cross to another isolation.
 ///
-/// `Sendable` leaves no trace at run time: there `any Sendable` is `Any`, and a cast to it lets
-/// everything through. A cast to a concrete type is another matter: what passes is of that type,
-/// and the compiler has seen that the type is Sendable. So types that stand for many are refused,
-/// also inside the containers below; those inside other generic types are not seen.
+/// `Sendable` does not exist at run time: `any Sendable` is `Any` there, and every cast to it
+/// succeeds. A value that is cast to a concrete type has that type, and the compiler has checked
+/// that the type is `Sendable`. So existential types are refused, also inside the containers below.
+/// Existential types inside other generic types are not detected.
 enum SendableCast {
-  /// What was found out about a type, which stays so.
+  /// The results of earlier checks.
   private static let verdicts = Locked<[ObjectIdentifier: Bool]>([:])
 
   static func cast<Value: Sendable>(_ value: Any?, to type: Value.Type) -> Value? {
@@ -15,7 +15,7 @@ enum SendableCast {
     return value as? Value
   }
 
-  /// Stops the program if a cast to `type` proves nothing.
+  /// Stops the program if a cast to `type` does not prove that the value is `Sendable`.
   static func check(_ type: any Any.Type) {
     precondition(
       provesSendable(type),
@@ -33,7 +33,7 @@ enum SendableCast {
   }
 
   private static func judge(_ type: any Any.Type) -> Bool {
-    // Whatever is an error has been compiled as a Sendable type.
+    // Every error type is checked by the compiler to be `Sendable`.
     if type == (any Error).self { return true }
     if isExistential(type) || namesAny(type) { return false }
     if let container = type as? any SendableContainer.Type {
@@ -54,7 +54,7 @@ enum SendableCast {
   }
 }
 
-/// A type of the standard library whose values are made of others.
+/// A type of the standard library that contains values of other types.
 private protocol SendableContainer {
   static var contained: [any Any.Type] { get }
 }

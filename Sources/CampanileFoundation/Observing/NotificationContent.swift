@@ -1,11 +1,14 @@
 import Campanile
 public import Foundation
 
-/// A notification, and what was decoded from it where it was posted.
+/// A notification, and the values that were decoded from it on the posting thread.
 ///
-/// Sendable although a notification is not: nothing changes what is read, what leaves it is of a
-/// Sendable type, and the notification as a whole goes only to code on the poster's thread, or to
-/// code that the poster waits for.
+/// It is `Sendable` although a notification is not, for three reasons:
+///
+/// - What other threads read does not change.
+/// - Values that leave it are of `Sendable` types.
+/// - The whole notification is passed only to code on the posting thread, or to code that the
+///   poster waits for.
 @usableFromInline
 package class NotificationContent: @unchecked Sendable {
   private let notification: Notification
@@ -18,13 +21,15 @@ package class NotificationContent: @unchecked Sendable {
     self.decoded = decoded
   }
 
-  /// The content of a notification that is being posted, on the thread that posts.
+  /// The content of a notification that is being posted.
   ///
-  /// Who posts calls `settle(isRead:)` when the post has returned.
+  /// Called on the posting thread.
+  ///
+  /// The poster calls `settle(isRead:)` when the post has returned.
   ///
   /// - Parameters:
-  ///   - instance: What the notification is about, if that is an instance.
-  ///   - isRead: whether observers may be given more than what was decoded.
+  ///   - instance: The object of the notification, if that is an instance of a class.
+  ///   - isRead: Whether observers may read more than the decoded values.
   static func make(
     _ notification: consuming Notification, about instance: AnyObject?,
     decoded: [ObjectIdentifier: Result<any Sendable, any Error>], isRead: Bool
@@ -40,34 +45,37 @@ package class NotificationContent: @unchecked Sendable {
 
   func isAbout(_ object: AnyObject) -> Bool { notification.subject === object }
 
-  /// What was decoded for `codec`, or `nil` if nothing was tried.
+  /// The result of decoding with `codec`, or `nil` if that codec did not run.
   final func decoded(
     for codec: ObjectIdentifier
   ) -> Result<any Sendable, any Error>? { decoded[codec] }
 
-  /// Calls `body` with the notification as a whole, on the poster's thread or while that waits.
+  /// Calls `body` with the whole notification, on the posting thread or while that thread waits.
   ///
-  /// It is not copied for that: an observer may post again, and each level takes a part of the
-  /// stack.
+  /// The notification is not copied: posts of observers nest, and each level would need stack space
+  /// for a copy.
   @usableFromInline
   package func withNotification(_ body: (Notification) -> Void) { body(notification) }
 
-  /// Ends the post: what is kept from now on may be kept for as long as anybody likes.
+  /// Ends the post.
   ///
-  /// - Parameter isRead: whether an observer was given more than what was decoded.
+  /// After this call, the content may be kept for any time.
+  ///
+  /// - Parameter isRead: Whether an observer may have read more than the decoded values.
   package func settle(isRead: Bool) {}
 }
 
-/// The content of a notification of which something goes when the post returns: an object in its
-/// deinit, or all that nobody has asked for.
+/// The content of a notification of which a part is released when the post returns.
+///
+/// That is an object in its deinit, or everything that no observer reads.
 private final class TransientContent: NotificationContent, @unchecked Sendable {
   private let poster = ThreadMark.current
-  /// Which object is in its deinit.
+  /// The identity of an object in its deinit.
   ///
-  /// Only where it was is kept: its memory, which may be of a stack, cannot be reserved.
+  /// Only its address is kept. The memory cannot be reserved, since it may be on a stack.
   private let dying: ObjectIdentifier?
-  // Taken on the poster's thread when the post returns. An object in its deinit is read on that
-  // thread alone. All else goes only if nobody reads it.
+  // Cleared on the posting thread when the post returns. An object in its deinit is read on that
+  // thread only. Everything else is cleared only if no observer reads it.
   private var sender: Any?
   private var info: [AnyHashable: Any]?
 
@@ -85,7 +93,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   override var userInfo: [AnyHashable: Any]? { info }
 
   override func isAbout(_ object: AnyObject) -> Bool {
-    // Another object that was given its place is not in its deinit.
+    // A later object at the same address is not in its deinit.
     if let dying { return dying == ObjectIdentifier(object) && isDeinitializing(object) }
     return Notification.subject(sender) === object
   }

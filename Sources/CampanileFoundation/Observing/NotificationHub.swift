@@ -2,38 +2,40 @@ package import Campanile
 package import Foundation
 import Synchronization
 
-/// What this package knows of one center: one source, and what feeds it.
+/// The package's state for one center: one source, and the block observers that feed it.
 ///
-/// A Foundation center has one block observer for each name that is observed here, whatever its
-/// object. It has one more if somebody observes all names. The block feeds the source, from which
-/// order, ends, owners and deliveries come. The block keeps the hub: the hub lives as long as
-/// anybody observes here, and dies with the center.
+/// A Foundation center has one block observer for each observed name, whatever the object. It has
+/// one more if all names are observed. The block feeds the source, which provides order, ends,
+/// owners and deliveries. The block keeps the hub. So the hub lives as long as a block is
+/// registered, and dies with the center.
 ///
 /// A center that posts to the source itself keeps its hub, and the hub has no blocks.
 package final class NotificationHub: Sendable {
   /// A block observer in the center.
   final class Feed: Sendable {
     let name: Notification.Name?
-    /// Whether what comes through this feed counts.
+    /// Whether notifications that arrive through this feed are posted.
     ///
-    /// It does while the feed is its name's. A post may come through others too, which came second
-    /// or are on their way out.
+    /// They are while the feed is the registered one of its name. A post may also arrive through
+    /// other feeds, which lost the race to register or are being removed.
     let isOpen = Atomic<Bool>(false)
-    /// Whether an observer may have been given more than what was decoded.
+    /// Whether an observer may have read more than the decoded values.
     let isRead: Atomic<Bool>
 
     init(name: Notification.Name?) {
       self.name = name
-      // Nothing is decoded of notifications of any name.
+      // Feeds of all names decode nothing.
       isRead = Atomic(name == nil)
     }
   }
 
-  /// Protected by the lock, with which the center is never called.
+  /// Protected by the lock.
+  ///
+  /// The center is never called with the lock held.
   struct State {
     var feeds: [Notification.Name?: (feed: Feed, token: any NSObjectProtocol)] = [:]
     var purgeThreshold = 64
-    /// How many observers of a name are being registered who read more than what was decoded.
+    /// For each name, the number of observers being registered that read more than decoded values.
     var readersToCome: [Notification.Name: Int] = [:]
   }
 
@@ -42,7 +44,7 @@ package final class NotificationHub: Sendable {
   package let topics = KeyedCenter<PostedNotification>()
   let codecs = NotificationCodecs()
   private weak let center: NotificationCenter?
-  // SAFETY: threads keep the tokens in it, and hand them to their center, which is thread-safe.
+  // SAFETY: threads keep the tokens, and pass them to their center, which is thread-safe.
   let state = UncheckedLock(State())
 
   private init(feeding center: NotificationCenter) { self.center = center }
@@ -50,15 +52,15 @@ package final class NotificationHub: Sendable {
   /// Creates the hub of a center that posts to `topics` itself.
   package init() { center = nil }
 
-  /// The hub of a center, made if there is none.
+  /// The hub of a center, created if necessary.
   static func of(_ center: NotificationCenter) -> NotificationHub {
     if let hub = existing(center) { return hub }
     let new = NotificationHub(feeding: center)
-    // What was looked at goes outside the lock: to look may be to hold it last.
+    // Released outside the lock, since this may be the last reference.
     let (hub, seen) = table.withLock { table -> (NotificationHub, [NotificationHub]) in
       let id = ObjectIdentifier(center)
       let known = table[id]
-      // The address may have been another center's.
+      // Another center may have had this address.
       if let known, known.isHub(of: center) { return (known, []) }
       return (new, table.insert(new, for: id) + [known].compactMap { $0 })
     }
@@ -66,24 +68,28 @@ package final class NotificationHub: Sendable {
     return hub
   }
 
-  /// Whether this is the center's hub; `center` lives, so that to look cannot be to hold it last.
+  /// Whether this is the center's hub.
+  ///
+  /// The caller keeps `center`, so the comparison never holds the last reference to it.
   private func isHub(of center: NotificationCenter) -> Bool { self.center === center }
 
-  /// The hub of a center, if anybody observes it here.
+  /// The hub of a center, if it is observed through Campanile.
   static func existing(_ center: NotificationCenter) -> NotificationHub? {
-    // Compared outside the lock: the hub may be held here last.
+    // Compared outside the lock, since this may be the last reference to the hub.
     let hub = table.withLock { $0[ObjectIdentifier(center)] }
     return hub?.isHub(of: center) == true ? hub : nil
   }
 
-  /// Registers an observer; when this returns, later posts of the center come to it.
+  /// Registers an observer.
   ///
-  /// - Parameter isReader: whether the observer reads more than what was decoded.
+  /// It receives the posts that begin after this returns.
+  ///
+  /// - Parameter isReader: Whether the observer reads more than the decoded values.
   func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<PostedNotification>,
     of name: Notification.Name?, about object: AnyObject??, once: Bool, isReader: Bool
   ) -> Registration {
-    // Whatever feed the first post comes through, it knows of the reader.
+    // Set first, so that every feed of the first post knows of the reader.
     let readName = isReader ? name : nil
     if let readName { expectReader(of: readName) }
     let registration = topics.register(
@@ -93,7 +99,7 @@ package final class NotificationHub: Sendable {
     return registration
   }
 
-  /// Says that a reader is about to be registered.
+  /// Records that a reader is about to be registered.
   private func expectReader(of name: Notification.Name) {
     state.withLock { state in
       state.readersToCome[name, default: 0] += 1
@@ -101,7 +107,7 @@ package final class NotificationHub: Sendable {
     }
   }
 
-  /// Says that a reader has been registered, and that its feed knows.
+  /// Records that a reader has been registered, and that its feed knows.
   private func forgetReader(of name: Notification.Name) {
     state.withLock { state in
       let count = state.readersToCome[name] ?? 0
@@ -109,13 +115,13 @@ package final class NotificationHub: Sendable {
     }
   }
 
-  /// What observers are given of a notification that is being posted.
+  /// The content that observers of a posted notification receive.
   ///
-  /// Called on the thread that posts, which settles the content when the post has returned.
+  /// Called on the posting thread, which settles the content when the post has returned.
   ///
   /// - Parameters:
-  ///   - instance: What the notification is about, if that is an instance.
-  ///   - isRead: whether observers may be given more than what was decoded.
+  ///   - instance: The object of the notification, if that is an instance of a class.
+  ///   - isRead: Whether observers may read more than the decoded values.
   package func makeContent(
     _ notification: consuming Notification, about instance: AnyObject?, isRead: Bool = true
   ) -> NotificationContent {
@@ -125,11 +131,11 @@ package final class NotificationHub: Sendable {
 
   // MARK: Feeding
 
-  /// Makes sure that posts under `name` come here.
+  /// Ensures that posts under `name` arrive here.
   private func feed(_ name: Notification.Name?) {
     guard state.withLock({ $0.feeds[name] == nil }), let center else { return }
-    // The center is asked outside the lock, since it may be somebody's subclass. Others may do the
-    // same meanwhile; the first one to come back has the name.
+    // The center is called outside the lock, since it may be a subclass. Other threads may do the
+    // same meanwhile. The first feed that is stored is used.
     let feed = Feed(name: name)
     let token = center.addObserver(forName: name, object: nil, queue: nil) {
       [self] notification in receive(notification, from: feed)
@@ -145,9 +151,11 @@ package final class NotificationHub: Sendable {
     for token in unneeded { center.removeObserver(token) }
   }
 
-  /// Takes out the feeds that nobody needs, once in a while; the others go at their next post.
+  /// Removes unneeded feeds, once in a while.
   ///
-  /// - Returns: the tokens of those feeds, to be removed and released outside the lock.
+  /// Other unneeded feeds are removed at their next post.
+  ///
+  /// - Returns: The tokens of those feeds, to be removed and released outside the lock.
   private func purge(_ state: inout State) -> [any NSObjectProtocol] {
     guard state.feeds.count >= state.purgeThreshold else { return [] }
     let unneeded = state.feeds.keys.filter { !topics.isObserved($0?.rawValue) }
@@ -162,15 +170,17 @@ package final class NotificationHub: Sendable {
     return known.token
   }
 
-  /// Called by the center, on the thread that posts.
+  /// Called by the center, on the posting thread.
   private func receive(_ notification: Notification, from feed: Feed) {
     #if TSAN
-      // What Foundation's lock orders, Thread Sanitizer does not see: that this hub was made before.
+      // Thread Sanitizer does not see the order that Foundation's lock establishes: the hub was
+      // created before.
       Self.table.withLock { _ in }
     #endif
     guard feed.isOpen.load(ordering: .acquiring) else { return }
     var content: NotificationContent?
-    // Who begins to read meanwhile says so before it is registered: asked again afterwards.
+    // A reader that is registered meanwhile sets the flag first, so the flag is read again
+    // afterwards.
     let isRead = feed.isRead.load(ordering: .acquiring)
     let instance = notification.subject
     let isHeard: Bool
@@ -192,7 +202,7 @@ package final class NotificationHub: Sendable {
     if !isHeard { stopUnlessNeeded(feed) }
   }
 
-  /// Takes a feed out that nobody needs any more.
+  /// Removes a feed without observers.
   private func stopUnlessNeeded(_ feed: Feed) {
     let unneeded = state.withLock { state -> (any NSObjectProtocol)? in
       guard let known = state.feeds[feed.name], known.feed === feed,

@@ -1,7 +1,7 @@
 public import Campanile
 import Foundation
 
-/// The notifications of a center, of one name or of any, about one object or about whatever.
+/// The notifications of a center: of one name or all, about one object or any.
 ///
 /// ```swift
 /// center.notifications(of: .trackChanged).observe(owner: screen, on: .main) {
@@ -12,22 +12,23 @@ import Foundation
 ///   .values(buffering: .newest(8)) { … }
 /// ```
 ///
-/// It is a value: keep it, send it to another thread, observe it as often as you like. It keeps its
-/// center, and its observations do not. Neither keeps the object.
+/// It is a value: store it, send it to another thread, and observe it any number of times.
+///
+/// It keeps its center, but its observations do not. Neither keeps the object.
 public struct NotificationSource: ObservationSource {
-  /// What observers are given.
+  /// What observers receive.
   public typealias Element = PostedNotification
 
   let base: PostedNotifications
 
-  /// Everything that is posted in `center`.
+  /// All notifications of `center`.
   package init(keeping center: any AnyObject & Sendable, hub: NotificationHub) {
     base = PostedNotifications(center, hub, nil, SubjectReference(nil))
   }
 
   private init(_ base: PostedNotifications) { self.base = base }
 
-  /// The notifications of one name about one object, where those are given.
+  /// The notifications of one name and about one object, if these are given.
   func narrowed(to name: Notification.Name?, _ object: SubjectReference<AnyObject>) -> Self {
     Self(PostedNotifications(base.center, base.hub, name, object))
   }
@@ -37,16 +38,16 @@ public struct NotificationSource: ObservationSource {
 }
 
 extension NotificationSource: Traceable, ValueDescribing {
-  /// What happens at the center, whatever the name; see ``ObservableNotificationCenter/events``.
+  /// What happens at the center, for all names; see ``ObservableNotificationCenter/events``.
   public var events: Signal<SourceEvent> { base.hub.topics.events }
 
-  /// The live observations of the center that Campanile knows of, oldest first, whatever the name.
+  /// The live observations of the center that Campanile knows of, for all names, oldest first.
   public var registrations: [RegistrationDescription] { base.hub.topics.registrations }
 
-  /// What a trace calls the center.
+  /// The name of the center in traces.
   public var traceName: String { "NotificationCenter" }
 
-  /// Reads the live observations for as long as the center lives.
+  /// Reads the live observations as long as the center lives.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
     { [weak hub = base.hub] in hub?.topics.registrations ?? [] }
   }
@@ -58,11 +59,13 @@ extension PostedNotification: EventNaming {
   package var eventName: String { name.rawValue }
 }
 
-/// The notifications of a center, as what a signal is of.
+/// The notifications of a center, as the base of a signal.
 final class PostedNotifications: SignalBase {
   typealias Element = PostedNotification
 
-  /// The center, whose end would be the end of the observations.
+  /// The center.
+  ///
+  /// The observations end with it.
   let center: any AnyObject & Sendable
   let hub: NotificationHub
   private let name: Notification.Name?
@@ -85,7 +88,7 @@ final class PostedNotifications: SignalBase {
     register(request, body, once: options.isOnce, isReader: true)
   }
 
-  /// - Parameter isReader: whether the observer reads more than what was decoded.
+  /// - Parameter isReader: Whether the observer reads more than the decoded values.
   func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<PostedNotification>,
     once isOnce: Bool, isReader: Bool
@@ -94,7 +97,7 @@ final class PostedNotifications: SignalBase {
       request, body, of: name, about: object.current, once: isOnce, isReader: isReader)
   }
 
-  /// Finds the notifications later, if their center is still there.
+  /// Returns the notifications later, if their center still lives.
   var weakly: @Sendable () -> PostedNotifications? {
     { [weak center, weak hub, name, object] in
       guard let center, let hub else { return nil }
@@ -105,12 +108,12 @@ final class PostedNotifications: SignalBase {
   var reference: @Sendable () -> (any SignalBase<PostedNotification>)? { weakly }
 }
 
-/// A source isn't a sequence: `values()` makes one, with the buffer that you choose.
+/// A source isn't a sequence: `values()` makes one, with a buffer of your choice.
 @available(*, unavailable, message: "Read the notifications of a source by its values()")
 extension NotificationSource: AsyncSequence {
-  /// What would read the source.
+  /// Unavailable: use `values()`.
   public typealias AsyncIterator = ValueSequence<PostedNotification>.Iterator
 
-  /// Begins to read.
+  /// Unavailable: use `values()`.
   public func makeAsyncIterator() -> AsyncIterator { values().makeAsyncIterator() }
 }

@@ -1,23 +1,23 @@
 public import Campanile
 public import Foundation
 
-/// The question that is asked most: the notifications of one name, whatever they are about.
+/// The most common observation: the notifications of one name, about any object.
 ///
-/// For every other one there is a source: ``notifications(of:)``, `notifications(of:object:)`, and
-/// those by type and by descriptor.
+/// For all others, observe a source: ``notifications(of:)``, `notifications(of:object:)`, and the
+/// sources by type and by descriptor.
 extension ObservableNotificationCenter {
   /// Observes the notifications of a name until the token is released.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - delivery: Where the observer runs; on the poster's thread by default.
+  ///   - delivery: Where the observer runs; on the posting thread by default.
   ///   - buffering: How many notifications wait for an observer that is behind. Only for a delivery
   ///     that queues: with `.immediate`, a bound is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with one notification at a time, in the order in which they were
-  ///     posted. What it throws is written to standard error and stops nobody else.
+  ///   - observer: Called with one notification at a time, in the order in which they were posted.
+  ///     An error that it throws is written to standard error. Other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: Delivery = .immediate,
@@ -29,22 +29,24 @@ extension ObservableNotificationCenter {
       on: delivery, buffering: buffering, options, file: file, line: line, observer)
   }
 
-  /// Observes the notifications of a name until the owner ends; the owner is handed to the observer.
+  /// Observes the notifications of a name until the owner ends, and passes the owner to the
+  /// observer.
   ///
-  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
-  /// `deinit` has begun, nor does one that was queued.
+  /// The owner is held weakly, and kept alive during each call. No call begins once the owner's
+  /// `deinit` has begun, and no queued call either.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - owner: Whose end ends the observation.
-  ///   - delivery: Where the observer runs; on the poster's thread by default.
+  ///   - owner: The object whose end ends the observation.
+  ///   - delivery: Where the observer runs; on the posting thread by default.
   ///   - buffering: How many notifications wait for an observer that is behind. Only for a delivery
   ///     that queues: with `.immediate`, a bound is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner and one notification at a time, in the order in
-  ///     which they were posted. What it throws is written to standard error and stops nobody else.
+  ///   - observer: Called with the owner and one notification at a time, in the order in which they
+  ///     were posted. An error that it throws is written to standard error. Other observers are
+  ///     still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
@@ -61,14 +63,14 @@ extension ObservableNotificationCenter {
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - delivery: `.main`, inline where the poster is there already and nothing waits; or
-  ///     `.main.ordered`, always queued.
+  ///   - delivery: `.main` runs the observer inline if the poster is on the main actor and no
+  ///     delivery waits there. `.main.ordered` always queues.
   ///   - buffering: How many notifications wait for an observer that is behind.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, isolated to the main actor. What it throws is written to standard
-  ///     error and stops nobody else.
+  ///   - observer: Called with one notification at a time, isolated to the main actor. An error
+  ///     that it throws is written to standard error. Other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: MainDelivery, buffering: Buffering = .unbounded,
@@ -80,23 +82,24 @@ extension ObservableNotificationCenter {
       on: delivery, buffering: buffering, options, file: file, line: line, observer)
   }
 
-  /// Observes the notifications of a name on the main actor until the owner ends; the owner is
-  /// handed to the observer.
+  /// Observes the notifications of a name on the main actor until the owner ends, and passes the
+  /// owner to the observer.
   ///
-  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
-  /// `deinit` has begun, nor does one that was queued.
+  /// The owner is held weakly, and kept alive during each call. No call begins once the owner's
+  /// `deinit` has begun, and no queued call either.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - owner: Whose end ends the observation.
-  ///   - delivery: `.main`, inline where the poster is there already and nothing waits; or
-  ///     `.main.ordered`, always queued.
+  ///   - owner: The object whose end ends the observation.
+  ///   - delivery: `.main` runs the observer inline if the poster is on the main actor and no
+  ///     delivery waits there. `.main.ordered` always queues.
   ///   - buffering: How many notifications wait for an observer that is behind.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the owner, isolated to the main actor. What it throws is
-  ///     written to standard error and stops nobody else.
+  ///   - observer: Called with the owner and one notification at a time, isolated to the main
+  ///     actor. An error that it throws is written to standard error. Other observers are still
+  ///     called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
@@ -109,8 +112,9 @@ extension ObservableNotificationCenter {
       owner: owner, on: delivery, buffering: buffering, options, file: file, line: line, observer)
   }
 
-  /// Observes the notifications of a name on an actor until the actor ends; the observer is isolated
-  /// to it.
+  /// Observes the notifications of a name on an actor until the actor ends.
+  ///
+  /// The observer is isolated to the actor.
   ///
   /// The actor is the owner: it is held weakly. Deliveries always queue, and run one at a time.
   ///
@@ -121,8 +125,8 @@ extension ObservableNotificationCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the actor, isolated to it. What it throws is written to
-  ///     standard error and stops nobody else.
+  ///   - observer: Called with the actor and one notification at a time, isolated to the actor. An
+  ///     error that it throws is written to standard error. Other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Instance: Actor>(
@@ -136,9 +140,10 @@ extension ObservableNotificationCenter {
   }
 }
 
-/// Foundation's way to name the object, so that the compiler says what it is called here.
+/// Overloads with Foundation's `object:` argument, so that the compiler's error says what to write
+/// instead.
 extension ObservableNotificationCenter {
-  /// A source names the object.
+  /// Unavailable: name the object with `notifications(of:object:)`.
   @available(
     *, unavailable,
     message:
@@ -149,7 +154,7 @@ extension ObservableNotificationCenter {
     _ observer: (PostedNotification) throws -> Void
   ) -> Campanile.ObservationToken { fatalError("An unavailable function was called") }
 
-  /// A source names the object.
+  /// Unavailable: name the object with `notifications(of:object:)`.
   @available(
     *, unavailable,
     message:

@@ -1,6 +1,6 @@
-/// Which posts say the same, so that the last one is enough.
+/// Which waiting posts a new one replaces.
 public struct PostingCoalescing: Sendable {
-  /// What an entry must share with the new one to be taken back.
+  /// What a waiting entry must share with the new one to be removed.
   enum Rule: Sendable {
     case nothing
     case type
@@ -13,14 +13,15 @@ public struct PostingCoalescing: Sendable {
 
   /// Every post is made.
   public static let none = PostingCoalescing(rule: .nothing)
-  /// Of the messages of one type, or the notifications of one name, the last.
+  /// Of the messages of one type, or the notifications of one name, only the last is posted.
   public static let type = PostingCoalescing(rule: .type)
-  /// Of the posts about one subject, or about none, the last, whatever they say.
+  /// Of the posts about one subject, or without a subject, only the last is posted, whatever its
+  /// type.
   public static let subject = PostingCoalescing(rule: .subject)
-  /// Of the messages of one type about one subject, or about none, the last.
+  /// Of the messages of one type about one subject, or without a subject, only the last is posted.
   public static let typeAndSubject = PostingCoalescing(rule: .typeAndSubject)
 
-  /// Of the posts that were enqueued with this key, the last, whatever they say.
+  /// Of the posts that were enqueued with this key, only the last is posted, whatever its type.
   public static func key(_ key: String) -> PostingCoalescing {
     PostingCoalescing(rule: .key(key))
   }

@@ -1,7 +1,7 @@
 import Campanile
 import Foundation
 
-/// What is compared of a post that waits.
+/// The properties of a waiting post that coalescing compares.
 struct PostingLabel {
   enum Kind: Hashable {
     case message(ObjectIdentifier)
@@ -13,7 +13,7 @@ struct PostingLabel {
     case instance(ObjectIdentifier)
   }
 
-  /// What posts share that coalesce by one rule.
+  /// What posts that coalesce by one rule have in common.
   enum Key: Hashable {
     case kind(ObjectIdentifier, Kind)
     case subject(ObjectIdentifier, Subject)
@@ -23,18 +23,18 @@ struct PostingLabel {
 
   private let center: ObjectIdentifier
   private let kind: Kind
-  /// The identity of the subject, or `nil` if it has none.
+  /// The identity of the subject, or `nil` if it has no identity.
   ///
-  /// Without one, no other post has the same subject.
+  /// In that case, no other post has the same subject.
   private let subject: Subject?
 
   /// - Parameters:
-  ///   - center: Where to post.
-  ///   - kind: What to post.
+  ///   - center: The center to post to.
+  ///   - kind: The type or the name of the post.
   ///   - subject: The instance that the post is about.
-  ///   - isAboutValue: whether it is about a value, which has no identity.
-  ///   - isLeftOut: whether the waiting post does not keep the subject, which is in its deinit. What
-  ///     takes its place later is another subject.
+  ///   - isAboutValue: Whether it is about a value, which has no identity.
+  ///   - isLeftOut: Whether the waiting post does not keep the subject, because it is in its
+  ///     deinit. A later object at the same address is another subject.
   init(
     center: AnyObject, kind: Kind, subject: AnyObject?, isAboutValue: Bool = false,
     isLeftOut: Bool = false
@@ -48,7 +48,7 @@ struct PostingLabel {
     self.subject = isLeftOut ? nil : .instance(SubjectIdentity.key(of: subject))
   }
 
-  /// What a post shares with those that it takes back, or `nil` if it takes none back.
+  /// The key of the posts that this one replaces, or `nil` if it replaces none.
   func key(for rule: PostingCoalescing.Rule) -> Key? {
     switch rule {
     case .nothing: nil
@@ -59,7 +59,7 @@ struct PostingLabel {
     }
   }
 
-  /// All that later posts may take this one back by.
+  /// All keys by which a later post may replace this one.
   func keys(_ rule: PostingCoalescing.Rule) -> [Key] {
     var keys = [PostingCoalescing.Rule.type, .subject, .typeAndSubject].compactMap { key(for: $0) }
     if case .key(let key) = rule { keys.append(.key(center, key)) }

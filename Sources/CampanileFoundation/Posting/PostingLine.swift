@@ -1,4 +1,4 @@
-/// The posts that wait: what comes next, and what takes back what.
+/// The waiting posts: which is posted next, and which posts a new one replaces.
 struct PostingLine {
   private struct Entry {
     let label: PostingLabel
@@ -7,16 +7,15 @@ struct PostingLine {
 
   private var soon = WaitingLine<PostingLabel.Key, Entry>()
   private var idle = WaitingLine<PostingLabel.Key, Entry>()
-  /// Whether a turn has been asked for, or is in progress.
+  /// Whether a turn has been requested, or is in progress.
   private var isScheduled = false
-  /// Whether the turn in progress is for what can wait.
+  /// Whether the turn in progress is for posts that wait for an idle place.
   private var isIdleTurn = false
   private(set) var discardedCount = 0
 
   var count: Int { soon.count + idle.count }
 
-  /// - Returns: what was taken back, to be released outside the lock, and whether to ask for a
-  ///   turn.
+  /// - Returns: The removed posts, to be released outside the lock, and whether to request a turn.
   mutating func enqueue(
     _ label: PostingLabel, whenIdle: Bool, _ coalescing: PostingCoalescing,
     _ post: @escaping @Sendable () -> Void
@@ -35,7 +34,7 @@ struct PostingLine {
     return (soon.removeAll(labeled: key) + idle.removeAll(labeled: key)).map(\.post)
   }
 
-  /// - Returns: the last entry that this turn may post.
+  /// - Returns: The last entry that this turn may post.
   mutating func beginTurn() -> UInt64 {
     isIdleTurn = soon.isEmpty
     return (isIdleTurn ? idle.firstID : soon.newestID) ?? 0
@@ -45,7 +44,7 @@ struct PostingLine {
     (isIdleTurn ? idle.popFirst(upTo: last) : soon.popFirst(upTo: last))?.post
   }
 
-  /// - Returns: whether to ask for another turn.
+  /// - Returns: Whether to request another turn.
   mutating func endTurn() -> Bool {
     isScheduled = count > 0
     return isScheduled

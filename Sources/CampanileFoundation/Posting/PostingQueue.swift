@@ -1,7 +1,7 @@
 public import Campanile
 public import Foundation
 
-/// Posts messages and notifications later, in order, and those that say the same once.
+/// Posts messages and notifications later, in order, and coalesces posts that repeat each other.
 ///
 /// ```swift
 /// let posting = PostingQueue(on: .mainQueue)
@@ -11,32 +11,36 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// The queue posts on the place it was made with. What is to be posted as soon as possible is
-/// posted there in the order in which it was enqueued, in one turn. What can wait until the place
-/// is idle is posted one at a time, each in a turn of its own, and only if nothing is to be posted
-/// as soon as possible. To post now is to post on the calling thread.
+/// The queue posts at the place that it was created with.
 ///
-/// A turn is one job at the place, asked for when the first entry is enqueued or when the turn
-/// before has left something. At a serial place it comes after the jobs that were there when it was
-/// asked for. The deliveries that wait at a place are one job too, which gives up the place after
-/// some thousand of them and goes on behind the others: where more than that wait, a turn may come
-/// before the last of them. At a place that runs several jobs at a time, such as an operation queue
-/// without a limit, a turn comes when the place begins it, and beside deliveries; the turns of one
-/// queue still follow each other.
+/// Posts with the style ``Style/asap`` are made in one turn, in the order in which they were
+/// enqueued. Posts with the style ``Style/whenIdle`` are made one at a time, each in a separate
+/// turn, and only if no `asap` post waits. Posts with the style ``Style/now`` are made on the
+/// calling thread.
 ///
-/// Enqueuing first takes back what is waiting that coalesces with the new entry, whatever its
-/// style, and then puts the new entry at the end: the last one says what is posted, and when. Entries
-/// for other centers stay. What is taken back is found by its name and its subject: the cost does
-/// not depend on how many others wait.
+/// A turn is one job at the place. It is requested when the first entry is enqueued, or when a turn
+/// has left entries. At a serial place, it runs after the jobs that were there when it was
+/// requested. The waiting deliveries of a place are one job too, which yields the place after about
+/// a thousand deliveries and continues behind the other jobs. If more than that wait, a turn may
+/// run before the last of them.
 ///
-/// A subject that is in its `deinit` when it is enqueued cannot be kept. What waits is then posted
-/// about nothing, a notification without an object, and observers of that subject do not hear it. It
-/// takes back no other by its subject, and no other takes it back by its own. To reach the observers
-/// from a `deinit`, post now.
+/// Some places run several jobs at a time, for instance an operation queue without a limit. There,
+/// a turn runs when the place starts it, and beside deliveries. The turns of one queue still follow
+/// each other.
 ///
-/// Everything is safe from any thread, and from inside an observer: what is enqueued there comes in
-/// a later turn. No lock is held while anything is posted. A queue that is released posts what is
-/// waiting all the same. If its place has ended, what is waiting is discarded and counted.
+/// Enqueuing first removes the waiting entries that coalesce with the new entry, whatever their
+/// style. Then it appends the new entry: the last entry decides what is posted, and when. Entries
+/// for other centers stay. Entries are found by name and subject, so the cost does not depend on
+/// the number of waiting entries.
+///
+/// A subject that is in its `deinit` when it is enqueued cannot be kept. The entry is then posted
+/// without a subject, as a notification without an object, and observers of that subject do not
+/// receive it. It neither replaces other entries by its subject, nor is it replaced by its subject.
+/// To reach these observers from a `deinit`, post with the style `now`.
+///
+/// All methods are safe to call from any thread, and from inside an observer: what is enqueued
+/// there is posted in a later turn. No lock is held while anything is posted. A released queue
+/// still posts what is waiting. If its place has ended, waiting posts are discarded and counted.
 public final class PostingQueue: Sendable {
   /// When to post.
   public enum Style: Sendable, Hashable {
@@ -44,17 +48,17 @@ public final class PostingQueue: Sendable {
     case now
     /// In the next turn of the queue's place.
     case asap
-    /// In a turn in which nothing else is to be posted.
+    /// In a turn in which no other post is waiting.
     case whenIdle
   }
 
   private let delivery: Delivery
   private let line = Locked(PostingLine())
 
-  /// Creates a queue that posts on a place.
+  /// Creates a queue that posts at a place.
   ///
   /// - Parameter delivery: Where to post: `.mainQueue`, `.queue(_:)`, `.thread(_:)`, and the like.
-  ///   `.immediate` is no place, and is a precondition failure.
+  ///   `.immediate` isn't a place, and is a precondition failure.
   public init(on delivery: Delivery) {
     precondition(
       !delivery.isImmediate,
@@ -62,15 +66,15 @@ public final class PostingQueue: Sendable {
     self.delivery = delivery
   }
 
-  /// How many posts are waiting.
+  /// The number of waiting posts.
   public var count: Int { line.withLock { $0.count } }
 
-  /// How many posts were discarded because their place had ended.
+  /// The number of posts that were discarded because their place had ended.
   public var discardedCount: Int { line.withLock { $0.discardedCount } }
 
   // MARK: Messages
 
-  /// Posts a message that is about nothing in particular.
+  /// Posts a message without a subject.
   public func enqueue<M: MessageCenter.Message>(
     _ message: M, to center: MessageCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
@@ -79,7 +83,7 @@ public final class PostingQueue: Sendable {
     enqueue(label, style, coalescing) { center.post(message) }
   }
 
-  /// Posts a message about `subject`, which is kept until then.
+  /// Posts a message about `subject`, which is kept until the message has been posted.
   public func enqueue<M: MessageCenter.Message>(
     _ message: M, about subject: M.Subject, to center: MessageCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
@@ -95,13 +99,13 @@ public final class PostingQueue: Sendable {
     }
   }
 
-  /// Takes back the messages of a type that are waiting for `center`.
+  /// Removes the messages of a type that are waiting for `center`.
   public func dequeue<M: MessageCenter.Message>(_ type: M.Type, from center: MessageCenter) {
     let label = PostingLabel(center: center, kind: .message(ObjectIdentifier(type)), subject: nil)
     remove(label, .type)
   }
 
-  /// Takes back the messages of a type about `subject` that are waiting for `center`.
+  /// Removes the messages of a type about `subject` that are waiting for `center`.
   public func dequeue<M: MessageCenter.Message>(
     _ type: M.Type, about subject: M.Subject, from center: MessageCenter
   ) {
@@ -112,12 +116,13 @@ public final class PostingQueue: Sendable {
 
   // MARK: Notifications
 
-  /// Posts a notification, which is given away: the caller has no more use for it.
+  /// Posts a notification.
   ///
-  /// A notification is not Sendable, and its object and user info go with it. What others still use
-  /// cannot be given away; the compiler says so. For coalescing, its name is its type, and its
-  /// object its subject; a value has no identity, so that notifications about values are all
-  /// posted.
+  /// It is sent to the queue: the caller must not use it afterwards.
+  ///
+  /// A notification is not `Sendable`, and its object and user info are sent with it. If other code
+  /// still uses them, the compiler reports an error. For coalescing, its name is its type, and its
+  /// object its subject. A value has no identity, so notifications about values are all posted.
   public func enqueue(
     _ notification: sending Notification, to center: NotificationCenter, _ style: Style,
     coalescing: PostingCoalescing = .typeAndSubject
@@ -141,7 +146,7 @@ public final class PostingQueue: Sendable {
     }
   }
 
-  /// Posts a value as a notification about `object`, which is kept until then.
+  /// Posts a value as a notification about `object`, which is kept until it has been posted.
   public func enqueue<Value: TypedNotification>(
     _ value: Value, object: (any AnyObject & Sendable)? = nil, to center: NotificationCenter,
     _ style: Style, coalescing: PostingCoalescing = .typeAndSubject
@@ -154,7 +159,8 @@ public final class PostingQueue: Sendable {
     enqueue(label, style, coalescing) { center.post(value, object: kept) }
   }
 
-  /// Takes back the notifications of a name that are waiting for `center`, or those about `object`.
+  /// Removes the notifications of a name that are waiting for `center`, or only those about
+  /// `object`.
   public func dequeue(
     _ name: Notification.Name, object: AnyObject? = nil, from center: NotificationCenter
   ) {
@@ -162,7 +168,7 @@ public final class PostingQueue: Sendable {
     remove(label, object == nil ? .type : .typeAndSubject)
   }
 
-  /// A notification on its way to another thread.
+  /// A notification that is sent to another thread.
   private final class Cargo: Sendable {
     let notification: Locked<Notification?>
     init(_ notification: sending Notification) { self.notification = Locked(notification) }
@@ -170,7 +176,7 @@ public final class PostingQueue: Sendable {
 
   // MARK: Posting
 
-  /// Whether what waits cannot keep its subject.
+  /// Whether a waiting entry cannot keep its subject.
   private func mustLeaveOut(_ subject: AnyObject?, _ style: Style) -> Bool {
     guard style != .now, let subject else { return false }
     return isDeinitializing(subject)
@@ -194,7 +200,7 @@ public final class PostingQueue: Sendable {
 
   private func remove(_ label: PostingLabel, _ coalescing: PostingCoalescing) {
     let removed = line.withLock { $0.remove(label, coalescing) }
-    // What an entry kept goes here, outside the lock.
+    // Objects that an entry kept are released here, outside the lock.
     withExtendedLifetime(removed) {}
   }
 
@@ -214,7 +220,9 @@ public final class PostingQueue: Sendable {
     withExtendedLifetime(discarded) {}
   }
 
-  /// One turn at the place; released without having run, the place has ended.
+  /// One turn at the place.
+  ///
+  /// If it is released without having run, the place has ended.
   private final class Turn: Sendable {
     private let queue: Locked<PostingQueue?>
 

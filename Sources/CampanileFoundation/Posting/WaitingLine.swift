@@ -1,17 +1,19 @@
-/// What waits in a line, oldest first, and is found by its labels.
+/// A queue of waiting elements, oldest first, that are also found by labels.
 ///
-/// What is taken out is handed out: nothing is released here, so that a line may stand under a
-/// lock. Labels are hashed and compared here, and so must be of types of ours.
+/// Removed elements are returned: nothing is released here, so that the queue can be used under a
+/// lock. Labels are hashed and compared here, so their types must not run foreign code.
 package struct WaitingLine<Label: Hashable, Element> {
   private struct Place {
     let element: Element
     let labels: [Label]
-    /// The neighbors in the line.
+    /// The neighbors in the queue.
     var older: UInt64?
     var newer: UInt64?
   }
 
-  /// The places with one label; mostly there is one.
+  /// The places with one label.
+  ///
+  /// Usually there is exactly one.
   private enum Labeled {
     case one(UInt64)
     case several(Set<UInt64>)
@@ -28,7 +30,7 @@ package struct WaitingLine<Label: Hashable, Element> {
   private var places: [UInt64: Place] = [:]
   private var labeled: [Label: Labeled] = [:]
   private var oldestID: UInt64?
-  /// The identifier of the newest element that waits.
+  /// The identifier of the newest waiting element.
   package private(set) var newestID: UInt64?
   private var lastID: UInt64 = 0
 
@@ -36,10 +38,12 @@ package struct WaitingLine<Label: Hashable, Element> {
 
   package var count: Int { places.count }
   package var isEmpty: Bool { places.isEmpty }
-  /// The identifier of the oldest element; identifiers ascend along the line.
+  /// The identifier of the oldest element.
+  ///
+  /// Identifiers ascend along the queue.
   package var firstID: UInt64? { oldestID }
 
-  /// What waits, oldest first.
+  /// The waiting elements, oldest first.
   package var elements: some Sequence<Element> {
     sequence(state: oldestID) { id -> Element? in
       guard let place = id.flatMap({ places[$0] }) else { return nil }
@@ -48,7 +52,7 @@ package struct WaitingLine<Label: Hashable, Element> {
     }
   }
 
-  /// Puts an element at the end.
+  /// Appends an element.
   ///
   /// - Complexity: O(1) for each label, on average.
   package mutating func append(_ element: Element, labels: [Label]) {
@@ -60,9 +64,9 @@ package struct WaitingLine<Label: Hashable, Element> {
     for label in labels { add(id, to: label) }
   }
 
-  /// Takes the oldest out for which `isWanted` holds, up to that of identifier `last`.
+  /// Removes the oldest element for which `isWanted` returns `true`, up to the identifier `last`.
   ///
-  /// - Complexity: O(1) if that is the oldest of all, on average.
+  /// - Complexity: O(1) on average, if that is the oldest of all elements.
   package mutating func popFirst(
     upTo last: UInt64, where isWanted: (Element) -> Bool = { _ in true }
   ) -> Element? {
@@ -74,22 +78,22 @@ package struct WaitingLine<Label: Hashable, Element> {
     return nil
   }
 
-  /// What has a label, oldest first, with its identifiers.
+  /// The elements with a label, oldest first, with their identifiers.
   package func elements(labeled label: Label) -> [(id: UInt64, element: Element)] {
     (labeled[label]?.ids ?? []).compactMap { id in places[id].map { (id, $0.element) } }
   }
 
-  /// Takes all out that has a label.
+  /// Removes all elements with a label.
   ///
-  /// - Complexity: O(1) for each element that is taken out, on average, however many others wait.
+  /// - Complexity: O(1) on average for each removed element, whatever the number of other elements.
   package mutating func removeAll(labeled label: Label) -> [Element] {
     removeAll(labeled[label]?.ids ?? [])
   }
 
-  /// Takes out what waits of these.
+  /// Removes those of these elements that are still waiting.
   package mutating func removeAll(_ ids: [UInt64]) -> [Element] { ids.compactMap { remove($0) } }
 
-  /// Takes everything out.
+  /// Removes all elements.
   package mutating func removeAll() -> [Element] {
     let all = Array(elements)
     (places, labeled) = ([:], [:])
@@ -130,7 +134,7 @@ package struct WaitingLine<Label: Hashable, Element> {
     if !ids.isEmpty { labeled[label] = .several(ids) }
   }
 
-  /// Gives memory back, where most of it is empty.
+  /// Releases memory if most of it is unused.
   private mutating func giveBack() {
     if places.capacity < 64 || places.capacity < places.count * 8 { return }
     places = Dictionary(uniqueKeysWithValues: places.lazy.map { ($0, $1) })

@@ -1,7 +1,7 @@
 import Campanile
 import Foundation
 
-/// The notifications of one name as values, as what a signal is of.
+/// The notifications of one name, decoded as values, as the base of a signal.
 final class DecodedNotifications<Element: Sendable>: SignalBase {
   private let notifications: PostedNotifications
   private let descriptor: NotificationDescriptor<Element>
@@ -22,14 +22,14 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
   ) -> Registration {
     let name = descriptor.name
     let place = request.place
-    // The observer keeps the use; when the last one has gone, nothing is decoded any more.
+    // The observer keeps the use. When the last use is released, nothing is decoded any more.
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
     let mapped = body.mapped(once: options.isOnce) {
       (notification: PostedNotification) -> Element? in
       switch use.decoded(notification) {
       case .success(let value):
-        // The codec is known by the type or the object that decodes as an Element.
+        // A codec is identified by the type or the object that decodes an `Element`.
         return value as? Element
       case .failure(let error):
         let failure = NotificationDecodingFailure(

@@ -1,12 +1,12 @@
 public import Foundation
 
 extension Notification {
-  /// What the user info has under `key`, for decoders.
+  /// The value for `key` in the user info, for decoders.
   ///
-  /// A decoder whose value is some `any P & Sendable` must know what it takes: the cast lets every
-  /// `P` through, as casts to `any Sendable` let through everything.
+  /// A decoder with a value of type `any P & Sendable` must know what types it accepts. A cast to
+  /// that type succeeds for every `P`, since `Sendable` cannot be checked at run time.
   ///
-  /// - Throws: ``NotificationDecodingError`` if there is nothing, or something of another type.
+  /// - Throws: ``NotificationDecodingError`` if the value is missing or has another type.
   public func value<Value>(
     forKey key: AnyHashable, as type: Value.Type = Value.self
   ) throws(NotificationDecodingError) -> Value {
@@ -26,7 +26,7 @@ extension Notification {
 
   /// The object of the notification, for decoders.
   ///
-  /// - Throws: ``NotificationDecodingError`` if there is none, or one of another type.
+  /// - Throws: ``NotificationDecodingError`` if the object is missing or has another type.
   public func object<Object>(
     as type: Object.Type = Object.self
   ) throws(NotificationDecodingError) -> Object {
@@ -40,7 +40,7 @@ extension Notification {
 /// The name of a type with its article.
 private func withArticle(_ type: any Any.Type) -> String {
   let name = "\(type)"
-  // Those that begin with U mostly are spelled, as UInt, or said with a Y.
+  // Most names that begin with U are spelled out, as `UInt`, or pronounced with a Y.
   let isVowel = "AEIO".contains(name.prefix(1).uppercased())
   return (isVowel ? "an " : "a ") + name
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What decodes notifications where they are posted.
+/// Decodes notifications where they are posted.
 final class NotificationCodec: Sendable {
   private let typeID: ObjectIdentifier?
   private let read: @Sendable (Notification) throws -> any Sendable
@@ -12,8 +12,9 @@ final class NotificationCodec: Sendable {
     self.read = read
   }
 
-  /// What tells codecs apart that do not decode the same: the type that decodes itself, or this
-  /// object.
+  /// The identity of the codec: the type that decodes itself, or this object.
+  ///
+  /// Codecs with the same identity decode the same value.
   var id: ObjectIdentifier { typeID ?? ObjectIdentifier(self) }
 
   func decode(_ notification: Notification) -> Result<any Sendable, any Error> {

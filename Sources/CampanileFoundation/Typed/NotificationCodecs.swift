@@ -2,16 +2,18 @@ import Campanile
 import Foundation
 import Synchronization
 
-/// What decodes the notifications of one center: each notification once for each codec, however many
-/// observers want what it decodes.
+/// Decodes the notifications of one center: each notification once for each codec, whatever the
+/// number of observers.
 final class NotificationCodecs: Sendable {
-  /// A codec in use: the observers keep this, and a descriptor that nobody observes does not.
+  /// A codec in use.
+  ///
+  /// Observers keep it, and a descriptor without observers does not.
   final class Use: Sendable {
     fileprivate let codec: NotificationCodec
 
     fileprivate init(of codec: NotificationCodec) { self.codec = codec }
 
-    /// What the notification was decoded as, or `nil` if nothing was tried.
+    /// The result of decoding the notification, or `nil` if this codec did not run.
     func decoded(_ notification: PostedNotification) -> Result<any Sendable, any Error>? {
       notification.decoded(for: codec.id)
     }
@@ -26,21 +28,24 @@ final class NotificationCodecs: Sendable {
   }
 
   private let state = Locked(State())
-  /// Whether the tables are known to be empty, which a post asks without the lock.
+  /// Whether the tables are known to be empty.
+  ///
+  /// Posts check this without the lock.
   private let areNone = Atomic<Bool>(true)
 
-  /// Whether no post is looked at for somebody who wants it decoded.
+  /// Whether no notification has to be decoded.
   var isEmpty: Bool { areNone.load(ordering: .acquiring) }
 
-  /// How many codecs of a name are remembered, those included that have gone unnoticed.
+  /// The number of codecs stored for a name, including released codecs that have not been removed
+  /// yet.
   func count(of name: Notification.Name) -> Int { state.withLock { $0.tables[name]?.count ?? 0 } }
 
   /// Lets a codec decode for as long as the result is kept.
   ///
-  /// Everybody who wants what `codec` decodes shares one result.
+  /// All observers of the same codec share one result.
   func use(_ codec: NotificationCodec, of name: Notification.Name) -> Use {
     let new = Use(of: codec)
-    // What was looked at is released outside the lock: to look may be to hold it last.
+    // Released outside the lock, since this may be the last reference.
     let (shared, seen) = state.withLock { state -> (Use, [Use]) in
       if let shared = state.tables[name]?[codec.id] { return (shared, []) }
       var seen: [Use] = []
@@ -56,7 +61,7 @@ final class NotificationCodecs: Sendable {
     return shared
   }
 
-  /// What everybody wants decoded of a notification.
+  /// The values that observers want decoded from a notification.
   func decode(_ notification: Notification) -> [ObjectIdentifier: Result<any Sendable, any Error>] {
     if isEmpty { return [:] }
     let uses = state.withLock { living(of: notification.name, &$0) }
@@ -65,7 +70,9 @@ final class NotificationCodecs: Sendable {
     return decoded
   }
 
-  /// The codecs of a name that somebody keeps; the others are forgotten.
+  /// The codecs of a name that observers keep.
+  ///
+  /// The others are removed.
   private func living(of name: Notification.Name, _ state: inout State) -> [Use] {
     guard let living = state.tables[name]?.purge() else { return [] }
     if living.isEmpty { state.tables[name] = nil }

@@ -1,17 +1,17 @@
-/// Why a value could not be read out of a notification.
+/// Why a value could not be read from a notification.
 ///
-/// Two errors are equal if their codes are.
+/// Two errors are equal if their codes are equal.
 public struct NotificationDecodingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of error.
   public struct Code: Hashable, Sendable {
     private enum Kind { case missingValue, wrongType, wrongObject }
     private let kind: Kind
 
-    /// The user info has nothing under the key.
+    /// The user info has no value for the key.
     public static let missingValue = Code(kind: .missingValue)
-    /// What the user info has under the key is of another type.
+    /// The user info has a value of another type for the key.
     public static let wrongType = Code(kind: .wrongType)
-    /// The notification is about no object, or about one of another type.
+    /// The notification has no object, or an object of another type.
     public static let wrongObject = Code(kind: .wrongObject)
   }
 

@@ -4,7 +4,7 @@ public import Foundation
 public struct NotificationDecodingFailure: Error, Sendable, CustomStringConvertible {
   /// The notification's name.
   public let name: Notification.Name
-  /// The type that was to be decoded.
+  /// The type that the notification should have been decoded as.
   public let valueType: any Any.Type
   /// What the decoder threw.
   public let error: any Error
@@ -13,7 +13,7 @@ public struct NotificationDecodingFailure: Error, Sendable, CustomStringConverti
   /// The line at which the observer was registered.
   public let line: Int
 
-  /// One line with all of it.
+  /// One line with all properties.
   public var description: String {
     "The notification \(name.rawValue) could not be decoded as \(valueType) for the observer at "
       + "\(file):\(line): \(reason)"
@@ -25,10 +25,10 @@ public struct NotificationDecodingFailure: Error, Sendable, CustomStringConverti
     return error.message.prefix(1).lowercased() + error.message.dropFirst()
   }
 
-  /// Tells `handler`, or writes a line to standard error.
+  /// Calls `handler`, or writes a line to standard error.
   func report(to handler: (@Sendable (NotificationDecodingFailure) -> Void)?) {
     if let handler { return handler(self) }
-    // A closed standard error takes nothing: there is nobody left to tell.
+    // If standard error is closed, the failure cannot be reported.
     try? FileHandle.standardError.write(contentsOf: Data((description + "\n").utf8))
   }
 }

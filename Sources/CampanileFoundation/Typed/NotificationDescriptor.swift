@@ -2,7 +2,7 @@ public import Foundation
 
 /// How the notifications of one name are read as values of one type, and written.
 ///
-/// For notifications whose names are somebody else's:
+/// Use it for notifications whose names you do not own:
 ///
 /// ```swift
 /// extension NotificationDescriptor where Value == Float {
@@ -19,14 +19,16 @@ public import Foundation
 /// ## Behavior
 ///
 /// A notification is decoded on the thread that posts it, once for each post and descriptor,
-/// however many observers there are; what the decoder returns is what crosses to other threads. A
-/// notification that cannot be decoded reaches nobody through this descriptor. Each observer's
-/// `onFailure` is told instead, where and when the observer would have been called; without one, a
-/// line that names the observer goes to standard error. A sequence leaves it out. A failure does
-/// not use up an observer that wants to be called once.
+/// whatever the number of observers.
 ///
-/// A descriptor is known by its identity: keep it in a `static let`. Two made in the same way
-/// decode twice.
+/// The decoded value crosses to other threads, and the notification does not. If a notification
+/// cannot be decoded, no observer of this descriptor receives it. Instead, each observer's
+/// `onFailure` is called, where and when the observer would have been called. Without `onFailure`,
+/// a line that names the observer is written to standard error. A sequence skips the notification.
+/// A failure does not use up an observer with `.once`.
+///
+/// Keep a descriptor in a `static let`. Two descriptors that were created in the same way count as
+/// different, and decode twice.
 public struct NotificationDescriptor<Value: Sendable>: Sendable {
   /// The name of the notifications.
   public let name: Notification.Name
@@ -64,7 +66,7 @@ public struct NotificationDescriptor<Value: Sendable>: Sendable {
 
   /// A notification that carries `value`.
   ///
-  /// A descriptor that was made without a way to encode cannot, which is a precondition failure.
+  /// If the descriptor has no `encode` closure, this is a precondition failure.
   public func notification(of value: Value, about object: AnyObject? = nil) -> Notification {
     guard let encode else {
       preconditionFailure(

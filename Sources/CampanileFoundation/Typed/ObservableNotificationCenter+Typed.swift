@@ -1,25 +1,26 @@
 public import Campanile
 
-/// Posting values, and what values can be observed.
+/// Posting and observing values.
 extension ObservableNotificationCenter {
-  /// Posts a value as a notification of its type's name.
+  /// Posts a value as a notification with the name of its type.
   ///
-  /// As `post(name:object:userInfo:)`: everybody hears it who observes that name, in whatever way.
+  /// As with `post(name:object:userInfo:)`, all observers of that name receive it, however they
+  /// observe.
   public func post<Value: TypedNotification>(
     _ value: Value, object: AnyObject? = nil
   ) {
     post(value.notification(about: object))
   }
 
-  /// The notifications of a type, whatever they are about.
+  /// The notifications of a type, about any object.
   ///
-  /// A notification is decoded once for each post, on the thread that posts, however many observers
-  /// there are; see ``NotificationDescriptor``.
+  /// A notification is decoded once for each post, on the posting thread, whatever the number of
+  /// observers; see ``NotificationDescriptor``.
   ///
   /// - Parameters:
-  ///   - type: What the notifications are decoded as.
-  ///   - onFailure: Called where the observer would have been, if a notification cannot be decoded.
-  ///     Without it one line goes to standard error.
+  ///   - type: The type that the notifications are decoded as.
+  ///   - onFailure: Called instead of the observer, at the same place, if a notification cannot be
+  ///     decoded. Without it, one line is written to standard error.
   public func notifications<Value: TypedNotification>(
     of type: Value.Type, onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
   ) -> Signal<Value> {
@@ -29,9 +30,10 @@ extension ObservableNotificationCenter {
   /// The notifications of a type about one object.
   ///
   /// - Parameters:
-  ///   - type: What the notifications are decoded as.
-  ///   - object: As in `notifications(of:object:)`.
-  ///   - onFailure: As for all objects.
+  ///   - type: The type that the notifications are decoded as.
+  ///   - object: The object of the notifications. It is compared by identity and not kept alive.
+  ///   - onFailure: Called instead of the observer, at the same place, if a notification cannot be
+  ///     decoded. Without it, one line is written to standard error.
   public func notifications<Value: TypedNotification>(
     of type: Value.Type, object: AnyObject,
     onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
@@ -39,12 +41,12 @@ extension ObservableNotificationCenter {
     notifications(of: type.descriptor, object: object, onFailure: onFailure)
   }
 
-  /// The notifications that a descriptor describes, whatever they are about.
+  /// The notifications that a descriptor describes, about any object.
   ///
   /// - Parameters:
-  ///   - descriptor: Says what the name is and how to decode.
-  ///   - onFailure: Called where the observer would have been, if a notification cannot be decoded.
-  ///     Without it one line goes to standard error.
+  ///   - descriptor: The name of the notifications, and how to decode them.
+  ///   - onFailure: Called instead of the observer, at the same place, if a notification cannot be
+  ///     decoded. Without it, one line is written to standard error.
   public func notifications<Value: Sendable>(
     of descriptor: NotificationDescriptor<Value>,
     onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
@@ -56,9 +58,10 @@ extension ObservableNotificationCenter {
   /// The notifications that a descriptor describes, about one object.
   ///
   /// - Parameters:
-  ///   - descriptor: Says what the name is and how to decode.
-  ///   - object: As in `notifications(of:object:)`.
-  ///   - onFailure: As for all objects.
+  ///   - descriptor: The name of the notifications, and how to decode them.
+  ///   - object: The object of the notifications. It is compared by identity and not kept alive.
+  ///   - onFailure: Called instead of the observer, at the same place, if a notification cannot be
+  ///     decoded. Without it, one line is written to standard error.
   public func notifications<Value: Sendable>(
     of descriptor: NotificationDescriptor<Value>, object: AnyObject,
     onFailure: (@Sendable (NotificationDecodingFailure) -> Void)? = nil
@@ -67,9 +70,9 @@ extension ObservableNotificationCenter {
     return Signal(base: DecodedNotifications(source.base, descriptor, onFailure))
   }
 
-  /// Posts `value` as `descriptor` writes it.
+  /// Posts `value` as a notification that `descriptor` encodes.
   ///
-  /// A descriptor that was made without a way to encode cannot, which is a precondition failure.
+  /// If the descriptor has no `encode` closure, this is a precondition failure.
   public func post<Value: Sendable>(
     _ value: Value, as descriptor: NotificationDescriptor<Value>, object: AnyObject? = nil
   ) {

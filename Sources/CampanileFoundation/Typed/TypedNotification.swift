@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A type whose values travel in notifications.
+/// A type whose values are posted in notifications.
 ///
-/// The type says once what the name is and how a value is written and read:
+/// The type defines the name, and how a value is written and read:
 ///
 /// ```swift
 /// struct TrackChanged: TypedNotification {
@@ -24,25 +24,26 @@ public import Foundation
 /// center.post(TrackChanged(title: "Aria"), object: player)
 /// ```
 ///
-/// A value is read on the thread that posts, once for each post, so that it may be read from what
-/// is not Sendable; what crosses to other threads is the value. For a notification whose type is
-/// somebody else's see ``NotificationDescriptor``.
+/// A value is read on the posting thread, once for each post.
+///
+/// So it may be read from content that isn't `Sendable`: only the value crosses to other threads.
+/// For a notification whose type you do not own, see ``NotificationDescriptor``.
 public protocol TypedNotification: Sendable {
   /// The name under which values of this type are posted.
   static var notificationName: Notification.Name { get }
 
-  /// Reads a value out of a notification of that name.
+  /// Reads a value from a notification of that name.
   ///
-  /// What is thrown goes to the observers' failure handlers; no value takes the place of one that
-  /// cannot be read.
+  /// If this throws, the observers' failure handlers are called. No value replaces one that cannot
+  /// be read.
   init(from notification: Notification) throws
 
-  /// What to write into the user info, so that ``init(from:)`` can read it.
+  /// The user info to write, from which ``init(from:)`` can read the value.
   var userInfo: [AnyHashable: any Sendable] { get }
 }
 
 extension TypedNotification {
-  /// How this type is read and written.
+  /// How values of this type are read and written.
   public static var descriptor: NotificationDescriptor<Self> {
     NotificationDescriptor(
       name: notificationName, id: ObjectIdentifier(Self.self),

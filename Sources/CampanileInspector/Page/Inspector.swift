@@ -1,7 +1,7 @@
 #if Page
   public import Campanile
 
-  /// Shows in a browser what happens at sources, while it happens.
+  /// Shows live in a browser what happens at sources.
   ///
   /// ```swift
   /// let inspector = Inspector(of: center)
@@ -15,32 +15,35 @@
   /// .package(url: …, from: …, traits: [.defaults, "Page"])
   /// ```
   ///
-  /// If another of your dependencies asks for Campanile without the trait, SwiftPM 6.3 may fail with
-  /// "exhausted attempts to resolve the dependencies graph". Name what the page needs, too:
+  /// If another of your dependencies requires Campanile without the trait, SwiftPM 6.3 may fail
+  /// with "exhausted attempts to resolve the dependencies graph".
+  ///
+  /// In this case, also add the dependency of the page:
   ///
   /// ```
   /// .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1")
   /// ```
   ///
-  /// The page has the live registrations, how much is posted and called, the slow observers and what
-  /// was dropped. It has the last posts as trees of cause and effect. It needs no network and loads
-  /// nothing else. Nothing can be posted or changed through it.
+  /// The page shows the live registrations, the numbers of posts and calls, the slow observers, and
+  /// what was dropped.
   ///
-  /// An inspector has a ``Trace``, which begins with it, costs what a trace costs, and ends when the
-  /// inspector and its pages are released. For the page itself nothing is computed while no browser
-  /// shows it.
+  /// It shows the last posts as trees of cause and effect. It needs no network and loads nothing
+  /// else. The page is read-only: it cannot post or change anything.
+  ///
+  /// An inspector creates a ``Trace``, with the cost of a trace. The trace ends when the inspector
+  /// and its pages are released. The page itself computes nothing while no browser shows it.
   public final class Inspector: Sendable {
-    /// What the page shows is read from this trace.
+    /// The trace that the page shows.
     public let trace: Trace
 
-    /// Begins to follow sources.
+    /// Starts to follow sources.
     ///
     /// - Parameters:
     ///   - sources: Message centers, broadcasters and current values.
-    ///   - capacity: How many events are kept, from which the last posts are shown. Counts and times
-    ///     are those of all events.
-    ///   - values: Whether what is posted is described, by `String(describing:)` on the thread that
-    ///     posts.
+    ///   - capacity: How many events are kept. The last posts are taken from these. Counts and
+    ///     times include all events.
+    ///   - values: Whether posted values are described, by `String(describing:)` on the posting
+    ///     thread.
     public init(
       of sources: any Traceable..., last capacity: Int = 10_000, values: Bool = false
     ) {
@@ -50,10 +53,11 @@
 
     /// Serves the page on this computer, until the result is stopped or released.
     ///
-    /// The page can be reached at 127.0.0.1 alone, and only by whoever knows its address, which has
-    /// a secret of 128 random bits. A second call serves a second page with another address.
+    /// The page is served on 127.0.0.1 only. Its address contains a secret of 128 random bits, and
+    /// only those who know the address can open it. A second call serves a second page with another
+    /// address.
     ///
-    /// - Parameter port: The port; 0 lets the system choose one that is free.
+    /// - Parameter port: The port; 0 lets the system choose a free one.
     /// - Throws: ``InspectorError`` if the port cannot be used.
     public func serve(port: UInt16 = 0) async throws -> InspectorPage {
       try await serve(port: port, PageLimits())
@@ -68,7 +72,9 @@
   ///
   /// Releasing it stops it, as ``stop()`` does. It keeps the trace that it shows.
   public final class InspectorPage: Sendable, CustomStringConvertible {
-    /// The address with the secret, to be opened in a browser on this computer.
+    /// The address with the secret.
+    ///
+    /// Open it in a browser on this computer.
     public let url: String
     let server: PageServer
     private let task: Task<Void, Never>
@@ -76,15 +82,17 @@
     init(_ server: PageServer) {
       self.server = server
       url = server.access.url
-      // What the caller's task carries is not for the server.
+      // Detached, so that the server does not inherit the caller's task-local values.
       task = Task.detached(priority: .utility) { await server.run() }
     }
 
     deinit { task.cancel() }
 
-    /// Ends the page: connections are closed, and when this returns, the port is free.
+    /// Ends the page.
     ///
-    /// A second call does nothing but wait for the first.
+    /// When this returns, its connections are closed and the port is free.
+    ///
+    /// A second call only waits for the first.
     public func stop() async {
       task.cancel()
       await task.value
@@ -94,22 +102,22 @@
     public var description: String { url }
   }
 
-  /// A page could not be served.
+  /// The error that is thrown if a page cannot be served.
   public struct InspectorError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     public struct Code: Hashable, Sendable {
       private enum Kind { case portUnavailable }
       private let kind: Kind
-      /// The port cannot be listened on: it is in use, or not allowed.
+      /// The port cannot be opened: it is in use, or not allowed.
       public static let portUnavailable = Code(kind: .portUnavailable)
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// What went wrong, in a sentence.
+    /// What is wrong, in a sentence.
     public let message: String
 
-    /// The sentence.
+    /// The message.
     public var description: String { message }
 
     /// Whether two errors have the same code.

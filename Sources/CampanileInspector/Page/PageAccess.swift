@@ -1,7 +1,7 @@
 #if Page
-  /// Who may see a page, and what they may ask for.
+  /// Decides who may see a page, and which requests are answered.
   struct PageAccess: Sendable {
-    /// What a request is answered with.
+    /// The answer to a request.
     enum Answer: Equatable {
       case document
       case events
@@ -31,9 +31,9 @@
 
     /// Decides on a request.
     ///
-    /// A page of another site can send requests here from a browser on this computer. Its requests
-    /// name its own host if its name has been bound to this address (DNS rebinding), and its own
-    /// origin otherwise. Both are refused, whatever else it knows.
+    /// A page of another site can send requests from a browser on this computer. If its name has
+    /// been bound to this address (DNS rebinding), its requests name its own host. Otherwise they
+    /// name its own origin. Both are refused, even with the correct secret.
     func answer(to request: PageRequest) -> Answer {
       let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
       guard let host = request.host, hosts.contains(host) else { return .refusal(.forbidden) }
@@ -48,7 +48,7 @@
       }
     }
 
-    /// Compares in a time that does not depend on where two texts differ.
+    /// Compares two texts in constant time.
     private static func isEqual(_ one: Substring, _ other: String) -> Bool {
       guard one.utf8.count == other.utf8.count else { return false }
       return zip(one.utf8, other.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
@@ -66,21 +66,23 @@
     case busy = "503 Service Unavailable"
   }
 
-  /// How much of a computer a page may take, whoever asks.
+  /// The resources that a page may use, whatever the requests.
   struct PageLimits: Sendable {
-    /// As many connections are open at a time; further ones wait to be accepted.
+    /// The number of open connections.
+    ///
+    /// Further ones wait to be accepted.
     var connections = 64
-    /// As many browsers are shown the page at a time.
+    /// The number of browsers that are shown the page.
     var streams = 8
-    /// A request line and its header fields have at most so many bytes.
+    /// The greatest number of bytes of a request line and its header fields.
     var headerBytes = 8_192
-    /// Of a request that is refused, so many further bytes are read at most.
+    /// The greatest number of further bytes that are read of a refused request.
     var refusedBytes = 4_194_304
-    /// Within this time a request is complete, and what is written is taken.
+    /// The time limit for receiving a request, and for writing a response.
     var patience = Duration.seconds(5)
-    /// What is new is sent at most so often.
+    /// The shortest time between two updates.
     var interval = Duration.milliseconds(250)
-    /// After so many intervals without anything new a comment is sent.
+    /// The number of intervals without an update after which a comment is sent.
     var quietIntervals = 8
   }
 #endif

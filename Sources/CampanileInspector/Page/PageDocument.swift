@@ -1,5 +1,5 @@
 #if Page
-  /// The page: one file, which loads nothing.
+  /// The page: one HTML file that loads no other.
   enum PageDocument {
     static func html(nonce: String) -> String {
       """
@@ -60,7 +60,9 @@
       return [types, observers, registrations].joined(separator: "\n")
     }
 
-    /// A table without rows, whose first columns have text and whose others have numbers.
+    /// A table without rows.
+    ///
+    /// The first columns contain text, and the others numbers.
     private static func table(
       _ name: String, _ title: String, texts: [String], numbers: [String]
     ) -> String {

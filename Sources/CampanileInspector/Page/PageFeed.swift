@@ -5,16 +5,16 @@
     import Foundation
   #endif
 
-  /// A part of what a page shows, as an event of its stream.
+  /// A section of the page, sent as an event of its stream.
   struct PageSection: Sendable {
     let name: String
     let json: Data
   }
 
-  /// Makes a part of what pages show, once for all that are open, and only when one asks.
+  /// Computes sections of the page, once for all open pages, and only when one asks.
   ///
-  /// Nobody waits for it: who asks gets what was made last. If it takes long, as call stacks do that
-  /// are new, it is done less often, so that it takes little of the program's time.
+  /// No caller waits: it receives the last result. If a computation takes long, as for new call
+  /// stacks, the feed computes less often. So it takes little of the program's time.
   actor PageFeed {
     private let interval: Duration
     private let make: @Sendable () -> [PageSection]
@@ -47,11 +47,11 @@
     }
   }
 
-  /// What one browser knows.
+  /// The sections that one browser has received.
   struct PageNews {
     private var sent: [String: Data] = [:]
 
-    /// The events for what has changed since the last call.
+    /// Returns the events for the sections that have changed since the last call.
     mutating func take(_ sections: [PageSection]) -> Data {
       var news = Data()
       for section in sections where sent[section.name] != section.json {

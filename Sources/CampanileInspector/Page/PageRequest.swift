@@ -1,16 +1,16 @@
 #if Page
   import FlyingSocks
 
-  /// The beginning of a request: its first line, and the header fields that matter.
+  /// The beginning of a request: its first line, and the relevant header fields.
   struct PageRequest: Sendable {
     let method: String
     let path: String
     let host: String?
     let origin: String?
 
-    /// Understands a request up to the empty line that ends its header.
+    /// Parses a request up to the empty line that ends its header.
     ///
-    /// It is strict: what a browser does not send is refused and not guessed at.
+    /// The parser is strict: a request that no browser sends is refused.
     init(_ text: String) throws(PageStatus) {
       var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
       let first = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false)
@@ -25,7 +25,7 @@
         let name = line[..<colon].lowercased()
         if name.isEmpty || name.contains(where: \.isWhitespace) { throw .badRequest }
         let value = line[line.index(after: colon)...].drop { $0 == " " }
-        // Of two hosts or origins, nobody knows which another program would take.
+        // If there are two hosts or origins, other programs may choose a different one.
         if ["host", "origin"].contains(name), fields[name] != nil { throw .badRequest }
         fields[name] = String(value)
       }
@@ -35,7 +35,7 @@
 
     /// Reads a request from a connection.
     ///
-    /// - Parameter limit: How many bytes it may have.
+    /// - Parameter limit: The greatest number of bytes.
     static func read(from socket: AsyncSocket, atMost limit: Int) async throws -> PageRequest {
       var bytes: [UInt8] = []
       let end = Array("\r\n\r\n".utf8)
@@ -54,7 +54,7 @@
   }
 
   extension Collection where Element: Equatable {
-    /// Where another collection begins in this one.
+    /// The index at which another collection begins in this one.
     fileprivate func start(of other: some Collection<Element>) -> Index? {
       indices.first { self[$0...].starts(with: other) }
     }

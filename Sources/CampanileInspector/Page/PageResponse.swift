@@ -5,9 +5,11 @@
     import Foundation
   #endif
 
-  /// What a page answers, byte for byte.
+  /// The responses of a page, as bytes.
   enum PageResponse {
-    /// The page itself; its style and its script are allowed by a number that is used once.
+    /// The page itself.
+    ///
+    /// A nonce allows its style and its script.
     static func document() -> Data {
       var generator = SystemRandomNumberGenerator()
       let nonce = PageAccess.random(&generator)
@@ -24,10 +26,10 @@
         ]) + Data(body.utf8)
     }
 
-    /// The beginning of a stream of events.
+    /// The header of a stream of events.
     static var stream: Data { head(.ok, ["Content-Type: text/event-stream; charset=utf-8"]) }
 
-    /// A status, and nothing else.
+    /// A status without a body.
     static func refusal(_ status: PageStatus) -> Data { head(status, ["Content-Length: 0"]) }
 
     private static func head(_ status: PageStatus, _ fields: [String]) -> Data {

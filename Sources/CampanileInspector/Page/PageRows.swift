@@ -7,9 +7,9 @@
     import Foundation
   #endif
 
-  /// What pages show of a trace.
+  /// The rows that pages show of a trace.
   enum PageRows {
-    /// How many rows a table has at most, and how many posts are shown.
+    /// The greatest number of rows of a table, and of posts.
     static let rowLimit = 500
     static let postLimit = 100
 
@@ -24,7 +24,7 @@
 
     /// The last posts.
     ///
-    /// It takes long to find out where they were made if a call stack is new.
+    /// For a new call stack, finding out where a post was made takes long.
     static func posts(_ trace: Trace) -> [PageSection] {
       [PageSection("posts", trace.posts.suffix(postLimit).map(PostRow.init))].compactMap(\.self)
     }
@@ -39,7 +39,7 @@
     }
   }
 
-  /// Counts of one type at one source.
+  /// The counts of one type at one source.
   struct TypeRow: Codable, Equatable {
     let source: String
     let type: String
@@ -60,7 +60,7 @@
     }
   }
 
-  /// The observers of one line, with their times in microseconds.
+  /// The observers that were registered at one line, with their times in microseconds.
   struct ObserverRow: Codable, Equatable {
     let place: String
     let owner: String?

@@ -1,5 +1,7 @@
 #if Page
-  /// What the page does: it hears events, and writes what they say as text, never as markup.
+  /// The script of the page.
+  ///
+  /// It receives events, and inserts their content as text, never as markup.
   enum PageScript {
     static let text = #"""
       "use strict";

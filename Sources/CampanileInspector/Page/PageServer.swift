@@ -16,15 +16,14 @@
     import Foundation
   #endif
 
-  /// Accepts connections on this computer, a bounded number at a time, and answers one request of
-  /// each.
+  /// Accepts a bounded number of connections on this computer, and answers one request of each.
   final class PageServer: Sendable {
     let access: PageAccess
     let limits: PageLimits
     private let feeds: [PageFeed]
     private let pool: any AsyncSocketPool
     private let listener: AsyncSocket
-    /// How many browsers are shown the page.
+    /// The number of browsers that are shown the page.
     private let streamCount = Locked(0)
 
     init(port: UInt16, trace: Trace, limits: PageLimits) async throws {
@@ -78,7 +77,7 @@
         var count = 0
         while !Task.isCancelled {
           guard let socket = try? await listener.accept() else {
-            // The connection was given up, or this program has too many files open.
+            // The client closed the connection, or this program has too many open files.
             try? await Task.sleep(for: .milliseconds(20))
             continue
           }
@@ -121,9 +120,9 @@
       }
     }
 
-    /// Reads what else a refused request has, some megabytes at most, and forgets it.
+    /// Reads and discards the rest of a refused request, up to some megabytes.
     ///
-    /// Who closes a connection with unread bytes takes back the answer.
+    /// If a connection is closed with unread bytes, the client does not receive the response.
     private func readRest(of socket: AsyncSocket) async throws {
       shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
       try await within(limits.patience) { [limits] in
@@ -142,11 +141,11 @@
 
     private func endStream() { streamCount.withLock { $0 -= 1 } }
 
-    /// Sends what is new, until the browser leaves.
+    /// Sends updates until the browser closes the connection.
     private func stream(to socket: AsyncSocket) async throws {
       try await write(PageResponse.stream, to: socket)
       try await withThrowingTaskGroup { group in
-        // A browser sends nothing more: what can be read is the end of the connection.
+        // A browser sends nothing more, so a read returns at the end of the connection.
         group.addTask { _ = try await socket.read(atMost: 1) }
         group.addTask { try await self.sendNews(to: socket) }
         defer { group.cancelAll() }
@@ -178,11 +177,13 @@
   }
 
   extension Socket {
-    /// Keeps the descriptor from the programs that this one starts.
+    /// Keeps child processes from inheriting the descriptor.
     fileprivate func closeInOtherPrograms() { _ = fcntl(file.rawValue, F_SETFD, FD_CLOEXEC) }
   }
 
-  /// Gives an operation so much time; throws when it is over.
+  /// Runs an operation with a time limit.
+  ///
+  /// Throws when the limit is over.
   private func within<Result: Sendable>(
     _ limit: Duration, _ operation: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {

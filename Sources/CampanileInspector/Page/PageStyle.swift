@@ -1,5 +1,5 @@
 #if Page
-  /// How the page looks, in light and in dark.
+  /// The style of the page, in light and in dark mode.
   enum PageStyle {
     static let text = """
       :root {

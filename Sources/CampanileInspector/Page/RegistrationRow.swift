@@ -1,7 +1,7 @@
 #if Page
   import Campanile
 
-  /// The live registrations that agree in where they were made, by whom, of what and for where.
+  /// The live registrations that have the same place, owner type, value type, delivery and source.
   struct RegistrationRow: Codable, Equatable {
     let source: String
     let type: String
@@ -9,14 +9,17 @@
     let delivery: String
     let place: String
     var count = 0
-    /// How many of them hear the messages about one subject alone.
+    /// The number of them that receive only the messages about one subject.
     var aboutSubject = 0
-    /// How many values wait in buffers of their own, and how many messages where they run.
+    /// The number of values that wait in their own buffers, and of messages that wait at shared
+    /// places.
     var waiting = 0
     var dropped = 0
     var paused = 0
 
-    /// The registrations of all sources that a trace follows, the most first.
+    /// The registrations of all followed sources.
+    ///
+    /// Rows with the most registrations come first.
     static func rows(_ trace: Trace) -> [RegistrationRow] {
       var rows: [String: RegistrationRow] = [:]
       var mailboxes: [String: Set<ObjectIdentifier>] = [:]
@@ -24,7 +27,7 @@
         for registration in source.registrations() {
           let row = RegistrationRow(registration, at: source.name)
           rows[row.key, default: row].add(registration)
-          // Observers that share a place wait for the same messages.
+          // Observers that share a place wait for the same messages, so these are counted once.
           if let mailbox = registration.sharedTarget?.mailbox,
             mailboxes[row.key, default: []].insert(ObjectIdentifier(mailbox)).inserted
           {

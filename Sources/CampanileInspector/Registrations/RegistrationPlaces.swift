@@ -9,19 +9,20 @@ public struct RegistrationPlace: Sendable, CustomStringConvertible {
   /// The observations, oldest first.
   public let registrations: [RegistrationDescription]
 
-  /// The place, and how many there are.
+  /// The place, and the number of observations.
   public var description: String { "\(file):\(line)  \(registrations.count)" }
 }
 
-/// Something that waits to be delivered.
+/// Values or messages that wait to be delivered.
 public struct WaitingDeliveries: Sendable, CustomStringConvertible {
-  /// Where it waits.
+  /// The delivery that they wait for.
   public let delivery: String
-  /// How many values are in an observer's own buffer, or how many messages wait at a shared place.
+  /// The number of values in an observer's own buffer, or of messages at a shared place.
   ///
-  /// Those are from all sources, and each may be for several observers.
+  /// Messages at a shared place may come from several sources, and each may be for several
+  /// observers.
   public let count: Int
-  /// The observers that share the place, or the one whose buffer it is.
+  /// The observers that share the place, or the observer that owns the buffer.
   public let registrations: [RegistrationDescription]
 
   /// The place and the count.
@@ -31,9 +32,11 @@ public struct WaitingDeliveries: Sendable, CustomStringConvertible {
 }
 
 extension Traceable {
-  /// The live observations by the line that registered them, the most first.
+  /// The live observations, grouped by the line that registered them.
   ///
-  /// A line with thousands is where observations are made and never ended.
+  /// Lines with the most observations come first.
+  ///
+  /// A line with thousands of observations creates them and never ends them.
   public var registrationsByLine: Report<RegistrationPlace> {
     let groups = Dictionary(grouping: registrations) { Line(file: $0.file, number: $0.line) }
     let places = groups.map {
@@ -47,14 +50,16 @@ extension Traceable {
       })
   }
 
-  /// Where something waits for observers of this source, the most first.
+  /// The places where deliveries wait for observers of this source.
+  ///
+  /// Those with the most come first.
   public var waiting: Report<WaitingDeliveries> {
     let registrations = registrations
     var found = registrations.filter { $0.waitingCount > 0 }.map { one in
       WaitingDeliveries(
         delivery: one.delivery, count: one.waitingCount, registrations: [one])
     }
-    // Two targets may have one mailbox, as two values of `DispatchQueue.main` do.
+    // Two targets may share one mailbox, as two values of `DispatchQueue.main` do.
     var sharing: [ObjectIdentifier: (mailbox: Mailbox, ones: [RegistrationDescription])] = [:]
     for one in registrations {
       guard let mailbox = one.sharedTarget?.mailbox else { continue }

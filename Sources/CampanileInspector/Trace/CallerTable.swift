@@ -4,9 +4,9 @@ import Campanile
   import Runtime
 #endif
 
-/// A function that a post came through, with the line of the call.
+/// A function in the call stack of a post, with the line of the call.
 public struct Caller: Sendable, Hashable, CustomStringConvertible {
-  /// The function, as the debugger names it.
+  /// The function, as a debugger shows it.
   public let function: String
   /// The path of the source file, if the program has debug information.
   public let path: String?
@@ -23,20 +23,20 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The call stacks from which values were posted, each once.
+/// The distinct call stacks from which values were posted.
 ///
-/// To recognize a call stack costs a microsecond. To copy it takes a hundred times as long, and is done
-/// once for each that is new. Its names are looked up when somebody asks. The first time the debug
-/// information of the program is read, which takes a second for one of fifty megabytes. Functions of
-/// a library that is loaded after the first trace began have no names.
+/// Recognizing a call stack takes a microsecond. Copying a new one takes a hundred times as long.
+/// Function names are looked up on request. The first look-up reads the debug information of the
+/// program, which takes a second for fifty megabytes. Functions of a library that was loaded after
+/// the first trace began have no names.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
-    /// The files that the program is made of, as the first trace found them.
+    /// The binary images of the program, captured by the first trace.
     ///
-    /// To list them, the standard library reads the header of each file that is mapped. If another
-    /// thread takes one away meanwhile, the program stops. So they are listed once, and not while
-    /// posts are reported: a first post loads a library of the C library's. Under Valgrind, whose own
-    /// files are mapped and cannot be read, they cannot be listed.
+    /// To list them, the standard library reads the header of each mapped file. If another thread
+    /// unmaps a file meanwhile, the program stops. So they are listed once, and not while posts are
+    /// reported: the first post makes the C library load another library. Under Valgrind, which
+    /// maps files that cannot be read, they cannot be listed.
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     private enum Program {
       static let images: ImageMap = {
@@ -52,7 +52,9 @@ final class CallerTable: Sendable {
     }
 
     private let state = Locked(State())
-    /// As many different call stacks are remembered; the posts of others have no callers.
+    /// The number of different call stacks that are stored.
+    ///
+    /// Posts with other call stacks have no callers.
     private let limit = 4_096
 
     init() {
@@ -77,7 +79,7 @@ final class CallerTable: Sendable {
       }
     }
 
-    /// The functions of a call stack that are not this package's own, the innermost first.
+    /// The functions of a call stack that do not belong to this package, the innermost first.
     func callers(_ number: UInt32) -> [Caller] {
       let (known, stack) = state.withLock { ($0.known[number], $0.stacks[Int(number)]) }
       if let known { return known }
@@ -90,7 +92,8 @@ final class CallerTable: Sendable {
     private static func symbolicate(_ stack: Backtrace) -> [Caller] {
       guard let frames = stack.symbolicated()?.frames else { return [] }
       let symbols = frames.compactMap(\.symbol)
-      // What belongs to the package stands on top: the trace itself and the way to it.
+      // The innermost functions belong to the package: the trace itself, and the code that called
+      // it.
       let rest = symbols.drop { isOwn($0.rawName) || $0.isSwiftThunk }
       return rest.filter { !$0.isSwiftThunk && !$0.isSystemFunction }.map { symbol in
         Caller(
@@ -99,9 +102,10 @@ final class CallerTable: Sendable {
       }
     }
 
-    /// Whether a function is part of `Campanile`, of this module, or of what takes the stack.
+    /// Whether a function belongs to `Campanile`, to this module, or to the module that captures
+    /// the stack.
     ///
-    /// Its symbol begins with the name of the module and the length of the name.
+    /// Its symbol begins with the length and the name of the module.
     private static func isOwn(_ symbol: String) -> Bool {
       let name = symbol.drop { $0 == "_" }
       return ["$s9Campanile", "$s18CampanileInspector", "$s7Runtime"].contains {

@@ -1,6 +1,6 @@
 import Campanile
 
-/// How long the observers took that were registered at one line.
+/// The times of the observers that were registered at one line.
 public struct ObserverTime: Sendable, CustomStringConvertible {
   /// The file in which they were registered, as `#fileID` names it.
   public let file: String
@@ -8,33 +8,34 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   public let line: Int
   /// Where they run.
   public let delivery: String
-  /// Whether they run in tasks of their own.
+  /// Whether they run in tasks.
   public private(set) var isAsynchronous = false
-  /// The type of the owner of the newest one; `nil` where a token bounds it.
+  /// The type of the newest owner; `nil` if a token keeps the observer.
   public private(set) var ownerType: (any AnyObject.Type)?
-  /// How many calls have returned.
+  /// The number of calls that have returned.
   public private(set) var callCount = 0
-  /// How long the calls took together.
+  /// The total time of the calls.
   ///
-  /// The time from call to return. For an asynchronous observer that includes what it waited for.
+  /// The time of a call is measured from call to return. For an asynchronous observer, that
+  /// includes its suspensions.
   public private(set) var total = Duration.zero
-  /// How much of ``total`` went into the observer itself, and not into other observers that its
-  /// posts called before they returned.
+  /// The part of ``total`` that the observers took themselves, without the observers that their
+  /// posts called.
   public private(set) var own = Duration.zero
-  /// How long the longest call took.
+  /// The time of the longest call.
   public private(set) var worst = Duration.zero
-  /// How long the messages waited together, from post to call.
+  /// The total time that messages waited, from post to call.
   public private(set) var waited = Duration.zero
-  /// How long the message waited that waited longest.
+  /// The longest time that a message waited.
   public private(set) var longestWait = Duration.zero
-  /// How many values found no room, or were given up with the target.
+  /// The number of values that were dropped by a full buffer, or with the end of the target.
   public internal(set) var droppedCount = 0
-  /// How many deliveries were due while the registration was paused.
+  /// The number of deliveries that were skipped because the registration was paused.
   public internal(set) var skippedCount = 0
-  /// How many calls have thrown.
+  /// The number of calls that threw an error.
   public internal(set) var failureCount = 0
 
-  /// How long a call took on average.
+  /// The mean time of a call.
   public var mean: Duration { callCount == 0 ? .zero : total / callCount }
 
   init(_ place: ObserverPlace?) {
@@ -76,7 +77,7 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
 }
 
 extension Duration {
-  /// The duration in the unit that gives it one to three digits before the point.
+  /// The duration, in the unit that gives it one to three digits before the decimal point.
   var shortened: String {
     let nanoseconds = Double(self / .nanoseconds(1))
     let (value, name): (Double, String) =

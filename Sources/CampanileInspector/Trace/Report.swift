@@ -1,4 +1,4 @@
-/// Rows that print as a line each.
+/// Rows that are printed one a line.
 public struct Report<Row: Sendable & CustomStringConvertible>: RandomAccessCollection, Sendable,
   CustomStringConvertible
 {
@@ -13,6 +13,6 @@ public struct Report<Row: Sendable & CustomStringConvertible>: RandomAccessColle
   /// The row at an index.
   public subscript(index: Int) -> Row { rows[index] }
 
-  /// The rows, a line each.
+  /// The rows, one a line.
   public var description: String { rows.map(\.description).joined(separator: "\n") }
 }

@@ -4,11 +4,11 @@
   import Foundation
 #endif
 
-/// What a trace calls the calling thread.
+/// The name of the calling thread in traces.
 enum ThreadName {
   static var current: String {
     #if os(Linux)
-      // The kernel has the name, and tells which thread is the first.
+      // The kernel provides the name, and which thread is the first one.
       guard let text = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8),
         let status = try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
       else { return "thread" }

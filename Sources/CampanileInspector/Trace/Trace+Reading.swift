@@ -1,13 +1,14 @@
 import Campanile
 
 extension Trace {
-  /// The observers that took most time, a row for each line that registers some.
+  /// The observers that took the most time, one row for each line that registers observers.
   ///
-  /// Ordered by ``ObserverTime/own``, so that an observer which only posts does not stand before the
-  /// slow one that its post calls. Observers that run in tasks stand last: their time is mostly
-  /// spent waiting. All calls count since the trace began, also those whose events have given way.
+  /// The rows are sorted by ``ObserverTime/own``. So an observer that only posts comes after the
+  /// slow observer that its post calls. Observers that run in tasks come last, because their time
+  /// is mostly spent waiting. All calls since the beginning of the trace count, also those whose
+  /// events have been overwritten.
   ///
-  /// - Parameter count: How many rows there are at most.
+  /// - Parameter count: The greatest number of rows.
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {
     let times = storage.current.times.values
     let sorted = times.sorted { one, other in
@@ -17,36 +18,35 @@ extension Trace {
     return Report(Array(sorted.prefix(count)))
   }
 
-  /// The posts of one type that are kept, oldest first, with their causes and who was called.
+  /// The kept posts of one type, oldest first, with their causes and calls.
   public func posts(of type: any Any.Type) -> Report<TracedPost> {
     Report(tracedPosts.filter { $0.valueType == type })
   }
 
-  /// Every post that is kept, oldest first.
+  /// All kept posts, oldest first.
   public var posts: Report<TracedPost> { Report(tracedPosts) }
 
-  /// Who posts values of one type, the most frequent first.
+  /// The callers that post values of one type, the most frequent first.
   ///
   /// - Parameters:
   ///   - type: The type of the message or value.
-  ///   - files: Names of files whose functions are left out: wrappers that post for others.
+  ///   - files: Names of files to ignore, such as those of wrappers that post for other code.
   public func posters(
     of type: any Any.Type, ignoring files: Set<String> = []
   ) -> Report<Poster> {
     posters(among: tracedPosts.filter { $0.valueType == type }, ignoring: files)
   }
 
-  /// The posts of one name that are kept, oldest first: of a source that has names, as Foundation's
-  /// centers do.
+  /// The kept posts of one name, oldest first, if the source has names, as Foundation's centers do.
   public func posts(named name: String) -> Report<TracedPost> {
     Report(tracedPosts.filter { $0.name == name })
   }
 
-  /// Who posts under one name, the most frequent first.
+  /// The callers that post under one name, the most frequent first.
   ///
   /// - Parameters:
-  ///   - name: The name of what is posted.
-  ///   - files: Names of files whose functions are left out.
+  ///   - name: The name of the posts.
+  ///   - files: Names of files to ignore.
   public func posters(named name: String, ignoring files: Set<String> = []) -> Report<Poster> {
     posters(among: tracedPosts.filter { $0.name == name }, ignoring: files)
   }
@@ -66,9 +66,9 @@ extension Trace {
 
 /// A place that posts.
 public struct Poster: Sendable, CustomStringConvertible {
-  /// The function that posts; `nil` where call stacks cannot be read.
+  /// The function that posts; `nil` if call stacks cannot be read.
   public let caller: Caller?
-  /// How many of the posts that are kept it made.
+  /// The number of kept posts that it made.
   public let count: Int
 
   /// The count and the place.
@@ -83,9 +83,9 @@ public struct TracedPost: Sendable, CustomStringConvertible {
     public let file: String
     /// The line at which the observer was registered.
     public let line: Int
-    /// How long it waited, from the post to the call.
+    /// The time that the message waited, from the post to the call.
     public let waited: Duration
-    /// How long it took; `nil` if it has not returned, or its return is not kept.
+    /// The time that the call took; `nil` if it has not returned, or its return is not kept.
     public internal(set) var took: Duration?
 
     /// The place and the times.
@@ -94,30 +94,33 @@ public struct TracedPost: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The number of the post, which its events have.
+  /// The number of the post.
+  ///
+  /// Its events have the same number.
   public let number: UInt64
-  /// What the source is called.
+  /// The name of the source.
   public let source: String
   /// The type of the message or value.
   public let valueType: any Any.Type
-  /// The name of what was posted, where the source has names, as Foundation's centers do.
+  /// The name of the post, if the source has names, as Foundation's centers do.
   public let name: String?
-  /// What was posted, if the trace was asked to describe values.
+  /// The description of the value, if the trace describes values.
   public let value: String?
-  /// The instance that it is about.
+  /// The subject of the post.
   public let subject: ObjectIdentifier?
-  /// When it was posted, since the first event that is kept.
+  /// The time of the post, since the first kept event.
   public let time: Duration
-  /// The system's number for the thread that posted.
+  /// The system's number of the posting thread.
   public let thread: UInt64
   /// The functions that posted, the innermost first.
   public let callers: [Caller]
-  /// The post whose observer made this one, as far as it is kept, then that one's cause, and so on.
+  /// The post whose observer made this one, followed by the cause of that post, and so on, as far
+  /// as they are kept.
   public internal(set) var causes: [UInt64] = []
-  /// The calls that it made, in the order in which they began.
+  /// The calls of observers, in the order in which they began.
   public internal(set) var calls: [Call] = []
 
-  /// The type, where it was posted, what caused it, and the calls, a line each.
+  /// The type, the caller and the causes, followed by the calls, one a line.
   public var description: String {
     let place = callers.first.map { " from \($0)" } ?? ""
     let cause =

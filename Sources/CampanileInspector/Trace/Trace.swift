@@ -1,6 +1,7 @@
 public import Campanile
 
-/// Follows what happens at sources: who posts, who hears it, where, and how long it takes.
+/// Records what happens at sources: which code posts, which observers are called, where, and for
+/// how long.
 ///
 /// ```swift
 /// let trace = Trace(of: center)
@@ -10,20 +11,24 @@ public import Campanile
 /// try trace.write(to: "trace.json")
 /// ```
 ///
-/// A trace can be made at any time, from any thread, also of the default center and for observers
-/// that are there already. It keeps the newest events, and the times of all. Stopping or releasing
-/// it ends it; what was gathered can still be read. It does not keep its sources.
+/// A trace can be created at any time and on any thread.
 ///
-/// While it goes on, each event costs about half a microsecond, and each post one or two more for
-/// its call stack: a hundred thousand events a second take less than a tenth of one core. When it has
-/// ended, and before, the sources pay nothing.
+/// It also follows the default center, and observers that were registered before. It keeps the
+/// newest events, and the times of all events. Stopping or releasing the trace ends it. What it has
+/// recorded can still be read after `stop()`. It does not keep its sources.
+///
+/// While a trace is active, each event costs about half a microsecond. Each post costs one or two
+/// more for its call stack. A hundred thousand events a second take less than a tenth of one core.
+/// Without an active trace, the sources have no cost.
 public final class Trace: Sendable {
-  /// A source that a trace follows and does not keep.
+  /// A source that a trace follows.
+  ///
+  /// The source is not kept.
   struct Followed {
     let name: String
     let registrations: @Sendable () -> [RegistrationDescription]
     fileprivate let token: ObservationToken
-    /// Has the posted values described.
+    /// Requests descriptions of the posted values.
     fileprivate let wish: ValueWish?
   }
 
@@ -31,14 +36,15 @@ public final class Trace: Sendable {
   private let describesValues: Bool
   private let followed = Locked<[Followed]>([])
 
-  /// Begins to follow sources.
+  /// Starts to follow sources.
   ///
   /// - Parameters:
   ///   - sources: Message centers, broadcasters and current values.
-  ///   - capacity: How many events are kept; the oldest give way. About 150 bytes each.
-  ///   - values: Whether what is posted is described, by `String(describing:)` on the thread that
-  ///     posts.
-  ///   - callers: Whether the call stack of each post is taken.
+  ///   - capacity: The number of events that are kept. Newer events overwrite the oldest. Each
+  ///     takes about 150 bytes.
+  ///   - values: Whether posted values are described, by `String(describing:)` on the posting
+  ///     thread.
+  ///   - callers: Whether the call stack of each post is captured.
   public init(
     of sources: any Traceable..., last capacity: Int = 100_000, values: Bool = false,
     callers: Bool = true
@@ -61,9 +67,11 @@ public final class Trace: Sendable {
     followed.withLock { $0.append(one) }
   }
 
-  /// Ends the trace; what it has gathered stays.
+  /// Ends the trace.
   ///
-  /// No event is taken in that happens after this returned.
+  /// What it has recorded stays.
+  ///
+  /// No event that happens after this returns is recorded.
   public func stop() {
     let followed = followed.withLock { followed in
       defer { followed = [] }
@@ -75,6 +83,6 @@ public final class Trace: Sendable {
   /// The sources that the trace follows.
   var sources: [Followed] { followed.withLock { $0 } }
 
-  /// How many events gave way to newer ones.
+  /// The number of events that newer ones have overwritten.
   public var overwrittenCount: Int { storage.current.overwrittenCount }
 }

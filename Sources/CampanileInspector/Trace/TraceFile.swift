@@ -7,8 +7,9 @@ import Campanile
 #endif
 
 extension Trace {
-  /// Writes what is kept to a file in the trace-event format, which Perfetto's interface
-  /// (<https://ui.perfetto.dev>) and `chrome://tracing` open.
+  /// Writes the kept events to a file in the trace-event format.
+  ///
+  /// Perfetto's interface (<https://ui.perfetto.dev>) and `chrome://tracing` open such files:
   ///
   /// | in the file | is |
   /// |---|---|
@@ -18,17 +19,17 @@ extension Trace {
   /// | a counter | what waits at a delivery |
   /// | a mark | something dropped, skipped, failed, registered or ended |
   ///
-  /// The arguments of a slice are the number of the post, where it was made, and what caused it.
+  /// The arguments of a slice are the number of the post, its caller, and its cause.
   ///
   /// The format is described in the document "Trace Event Format" of the Chromium project.
   ///
-  /// - Complexity: O(*n* log *n*) in the events that are kept; a second for a hundred thousand.
-  /// - Throws: What writing the file throws.
+  /// - Complexity: O(*n* log *n*) in the number of kept events; a second for a hundred thousand.
+  /// - Throws: Errors of writing the file.
   public func write(to path: String) throws {
     try Data(json().utf8).write(to: URL(filePath: path))
   }
 
-  /// The same as text.
+  /// The content of the file, as text.
   public func json() throws -> String {
     var file = TraceFile()
     var writer = TraceWriter(storage)
@@ -45,7 +46,9 @@ struct TraceFile: Encodable {
   var traceEvents: [TraceEntry] = []
 }
 
-/// One object of the format; times are microseconds.
+/// One object of the format.
+///
+/// Times are in microseconds.
 struct TraceEntry: Encodable {
   enum Phase: String, Encodable {
     case slice = "X"
@@ -70,7 +73,7 @@ struct TraceEntry: Encodable {
     }
   }
 
-  // The names are those of the format.
+  // These are the names of the format.
   var ph: Phase
   var name: String
   var cat: String?
@@ -79,7 +82,7 @@ struct TraceEntry: Encodable {
   var ts: Double = 0
   var dur: Double?
   var id: UInt64?
-  /// Binds the end of an arrow to the slice that it is in, and not to the next one.
+  /// Binds the end of an arrow to the enclosing slice, and not to the next one.
   var bp: String?
   /// The scope of a mark: its thread.
   var s: String?

@@ -1,6 +1,8 @@
 import Campanile
 
-/// An event as a trace keeps it: it holds no registration, so that nothing is kept alive by it.
+/// An event as a trace stores it.
+///
+/// It holds no registration, so it keeps nothing alive.
 struct TraceRecord: Sendable {
   let kind: SourceEvent.Kind
   let isAsynchronous: Bool
@@ -10,7 +12,7 @@ struct TraceRecord: Sendable {
   var callers: UInt32?
   let source: UInt64
   let valueType: any Any.Type
-  /// The name of what was posted, where the source has names.
+  /// The name of the post, if the source has names.
   let name: String?
   let ownerType: (any AnyObject.Type)?
   let subject: ObjectIdentifier?
@@ -42,29 +44,29 @@ struct TraceRecord: Sendable {
     value = event.value
   }
 
-  /// Which observer it is about, in the whole process.
+  /// The observer of the event, unique in the process.
   var observer: ObserverKey? { registration.map { ObserverKey(source: source, registration: $0) } }
 
-  /// Which delivery it is about: of one post to one observer.
+  /// The delivery of the event: one post to one observer.
   var delivery: DeliveryKey? {
     guard let post, let observer else { return nil }
     return DeliveryKey(post: post, observer: observer)
   }
 }
 
-/// A registration among those of all sources.
+/// A registration, unique among all sources.
 struct ObserverKey: Hashable, Sendable {
   let source: UInt64
   let registration: UInt64
 }
 
-/// One post's delivery to one observer.
+/// The delivery of one post to one observer.
 struct DeliveryKey: Hashable, Sendable {
   let post: UInt64
   let observer: ObserverKey
 }
 
-/// Where an observer was registered, with what is known of all that were registered there.
+/// The place where observers were registered, with their delivery.
 struct ObserverPlace: Sendable {
   let file: String
   let line: Int

@@ -1,9 +1,9 @@
 import Campanile
 
-/// What a trace has gathered.
+/// The recorded events of a trace.
 ///
-/// Under a lock of its own, held for a few dozen nanoseconds for each event. What an event causes
-/// outside of it, the call stack, is taken before.
+/// It is protected by a lock, which is held for a few dozen nanoseconds for each event. The call
+/// stack is captured before the lock is taken.
 final class TraceStorage: Sendable {
   struct State {
     /// The newest records, from `first` on, the oldest first.
@@ -31,9 +31,9 @@ final class TraceStorage: Sendable {
 
   var current: State { state.withLock { $0 } }
 
-  /// Takes in an event, on the thread on which it happened.
+  /// Records an event, on the thread on which it happened.
   ///
-  /// - Parameter sourceName: What the source is called.
+  /// - Parameter sourceName: The name of the source.
   func record(_ event: SourceEvent, _ sourceName: String) {
     var record = TraceRecord(event)
     if event.kind == .posted { record.callers = callers?.number() }
@@ -64,7 +64,9 @@ final class TraceStorage: Sendable {
 }
 
 extension TraceStorage.State {
-  /// Adds what a record says to the times of its observer, which outlive the ring.
+  /// Adds a record to the times of its observer.
+  ///
+  /// These are kept when the ring overwrites the record.
   fileprivate mutating func times(note record: TraceRecord) {
     guard let number = record.place else { return }
     var time = times[number] ?? ObserverTime(places[number])

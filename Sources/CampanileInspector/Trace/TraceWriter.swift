@@ -14,9 +14,9 @@ struct TraceWriter {
   private let process = ProcessInfo.processInfo.processIdentifier
   private var lanes = TaskLanes()
   private var out: [TraceEntry] = []
-  /// What is known of the posts by their numbers.
+  /// The posts, by their numbers.
   private var posts: [UInt64: TraceRecord] = [:]
-  /// Where each delivery that was queued began to wait.
+  /// The queued records of deliveries that have not been called yet.
   private var queued: [DeliveryKey: TraceRecord] = [:]
   private var calls: [DeliveryKey: TraceRecord] = [:]
   private var openPosts: [UInt64: TraceRecord] = [:]
@@ -40,7 +40,7 @@ struct TraceWriter {
       add(record)
     }
     let end = records.last?.time ?? 0
-    // What had not returned when the trace was written, or whose end is not kept.
+    // Posts and calls that had not returned when the trace was written, or whose end is not kept.
     for post in openPosts.values { addPost(post, until: end, isOpen: true) }
     for call in calls.values { addCall(call, since: call.time, until: end, isOpen: true) }
     return out
@@ -54,7 +54,7 @@ struct TraceWriter {
       openPosts[number] = record
     case .postReturned:
       guard let number = record.post else { return }
-      // Its beginning may have given way.
+      // Its beginning may have been overwritten.
       let post = openPosts.removeValue(forKey: number) ?? record
       addPost(post, until: record.time, isOpen: false)
     case .queued:
@@ -177,10 +177,10 @@ struct TraceWriter {
   }
 }
 
-/// Tracks for the calls of asynchronous observers, which no thread has to itself.
+/// Tracks for the calls of asynchronous observers, which have no thread of their own.
 private struct TaskLanes {
   private var lanes: [UInt32: [(track: UInt64, end: UInt64)]] = [:]
-  /// Above every number that a system gives to a thread.
+  /// Greater than any number of a thread.
   private var nextTrack: UInt64 = 1 << 40
 
   /// A track of the observers of one place on which nothing runs at that time.
@@ -199,21 +199,21 @@ private struct TaskLanes {
   }
 }
 
-/// Counts what waits at each delivery.
+/// Counts the waiting deliveries of each place.
 private struct WaitingCounts {
   private var counts: [String: Int] = [:]
   private var open: [ObserverKey: Int] = [:]
 
-  /// Takes in a record.
+  /// Processes a record.
   ///
-  /// - Returns: How many deliveries wait now, if that has changed.
+  /// - Returns: The number of waiting deliveries, if it has changed.
   mutating func take(_ record: TraceRecord, at place: ObserverPlace) -> Int? {
     guard let observer = record.observer, place.delivery != "a sequence" else { return nil }
     var change = 0
     switch record.kind {
     case .queued: change = 1
     case .called, .skipped, .dropped: change = open[observer] == nil ? 0 : -1
-    // What still waits for it will not be called.
+    // Waiting deliveries of an ended observer are not made.
     case .ended: change = -(open[observer] ?? 0)
     default: return nil
     }

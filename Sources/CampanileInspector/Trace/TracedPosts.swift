@@ -1,6 +1,6 @@
 import Campanile
 
-/// Puts the records of each post together.
+/// Collects the records of each post.
 struct TracedPosts {
   private var posts: [UInt64: TracedPost] = [:]
   private var parents: [UInt64: UInt64] = [:]

@@ -1,20 +1,20 @@
 import Campanile
 
-/// How much happened at a source with values of one type.
+/// The counts of the events of one type at one source.
 public struct TypeTotals: Sendable, CustomStringConvertible {
-  /// What the source is called.
+  /// The name of the source.
   public let source: String
   /// The type of the messages or values.
   public let valueType: any Any.Type
-  /// How many were posted.
+  /// The number of posts.
   public private(set) var postCount = 0
-  /// How many calls of observers began.
+  /// The number of calls of observers.
   public private(set) var callCount = 0
-  /// How many values found no room, or were given up with the target.
+  /// The number of values that were dropped by a full buffer, or with the end of the target.
   public private(set) var droppedCount = 0
-  /// How many deliveries were due while the registration was paused.
+  /// The number of deliveries that were skipped because the registration was paused.
   public private(set) var skippedCount = 0
-  /// How many calls have thrown.
+  /// The number of calls that threw an error.
   public private(set) var failureCount = 0
 
   /// The type, the source and the counts, in one line.
@@ -54,10 +54,10 @@ struct TypeKey: Hashable, Sendable {
 }
 
 extension Trace {
-  /// The counts of each type at each source, the most posted and called first.
+  /// The counts of each type at each source, the most frequent first.
   ///
-  /// All events count since the trace began, also those that have given way. Observers of any
-  /// message are counted by that type.
+  /// All events since the beginning of the trace count, also those that have been overwritten.
+  /// Observers of any message are counted under that type.
   public var totals: Report<TypeTotals> {
     let totals = storage.current.totals.values
     let sorted = totals.sorted { one, other in
@@ -69,7 +69,9 @@ extension Trace {
 }
 
 extension TraceStorage.State {
-  /// Adds a record to the counts of its type, which outlive the ring.
+  /// Adds a record to the counts of its type.
+  ///
+  /// These are kept when the ring overwrites the record.
   mutating func total(note record: TraceRecord) {
     guard TypeTotals.counted.contains(record.kind) else { return }
     let key = TypeKey(source: record.source, valueType: ObjectIdentifier(record.valueType))

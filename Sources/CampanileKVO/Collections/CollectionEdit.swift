@@ -1,14 +1,15 @@
 import Campanile
 
-/// What a mutation proxy does to a collection: which elements come, go or change on the way from one
-/// value to another.
+/// What a mutation proxy does to a collection: which elements are inserted, removed, replaced or
+/// moved.
 ///
-/// The setter of the collection's property announces a change like any other; this tells which.
+/// The setter of the collection's property announces an ordinary change. The edit says which
+/// elements it changes.
 @usableFromInline
 final class CollectionEdit: Sendable {
-  /// What is done to the elements, and to which.
+  /// What is done, and to which elements.
   ///
-  /// Indirect: every change has room for one, and few have one.
+  /// Indirect, so that it takes little room: every change has room for one, and few have one.
   @usableFromInline
   indirect enum Deed: Sendable {
     case insertion(RangeSet<Int>)
@@ -20,22 +21,30 @@ final class CollectionEdit: Sendable {
   let deed: Deed
   /// The type of the collection.
   let valueType: any Any.Type
-  /// That of values along key paths with optional chaining.
+  /// The optional type, for values along key paths with optional chaining.
   private let optionalType: any Any.Type
   private let object: ObjectIdentifier
-  /// The properties that were read for the collection before.
+  /// The properties that were read to get the collection before the edit.
   private let reads: [ReadCollector.Read]
-  /// The collection before and after, in the hands of the isolation that makes the edit.
-  // SAFETY: as the edit itself, the values stay in the isolation of those that change the object.
+  /// The collection before and after.
+  ///
+  /// Used in the isolation that makes the edit.
+  // SAFETY: like the edit itself, the values stay in the isolation of the code that changes the
+  // object.
   private let values = UncheckedLock<(before: Any, after: Any)?>(nil)
 
   /// Protected by the lock.
   private struct State {
-    /// The first property of the collection's type that announces a change, of the object itself and
-    /// of others: where a proxy's key path leads further, or to a property that forwards.
+    /// The first property of the collection's type that announces a change: `own` of the object
+    /// itself, `other` of another object.
+    ///
+    /// Another object has it if the proxy's key path leads further, or if the property forwards to
+    /// that object.
     var own: ObjectIdentifier?
     var other: ObjectIdentifier?
-    /// Whether the edit goes on: a task that was made in it may run on the same thread later.
+    /// Whether the edit is in progress.
+    ///
+    /// A task that was created in it may run later on the same thread.
     var isOpen = true
   }
 
@@ -53,8 +62,9 @@ final class CollectionEdit: Sendable {
     values.withLock { $0 = (before, after) }
   }
 
-  /// Reads a collection, and sets it as it is after `body`, which says what it has done, or that it
-  /// has done nothing.
+  /// Reads a collection, runs `body` on a copy, and sets the copy.
+  ///
+  /// `body` returns what it has done, or `nil` if it has done nothing.
   static func perform<Object: AnyObject, Value>(
     of object: Object, _ keyPath: ReferenceWritableKeyPath<Object, Value>,
     _ body: (inout Value) throws -> Deed?
@@ -70,9 +80,9 @@ final class CollectionEdit: Sendable {
     Scope.with(edit) { object[keyPath: keyPath] = after }
   }
 
-  /// This edit as the change of a property with that number, if it may be one.
+  /// This edit as change `number` of `property`, if it may be that change.
   ///
-  /// - Parameter isKnown: Whether the number is that which the change will have when it is stored.
+  /// - Parameter isKnown: Whether the change will have this number when it is stored.
   func claim(
     by property: ObservedProperty, as number: UInt, isKnown: Bool = false
   ) -> AnnouncedEdit? {
@@ -90,18 +100,20 @@ final class CollectionEdit: Sendable {
       self, of: property, isOwn: isOwn, number, isAlone: isAlone, isKnown: isKnown)
   }
 
-  /// Whether it begins with `value`, which was read along some key path.
+  /// Whether the edit begins with `value`, which was read along some key path.
   ///
-  /// Only values that can be compared are found to be the same; two copies of one array are, without
-  /// looking at the elements.
+  /// Only values that can be compared are found to be equal. Two copies of one array compare equal
+  /// without a look at the elements.
   func begins(with value: Any) -> Bool { isEqual(value, values.withLock { $0?.before }) }
 
-  /// Whether it ends with `value`.
+  /// Whether the edit ends with `value`.
   func ends(with value: Any) -> Bool { isEqual(value, values.withLock { $0?.after }) }
 
-  /// Whether it may end with `value`: setters can do more than to set.
+  /// Whether the edit may end with `value`.
   ///
-  /// Values that cannot be compared may if they have as many elements.
+  /// A setter may store something else than it was given.
+  ///
+  /// Values that cannot be compared may be the same if they have the same number of elements.
   func mayEnd(with value: Any) -> Bool {
     if value is any Equatable { return ends(with: value) }
     let after = values.withLock { $0?.after }
@@ -116,14 +128,14 @@ final class CollectionEdit: Sendable {
   }
 }
 
-/// An edit as the change of one property.
+/// An edit, as the change of one property.
 final class AnnouncedEdit: Sendable {
   let edit: CollectionEdit
   private let property: ObservedProperty
-  /// Whether the property is the collection itself, so that nothing need be compared.
+  /// Whether the property is the collection itself, so that no values have to be compared.
   private let isOwn: Bool
   private let number: UInt
-  /// Whether all changes that began before had ended when the collection was read.
+  /// Whether all earlier changes had ended when the collection was read.
   private let isAlone: Bool
   /// Whether the change is counted when it is stored, and not when it begins.
   private let isKnown: Bool
@@ -145,16 +157,19 @@ final class AnnouncedEdit: Sendable {
     isOwn && isDirect && edit.valueType == valueType
   }
 
-  /// Whether what has been read of the property since the edit began is the collection before it or
-  /// after it: no other change came between, or has begun.
+  /// Whether every value that was read since the edit began is the collection before or after the
+  /// edit.
   ///
-  /// Changes are counted when they begin, so that none can be seen that is not.
+  /// That holds if no other change has begun since.
+  ///
+  /// Changes are counted when they begin, so every visible change has been counted.
   func isWhole(atBeginning: Bool) -> Bool {
     isAlone && property.begun &+ (atBeginning && isKnown ? 1 : 0) == number
   }
 
-  /// Whether it is the change with that number, of a collection that is the property itself, and began
-  /// with the value that the change before had stored.
+  /// Whether this is change `number` of a property that is the collection itself.
+  ///
+  /// It also has to begin with the value that the previous change stored.
   func isNumber(_ number: UInt) -> Bool { isOwn && isAlone && self.number == number }
 }
 

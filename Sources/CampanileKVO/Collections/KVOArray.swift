@@ -1,7 +1,7 @@
 public import Observation
 
-/// An array property, changed through this so that observers learn which elements were inserted,
-/// removed or replaced.
+/// An array property, changed through this proxy so that observers learn which elements were
+/// inserted, removed or replaced.
 ///
 /// ```swift
 /// let tracks = player.mutableArray(\.tracks)
@@ -12,15 +12,18 @@ public import Observation
 /// ```
 ///
 /// Each call is one change of the property: it reads the array once, changes it, and sets it, which
-/// copies the elements once. A call that changes nothing tells nothing. It keeps the object; make one
-/// when it is needed. Use it in the isolation of the object; a call is not atomic: of threads that
-/// edit one array at once, the last to set it prevails. Where other threads edit it, go through
-/// ``elements``, and not through the proxy.
+/// copies the elements once. A call that changes nothing reports nothing. The proxy keeps the
+/// object alive. Create a proxy when it is needed.
 ///
-/// The key path may lead through other objects, and to a property that forwards to another object's.
-/// There, and for observers along other key paths, the arrays before and after are compared with those
-/// of the edit: elements that are not Equatable are told as settings. So are the edits of an array in a
-/// struct: the property that changes is the struct.
+/// Use the proxy in the isolation of the object. A call is not atomic: if several threads edit one
+/// array at once, the last setter prevails. To read an array that other threads edit, read
+/// ``elements`` once, and not element by element through the proxy.
+///
+/// The key path may lead through other objects, and to a property that forwards to another object's
+/// property. In these cases, and for observers along other key paths, the arrays before and after
+/// are compared with those of the edit. If the elements are not `Equatable`, the change is then
+/// reported as a setting. Edits of an array in a struct are settings too: the property that changes
+/// is the struct.
 public struct KVOArray<Object: AnyObject, Element> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, [Element]>
@@ -30,10 +33,12 @@ public struct KVOArray<Object: AnyObject, Element> {
     self.keyPath = keyPath
   }
 
-  /// The elements now.
+  /// The current elements.
   public var elements: [Element] { object[keyPath: keyPath] }
 
-  /// Changes the elements; `body` says what it has done to them, if anything.
+  /// Changes the elements.
+  ///
+  /// `body` returns what it has done to them, or `nil`.
   private func change(_ body: (inout [Element]) throws -> CollectionEdit.Deed?) rethrows {
     try CollectionEdit.perform(of: object, keyPath, body)
   }
@@ -82,15 +87,19 @@ public struct KVOArray<Object: AnyObject, Element> {
   @discardableResult
   public func remove(at index: Int) -> Element { remove { _ in index } }
 
-  /// Removes the first element, of an array that is not empty.
+  /// Removes the first element.
+  ///
+  /// The array must not be empty.
   @discardableResult
   public func removeFirst() -> Element { remove { _ in 0 } }
 
-  /// Removes the last element, of an array that is not empty.
+  /// Removes the last element.
+  ///
+  /// The array must not be empty.
   @discardableResult
   public func removeLast() -> Element { remove { $0 - 1 } }
 
-  /// - Parameter place: Which one, of how many.
+  /// - Parameter place: Returns the index of the element, given the number of elements.
   private func remove(_ place: (Int) -> Int) -> Element {
     var removed: Element?
     change { elements in
@@ -99,7 +108,7 @@ public struct KVOArray<Object: AnyObject, Element> {
       removed = elements.remove(at: index)
       return .removal(RangeSet(index..<index + 1))
     }
-    // `edit` runs its closure.
+    // `change` runs its closure.
     return removed!
   }
 
@@ -112,7 +121,7 @@ public struct KVOArray<Object: AnyObject, Element> {
     }
   }
 
-  /// Removes the elements for which `shouldBeRemoved` holds, as one change.
+  /// Removes the elements for which `shouldBeRemoved` returns `true`, as one change.
   public func removeAll(where shouldBeRemoved: (Element) throws -> Bool) rethrows {
     try change { elements in
       let removed = try elements.indices(where: shouldBeRemoved)
@@ -134,11 +143,11 @@ public struct KVOArray<Object: AnyObject, Element> {
 
   /// Replaces the elements in a range.
   ///
-  /// As many elements as there are on both sides are replaced; the rest is an insertion or a
-  /// removal, and a change of its own. If an observer of the first change leaves fewer elements, the
-  /// rest is done to those that there are.
+  /// Elements are replaced as far as both sides have them. The rest is an insertion or a removal,
+  /// as a separate change. If an observer of the first change leaves fewer elements, the range of
+  /// the second change is cut at the end of the array.
   public func replaceSubrange(_ range: Range<Int>, with new: some Collection<Element>) {
-    // It may look at this very array, which is another one after the first change.
+    // `new` may be a view of this very array, which the first change modifies.
     let new = Array(new)
     let common = Swift.min(range.count, new.count)
     let middle = range.lowerBound + common
@@ -163,8 +172,9 @@ public struct KVOArray<Object: AnyObject, Element> {
 
   /// Makes several edits as one change.
   ///
-  /// Observers are told of them as ``KVOChange/Kind/edits(removals:insertions:moves:)``, or, if that says
-  /// it all, as an insertion, a removal or a replacement. Nothing is changed if `body` throws.
+  /// The change is an insertion, a removal or a replacement, if one of these describes it fully.
+  /// Otherwise it is ``KVOChange/Kind/edits(removals:insertions:moves:)``. Nothing is changed if
+  /// `body` throws.
   ///
   /// - Complexity: O(*n* log *n*) in the number of elements.
   public func edit<Result>(
@@ -182,12 +192,14 @@ public struct KVOArray<Object: AnyObject, Element> {
     return result!
   }
 
-  /// Moves the element at an index, so that its index is `destination` afterwards.
+  /// Moves the element at `index`, so that its new index is `destination`.
   public func move(from index: Int, to destination: Int) {
     edit { $0.move(from: index, to: destination) }
   }
 
-  /// Sorts the elements, as one change; equal ones keep their order.
+  /// Sorts the elements, as one change.
+  ///
+  /// The sort is stable.
   public func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
     try edit { try $0.sort(by: areInIncreasingOrder) }
   }
@@ -203,7 +215,7 @@ public struct KVOArray<Object: AnyObject, Element> {
   /// Reverses the elements, as one change.
   public func reverse() { edit { $0.reverse() } }
 
-  /// Exchanges two elements, as one change, which is told as a replacement.
+  /// Exchanges two elements, as one change, which is reported as a replacement.
   public func swapAt(_ first: Int, _ second: Int) {
     if first == second { return }
     change { elements in
@@ -216,20 +228,22 @@ public struct KVOArray<Object: AnyObject, Element> {
 }
 
 extension KVOArray where Element: Comparable {
-  /// Sorts the elements, the least first, as one change.
+  /// Sorts the elements in ascending order, as one change.
   public func sort() { sort(by: <) }
 }
 
 extension KVOArray: RandomAccessCollection, MutableCollection {
-  /// Goes through the elements as they are now.
+  /// Iterates over the elements that the array has at the time of the call.
   public func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }
 
   /// The index of the first element: zero.
   public var startIndex: Int { 0 }
-  /// The index behind the last element: the number of elements.
+  /// The index after the last element: the number of elements.
   public var endIndex: Int { elements.count }
 
-  /// The element at `index`; setting it is a replacement.
+  /// The element at `index`.
+  ///
+  /// Setting it is a replacement.
   public subscript(index: Int) -> Element {
     get { elements[index] }
     nonmutating set {
@@ -242,16 +256,18 @@ extension KVOArray: RandomAccessCollection, MutableCollection {
 }
 
 extension Observable where Self: AnyObject {
-  /// An array property, to be changed so that observers learn what was inserted, removed or
-  /// replaced.
+  /// A proxy for an array property.
+  ///
+  /// Changes through it report what was inserted, removed or replaced.
   public func mutableArray<Element>(
     _ keyPath: ReferenceWritableKeyPath<Self, [Element]>
   ) -> KVOArray<Self, Element> {
     KVOArray(self, keyPath)
   }
 
-  /// A set property, to be changed so that observers learn whether members were inserted or
-  /// removed.
+  /// A proxy for a set property.
+  ///
+  /// Changes through it report whether members were inserted or removed.
   public func mutableSet<Element>(
     _ keyPath: ReferenceWritableKeyPath<Self, Set<Element>>
   ) -> KVOSet<Self, Element> {
@@ -260,16 +276,18 @@ extension Observable where Self: AnyObject {
 }
 
 extension SharedObservable {
-  /// An array property, to be changed so that observers learn what was inserted, removed or
-  /// replaced.
+  /// A proxy for an array property.
+  ///
+  /// Changes through it report what was inserted, removed or replaced.
   public func mutableArray<Element>(
     _ keyPath: ReferenceWritableKeyPath<Self, [Element]>
   ) -> KVOArray<Self, Element> {
     KVOArray(self, keyPath)
   }
 
-  /// A set property, to be changed so that observers learn whether members were inserted or
-  /// removed.
+  /// A proxy for a set property.
+  ///
+  /// Changes through it report whether members were inserted or removed.
   public func mutableSet<Element>(
     _ keyPath: ReferenceWritableKeyPath<Self, Set<Element>>
   ) -> KVOSet<Self, Element> {

@@ -8,15 +8,17 @@
 /// }
 /// ```
 ///
-/// It has what an array has. An element that is moved, sorted or swapped stays the same element: the
-/// change reports a move. An element that is set is a replacement. It is a value: use it in the closure
-/// of ``KVOArray/edit(_:)``, where it stands for the array. To make it takes O(*n*).
+/// It has the methods of an array.
+///
+/// An element that is moved, sorted or swapped keeps its identity: the change reports a move. An
+/// element that is set is a replacement. The editor is a value: use it in the closure of
+/// ``KVOArray/edit(_:)``, in place of the array. Creating it takes O(*n*).
 public struct KVOArrayEditor<Element> {
-  /// An element, and which of the elements before it is, if it is one.
+  /// An element, and its index in the array before the edit, if it was there.
   private struct Slot {
     var element: Element
     var origin: Int?
-    /// Whether another element was put in its place.
+    /// Whether the element was replaced by another one.
     var isReplaced = false
   }
 
@@ -26,25 +28,31 @@ public struct KVOArrayEditor<Element> {
     slots = elements.indices.map { Slot(element: elements[$0], origin: $0) }
   }
 
-  /// Creates an editor without elements; assigned to another one, it removes all of its elements.
+  /// Creates an editor without elements.
+  ///
+  /// Assigning it to another editor removes all elements of that editor.
   public init() { self.init([]) }
 
-  /// The elements now.
+  /// The current elements.
   var elements: [Element] { slots.map(\.element) }
 
   // MARK: Moving
 
-  /// Moves the element at an index, so that its index is `destination` afterwards.
+  /// Moves the element at `index`, so that its new index is `destination`.
   public mutating func move(from index: Int, to destination: Int) {
     precondition(indices.contains(index), "There is no element \(index) to move")
     precondition(indices.contains(destination), "There is no index \(destination) to move to")
     slots.insert(slots.remove(at: index), at: destination)
   }
 
-  /// Exchanges two elements; the change reports moves.
+  /// Exchanges two elements.
+  ///
+  /// The change reports moves.
   public mutating func swapAt(_ first: Int, _ second: Int) { slots.swapAt(first, second) }
 
-  /// Sorts the elements; equal ones keep their order.
+  /// Sorts the elements.
+  ///
+  /// The sort is stable.
   public mutating func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
     try slots.sort { try areInIncreasingOrder($0.element, $1.element) }
   }
@@ -60,11 +68,13 @@ public struct KVOArrayEditor<Element> {
   /// Reverses the elements.
   public mutating func reverse() { slots.reverse() }
 
-  // MARK: What was done
+  // MARK: Result
 
-  /// What was done to so many elements, in the fewest moves, or `nil` if nothing was.
+  /// The edit of an array of `countBefore` elements, in the fewest moves, or `nil` if nothing was
+  /// done.
   ///
-  /// The count is not kept here: an editor may be replaced by a new one as a whole, as by `removeAll()`.
+  /// The count is not stored in the editor, since the whole editor may be replaced by a new one, as
+  /// by `removeAll()`.
   func deed(from countBefore: Int) -> CollectionEdit.Deed? {
     if let replaced = replacedInPlace(countBefore) {
       return replaced.isEmpty ? nil : .replacement(replaced)
@@ -81,7 +91,7 @@ public struct KVOArrayEditor<Element> {
     return .edits(removals: removed, insertions: inserted, moves: moves)
   }
 
-  /// The indexes of the elements that were replaced, if nothing else was done.
+  /// The indexes of the replaced elements, if nothing else was done.
   private func replacedInPlace(_ countBefore: Int) -> RangeSet<Int>? {
     guard slots.count == countBefore, slots.indices.allSatisfy({ slots[$0].origin == $0 }) else {
       return nil
@@ -89,9 +99,9 @@ public struct KVOArrayEditor<Element> {
     return slots.indices(where: \.isReplaced)
   }
 
-  /// The places of a longest ascending subsequence: the elements that need not move.
+  /// The positions of a longest increasing subsequence: the elements that need not be moved.
   private static func longestIncrease(in numbers: [Int]) -> Set<Int> {
-    /// For each length, the place of the least number that such a subsequence ends with.
+    /// For each length, the position of the smallest number that ends such a subsequence.
     var ends: [Int] = []
     var before: [Int?] = []
     for (place, number) in numbers.enumerated() {
@@ -116,10 +126,12 @@ public struct KVOArrayEditor<Element> {
 extension KVOArrayEditor: RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
   /// The index of the first element: zero.
   public var startIndex: Int { 0 }
-  /// The index behind the last element: the number of elements.
+  /// The index after the last element: the number of elements.
   public var endIndex: Int { slots.count }
 
-  /// The element at `index`; setting it is a replacement.
+  /// The element at `index`.
+  ///
+  /// Setting it is a replacement.
   public subscript(index: Int) -> Element {
     get { slots[index].element }
     set {
@@ -137,11 +149,11 @@ extension KVOArrayEditor: RandomAccessCollection, MutableCollection, RangeReplac
 }
 
 extension KVOArrayEditor where Element: Comparable {
-  /// Sorts the elements, the least first.
+  /// Sorts the elements in ascending order.
   public mutating func sort() { sort(by: <) }
 }
 
-/// An element that changed its place in a change of several edits.
+/// The move of one element, in a change of several edits.
 public struct KVOMove: Sendable, Hashable {
   /// The index of the element in the old value.
   public let from: Int

@@ -1,15 +1,15 @@
-/// A set property, changed through this so that observers learn whether members were inserted or
-/// removed.
+/// A set property, changed through this proxy so that observers learn whether members were inserted
+/// or removed.
 ///
 /// ```swift
 /// player.mutableSet(\.tags).insert("live")  // an insertion
 /// ```
 ///
 /// Each call is one change of the property: it reads the set once, changes it, and sets it, which
-/// copies the members once. A call that changes nothing tells nothing. Which members came and went is
-/// computed on request: see ``KVOChange/insertedMembers()``. It keeps the object; make one when it is
-/// needed. Use it in the isolation of the object. Where edits are told as settings is what
-/// ``KVOChange/Kind`` says.
+/// copies the members once. A call that changes nothing reports nothing. The inserted and removed
+/// members are computed on request: see ``KVOChange/insertedMembers()``. The proxy keeps the object
+/// alive. Create a proxy when it is needed, and use it in the isolation of the object.
+/// ``KVOChange/Kind`` says when an edit is reported as a setting.
 public struct KVOSet<Object: AnyObject, Element: Hashable> {
   private let object: Object
   private let keyPath: ReferenceWritableKeyPath<Object, Set<Element>>
@@ -19,23 +19,25 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     self.keyPath = keyPath
   }
 
-  /// The members now.
+  /// The current members.
   public var members: Set<Element> { object[keyPath: keyPath] }
 
-  /// How many members there are.
+  /// The number of members.
   public var count: Int { members.count }
 
-  /// Whether `member` is one.
+  /// Whether the set contains `member`.
   public func contains(_ member: Element) -> Bool { members.contains(member) }
 
-  /// Changes the members; `body` says what it has done to them, if anything.
+  /// Changes the members.
+  ///
+  /// `body` returns what it has done to them, or `nil`.
   private func edit(_ body: (inout Set<Element>) -> CollectionEdit.Deed?) {
     CollectionEdit.perform(of: object, keyPath, body)
   }
 
   /// Inserts a member.
   ///
-  /// - Returns: Whether it is new.
+  /// - Returns: Whether the member is new.
   @discardableResult
   public func insert(_ member: Element) -> Bool {
     var isNew = false
@@ -48,7 +50,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
 
   /// Removes a member.
   ///
-  /// - Returns: Whether it was one.
+  /// - Returns: Whether the set contained it.
   @discardableResult
   public func remove(_ member: Element) -> Bool {
     var wasMember = false
@@ -91,7 +93,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
     }
   }
 
-  /// Replaces all members by others, as one change.
+  /// Replaces all members with others, as one change.
   public func replaceAll(with other: some Sequence<Element>) {
     let new = Set(other)
     edit { members in
@@ -105,20 +107,20 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
 }
 
 extension KVOChange {
-  /// The members that came, computed when this is called.
+  /// The inserted members, computed by this call.
   ///
-  /// `nil` if there is no old value: ask for `.old`.
+  /// `nil` without an old value: the observer has to ask for `.old`.
   ///
-  /// - Complexity: O(*n*) in the members.
+  /// - Complexity: O(*n*) in the number of members.
   public func insertedMembers<Element>() -> Set<Element>? where Value == Set<Element> {
     old.map { new.subtracting($0) }
   }
 
-  /// The members that went, computed when this is called.
+  /// The removed members, computed by this call.
   ///
-  /// `nil` if there is no old value: ask for `.old`.
+  /// `nil` without an old value: the observer has to ask for `.old`.
   ///
-  /// - Complexity: O(*n*) in the members.
+  /// - Complexity: O(*n*) in the number of members.
   public func removedMembers<Element>() -> Set<Element>? where Value == Set<Element> {
     old.map { $0.subtracting(new) }
   }

@@ -1,6 +1,6 @@
 public import Observation
 
-/// An owner with one method for all changes of whatever it observes.
+/// An owner with one method for all changes that it observes.
 ///
 /// ```swift
 /// extension Screen: KVOChangeHandler {
@@ -18,12 +18,13 @@ public protocol KVOChangeHandler: AnyObject {
 }
 
 extension KVOController where Owner: KVOChangeHandler {
-  /// Observes a key path, and calls the owner's one method for all changes where the change is made.
+  /// Observes a key path, and calls the owner's ``KVOChangeHandler/handleChange(of:_:)`` where the
+  /// change is made.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - keyPath: Which of its values.
-  ///   - options: What else is wanted besides the new values.
+  ///   - object: The observed object.
+  ///   - keyPath: The observed value.
+  ///   - options: What to report in addition to the new values.
   ///   - policy: What to do if the key path is observed already.
   ///   - isolation: The isolation of the caller, where the method runs.
   ///   - file: The caller's file, for descriptions and failures.
@@ -44,13 +45,13 @@ extension KVOController where Owner: KVOChangeHandler {
 }
 
 extension KVOController where Owner: KVOChangeHandler & Sendable {
-  /// Observes a key path of an object for any thread, and calls the owner's one method for all changes
-  /// on the thread that makes the change.
+  /// Observes a key path of an object that any thread may change, and calls the owner's
+  /// ``KVOChangeHandler/handleChange(of:_:)`` on the thread that makes the change.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - keyPath: Which of its values.
-  ///   - options: What else is wanted besides the new values.
+  ///   - object: The observed object.
+  ///   - keyPath: The observed value.
+  ///   - options: What to report in addition to the new values.
   ///   - policy: What to do if the key path is observed already.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.

@@ -1,12 +1,13 @@
 internal import Campanile
 
 extension KVOController {
-  /// Makes an observation if the policy has it, and starts it.
+  /// Makes an observation if the policy allows it, and starts it.
   ///
   /// - Parameters:
-  ///   - request: What is asked for.
-  ///   - makeRead: Makes what reads the value, if there is no evaluation yet.
-  ///   - handler: What is called; for an object that any thread may change, it is Sendable.
+  ///   - request: The key path and the options.
+  ///   - makeRead: Makes the closure that reads the value, if the key path has no evaluation yet.
+  ///   - handler: Called for each change. For an object that any thread may change, it is
+  ///     `Sendable`.
   func add<Object: AnyObject, Value>(
     _ object: Object, _ request: KVORequest, _ policy: Policy,
     reading makeRead: () -> (Object) -> Value,
@@ -40,9 +41,9 @@ extension KVOController {
     return KVOResult(.nothingObserved, registration)
   }
 
-  /// What calls the handler, with the owner and the object if both live.
+  /// The observer that calls the handler with the owner and the object, if both live.
   ///
-  /// - Parameter kept: The object, if it is to be kept alive.
+  /// - Parameter kept: The object, if the observer keeps it alive.
   private static func observer<Object: AnyObject, Value>(
     _ seat: ObserverSeat, _ owner: OwnerReference<Owner>, _ root: OwnerReference<Object>,
     keeping kept: AnyObject?, _ onError: (@Sendable (ObserverFailure) -> Void)?,
@@ -50,7 +51,7 @@ extension KVOController {
     _ handler: @escaping (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> (KVOChange<Value>) throws -> Void {
     let observer = { (change: KVOChange<Value>) in
-      // One that is kept is always there.
+      // `root.object` isn't `nil` while the observer keeps the object.
       guard let owner = owner.object, let object = root.object, kept == nil || kept === object
       else { throw SourceRegistry.endOfObservation }
       if seat.isOpen() {
@@ -70,13 +71,13 @@ extension KVOController {
     }
   }
 
-  /// Puts a registration into the table, if the policy has it.
+  /// Adds a registration to the table, if the policy allows it.
   ///
   /// - Parameters:
-  ///   - same: The entries of the key path when it was looked for.
-  ///   - place: Where it is to stand, if no other one has been added since.
-  ///   - isSuspicious: After it, whether what has ended is to be forgotten.
-  /// - Returns: The registration that is there already, if that is to stay.
+  ///   - same: The entries of the key path at the time of the look-up.
+  ///   - place: The place for the new entry, valid unless another entry has been added since.
+  ///   - isSuspicious: On return, whether ended entries have to be looked for.
+  /// - Returns: The existing registration, if the policy is to keep it.
   private func enter(
     _ registration: Registration, _ object: AnyObject, _ root: OwnerReference<AnyObject>,
     _ request: KVORequest, _ same: [ObservationTable.Entry], _ place: ObservationTable.Place,
@@ -106,7 +107,7 @@ extension KVOController {
     }
   }
 
-  /// Forgets what has ended by itself, once in a while.
+  /// Removes entries that have ended by themselves, once in a while.
   private func forgetEnded() {
     var suspects: [ObservationTable.Entry] = []
     observations.withLock { suspects = $0.suspects() }

@@ -6,20 +6,20 @@ extension KVOController {
   /// Observes a key path, and calls the observer where the change is made.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - keyPath: Which of its values. It may lead through other objects and optionals, and to
+  ///   - object: The observed object.
+  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
   ///     computed properties.
-  ///   - options: What else is wanted besides the new values.
+  ///   - options: What to report in addition to the new values.
   ///   - policy: What to do if the key path is observed already.
-  ///   - isolation: The isolation of the caller, where the observer runs. Changes that other threads
-  ///     make on a main-actor key path are reported on the main actor.
+  ///   - isolation: The isolation of the caller, where the observer runs. Changes that other
+  ///     threads make on a main-actor key path are reported on the main actor.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner, the object and the change, before the setter
-  ///     returns, and after the observers that registered earlier. What it throws goes to the
-  ///     controller's error handler.
-  /// - Returns: The registration, and whether it is new. To keep it isn't necessary: the observation
-  ///   ends with the owner, the controller or the object.
+  ///   - observer: Called with the owner, the object and the change, before the setter returns, and
+  ///     after the observers that registered earlier. Errors that it throws go to the controller's
+  ///     error handler.
+  /// - Returns: The registration, and whether it is new. You need not keep it: the observation ends
+  ///   with the owner, the controller or the object.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>,
@@ -33,7 +33,8 @@ extension KVOController {
       reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
-  /// Observes what a closure reads, and calls the observer where one of these properties is changed.
+  /// Observes what a closure reads, and calls the observer where one of these properties is
+  /// changed.
   ///
   /// ```swift
   /// kvo.observe(player, of: { ($0.level, $0.title) }) { screen, player, change in … }
@@ -42,15 +43,15 @@ extension KVOController {
   /// Each call makes a new observation.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
-  ///     called again after each change of one of them.
-  ///   - options: What else is wanted besides the new values.
+  ///   - object: The observed object.
+  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
+  ///     is called again after each change of one of them.
+  ///   - options: What to report in addition to the new values.
   ///   - isolation: The isolation of the caller, where the observer and the closure run.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner, the object and the change, whose
-  ///     ``KVOChange/changedPaths`` say which properties changed.
+  ///   - observer: Called with the owner, the object and the change. The change names the
+  ///     properties that changed in ``KVOChange/changedPaths``.
   /// - Returns: The registration, and whether there is something to observe.
   @discardableResult
   public func observe<Object: Observable & AnyObject, Value>(
@@ -68,27 +69,28 @@ extension KVOController {
 
 /// Objects that any thread may change.
 extension KVOController where Owner: Sendable {
-  /// Observes a key path of an object for any thread, and calls the observer on the thread that makes
-  /// the change.
+  /// Observes a key path of an object that any thread may change, and calls the observer on the
+  /// thread that makes the change.
   ///
-  /// If two threads change the object at once, one of them calls the observer for both, one change
+  /// If two threads change the object at once, one of them calls the observer for both changes, one
   /// after the other. The other setter may return before the observer is called for its change. The
-  /// observer never runs on two threads at a time, except for prior calls, which each thread makes itself.
+  /// observer never runs on two threads at a time, except for prior calls, which each thread makes
+  /// itself.
   ///
   /// To run the observer elsewhere, observe the object's `changes(of:)`.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - keyPath: Which of its values. It may lead through other objects and optionals, and to
+  ///   - object: The observed object.
+  ///   - keyPath: The observed value. It may lead through other objects and optionals, and to
   ///     computed properties.
-  ///   - options: What else is wanted besides the new values.
+  ///   - options: What to report in addition to the new values.
   ///   - policy: What to do if the key path is observed already.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner, the object and the change. What it throws goes to
+  ///   - observer: Called with the owner, the object and the change. Errors that it throws go to
   ///     the controller's error handler.
-  /// - Returns: The registration, and whether it is new. To keep it isn't necessary: the observation
-  ///   ends with the owner, the controller or the object.
+  /// - Returns: The registration, and whether it is new. You need not keep it: the observation ends
+  ///   with the owner, the controller or the object.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
     _ object: Object, _ keyPath: any KeyPath<Object, Value> & Sendable,
@@ -101,20 +103,20 @@ extension KVOController where Owner: Sendable {
       reading: { { $0[keyPath: keyPath] } }, observer)
   }
 
-  /// Observes what a closure reads of an object for any thread, and calls the observer on the thread
-  /// that changes one of these properties.
+  /// Observes what a closure reads of an object that any thread may change, and calls the observer
+  /// on the thread that changes it.
   ///
   /// Each call makes a new observation.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - value: Reads the value, by properties of the object and of others that it leads to. It is
-  ///     called again after each change of one of them.
-  ///   - options: What else is wanted besides the new values.
+  ///   - object: The observed object.
+  ///   - value: Reads the value, from properties of the object and of objects that it leads to. It
+  ///     is called again after each change of one of them.
+  ///   - options: What to report in addition to the new values.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner, the object and the change, whose
-  ///     ``KVOChange/changedPaths`` say which properties changed.
+  ///   - observer: Called with the owner, the object and the change. The change names the
+  ///     properties that changed in ``KVOChange/changedPaths``.
   /// - Returns: The registration, and whether there is something to observe.
   @discardableResult
   public func observe<Object: SharedObservable, Value: Sendable>(
@@ -128,9 +130,10 @@ extension KVOController where Owner: Sendable {
   }
 }
 
-/// A delivery given to a controller, so that the compiler says where it belongs.
+/// Overloads for a delivery passed to a controller, so that the compiler's error says where to pass
+/// it.
 extension KVOController {
-  /// The object's changes take a delivery.
+  /// Unavailable: pass the delivery to `changes(of:)` of the object.
   @available(
     *, unavailable,
     message:
@@ -144,7 +147,7 @@ extension KVOController {
     _ observer: (Owner, Object, KVOChange<Value>) throws -> Void
   ) -> KVOResult { fatalError("An unavailable function was called") }
 
-  /// The object's changes take a delivery.
+  /// Unavailable: pass the delivery to `changes(of:)` of the object.
   @available(
     *, unavailable,
     message:

@@ -1,6 +1,6 @@
 public import Campanile
 
-/// Observes key paths of objects for one owner, which is handed to every observer.
+/// Observes key paths of objects for one owner, which is passed to every observer.
 ///
 /// ```swift
 /// @MainActor final class Screen {
@@ -17,47 +17,50 @@ public import Campanile
 ///
 /// ## Behavior
 ///
-/// An observer is called for each change of the value at the end of the key path. That includes the
-/// replacement of an object on the way, and, for a computed property, a change of what it is computed
-/// from. The call is made where the change is made, before the setter returns, with the observers of
-/// one object in the order in which they registered. To run an observer elsewhere, observe the
-/// object's `changes(of:)`.
+/// An observer is called for each change of the value at the end of the key path.
+///
+/// That includes the replacement of an object on the way. For a computed property, it includes a
+/// change of the properties that the value is computed from. The call is made where the change is
+/// made, before the setter returns. The observers of one object are called in the order in which
+/// they registered. To run an observer elsewhere, observe the object's `changes(of:)`.
 ///
 /// The class of the object decides the form. A class that stays in one isolation conforms to the
 /// standard `Observable`, and its observers stay in that isolation too. A class that any thread may
 /// change conforms to ``SharedObservable``; its observers are `@Sendable`, and so is the owner.
 ///
-/// The controller keeps neither its owner nor, unless asked to, what it observes. An observation
-/// ends with the controller, its owner or the observed object, or by one of the `unobserve`
-/// methods; none of its calls begins afterwards. An object may observe itself, and is not kept by
-/// that.
+/// The controller does not keep its owner. It keeps the observed objects only if asked to. An
+/// observation ends with the controller, its owner or the observed object, or by one of the
+/// `unobserve` methods. No call begins after its end. An object may observe itself, and is not kept
+/// by that.
 ///
-/// The controller observes one key path of one object once; what a second call does is its
-/// ``Policy-swift.enum``. Key paths are the same if they compare equal: that of a subclass differs from that of
-/// its superclass.
+/// The controller observes one key path of one object once. Its ``Policy-swift.enum`` decides what
+/// a second call does. Key paths are the same if they compare equal: the key path of a subclass
+/// differs from that of its superclass.
 ///
-/// A controller is Sendable if its owner is, and then safe from any thread, also inside an
-/// observer. No lock is held while an observer runs. An observation costs as much however many the
-/// controller has.
+/// A controller is `Sendable` if its owner is. It is then safe to use from any thread, also inside
+/// an observer. No lock is held while an observer runs. The cost of an observation does not depend
+/// on the number of observations of the controller.
 public final class KVOController<Owner: AnyObject> {
-  /// Whom the observations are for, as long as it lives.
+  /// The owner of the observations, as long as it lives.
   public var owner: Owner? { reference.object }
   let reference: OwnerReference<Owner>
   let lifetime: OwnerLifetime
-  /// Whether what is observed is kept alive.
+  /// Whether observed objects are kept alive.
   public let retainsObserved: Bool
   let onError: (@Sendable (ObserverFailure) -> Void)?
   /// Protected by its lock.
   let observations = Locked(ObservationTable())
 
-  /// Creates a controller that observes nothing; keep it in a `lazy var` of its owner.
+  /// Creates a controller that observes nothing.
+  ///
+  /// Keep it in a `lazy var` of its owner.
   ///
   /// - Parameters:
-  ///   - owner: Whom the observations are for; not kept.
+  ///   - owner: The owner of the observations. It is not kept.
   ///   - retainsObserved: Whether an object is kept alive for as long as it is observed. The owner
   ///     is never kept, even if it is observed.
-  ///   - onError: Called with what an observer throws, on the thread where it threw. Without it,
-  ///     one line goes to standard error.
+  ///   - onError: Called with errors that an observer throws, on the thread where the observer
+  ///     threw. Without it, one line is written to standard error.
   public init(
     owner: Owner, retainsObserved: Bool = false,
     onError: (@Sendable (ObserverFailure) -> Void)? = nil
@@ -74,8 +77,8 @@ public final class KVOController<Owner: AnyObject> {
 
   /// Ends the observation of a key path of `object`.
   ///
-  /// If it is not observed, nothing happens. All methods that end observations can be called inside
-  /// an observer, its initial call included.
+  /// If the key path is not observed, nothing happens. All methods that end observations can be
+  /// called inside an observer, its initial call included.
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
@@ -95,7 +98,9 @@ public final class KVOController<Owner: AnyObject> {
     end(observations.withLock { $0.remove(ObjectIdentifier(object)) })
   }
 
-  /// Ends every observation of this controller, which can be used again.
+  /// Ends every observation of this controller.
+  ///
+  /// The controller can be used again.
   public func unobserveAll() {
     end(observations.withLock { $0.removeAll() })
   }
@@ -104,7 +109,7 @@ public final class KVOController<Owner: AnyObject> {
     for entry in entries { entry.registration.cancel() }
   }
 
-  // MARK: Looking
+  // MARK: Inspecting
 
   /// Whether a key path of `object` is observed.
   public func isObserving<Object: AnyObject, Value>(
@@ -116,7 +121,7 @@ public final class KVOController<Owner: AnyObject> {
     }
   }
 
-  /// The entries of a key path of an object, oldest first, and where another one is to stand.
+  /// The entries of a key path of an object, oldest first, and the place for another entry.
   func entries(
     of object: ObjectIdentifier, _ path: KVOPath
   ) -> (same: [ObservationTable.Entry], place: ObservationTable.Place) {
@@ -138,12 +143,12 @@ public final class KVOController<Owner: AnyObject> {
     return (same, place)
   }
 
-  /// How many observations have not ended.
+  /// The number of observations that have not ended.
   public var observationCount: Int { live.count }
 
   /// The live entries, oldest first.
   fileprivate var live: [ObservationTable.Entry] {
-    // With the owner all of them have ended, whether or not that has been noticed.
+    // All observations end with the owner, whether or not the table has noticed.
     if owner == nil { return [] }
     return observations.withLock { $0.all }.filter(\.isLive)
   }
@@ -152,7 +157,7 @@ public final class KVOController<Owner: AnyObject> {
 extension KVOController: Sendable where Owner: Sendable {}
 
 extension KVOController: CustomStringConvertible {
-  /// What is observed, a line each: object, key path, options, delivery, file and line.
+  /// The observations, one line each: object, key path, options, file and line.
   public var description: String {
     live.reduce("KVOController of \(Owner.self)") {
       $0 + "\n  " + $1.description
@@ -161,14 +166,15 @@ extension KVOController: CustomStringConvertible {
 }
 
 extension KVOController {
-  /// What to do about a key path of an object that the controller observes already.
+  /// What to do if the controller observes a key path of an object already.
   public enum Policy: Sendable, Hashable {
-    /// Leave it as it is, and say so.
+    /// Keep the existing observation, and return it.
     case ignore
-    /// End the observation there is, and make the new one. Neither of them gets a change that another thread
-    /// makes between the two.
+    /// End the existing observation, and make the new one.
+    ///
+    /// Neither of them receives a change that another thread makes between the two.
     case replace
-    /// Make another one.
+    /// Make another observation.
     case append
   }
 }

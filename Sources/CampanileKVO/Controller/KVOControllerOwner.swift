@@ -1,9 +1,9 @@
 internal import Campanile
 
-/// A class whose instances have a controller of their own, made when it is first asked for.
+/// A class whose instances create their controller when it is first asked for.
 ///
-/// In a hierarchy there is one for each class that asks, so that none ends what another observes: the
-/// methods of a superclass and those of its subclass have two.
+/// In a class hierarchy, each class that asks has its own controller, so that no class ends
+/// observations of another. The methods of a superclass and of its subclass use two controllers.
 ///
 /// ```swift
 /// @MainActor final class Screen: KVOControllerOwner {
@@ -15,17 +15,23 @@ internal import Campanile
 /// }
 /// ```
 public protocol KVOControllerOwner: AnyObject {
-  /// Keeps the controllers: store `KVOControllers()` in a `let`.
+  /// Keeps the controllers.
+  ///
+  /// Store `KVOControllers()` in a `let`.
   nonisolated var kvoControllers: KVOControllers { get }
 }
 
 extension KVOControllerOwner {
-  /// The controller of this object; what it observes is not kept.
+  /// The controller of this object.
+  ///
+  /// It does not keep the objects that it observes.
   public var kvoController: KVOController<Self> {
     kvoControllers.controller(of: self, retainsObserved: false)
   }
 
-  /// Another controller of this object, which keeps what it observes.
+  /// Another controller of this object.
+  ///
+  /// It keeps the objects that it observes.
   public var kvoControllerRetaining: KVOController<Self> {
     kvoControllers.controller(of: self, retainsObserved: true)
   }
@@ -33,7 +39,7 @@ extension KVOControllerOwner {
 
 /// The controllers of one object.
 ///
-/// They are made when they are asked for, and end with it. Safe from any thread.
+/// They are created when they are asked for, and end with the object. Safe to use from any thread.
 public final class KVOControllers: Sendable {
   private struct Key: Hashable {
     let ownerType: ObjectIdentifier
@@ -41,10 +47,10 @@ public final class KVOControllers: Sendable {
   }
 
   /// Protected by the lock.
-  // SAFETY: a controller is taken out by code that has its owner, as it was put in.
+  // SAFETY: a controller is stored and taken out by code that has access to its owner.
   private let controllers = UncheckedLock<[Key: AnyObject]>([:])
 
-  /// Creates the place where an object keeps its controllers.
+  /// Creates the storage for the controllers of one object.
   public init() {}
 
   fileprivate func controller<Owner: AnyObject>(

@@ -1,10 +1,10 @@
 internal import Campanile
 
-/// What one call to `observe` asks for, whatever its form and its types.
+/// What one call to `observe` asks for, independent of its form and types.
 struct KVORequest {
   let path: KVOPath
   private(set) var wishes: ObserverWishes
-  /// Compares the boxes of two values, if changes to equal ones are left out.
+  /// Compares the boxes of two values, if changes to equal values are left out.
   let areEqual: ((AnyObject, AnyObject) -> Bool)?
   /// Whether the value is read on the main actor alone.
   let isOnMain: Bool
@@ -12,7 +12,8 @@ struct KVORequest {
   let isForAnyThread: Bool
   /// Whether the observers of the key path share one evaluation.
   ///
-  /// What a closure reads is known by the key path of the object itself: closures cannot be compared.
+  /// Closures cannot be compared. So what a closure reads is filed under the key path of the object
+  /// itself, and is not shared.
   let isShared: Bool
   let file: StaticString
   let line: UInt
@@ -32,14 +33,16 @@ struct KVORequest {
     self.line = line
   }
 
-  /// The same for all observers of a source: one call is asked of each of them.
+  /// The same request for all observers of a source.
+  ///
+  /// `.once` is asked for by each of them.
   var lasting: Self {
     var request = self
     request.wishes.remove(.once)
     return request
   }
 
-  /// Writes that nothing of what is read of an object of `type` can be observed.
+  /// Warns that nothing that is read of an object of `type` can be observed.
   func warnOfNothing(_ type: any Any.Type) {
     SourceRegistry.warn(
       "\(file):\(line): \(path) of \(type) reads no property that can be observed, "

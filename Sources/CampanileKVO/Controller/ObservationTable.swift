@@ -1,14 +1,14 @@
 import Campanile
 
-/// What a controller observes, by object and key path.
+/// The observations of a controller, by object and key path.
 ///
-/// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code, and none of it runs in
-/// here, under the controller's lock. An entry is found by its object. Whoever asks for one path
-/// compares outside the lock. Of an object with many entries, the later ones are found by the hash of
-/// their path too.
+/// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. The table is used
+/// under the controller's lock, so it calls none of them. It finds entries by their object, and the
+/// caller compares paths outside the lock. If an object has many entries, the later ones are found
+/// by the hash of their path too.
 struct ObservationTable {
   final class Entry: Sendable {
-    /// Told apart from a later object at the same address.
+    /// Distinguishes the object from a later object at the same address.
     let object: OwnerReference<AnyObject>
     let objectID: ObjectIdentifier
     let path: KVOPath
@@ -16,7 +16,7 @@ struct ObservationTable {
     fileprivate let text: Text
     fileprivate let place: Place
 
-    /// What descriptions say.
+    /// The content of descriptions.
     struct Text: Sendable {
       let objectType: any Any.Type
       let wishes: ObserverWishes
@@ -40,10 +40,10 @@ struct ObservationTable {
 
     /// Whether the observation has not ended.
     ///
-    /// Ask outside the lock: the answer may release the object.
+    /// Call this outside the lock, since it may release the object.
     var isLive: Bool { registration.isActive && living != nil }
 
-    /// Whether it is a live observation of this object, and not of an earlier one at its address.
+    /// Whether this is a live observation of `object`, and not of an earlier object at its address.
     func isLive(of object: AnyObject) -> Bool { living === object && registration.isActive }
 
     var description: String {
@@ -51,15 +51,15 @@ struct ObservationTable {
     }
   }
 
-  /// Where an entry is to stand, and what the table knew when that was decided.
+  /// The place of a new entry, and the state of the table when the place was chosen.
   struct Place {
     var additions = 0
     var moves = 0
-    /// The hash of the path, of an object with many entries; else 0.
+    /// The hash of the path, if the object has many entries; otherwise 0.
     var pathHash = 0
   }
 
-  /// An entry, and how many had been added before.
+  /// An entry, and the number of entries that had been added before it.
   struct Slot: HasAddressKey {
     let number: Int
     let entry: Entry
@@ -71,23 +71,23 @@ struct ObservationTable {
     UInt(bitPattern: object) ^ (UInt(bitPattern: pathHash) << 4)
   }
 
-  /// How many entries of one object are found by the object alone.
+  /// The number of entries of one object that are found by the object alone.
   private static let crowd = 16
 
   private var slots = AddressBuckets<Slot>()
   var count: Int { slots.count }
   private var purgeThreshold = 32
-  /// The objects that have, or had, more than a crowd of entries.
+  /// The objects that have, or had, more than `crowd` entries.
   private var crowded: Set<ObjectIdentifier> = []
   private var additions = 0
-  /// How often it has changed which objects are crowded, but for additions.
+  /// How often the set of crowded objects has changed other than by additions.
   private var moves = 0
 
   // MARK: Looking
 
-  /// Where an entry of an object is to stand.
+  /// The place of a new entry of an object.
   ///
-  /// - Returns: Whether the hash of its path counts too.
+  /// - Returns: Whether the hash of its path is part of the key.
   func find(_ object: ObjectIdentifier, _ place: inout Place) -> Bool {
     place = Place(additions: additions, moves: moves)
     return isCrowded(object)
@@ -97,19 +97,22 @@ struct ObservationTable {
     !crowded.isEmpty && crowded.contains(object)
   }
 
-  /// The entries among which are those of an object, or of it and the hash of a path.
+  /// The entries with the same key as an object, or as an object and the hash of a path.
+  ///
+  /// Entries of other objects may be among them.
   func near(_ object: ObjectIdentifier, _ pathHash: Int = 0) -> [Slot] {
     slots[Self.key(object, pathHash)]
   }
 
-  /// The entries, whether or not they have ended, oldest first.
+  /// All entries, oldest first, whether or not they have ended.
   var all: [Entry] { slots.all.sorted { $0.number < $1.number }.map(\.entry) }
 
   // MARK: Changing
 
   /// Adds an entry.
   ///
-  /// - Parameter isForced: Whether others may have come to its place since that was decided.
+  /// - Parameter isForced: Whether to add it even if other entries have been added since its place
+  ///   was chosen.
   /// - Returns: Whether it was added.
   mutating func add(_ entry: Entry, isForced: Bool) -> Bool {
     let place = entry.place
@@ -129,7 +132,7 @@ struct ObservationTable {
 
   /// Takes out the newest entry of an object with this very key path object.
   ///
-  /// - Parameter hasOthers: After it, whether the object may have further entries.
+  /// - Parameter hasOthers: On return, whether the object may have further entries.
   mutating func take(
     _ object: ObjectIdentifier, _ path: ObjectIdentifier, _ hasOthers: inout Bool
   ) -> Entry? {
@@ -141,7 +144,7 @@ struct ObservationTable {
     return taken?.entry
   }
 
-  /// Takes out entries, the last first, as far as they are still there.
+  /// Takes out those of the entries that are still in the table, the last first.
   mutating func remove(_ entries: [Entry]) {
     for entry in entries.reversed() { remove(entry) }
   }
@@ -152,7 +155,7 @@ struct ObservationTable {
   }
 
   private mutating func noteRemoval() {
-    // So that what has ended is at most as much as what there is.
+    // Keeps the ended entries at most as many as the others.
     purgeThreshold = max(32, min(purgeThreshold, count * 2))
   }
 
@@ -176,12 +179,14 @@ struct ObservationTable {
     return all
   }
 
-  // MARK: What has ended by itself
+  // MARK: Entries that have ended by themselves
 
-  /// Whether all entries are to be looked at: the table has doubled since they were.
+  /// Whether all entries have to be checked, because the table has doubled since the last check.
   var isSuspicious: Bool { count >= purgeThreshold }
 
-  /// All entries, if they are to be looked at: those that have ended are to be taken out.
+  /// All entries, if they have to be checked.
+  ///
+  /// The caller removes those that have ended.
   mutating func suspects() -> [Entry] {
     if !isSuspicious { return [] }
     purgeThreshold = count * 2

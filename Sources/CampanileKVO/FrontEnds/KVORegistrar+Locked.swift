@@ -2,9 +2,11 @@ internal import Campanile
 internal import Observation
 public import Synchronization
 
-/// Properties whose values are kept behind a lock.
+/// Properties whose values are stored behind a lock.
 extension KVORegistrar {
-  /// Reads a property whose value a `Mutex` keeps; for its getter.
+  /// Reads a property whose value is stored in a `Mutex`.
+  ///
+  /// Call this in its getter.
   ///
   /// ```swift
   /// final class Counter: SharedObservable {
@@ -18,66 +20,72 @@ extension KVORegistrar {
   /// }
   /// ```
   ///
-  /// The getter returns what this returns. One that makes something else of it has observers begin with that,
-  /// and hear what is stored.
+  /// The getter should return what this method returns.
+  ///
+  /// If it returns another value, observers receive that value in their initial call, and the
+  /// stored values afterwards.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
-  ///   - state: Where the object keeps its value.
+  ///   - state: The lock that stores the value.
   public func get<Subject: SharedObservable, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>
   ) -> Value {
     value(of: subject, keyPath) { read in state.withLock { read($0) } }
   }
 
-  /// Sets a property whose value a `Mutex` keeps, and reports the values that were found under the lock;
-  /// for its setter.
+  /// Sets a property whose value is stored in a `Mutex`, and reports the values that were found
+  /// under the lock.
   ///
-  /// No value is lost, however many threads set the property. Observers of this key path are notified of
-  /// each change once, in the order in which the lock was taken. The old value of a change is the new value
-  /// of the change before.
+  /// Call this in its setter.
   ///
-  /// One thread notifies. A change that another thread or an observer makes meanwhile is queued, and that
-  /// thread goes on with it. So a setter may return before the observers of its change have run.
+  /// No value is lost, however many threads set the property. Observers of this key path are
+  /// notified of each change once, in the order in which the lock was taken. The old value of a
+  /// change is the new value of the previous change.
   ///
-  /// A transaction notifies with the value at its end. The changes that are part of this value are not
-  /// reported again. The same holds for an announcement by hand. Observers of other key paths that lead to
-  /// the property get the value at the time of the call, and so do closures that read it.
+  /// One thread notifies at a time. If another thread or an observer makes a change meanwhile, the
+  /// change is queued, and the notifying thread delivers it. So a setter may return before the
+  /// observers of its change have run.
   ///
-  /// Once the property has been observed, a set copies the old value: an array that is changed in place is
-  /// copied.
+  /// A transaction notifies with the value at its end. Changes that this value includes are not
+  /// reported again. The same holds for a change announced by hand. Observers of other key paths
+  /// that lead to the property receive the value at the time of the call. So do observers of
+  /// closures that read it.
+  ///
+  /// Once the property has been observed, a set copies the old value. An array that is changed in
+  /// place is then copied.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
-  ///   - state: Where the object keeps its value.
+  ///   - state: The lock that stores the value.
   ///   - newValue: The new value.
   public func set<Subject: SharedObservable, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<Value>,
     to newValue: Value
   ) {
     var replaced = newValue
-    // Exchanged, so that the old value is not released under the lock.
+    // Exchanged, so that the old value is released outside the lock.
     update(subject, keyPath, in: state) { swap(&$0, &replaced) }
   }
 
-  /// Changes a property whose value a `Mutex` keeps in place, and reports the values that were found under
-  /// the lock.
+  /// Changes a property in place whose value is stored in a `Mutex`, and reports the values that
+  /// were found under the lock.
   ///
-  /// What ``set(_:_:in:to:)`` says holds here too.
+  /// Order, threads and cost are those of ``set(_:_:in:to:)``.
   ///
   /// ```swift
   /// func increment() { registrar.update(self, \.count, in: state) { $0 += 1 } }
   /// ```
   ///
-  /// From outside, `counter.count += 1` is a read and a set: if two threads do it at once, one of them is
-  /// lost.
+  /// From outside, `counter.count += 1` is a read and a set. If two threads do it at once, one
+  /// increment is lost.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
-  ///   - state: Where the object keeps its value.
+  ///   - state: The lock that stores the value.
   ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
   /// - Returns: What `body` returns.
   @discardableResult
@@ -88,13 +96,15 @@ extension KVORegistrar {
     try update(subject, keyPath, under: { change in state.withLock { change(&$0) } }, body)
   }
 
-  /// Reads one of several properties whose values a `Mutex` keeps together; for its getter.
+  /// Reads one of several properties whose values are stored together in a `Mutex`.
+  ///
+  /// Call this in its getter.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property.
-  ///   - state: Where the object keeps its values.
-  ///   - place: Which of them it is.
+  ///   - state: The lock that stores the values.
+  ///   - place: The stored value of the property.
   public func get<Subject: SharedObservable, State, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<State>,
     _ place: any KeyPath<State, Value> & Sendable
@@ -102,9 +112,11 @@ extension KVORegistrar {
     value(of: subject, keyPath) { read in state.withLock { read($0[keyPath: place]) } }
   }
 
-  /// Sets one of several properties whose values a `Mutex` keeps together; for its setter.
+  /// Sets one of several properties whose values are stored together in a `Mutex`.
   ///
-  /// What ``set(_:_:in:to:)`` says holds here too.
+  /// Call this in its setter.
+  ///
+  /// Order, threads and cost are those of ``set(_:_:in:to:)``.
   ///
   /// ```swift
   /// set { registrar.set(self, \.title, in: state, \.title, to: newValue) }
@@ -113,27 +125,27 @@ extension KVORegistrar {
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
-  ///   - state: Where the object keeps its values.
-  ///   - place: Which of them it is.
+  ///   - state: The lock that stores the values.
+  ///   - place: The stored value of the property.
   ///   - newValue: The new value.
   public func set<Subject: SharedObservable, State, Value: Sendable>(
     _ subject: Subject, _ keyPath: KeyPath<Subject, Value>, in state: borrowing Mutex<State>,
     _ place: any WritableKeyPath<State, Value> & Sendable, to newValue: Value
   ) {
     var replaced = newValue
-    // Exchanged, so that the old value is not released under the lock.
+    // Exchanged, so that the old value is released outside the lock.
     update(subject, keyPath, in: state, place) { swap(&$0, &replaced) }
   }
 
-  /// Changes one of several properties whose values a `Mutex` keeps together, in place.
+  /// Changes one of several properties in place whose values are stored together in a `Mutex`.
   ///
-  /// What ``set(_:_:in:to:)`` says holds here too.
+  /// Order, threads and cost are those of ``set(_:_:in:to:)``.
   ///
   /// - Parameters:
   ///   - subject: The object.
   ///   - keyPath: The property. A key path to a value of another type does not compile.
-  ///   - state: Where the object keeps its values.
-  ///   - place: Which of them it is.
+  ///   - state: The lock that stores the values.
+  ///   - place: The stored value of the property.
   ///   - body: Changes the value, with the lock held. If it throws, the change is reported too.
   /// - Returns: What `body` returns.
   @discardableResult
@@ -167,7 +179,7 @@ extension KVORegistrar {
 
   /// Reads a value under a lock, with the number of the change that stored it.
   ///
-  /// - Parameter lock: Calls what it is given with the value, once, with the lock held.
+  /// - Parameter lock: Takes the lock, and calls its argument once with the value.
   package func value<Subject: SharedObservable, Value: Sendable>(
     of subject: Subject, _ keyPath: KeyPath<Subject, Value>,
     under lock: (_ read: (Value) -> Void) -> Void
@@ -189,17 +201,17 @@ extension KVORegistrar {
     return value!
   }
 
-  /// Makes a change under a lock, and tells it with the values that were found there.
+  /// Makes a change under a lock, and reports it with the values that were found there.
   ///
   /// - Parameters:
-  ///   - lock: Calls what it is given with the value, once, with the lock held.
+  ///   - lock: Takes the lock, and calls its argument once with the value.
   ///   - body: Changes the value.
   package func change<Subject: SharedObservable, Value: Sendable>(
     of subject: Subject, _ keyPath: KeyPath<Subject, Value>,
     under lock: (_ change: (inout Value) -> Void) -> Void, _ body: (inout Value) -> Void
   ) {
     if uses.include(PropertyUses.tracked) { standard.willSet(shared: keyPath) }
-    // The compiler does not let one closure parameter be handed to another.
+    // The compiler does not allow passing one closure parameter to another.
     withoutActuallyEscaping(body) { body in
       while !tryChange(keyPath, under: lock, body) {}
     }
@@ -207,8 +219,8 @@ extension KVORegistrar {
     if Scope.isAnyOpen && !uses.isNone { Scope.note(KVOPath(keyPath), of: subject) }
   }
 
-  /// - Returns: Whether the change was made; it is not if somebody asked about a property for the first
-  ///   time before the lock was taken.
+  /// - Returns: Whether the change was made. It isn't made if a property was first observed between
+  ///   the look-up and the lock.
   private func tryChange<Subject, Value: Sendable>(
     _ keyPath: KeyPath<Subject, Value>, under lock: (_ change: (inout Value) -> Void) -> Void,
     _ body: @escaping (inout Value) -> Void
@@ -218,8 +230,8 @@ extension KVORegistrar {
     var change = LockedChange<Value>(of: property)
     var isMade = false
     lock { value in
-      // An observer makes the property before it reads the value under this lock: if there is none now, it
-      // will read the new value.
+      // An observer creates the property before it reads the value under this lock. If the property
+      // does not exist yet, the observer will read the new value.
       if property == nil && propertyCount != count { return }
       change.make(&value, body)
       isMade = true

@@ -1,12 +1,14 @@
 internal import Observation
 public import Synchronization
 
-/// What a class that any thread may change reports.
+/// Reports of a class whose objects any thread may change.
 extension KVORegistrar {
-  /// Reports that a property is read; for its getter, before it returns the value.
+  /// Reports that a property is read.
   ///
-  /// For properties whose value is kept, in the object or elsewhere. A property that is computed
-  /// from observed ones reports nothing: those do.
+  /// Call this in its getter, before the value is returned.
+  ///
+  /// This is for properties whose value is stored, in the object or elsewhere. A property that is
+  /// computed from observed properties reports nothing: the observed properties do.
   ///
   /// - Parameters:
   ///   - subject: The object.
@@ -24,7 +26,9 @@ extension KVORegistrar {
     if uses.areTracked(with: standard) { standard.access(shared: keyPath) }
   }
 
-  /// Runs `mutation`, and reports it as a change of a property; for its setter.
+  /// Runs `mutation`, and reports it as a change of a property.
+  ///
+  /// Call this in its setter.
   ///
   /// Other threads may make changes between the beginning and the end of this one.
   ///
@@ -54,14 +58,14 @@ extension KVORegistrar {
     endChange(of: subject, keyPath, isShared: true)
   }
 
-  /// Announces that a property which is not stored is about to change.
+  /// Announces that a property is about to change that does not report its own changes.
   ///
-  /// Announcements of one property nest: of several that are open, the outermost counts. They may
-  /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
-  /// on any thread, are part of that change. It is reported once, when all of them have ended. So
-  /// an announcement that is never taken back with `didChange(_:keyPath:)` keeps every later change of
-  /// the property from being reported. An announcement inside a set of the same property is a separate
-  /// change.
+  /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
+  /// and its `didChange` may be on different threads. Other changes of the property that begin
+  /// meanwhile, on any thread, are part of the announced change. It is reported once, when all of
+  /// them have ended. So a `willChange` without its `didChange(_:keyPath:)` keeps every later
+  /// change of the property from being reported. An announcement inside a set of the same property
+  /// is a separate change.
   ///
   /// - Parameters:
   ///   - subject: The object.
@@ -72,9 +76,9 @@ extension KVORegistrar {
     if beginByHand(subject, keyPath) { standard.willSet(shared: keyPath) }
   }
 
-  /// Announces that a property which is not stored has changed.
+  /// Announces that a property has changed that does not report its own changes.
   ///
-  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is reported here, or
+  /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.
   ///
   /// - Parameters:

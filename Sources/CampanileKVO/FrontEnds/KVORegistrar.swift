@@ -2,10 +2,10 @@ internal import Campanile
 public import Observation
 public import Synchronization
 
-/// What makes the properties of a class observable by key path.
+/// Makes the properties of a class observable by key path.
 ///
-/// In a class with the standard macro it is one line. The macro finds the name and uses it instead
-/// of a registrar of its own:
+/// In a class with the standard macro, it is one line. The macro finds the name, and uses this
+/// registrar instead of its default one:
 ///
 /// ```swift
 /// @Observable final class Player {
@@ -14,37 +14,44 @@ public import Synchronization
 /// }
 /// ```
 ///
-/// Every class of a hierarchy that has the macro declares its own. `withObservationTracking` and
-/// `Observations` go on as before. The macro itself spares everybody a set to an equal value, of a
-/// type that can tell.
+/// In a class hierarchy, every class with the macro declares its own registrar.
 ///
-/// For properties that are kept behind a lock, there are `get`, `set` and `update`, which name the lock:
-/// see ``get(_:_:in:)``. For others that are not stored, write what the macro writes: report
-/// reads with `access(_:keyPath:)` and changes with `withMutation(of:keyPath:_:)`, or announce
-/// changes with `willChange(_:keyPath:)` and `didChange(_:keyPath:)`.
+/// `withObservationTracking` and `Observations` work as before. The setters of the macro do not
+/// report a set to an equal value, if the values can be compared.
 ///
-/// Safe from any thread. It allocates its tables when somebody observes. A change of an object that
-/// nobody observes costs two loads; once it has been tracked, by `withObservationTracking` or by
-/// `Observations`, also what the standard registrar costs. The observations of the object end in
-/// its deinit.
+/// For properties that are stored behind a lock, use `get`, `set` and `update`, which name the
+/// lock: see ``get(_:_:in:)``. For other properties that the macro does not handle, write what the
+/// macro writes. Report reads with `access(_:keyPath:)` and changes with
+/// `withMutation(of:keyPath:_:)`. Or announce changes with `willChange(_:keyPath:)` and
+/// `didChange(_:keyPath:)`.
+///
+/// Safe to use from any thread. The registrar allocates its tables when the first observation
+/// begins. A change of an object that nobody observes costs two loads. Once the object has been
+/// tracked, by `withObservationTracking` or by `Observations`, a change also costs what the
+/// standard registrar costs. The observations of the object end in its deinit.
 public struct KVORegistrar: ~Copyable, Sendable {
   @usableFromInline let uses = PropertyUses()
   let standard = ObservationRegistrar()
   private let table = LazyReference<PropertyTable>()
 
-  /// Creates a registrar for one object, which keeps it in a `let`.
+  /// Creates a registrar for one object.
+  ///
+  /// Store it in a `let` of the object.
   public init() {}
 
   deinit { table.load()?.end() }
 
   // MARK: Reading
 
-  /// Reports that a property is read; for its getter, before it returns the value.
+  /// Reports that a property is read.
   ///
-  /// For properties whose value is kept, in the object or elsewhere. A property that is computed
-  /// from observed ones reports nothing: those do. A getter that reports itself, and reads no other
-  /// observed property when it is first asked, counts as that of a kept value for as long as it is
-  /// observed: others that it comes to read are not followed.
+  /// Call this in its getter, before the value is returned.
+  ///
+  /// This is for properties whose value is stored, in the object or elsewhere. A property that is
+  /// computed from observed properties reports nothing: the observed properties do. If a getter
+  /// reports itself and reads no other observed property at its first read, its value counts as
+  /// stored. It counts as stored for as long as it is observed: properties that it reads later are
+  /// not followed.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -69,7 +76,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
     collector.add(property)
   }
 
-  /// A property that is read, and who wants to know that.
+  /// A property that is read, and the collector of the reads, if there is one.
   func collected(
     _ subject: AnyObject, _ keyPath: AnyKeyPath
   ) -> (ObservedProperty, ReadCollector)? {
@@ -91,7 +98,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   // MARK: Changing
 
-  /// Runs `mutation`, and reports it as a change of a property; for its setter.
+  /// Runs `mutation`, and reports it as a change of a property.
+  ///
+  /// Call this in its setter.
   ///
   /// - Returns: What `mutation` returns.
   @inlinable
@@ -100,7 +109,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ) rethrows -> Result {
     if uses.isNone { return try mutation() }
     let change = tellWillChange(subject, keyPath, isWhole: true)
-    // Inlined into the setter, where the compiler sees through the key path.
+    // Inlined into the setter, where the key path is known to the compiler.
     let old = change.needsOld ? subject[keyPath: keyPath] : nil
     defer {
       if change.isPlain {
@@ -112,7 +121,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
     return try mutation()
   }
 
-  /// Reports that this thread is about to change a property; ``didSet(_:keyPath:)`` is to follow.
+  /// Reports that this thread is about to change a property.
+  ///
+  /// A call to ``didSet(_:keyPath:)`` must follow.
   @inlinable
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -140,10 +151,10 @@ public struct KVORegistrar: ~Copyable, Sendable {
     return OpenChange(property)
   }
 
-  /// How many properties have been asked about.
+  /// The number of properties that have been observed.
   var propertyCount: Int { table.load()?.count ?? 0 }
 
-  /// The property, if it has been asked about.
+  /// The property, if it has been observed.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty? { table.load()?.known(keyPath) }
 
   @usableFromInline
@@ -164,14 +175,14 @@ public struct KVORegistrar: ~Copyable, Sendable {
     property?.didChange(isShared: isShared)
   }
 
-  // MARK: Announcing by hand
+  // MARK: Announcements by hand
 
-  /// Announces that a property which is not stored is about to change.
+  /// Announces that a property is about to change that does not report its own changes.
   ///
-  /// Announcements of one property nest: of several that are open, the outermost counts. They may
-  /// be made and taken back on different threads. Other changes of the property that begin meanwhile,
-  /// on any thread, are part of that change. It is reported once, when all of them have ended. So
-  /// an announcement that is never taken back with `didChange(_:keyPath:)` keeps every later
+  /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
+  /// and its `didChange` may be on different threads. Other changes of the property that begin
+  /// meanwhile, on any thread, are part of the announced change. It is reported once, when all of
+  /// them have ended. So a `willChange` without its `didChange(_:keyPath:)` keeps every later
   /// change of the property from being reported. An announcement inside a set of the same property
   /// is a separate change.
   public func willChange<Subject: Observable & AnyObject, Member>(
@@ -180,9 +191,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
     if beginByHand(subject, keyPath) { standard.willSet(subject, keyPath: keyPath) }
   }
 
-  /// Announces that a property which is not stored has changed.
+  /// Announces that a property has changed that does not report its own changes.
   ///
-  /// Without a `willChange(_:keyPath:)` to take back it does nothing. The change is reported here, or
+  /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.
   public func didChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>

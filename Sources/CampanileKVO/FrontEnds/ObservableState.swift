@@ -1,8 +1,10 @@
 public import Campanile
 public import Observation
 
-/// A state that the standard Observation reads: `withObservationTracking`, `Observations`, and the body
-/// of a SwiftUI view, which is evaluated again when the state has changed.
+/// A state that the standard Observation can track.
+///
+/// Use it with `withObservationTracking`, with `Observations`, and in the body of a SwiftUI view.
+/// The body is evaluated again when the state has changed.
 ///
 /// ```swift
 /// struct PlayButton: View {
@@ -13,9 +15,12 @@ public import Observation
 /// PlayButton(isPlaying: ObservableState(player.isPlaying))
 /// ```
 ///
-/// It follows the state on the main actor, from when it is created until it is released, and keeps the
-/// state alive. A change arrives as soon as the main actor is free: before the setter returns if it is made
-/// there, and nothing else waits. Create one for each screen, and keep it.
+/// It follows the state on the main actor, from its creation until its release, and keeps the state
+/// alive.
+///
+/// A change arrives as soon as the main actor is free. If the change is made on the main actor and
+/// no other delivery waits there, it arrives before the setter returns. Create one for each screen,
+/// and keep it.
 @MainActor
 public final class ObservableState<Value: Sendable>: Observable {
   private let registrar = ObservationRegistrar()
@@ -28,10 +33,10 @@ public final class ObservableState<Value: Sendable>: Observable {
     return newest
   }
 
-  /// Follows a state: a `CurrentValue`, a `ReadOnlyState`, or one that is derived from others.
+  /// Follows a state: a `CurrentValue`, a `ReadOnlyState`, or a state derived from others.
   ///
   /// - Parameters:
-  ///   - state: What is followed.
+  ///   - state: The state to follow.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   public init(
@@ -39,7 +44,7 @@ public final class ObservableState<Value: Sendable>: Observable {
   ) {
     self.state = state.readOnly
     newest = state.value
-    // Initial, so that no change is missed between reading the value and observing.
+    // `.initial`, so that no change between reading the value and observing is missed.
     state.observe(owner: self, on: .main, .initial, file: file, line: line) { follower, change in
       follower.registrar.withMutation(of: follower, keyPath: \.value) {
         follower.newest = change.new

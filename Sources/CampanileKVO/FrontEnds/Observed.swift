@@ -2,8 +2,9 @@ internal import Campanile
 public import Observation
 public import Synchronization
 
-/// A stored property that can be observed by key path: the front end of one annotation per
-/// property.
+/// A stored property that can be observed by key path.
+///
+/// Annotate each observable property:
 ///
 /// ```swift
 /// final class Player: Observable {
@@ -13,40 +14,48 @@ public import Synchronization
 /// ```
 ///
 /// The class conforms to the standard `Observable` and needs no macro; `withObservationTracking`
-/// and `Observations` work with it. Setting an equal value is a change like any other.
+/// and `Observations` work with it.
 ///
-/// Reads and changes are in the isolation of the object: the first read of a property writes to the
-/// object, so several threads must not read at once. (For an object that is shared behind a lock
-/// that lets several readers in, use a ``KVORegistrar``.) A property allocates when it is first
-/// read, and more when it is first observed. While a property is changed in place, as by a mutating
-/// method, it can be neither read nor set: as with other properties, that is a precondition
-/// failure, in release builds too. A set that nobody observes costs three loads; once the property
-/// has been tracked, by `withObservationTracking` or by `Observations`, also what the standard
-/// registrar costs. The observations end with the object.
+/// Setting an equal value is reported like any other change.
+///
+/// Read and change the property in the isolation of the object. The first read of a property writes
+/// to the object, so several threads must not read at once. For an object behind a lock that admits
+/// several readers, use a ``KVORegistrar``.
+///
+/// A property allocates when it is first read, and more when it is first observed. A set that
+/// nobody observes costs three loads. Once the property has been tracked, by
+/// `withObservationTracking` or by `Observations`, a set also costs what the standard registrar
+/// costs.
+///
+/// While a property is changed in place, as by a mutating method, it can be neither read nor set.
+/// As with other properties, that is a precondition failure, in release builds too. The
+/// observations end with the object.
 @propertyWrapper
 public struct Observed<Value> {
-  /// Taken away while it is changed in place.
+  /// `nil` while the value is changed in place.
   @usableFromInline var value: Value?
-  /// What the property has besides, once it has been read.
+  /// The observation state of the property, once it has been read.
   @usableFromInline var cell: ObservedCell?
 
   /// Creates the property with its first value.
   public init(wrappedValue: Value) { value = wrappedValue }
 
-  /// Only properties of classes can be observed.
+  /// Unavailable: only properties of classes can be observed.
   @available(*, unavailable, message: "'@Observed' is for properties of classes")
   public var wrappedValue: Value {
     get { fatalError("Only properties of classes can be observed") }
     set { fatalError("Only properties of classes can be observed") }
   }
 
-  /// Reads and changes the property of an object; what the compiler calls.
+  /// Reads and changes the property of an object.
+  ///
+  /// The compiler calls it.
   @inlinable
   public static subscript<Object: Observable & AnyObject>(
     _enclosingInstance object: Object, wrapped keyPath: ReferenceWritableKeyPath<Object, Value>,
     storage storage: ReferenceWritableKeyPath<Object, Self>
   ) -> Value {
-    // Inlined into the property's accessors, where the compiler sees through the key paths.
+    // Inlined into the property's accessors, where the key paths are known to the compiler.
     @inline(__always) get {
       let cell = object[keyPath: storage].cell ?? object[keyPath: storage].makeCell()
       cell.access(object, keyPath)
@@ -66,8 +75,7 @@ public struct Observed<Value> {
       let cell = object[keyPath: storage].cell
       let isQuiet = ObservedCell.isQuiet(cell)
       if !isQuiet { cell?.willModify(object, keyPath) }
-      // Not yielded from its place: the compiler sees through a key path only where it is read or
-      // set.
+      // Not yielded in place: the compiler optimizes a key path only where it is read or set.
       var value = object[keyPath: storage].take()
       defer {
         object[keyPath: storage].value = value
@@ -85,7 +93,7 @@ public struct Observed<Value> {
     return value
   }
 
-  /// Takes the value away, so that a change in place copies nothing.
+  /// Takes the value out, so that a change in place copies nothing.
   @inlinable
   mutating func take() -> Value {
     guard let taken = value.take() else {
@@ -97,7 +105,7 @@ public struct Observed<Value> {
   /// Sets the value.
   @inlinable
   mutating func replace(by newValue: Value) {
-    // What is set now would be overwritten when the change in place ends.
+    // A value that is set now would be overwritten when the change in place ends.
     precondition(
       value != nil, "An '@Observed' property is set while it is being changed in place")
     value = newValue
@@ -105,7 +113,7 @@ public struct Observed<Value> {
 
   /// Sets the value.
   ///
-  /// - Returns: The one before, if that is to be kept; else it has been released.
+  /// - Returns: The previous value, if it is to be kept. Otherwise it has been released.
   @inlinable
   mutating func replace(by newValue: Value, keeping isKept: Bool) -> Value? {
     let old = isKept ? value : nil
@@ -121,14 +129,14 @@ public struct Observed<Value> {
   }
 }
 
-/// What one observed property has besides its value.
+/// The observation state of one property.
 @usableFromInline
 final class ObservedCell: Sendable {
   @usableFromInline let uses = PropertyUses()
   private let standard = ObservationRegistrar()
   private let property = LazyReference<ObservedProperty>()
 
-  /// Whether nobody wants to hear of changes, and no transaction wants the property's name.
+  /// Whether no observer follows the property, and no scope is open that might collect its changes.
   @inlinable
   static func isQuiet(_ cell: ObservedCell?) -> Bool {
     (cell?.uses.isNone ?? true) && OpenScopes.count.load(ordering: .relaxed) == 0
@@ -160,7 +168,7 @@ final class ObservedCell: Sendable {
     return property.storeIfNil(ObservedProperty(keyPath, of: subject))
   }
 
-  /// Begins a change by a setter, which will have the values before and after.
+  /// Begins a change by a setter that knows the values before and after.
   @usableFromInline
   static func willSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>
@@ -182,7 +190,9 @@ final class ObservedCell: Sendable {
     property.load()?.willChange()
   }
 
-  /// Ends a change by a setter; part of that, where the type of the value is known.
+  /// Ends a change by a setter.
+  ///
+  /// Inlined into the setter, where the type of the value is known.
   @inlinable
   static func didSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
@@ -198,7 +208,9 @@ final class ObservedCell: Sendable {
   @usableFromInline
   static func box<Value>(_ old: Value?) -> AnyObject? { old.map { OldValue($0) } }
 
-  /// Tells that a property has changed; one without a cell is of interest to a transaction alone.
+  /// Reports that a property has changed.
+  ///
+  /// If the property has no cell, only a transaction records the change.
   @usableFromInline
   static func didSet<Object: Observable & AnyObject, Value>(
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>, _ old: AnyObject?

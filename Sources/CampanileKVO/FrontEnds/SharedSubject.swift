@@ -1,11 +1,12 @@
 internal import Campanile
 internal import Observation
 
-/// Stands for an object of a ``SharedObservable`` class before the standard registrar, which demands an
-/// `Observable` one.
+/// Represents an object of a ``SharedObservable`` class for the standard registrar, which requires
+/// an `Observable` object.
 ///
-/// The registrar asks no more of the object than its type. It knows properties by their key paths, so
-/// one of this type, with the object's key path as its argument, stands for that one.
+/// The registrar uses nothing of the object but its type. It identifies properties by their key
+/// paths. So every property is represented by a key path of this type, with the object's key path
+/// as its argument.
 struct SharedSubject: Observable {
   private subscript(path: KeyPathIdentity) -> Int { 0 }
 

@@ -1,15 +1,15 @@
 internal import Observation
 internal import Synchronization
 
-/// Learns whether the calling code is tracked, as by `withObservationTracking`.
+/// Finds out whether the calling code is tracked, as by `withObservationTracking`.
 ///
-/// The standard registrar does not say. But it puts the key paths that are read while somebody
-/// tracks into a set, and leaves them alone otherwise. To put a key path into a set is to hash it,
-/// with its arguments: one that has an argument of ours tells us.
+/// The standard registrar has no API for that. But while a read is tracked, the registrar inserts
+/// its key path into a set, and it doesn't otherwise. Inserting a key path into a set hashes it,
+/// with its arguments. So a key path with a probe as its argument counts the hashes.
 ///
-/// So a property that nobody tracks need not go through that registrar, which takes two locks for
-/// each change. Whether what is described here is so is tried out before it is relied on; if not,
-/// everybody counts as tracked.
+/// A property that is not tracked then bypasses that registrar, which takes two locks for each
+/// change. Whether the registrar behaves as described is tested before the first use. If it does
+/// not, all code counts as tracked.
 struct TrackingProbe: Hashable, Sendable {
   private enum Trust: UInt8, AtomicRepresentable {
     case untried, good, bad
@@ -32,17 +32,19 @@ struct TrackingProbe: Hashable, Sendable {
     Self.hashes.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Whether the calling code is tracked; perhaps also if some other thread is.
+  /// Whether the calling code is tracked.
   ///
-  /// - Parameter registrar: One whose object is being read. If it is tracked, so is a key path of
-  ///   this probe, which never changes, until the same end.
+  /// It may also return `true` while another thread is tracked.
+  ///
+  /// - Parameter registrar: The registrar of the object that is being read. If the read is tracked,
+  ///   so is a key path of this probe, which never changes. Both are tracked until the same end.
   static func isTracked(with registrar: ObservationRegistrar) -> Bool {
     var trust = trust.load(ordering: .relaxed)
     if trust == .untried { trust = tryOut(with: registrar) }
     return trust == .bad || isHashed(by: registrar)
   }
 
-  /// Whether a read is put into a set.
+  /// Whether a read is inserted into a set.
   private static func isHashed(by registrar: ObservationRegistrar) -> Bool {
     let before = hashes.load(ordering: .relaxed)
     registrar.access(Subject(), keyPath: keyPath)

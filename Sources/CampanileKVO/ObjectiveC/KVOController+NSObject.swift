@@ -6,19 +6,20 @@
   extension KVOController {
     /// Observes a key path of an `NSObject`, and calls the observer where the change is made.
     ///
-    /// The properties on the way are `@objc dynamic`. The system says when one has changed, and the
-    /// options, policies, transactions and ends are those of every other observation. A collection's
-    /// changes are told as settings. The object's death is noticed when the observation is looked at.
+    /// The properties on the way are `@objc dynamic`. The system reports that one has changed.
+    /// Options, policies, transactions and the end of the observation are the same as for other
+    /// objects. Changes of a collection are reported as settings. The death of the object is
+    /// noticed when the observation is inspected.
     ///
     /// - Parameters:
-    ///   - object: What is observed.
-    ///   - keyPath: Which of its values.
-    ///   - options: What else is wanted besides the new values.
+    ///   - object: The observed object.
+    ///   - keyPath: The observed value.
+    ///   - options: What to report in addition to the new values.
     ///   - policy: What to do if the key path is observed already.
     ///   - isolation: The isolation of the caller, where the observer runs.
     ///   - file: The caller's file, for descriptions and failures.
     ///   - line: The caller's line.
-    ///   - observer: What is called, with the owner, the object and the change.
+    ///   - observer: Called with the owner, the object and the change.
     /// - Returns: The registration, and whether it is new.
     @discardableResult
     public func observe<Object: NSObject, Value>(
@@ -38,11 +39,11 @@
         Scope.current?.collector?.add(property)
         return object[keyPath: keyPath]
       }
-      // Each has a property of its own.
+      // Each observation has its own property.
       let request = KVORequest(
         keyPath, options, isOnMain: isolation.isMain, isShared: false, file, line)
       return add(object, request, policy, reading: { read }) { owner, object, change in
-        // Released with the observer, which ends what the system does.
+        // Released with the observer, which ends the system's observation.
         try withExtendedLifetime(system) { try observer(owner, object, change) }
       }
     }

@@ -1,11 +1,13 @@
-/// What has a key that is made of an address.
+/// An element whose key is derived from an address.
 protocol HasAddressKey {
   var addressKey: UInt { get }
 }
 
-/// Elements that are found by an address, those of one key in the order in which they were added.
+/// A hash table of elements whose keys are addresses.
 ///
-/// A dictionary would hash an address more thoroughly than there is a need for.
+/// Elements with the same key keep the order in which they were added.
+///
+/// Addresses need less hashing than a dictionary does.
 struct AddressBuckets<Element: HasAddressKey> {
   private var buckets: [[Element]] = []
   private(set) var count = 0
@@ -14,7 +16,9 @@ struct AddressBuckets<Element: HasAddressKey> {
     Int((key &* 0x9E37_79B9_7F4A_7C15) >> 40) & (buckets.count - 1)
   }
 
-  /// The elements of some keys, of which this is one.
+  /// The elements of the bucket of `key`.
+  ///
+  /// It may also hold elements with other keys.
   subscript(key: UInt) -> [Element] { buckets.isEmpty ? [] : buckets[index(key)] }
 
   var all: [Element] { Array(buckets.joined()) }
@@ -25,15 +29,17 @@ struct AddressBuckets<Element: HasAddressKey> {
     count += 1
   }
 
-  /// Goes through the elements of some keys, of which this is one.
+  /// Calls `body` with the elements of the bucket of `key`.
+  ///
+  /// It may also hold elements with other keys.
   func forEach(_ key: UInt, _ body: (Element) -> Void) {
     if buckets.isEmpty { return }
     for element in buckets[index(key)] { body(element) }
   }
 
-  /// Takes out the newest element of a key for which `isMeant` holds.
+  /// Removes the newest element of a key for which `isMeant` returns `true`.
   ///
-  /// - Returns: The element, to be released by the caller.
+  /// - Returns: The element. The caller releases it.
   mutating func remove(_ key: UInt, where isMeant: (Element) -> Bool) -> Element? {
     if buckets.isEmpty { return nil }
     let index = index(key)

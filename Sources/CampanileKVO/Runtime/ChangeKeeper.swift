@@ -1,85 +1,96 @@
 import Campanile
 
-/// What an evaluation knows of changes: which have begun, which are to be told, who tells.
+/// The changes that an evaluation knows of: which have begun, which have to be delivered, and which
+/// thread delivers.
 ///
-/// It decides; what it returns is to be done, under no lock.
+/// This is the state machine: its methods return what the caller has to do, outside the lock.
 ///
-/// Values are boxed here, so that none of this depends on their type: generic code that is compiled
-/// for no type in particular is several times slower.
+/// Values are boxed here, so that no method depends on their type. Unspecialized generic code is
+/// several times slower.
 struct ChangeKeeper {
-  /// Whether the beginnings of changes may be left out that nobody needs to hear.
+  /// Whether the beginning of a change may go unrecorded if no observer needs it.
   private let skipsBeginnings: Bool
   private var pending: [PendingChange] = []
-  /// How many changes have begun.
+  /// The number of changes that have begun.
   private(set) var begun: UInt = 0
-  /// Whether there may be changes whose beginning was not heard.
+  /// Whether there may be changes whose beginning was not recorded.
   var isBehind = false
-  /// How many reports have been made that are neither kept back nor being told.
+  /// The number of reports that are neither deferred nor being delivered.
   private var onTheWay = 0
-  /// What a transaction has kept back, and its thread, which is to tell it.
+  /// A report that a transaction has deferred, and the thread of the transaction, which delivers
+  /// it.
   private struct Deferred {
     let transaction: ObjectIdentifier
     let thread: UInt
     var report: ChangeReport
   }
 
-  /// What transactions have kept back, oldest first: seldom are there two.
+  /// The deferred reports, oldest first.
+  ///
+  /// There is rarely more than one.
   private var deferred: [Deferred] = []
-  /// The thread that reads and tells, or 0, and how often it is inside.
+  /// The thread that reads and delivers, or 0, and its nesting depth.
   private var teller: UInt = 0
   private(set) var depth = 0
-  /// Whether what it tells carries values of its own, which nothing is to overtake.
+  /// Whether the change being delivered carries its values.
+  ///
+  /// A later change must not overtake it.
   private var tellsValues = false
-  /// What other threads have left for it.
+  /// Reports that other threads have left for the delivering thread.
   private var waiting = Fifo<ChangeReport>()
-  /// How many reports have been given out to be told.
+  /// The number of reports that have been handed out for delivery.
   private(set) var toldCount: UInt = 0
-  /// The box of the value that observers know while changes go on, of values that are compared.
+  /// The box of the value that observers know while changes are in progress.
   ///
-  /// Before any of them is told it is the old value of the first one that has read it: the others may
-  /// have found what that one sets.
+  /// Used if values are compared.
+  ///
+  /// Before any change is delivered, it is the old value of the first change that has read it. The
+  /// other changes may have found what the first one sets.
   private var known: AnyObject?
-  /// Whether that value has been told.
+  /// Whether that value has been delivered.
   ///
-  /// Else it is not the observers' if there are changes, not told yet, before which it could not be
-  /// read.
+  /// An undelivered value is not what observers know if an earlier change could not be read and has
+  /// not been delivered.
   private var isKnownTold = false
 
   init(skipsBeginnings: Bool = false) { self.skipsBeginnings = skipsBeginnings }
 
-  // MARK: Changes of the properties
+  // MARK: Changes of properties
 
-  /// What is to be done when a change begins.
+  /// What the caller has to do when a change begins.
   enum Beginning {
-    /// Nothing: in a transaction the first change has done it, and so has the change around another.
+    /// Nothing.
+    ///
+    /// The first change of the transaction, or the enclosing change, has done it.
     case known
-    /// The old value is to be read, if one is wanted.
+    /// Read the old value, if an observer wants it.
     case new
-    /// The same, and observers know the old value.
+    /// Read the old value, which observers know.
     case newToAll
   }
 
-  /// Notes that a change begins.
+  /// Records that a change begins.
   ///
   /// - Parameters:
-  ///   - thread: The calling thread, which is asked for if the change is an edit.
-  ///   - transaction: That which it is made in, which is asked for if one keeps something back.
+  ///   - thread: The calling thread. Evaluated only if the change is an edit.
+  ///   - transaction: The transaction of the change. Evaluated only if a report is deferred.
   mutating func begin(
     _ event: ObservedProperty.Event, _ link: Link, on thread: @autoclosure () -> UInt,
     in transaction: @autoclosure () -> ObjectIdentifier? = nil
   ) -> Beginning {
-    // Several links announce one change of a maker; a known change is one of one property.
+    // Several links may announce one change of a maker. A change that is known with its values is
+    // of one property.
     if !event.maker.isKnown, let index = pending.firstIndex(where: { $0.maker == event.maker }) {
       if !link.hasEnded { pending[index].begin(link) }
       return .known
     }
-    // Nobody would take back what came after `forget`.
+    // No call would remove a change that begins after `forget`.
     if link.hasEnded { return .known }
     begun &+= 1
     var change = PendingChange(event.maker, link, toldBefore: toldCount, number: begun)
-    // Others may end after the transaction, and are changes of their own then.
+    // If the change began in a transaction and ends after it, it is a separate change.
     if !deferred.isEmpty, let place = transaction().flatMap(place) {
-      // Announced by hand, it may end on another thread, and be told there by itself.
+      // A change announced by hand may end on another thread, and be delivered there separately.
       change.old = deferred[place].report.old
       change.isUnread = deferred[place].report.isUnread
       pending.append(change)
@@ -89,15 +100,16 @@ struct ChangeKeeper {
     return event.edit != nil && isSettled(for: thread()) ? .newToAll : .new
   }
 
-  /// Whether observers have been told of all changes but the one that `thread` has begun.
+  /// Whether observers have received all changes except the one that `thread` has begun.
   private func isSettled(for thread: UInt) -> Bool {
     pending.count == 1 && waiting.isEmpty && onTheWay == 0 && deferred.isEmpty && !isBehind
       && (teller == 0 || teller == thread)
   }
 
-  /// Takes back what links that have ended have announced: the ends of those changes are not heard.
+  /// Removes the announcements of links that have ended, since the ends of those changes do not
+  /// arrive.
   ///
-  /// - Returns: The changes of which no announcement is left, to be released.
+  /// - Returns: The changes without remaining announcements. The caller releases them.
   mutating func forget(_ links: Set<ObjectIdentifier>) -> [PendingChange] {
     for index in pending.indices { pending[index].forget(links) }
     let forgotten = pending.filter(\.isOver)
@@ -105,11 +117,11 @@ struct ChangeKeeper {
     return forgotten
   }
 
-  /// Keeps what was found when a change began.
+  /// Stores what was found when a change began.
   ///
   /// - Parameters:
-  ///   - old: The box of the old value, if one is wanted.
-  ///   - edit: What the change is, if no other one has begun meanwhile.
+  ///   - old: The box of the old value, if an observer wants it.
+  ///   - edit: The edit that the change is, if no other change has begun meanwhile.
   mutating func keep(
     _ old: AnyObject?, _ edit: AnnouncedEdit?, of maker: ObservedProperty.Maker,
     on thread: @autoclosure () -> UInt
@@ -124,9 +136,10 @@ struct ChangeKeeper {
     if edit != nil && isSettled(for: thread()) { pending[index].edit = edit }
   }
 
-  /// Notes that a change ends.
+  /// Records that a change ends.
   ///
-  /// - Returns: What is to be told, or `nil` if another property's change goes on around it.
+  /// - Returns: What has to be delivered, or `nil` if a change of another property is in progress
+  ///   around it.
   mutating func end(_ event: ObservedProperty.Event, over link: Link) -> ChangeReport? {
     let report = report(of: event, over: link)
     if report != nil { onTheWay += 1 }
@@ -141,7 +154,7 @@ struct ChangeKeeper {
     report.toldBefore = toldCount
     report.values = event.values
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
-      // It began before the property was followed, or nobody needed to hear its beginning.
+      // The change began before the property was followed, or its beginning was not recorded.
       let isUnheard = !skipsBeginnings || link.isUnheard(event.openCount)
       if !isUnheard { report.old = event.old }
       report.firstBegan = isUnheard ? link.began : .max
@@ -150,7 +163,7 @@ struct ChangeKeeper {
       return report
     }
     guard pending[index].end(link), pending[index].isOver else { return nil }
-    // Nearly always there is one.
+    // There is nearly always exactly one.
     let ended = index == pending.count - 1 ? pending.removeLast() : pending.remove(at: index)
     report.old = ended.old
     report.edit = event.values == nil ? ended.edit : event.edit
@@ -163,10 +176,12 @@ struct ChangeKeeper {
 
   // MARK: Transactions
 
-  /// Keeps a report for a transaction; what it has no place for goes with the caller's.
+  /// Defers a report to the end of a transaction.
   ///
-  /// - Parameter thread: The calling thread, which is that of the transaction.
-  /// - Returns: Whether it is the first one.
+  /// What its place cannot hold is released with the caller's report.
+  ///
+  /// - Parameter thread: The calling thread, which is the thread of the transaction.
+  /// - Returns: Whether this is the first report of the transaction.
   mutating func keepBack(
     _ report: ChangeReport, for transaction: ObjectIdentifier, on thread: UInt
   ) -> Bool {
@@ -179,7 +194,7 @@ struct ChangeKeeper {
     return true
   }
 
-  /// What has been kept back for a transaction, to be told.
+  /// The deferred report of a transaction, to be delivered.
   mutating func takeDeferred(for transaction: ObjectIdentifier) -> ChangeReport? {
     guard let place = place(of: transaction) else { return nil }
     onTheWay += 1
@@ -190,18 +205,18 @@ struct ChangeKeeper {
     deferred.firstIndex { $0.transaction == transaction }
   }
 
-  // MARK: Telling
+  // MARK: Delivering
 
-  /// Takes the telling for `thread`, before there is anybody else.
+  /// Makes `thread` the delivering thread, before any other thread has access.
   mutating func reserve(for thread: UInt) {
     teller = thread
     depth = 1
   }
 
-  /// Takes in that a report is not told: another change goes on around it.
+  /// Records that a report is not delivered, because another change is in progress around it.
   mutating func drop() { onTheWay -= 1 }
 
-  /// Does what `end` and `beginTelling` do.
+  /// Combines `end` and `beginTelling`.
   mutating func endAndTell(
     _ event: ObservedProperty.Event, over link: Link, on thread: UInt
   ) -> ChangeReport? {
@@ -209,7 +224,7 @@ struct ChangeKeeper {
     return tell(report, on: thread)
   }
 
-  /// Returns what `thread` is to tell, or leaves it to the one that tells.
+  /// Returns what `thread` has to deliver, or leaves the report to the delivering thread.
   mutating func beginTelling(_ report: consuming ChangeReport, on thread: UInt) -> ChangeReport? {
     onTheWay -= 1
     return tell(report, on: thread)
@@ -217,12 +232,13 @@ struct ChangeKeeper {
 
   private mutating func tell(_ report: consuming ChangeReport, on thread: UInt) -> ChangeReport? {
     while !deferred.isEmpty, let place = deferred.lastIndex(where: { $0.thread == thread }) {
-      // Kept back by a transaction of this thread that is telling others now: told with this one.
+      // Deferred by a transaction of this thread that is delivering to others now. It is delivered
+      // with this report.
       var earlier = deferred.remove(at: place).report
       earlier.add(report)
       report = earlier
     }
-    // What waits carries values of its own, and must not be overtaken by a later one.
+    // A waiting report carries its values, and a later one must not overtake it.
     if teller != 0 && (teller != thread || report.values != nil || tellsValues) {
       waiting.append(report)
       return nil
@@ -233,7 +249,7 @@ struct ChangeKeeper {
     return report
   }
 
-  /// What the thread that tells is to tell next, if it is not inside its own telling.
+  /// The next report for the delivering thread, unless its deliveries are nested.
   mutating func nextReport() -> ChangeReport? {
     if depth == 1, !waiting.isEmpty, var report = waiting.popFirst() {
       giveOut(&report)
@@ -247,8 +263,9 @@ struct ChangeKeeper {
     return nil
   }
 
-  /// Makes a report a setting if others have been told since its change began, and says what observers
-  /// know.
+  /// Hands out a report for delivery, with the value that observers know.
+  ///
+  /// An edit becomes a setting if other reports have been delivered since its change began.
   private mutating func giveOut(_ report: inout ChangeReport) {
     tellsValues = report.values != nil
     if !tellsValues && report.toldBefore != toldCount { report.dropEdit() }
@@ -256,21 +273,24 @@ struct ChangeKeeper {
     toldCount &+= 1
   }
 
-  /// Keeps what is about to be told for the changes that go on.
+  /// Stores the value that is about to be delivered, for the changes in progress.
   ///
-  /// - Parameter told: The box of the value; after it, what was known before, to be released.
+  /// - Parameter told: The box of the value. On return, the previous value, which the caller
+  ///   releases.
   mutating func keepTold(_ told: inout AnyObject?) {
     swap(&known, &told)
     isKnownTold = true
   }
 
-  /// Lets go of what observers know, once no change can ask for it; it is to be released.
+  /// Forgets the value that observers know, once no change can need it.
+  ///
+  /// The caller releases it.
   mutating func forgetKnown() -> AnyObject? { isBusy ? nil : known.take() }
 
-  /// Whether the beginning of any change has been noted that has not ended.
+  /// Whether a recorded change has not ended.
   var isInChange: Bool { !pending.isEmpty }
 
-  /// Whether any change has begun and not been told.
+  /// Whether a change has begun and has not been delivered.
   var isBusy: Bool {
     !pending.isEmpty || !waiting.isEmpty || depth > 0 || onTheWay > 0 || !deferred.isEmpty
   }

@@ -1,16 +1,16 @@
 import Campanile
 
-/// A change that has begun and not ended.
+/// A change that has begun and has not ended.
 struct PendingChange {
   let maker: ObservedProperty.Maker
-  /// The link that announced it first, and how often it has.
+  /// The link that announced the change first, and its open announcements.
   private let first: ObjectIdentifier
   private var depth = 1
-  /// The others that have announced it since.
+  /// The other links that have announced the change since.
   private var others: [ObjectIdentifier]?
-  /// How many reports had been given out when it began.
+  /// The number of reports that had been handed out when the change began.
   let toldBefore: UInt
-  /// Which change of the evaluation it is.
+  /// The number of the change, counted per evaluation.
   let number: UInt
   var old: AnyObject?
   var edit: AnnouncedEdit?
@@ -28,13 +28,13 @@ struct PendingChange {
 
   var isOver: Bool { depth == 0 && others?.isEmpty != false }
 
-  /// Takes in that it is announced once more.
+  /// Records one more announcement.
   mutating func begin(_ link: Link) {
     let id = ObjectIdentifier(link)
     if first == id { depth += 1 } else { others = (others ?? []) + [id] }
   }
 
-  /// Takes one announcement back.
+  /// Removes one announcement.
   ///
   /// - Returns: Whether there was one.
   mutating func end(_ link: Link) -> Bool {
@@ -48,34 +48,36 @@ struct PendingChange {
     return true
   }
 
-  /// Takes back what links have announced.
+  /// Removes all announcements of these links.
   mutating func forget(_ links: Set<ObjectIdentifier>) {
     if links.contains(first) { depth = 0 }
     others?.removeAll { links.contains($0) }
   }
 }
 
-/// A change that has been made and is to be told.
+/// A change that has been made and has to be delivered.
 struct ChangeReport {
-  /// The box of the value before it, if that is wanted.
+  /// The box of the old value, if an observer wants it.
   var old: AnyObject?
-  /// The edit of a collection that it is told as, if nothing comes between.
+  /// The edit that the change is delivered as, unless another change overtakes it.
   var edit: AnnouncedEdit?
-  /// How many reports had been given out when it began.
+  /// The number of reports that had been handed out when the change began.
   var toldBefore: UInt = 0
-  /// Which changes of the evaluation it is made of, the first and the last.
+  /// The numbers of the first and the last change in this report.
   var firstBegan: UInt = 0
   var lastBegan: UInt = 0
-  /// Whether it has a change in it before which the value could not be read.
+  /// Whether the report has a change whose old value could not be read.
   var isUnread = true
-  /// The box of the value that observers know, of values that are compared.
+  /// The box of the value that observers know, if values are compared.
   ///
-  /// `nil` if nobody can say, so that there is nothing to compare with.
+  /// `nil` if that value is unknown, so that there is nothing to compare with.
   var known: AnyObject?
   var changed: ChangedPaths
-  /// The box of the values before and after, if the class handed them over.
+  /// The box of the values before and after, if the class provided them.
   var values: AnyObject?
-  /// What this takes the place of, which goes with the report: here it is under a lock.
+  /// Objects that this report has replaced.
+  ///
+  /// They are released with the report, because the report is changed under a lock.
   private var replaced: [AnyObject]?
 
   init(edit: AnnouncedEdit? = nil, changed: ChangedPaths) {
@@ -83,7 +85,7 @@ struct ChangeReport {
     self.changed = changed
   }
 
-  /// Makes it a report of a setting.
+  /// Turns the report into that of a setting.
   mutating func dropEdit() {
     if let edit { replace(edit) }
     edit = nil
@@ -91,7 +93,7 @@ struct ChangeReport {
 
   mutating func add(_ later: ChangeReport) {
     if old == nil {
-      // The value that is told as the old one is that before the later change.
+      // The delivered old value is the value before the later change.
       if later.old != nil { firstBegan = max(firstBegan, later.firstBegan) }
       old = later.old
     } else {

@@ -1,17 +1,20 @@
 /// The properties that changed, in the order of their first change.
 ///
-/// Key paths may have arguments, whose `==` is foreign code. So none are compared where they are
-/// added, which is done under locks: only the same objects are left out there, and equal ones in
-/// ``all``.
+/// Key paths may have arguments, whose `==` is foreign code.
+///
+/// Paths are added under locks, so `add` compares only the key path objects. Equal paths of
+/// different objects are removed in ``all``.
 @usableFromInline
 struct ChangedPaths: Sendable {
   private var first: KVOPath?
-  /// Nothing, or one: an array is a place that is allocated when it is needed, and copied by reference.
+  /// Empty, or one element.
+  ///
+  /// An array allocates when it is needed, and is copied by reference.
   private var others: [Others]?
 
   init(_ path: KVOPath?) { first = path }
 
-  /// The key paths, each once.
+  /// The key paths, without duplicates.
   var all: [KVOPath] {
     guard let first else { return [] }
     guard let others else { return [first] }
@@ -31,7 +34,7 @@ struct ChangedPaths: Sendable {
     for path in later.others?[0].paths ?? [] { add(path) }
   }
 
-  /// Adds key paths whose first changes came before all the others.
+  /// Adds key paths whose first changes precede all others.
   mutating func add(before earlier: ChangedPaths) {
     var all = earlier
     all.add(self)
@@ -39,12 +42,12 @@ struct ChangedPaths: Sendable {
   }
 }
 
-/// All but the first.
+/// All paths but the first.
 private struct Others: Sendable {
   private static let scanLimit = 16
 
   private(set) var paths: [KVOPath] = []
-  /// The objects of `paths`, once there are too many to look through.
+  /// The objects of `paths`, once they are too many for a linear search.
   private var known: Set<ObjectIdentifier> = []
 
   mutating func add(_ path: KVOPath) {

@@ -1,24 +1,28 @@
 import Campanile
 
-/// The evaluations of key paths that are one property of their object, of all objects.
+/// The direct evaluations of all objects.
 ///
-/// An evaluation of any other key path is found by what the key path reads now, which may be other
-/// properties than before. These need not be read to be found.
+/// A direct evaluation is that of a key path with one component, a property of its object.
+///
+/// To find the evaluation of any other key path, the key path has to be read: it may lead to other
+/// properties than before. A direct evaluation is found without a read.
 enum DirectEvaluations {
   private struct Slot: HasAddressKey, Sendable {
-    // The addresses are those of living memory: the evaluation keeps the key path, and what is left of the
-    // object.
+    // These are addresses of living objects: the evaluation keeps the key path, and a reference to
+    // the memory of the observed object.
     let root: ObjectIdentifier
     let path: ObjectIdentifier
     let isOnMain: Bool
     let id: ObjectIdentifier
-    /// Who is asked for it has the object, and so is in its isolation.
+    /// A caller that asks for the evaluation has the object, and so is in its isolation.
     let evaluation: OwnerReference<Evaluation>
 
     var addressKey: UInt { UInt(bitPattern: root) }
   }
 
-  /// Some of them: threads that observe different objects seldom meet at one lock.
+  /// A part of the table.
+  ///
+  /// Threads that observe different objects rarely contend for one lock.
   private final class Stripe: Sendable {
     let slots = Locked(AddressBuckets<Slot>())
   }
@@ -29,7 +33,7 @@ enum DirectEvaluations {
     stripes[Int(UInt(bitPattern: root) >> 5) & 15]
   }
 
-  /// The evaluation of a key path of an object, if it is known by the same key path object.
+  /// The evaluation of a key path of an object, if it was added with the same key path object.
   static func find(_ root: ObjectIdentifier, _ request: KVORequest) -> Evaluation? {
     var found: OwnerReference<Evaluation>?
     stripe(of: root).slots.withLock { slots in
@@ -40,7 +44,7 @@ enum DirectEvaluations {
         found = slot.evaluation
       }
     }
-    // Asked outside the lock: what is not kept any more ends here.
+    // Called outside the lock, since it may release an evaluation that nothing else keeps.
     return found?.object
   }
 
@@ -52,7 +56,7 @@ enum DirectEvaluations {
     stripe(of: slot.root).slots.withLock { $0.append(slot) }
   }
 
-  /// Takes out an evaluation, in its deinit.
+  /// Removes an evaluation, in its deinit.
   static func remove(_ evaluation: Evaluation) {
     let (key, id) = (UInt(bitPattern: evaluation.rootID), ObjectIdentifier(evaluation))
     var removed: Slot?

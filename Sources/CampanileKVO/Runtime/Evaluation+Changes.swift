@@ -1,18 +1,18 @@
 import Campanile
 import Synchronization
 
-/// Hearing of changes, and having them told.
+/// Recording changes, and delivering them.
 extension Evaluation {
-  /// Whether an event is none of a change of the value.
+  /// Whether an event is not a change of the value.
   private func isIgnored(_ event: ObservedProperty.Event, over link: Link) -> Bool {
     link.hasEnded || (event.maker.isKnown ? isOwn(event.collector) : isReading)
   }
 
-  /// Takes in that a change begins.
+  /// Records that a change begins.
   func begin(_ event: ObservedProperty.Event, over link: Link) {
     if state.isUnused && endIfUnused() || isIgnored(event, over: link) { return }
     if event.maker.isKnown && isDirect {
-      // The end of the change brings the values.
+      // The values arrive with the end of the change.
       var report = ChangeReport(edit: event.edit, changed: ChangedPaths(link.property.path))
       if state.needsPrior && isAtHome { _ = readOld(&report) }
       return
@@ -33,24 +33,24 @@ extension Evaluation {
     }
   }
 
-  /// Takes in that a change has ended, and tells it if nobody else is to.
+  /// Records that a change has ended, and delivers it unless another thread does.
   func end(_ event: ObservedProperty.Event, over link: Link) {
     if let report = take(event, over: link) { tell(report) }
   }
 
-  /// Takes in that a change has ended.
+  /// Records that a change has ended.
   ///
-  /// - Returns: What the caller is to tell now.
+  /// - Returns: What the caller has to deliver now.
   fileprivate func take(_ event: ObservedProperty.Event, over link: Link) -> ChangeReport? {
     if isIgnored(event, over: link) { return nil }
     var event = event
-    // The values of one property are not those of another key path.
+    // The values of one property are not the values of another key path.
     if !isDirect {
       event.values = nil
       event.old = nil
     }
     if !Scope.isAnyOpen && isAtHome && (request.isForAnyThread || !isInPlainChange) {
-      // The common case, with the lock taken once.
+      // The common case: the lock is taken once.
       let thread = SourceRegistry.currentThread
       return claim { $0.endAndTell(event, over: link, on: thread) }
     }
@@ -70,7 +70,7 @@ extension Evaluation {
     }
     let thread = SourceRegistry.currentThread
     if isInsidePlainChange {
-      // The end of that tells it.
+      // The enclosing change delivers it at its end.
       var known: AnyObject?
       keeper.withLock {
         $0.drop()
@@ -83,14 +83,15 @@ extension Evaluation {
     return claim { $0.beginTelling(report, on: thread) }
   }
 
-  /// Whether a change goes on whose beginning was not noted, and whose end will be told.
+  /// Whether a change is in progress whose beginning was not recorded, and whose end will be
+  /// delivered.
   private var isInsidePlainChange: Bool {
     !request.isForAnyThread && isInPlainChange && keeper.withLock { !$0.isInChange && !$0.isBehind }
   }
 
-  /// Keeps a report until the transaction ends.
+  /// Defers a report to the end of the transaction.
   ///
-  /// - Returns: What is to be told at once, since it has ended.
+  /// - Returns: What has to be delivered at once, because the transaction has ended.
   private func keep(
     _ report: ChangeReport, for transaction: Transaction, _ link: Link
   ) -> ChangeReport? {
@@ -108,7 +109,7 @@ extension Evaluation {
     return transaction.add(self, link.property, take) ? nil : take()
   }
 
-  // MARK: Telling
+  // MARK: Delivering
 
   private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
     var report: ChangeReport?
@@ -127,11 +128,13 @@ extension Evaluation {
   private func prepare(_ report: ChangeReport, _ isBehind: Bool) {
     began.append((report.firstBegan, report.lastBegan))
     state.tell(report.firstBegan, report.lastBegan)
-    // Takes in that the observers know all that was not heard, if what is read next has it.
+    // If the value that is read next includes all unrecorded changes, observers then know them.
     if isBehind && isQuiet { keeper.withLock { $0.isBehind = false } }
   }
 
-  /// Follows what a key path reads; changes that come meanwhile are told afterwards.
+  /// Follows what a key path reads.
+  ///
+  /// Changes that are made meanwhile are delivered afterwards.
   func start(_ follow: () -> Void) {
     let thread = SourceRegistry.currentThread
     keeper.withLock {
@@ -142,7 +145,7 @@ extension Evaluation {
     if let report = goOn() { tell(report) }
   }
 
-  /// Tells a change, and what comes meanwhile.
+  /// Delivers a change, and the changes that are made meanwhile.
   fileprivate func tell(_ report: ChangeReport) {
     var next: ChangeReport? = report
     while let report = next {
@@ -151,12 +154,12 @@ extension Evaluation {
     }
   }
 
-  /// What is to be told next by the thread that tells.
+  /// The next report for the delivering thread.
   fileprivate func goOn() -> ChangeReport? {
     var next: ChangeReport?
     var isBehind = false
     _ = began.popLast()
-    // Also if nobody compares any more.
+    // Also after observers have stopped comparing values.
     forgetTold(from: depth)
     var isNested = false
     var known: AnyObject?
@@ -178,7 +181,7 @@ extension Evaluation {
   }
 }
 
-/// Changes that wait for the main actor.
+/// Changes of other threads that wait for the main actor.
 final class Strays: Sendable {
   let reports: SourceList<ChangeReport>
 
@@ -195,8 +198,9 @@ final class Strays: Sendable {
 }
 
 extension Evaluation {
-  /// Has several evaluations tell a change, the observers of all of them in the order of their
-  /// registration.
+  /// Ends a change in several evaluations.
+  ///
+  /// The observers of all of them are called in the order of their registration.
   static func end(_ event: ObservedProperty.Event, over followers: [ObservedProperty.Follower]) {
     var telling: [(evaluation: Evaluation, report: ChangeReport)] = []
     for follower in followers {
@@ -207,7 +211,7 @@ extension Evaluation {
     tell(telling)
   }
 
-  /// Tells what several evaluations have to tell, and what comes meanwhile.
+  /// Delivers the reports of several evaluations, and the changes that are made meanwhile.
   static func tell(_ telling: [(evaluation: Evaluation, report: ChangeReport)]) {
     var next = telling
     while next.count > 1 {
@@ -218,7 +222,7 @@ extension Evaluation {
   }
 
   private static func tellMerged(_ telling: [(evaluation: Evaluation, report: ChangeReport)]) {
-    // Who comes meanwhile hears the next change.
+    // An observer that registers meanwhile receives the next change.
     let newest = SourceRegistry.newestID
     let posts = telling.map { $0.evaluation.preparation(of: $0.report) }
     var silent = Set(telling.indices)
@@ -233,7 +237,7 @@ extension Evaluation {
       if limit > newest { break }
       from = limit
     }
-    // Those who have nobody to call may have somebody who has just come.
+    // An evaluation without observers to call may have a new observer.
     for index in silent { telling[index].evaluation.followAnew(after: telling[index].report) }
   }
 }

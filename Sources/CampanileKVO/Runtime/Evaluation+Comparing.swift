@@ -1,39 +1,40 @@
 import Campanile
 import Synchronization
 
-/// The values that observers know, of those that compare, and the value now.
+/// For observers that compare values: the values they know, and the current value.
 extension Evaluation {
-  /// Whether a change has been told since the prior call was made that is being made.
+  /// Whether a change has been delivered since the prior call in progress was made.
   var isPriorStale: Bool { priorMark.load(ordering: .relaxed) != state.count }
 
-  /// The same change with the value as it is now: another change was told meanwhile.
+  /// The same change with the current value, because another change has been delivered meanwhile.
   func renewed<Value>(_ change: KVOChange<Value>) -> KVOChange<Value> {
-    // It is that of a change's list.
+    // The box has the value type of the list of observers.
     guard let newest = newest as? OldValue<Value> else { return change }
     return change.renewed(newest.value)
   }
 
-  /// The box of the value that an observer knows that was told `count` changes, of those that are being told
-  /// now.
+  /// The box of the value that an observer knows after `count` changes.
+  ///
+  /// Only the changes that are being delivered are considered.
   func known(after count: UInt) -> AnyObject? {
     if count == state.count { return told }
     let next = compared.first { $0.count == count &+ 1 }
     return (next ?? compared.last)?.known
   }
 
-  /// Takes in what is told next, and what was known before.
+  /// Records the next delivered value, and the value known before.
   func compare(_ new: AnyObject, with known: AnyObject?) {
     compared.append((state.count, depth, known))
     told = new
   }
 
-  /// Takes in that a change has been told.
+  /// Records that a change has been delivered.
   func forgetTold(from depth: Int) {
     while let last = compared.last, last.depth >= depth { compared.removeLast() }
     if compared.isEmpty { told = nil }
   }
 
-  /// Takes in that an observer which compares is told the change.
+  /// Records that an observer that compares values receives the change.
   func keepTold() {
     var told = told
     if told != nil { keeper.withLock { $0.keepTold(&told) } }

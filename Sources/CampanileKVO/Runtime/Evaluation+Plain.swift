@@ -1,27 +1,28 @@
 import Campanile
 import Synchronization
 
-/// Changes of which nothing is to be noted when they begin: no observer wants more than the values, and nothing
-/// else goes on.
+/// Plain changes: nothing is recorded when they begin, because observers want only the values and
+/// no other change is in progress.
 extension Evaluation {
-  /// Whether the changes of an object that stays in one isolation need not be noted before they are told.
+  /// Whether changes of an object that stays in one isolation need not be recorded before their
+  /// delivery.
   var isIdle: Bool {
     idle.load(ordering: .relaxed) && !request.isForAnyThread
       && !isBeingRead
       && (!request.isOnMain || SourceRegistry.isOnMain)
   }
 
-  /// Whether no change of another property may go on whose end tells nothing of this one's.
+  /// Whether no change of another property may be in progress whose end would not be reported here.
   var mayBePlain: Bool { isDirect || !isAnnounced }
 
-  /// Tells a change that has not been noted.
+  /// Delivers a change that has not been recorded.
   func tellPlainly(_ property: ObservedProperty) {
     beginPlainly()
     deliver(property.path)
     endPlainly()
   }
 
-  /// The same, with the change of the property of a direct key path, whose values are members of a type.
+  /// Delivers a change of the property of a direct key path, with values of type `Member`.
   final func tellPlainly<Change, Member>(_ change: Change, of type: Member.Type) {
     beginPlainly()
     deliver(change, of: type)

@@ -3,7 +3,9 @@ import Synchronization
 
 /// Reading the value of the key path.
 extension Evaluation {
-  /// Runs getters: what they change themselves is no change of their value.
+  /// Runs getters.
+  ///
+  /// Changes that the getters make are not changes of the value.
   func asReader<Value>(_ read: () -> Value) -> Value {
     if !request.isForAnyThread {
       readerCount.wrappingAdd(1, ordering: .relaxed)
@@ -22,48 +24,50 @@ extension Evaluation {
     return read()
   }
 
-  /// The same for a value that is only looked at: nothing that is read is followed.
+  /// Runs getters for an old value.
+  ///
+  /// The properties that they read are not followed.
   func asOldReader<Value>(_ read: () -> Value) -> Value {
     if !ObservedProperty.isAnyHandedOver && !Scope.isAnyOpen { return asReader(read) }
     return Scope.with(oldReader) { asReader(read) }
   }
 
-  /// Whether a change was made by getters that this evaluation ran, on whatever thread it is told.
+  /// Whether a change was made by getters that this evaluation ran, whatever thread delivers it.
   func isOwn(_ collector: ReadCollector?) -> Bool {
     guard let collector else { return false }
     return collector === self.collector || collector === oldReader
   }
 
-  /// Whether the calling thread runs the getters on the path.
+  /// Whether the calling thread runs the getters of the path.
   var isReading: Bool {
     if readerCount.load(ordering: .acquiring) == 0 { return false }
-    // Other threads may change what a main-actor key path leads to.
+    // Other threads may change objects that a main-actor key path leads to.
     if !request.isForAnyThread { return !request.isOnMain || SourceRegistry.isOnMain }
     let thread = SourceRegistry.currentThread
     return readers.withLock { $0.contains(thread) }
   }
 
-  /// Whether a getter on the path is being run.
+  /// Whether a getter of the path is running.
   var isBeingRead: Bool { readerCount.load(ordering: .relaxed) != 0 }
 
-  /// Whether the key path is that of one property of the root, which cannot come to read others.
+  /// Whether the key path is one property of the root, so that it never reads other properties.
   var isDirect: Bool { direct.load(ordering: .acquiring) }
 
-  /// Whether the class hands over values of the property of a direct key path.
+  /// Whether the class provides the values of the property of a direct key path.
   var handsOver: Bool { isDirect && directProperty.load()?.handsOver == true }
 
-  /// The number of the newest change of the property of a direct key path; else 0.
+  /// The number of the newest change of the property of a direct key path; otherwise 0.
   var revision: UInt { isDirect ? directProperty.load()?.revision ?? 0 : 0 }
 
   /// Reads the value of a direct key path.
   ///
-  /// - Returns: The number of the change that stored it.
+  /// - Returns: The value, and the number of the change that stored it.
   func readExactly<Value>(
     with collector: ReadCollector, _ read: () -> Value
   ) -> (value: Value, number: UInt) {
     guard let property = directProperty.load() else { return (read(), 0) }
-    // A getter that does not take the lock with the number is asked again, but not for ever: a value that
-    // is newer than its number is told once more.
+    // A getter that does not read value and number under the lock is called again, up to eight
+    // times. After that, a value that is newer than its number is delivered twice.
     var attempt = 1
     while true {
       let before = property.revision
@@ -77,20 +81,21 @@ extension Evaluation {
     }
   }
 
-  /// Reads the value of a direct key path, to be told.
+  /// Reads the value of a direct key path, to be delivered.
   func readToTell<Value>(_ read: () -> Value) -> Value {
     let (value, number) = readExactly(with: collector, read)
     readNumber = number
     return value
   }
 
-  /// Takes in that the value which was read last is told: the changes that are part of it are not told any
-  /// more.
+  /// Records that the value read last is being delivered.
+  ///
+  /// The changes that it includes are not delivered again.
   func raiseFloor() {
     if let number = readNumber { floor.store(number, ordering: .relaxed) }
     readNumber = nil
   }
 
-  /// Whether a change is part of a value that was read, and so has been told with it.
+  /// Whether a change is included in a value that was read, and so has been delivered.
   func isTold(_ number: UInt) -> Bool { number <= floor.load(ordering: .relaxed) }
 }

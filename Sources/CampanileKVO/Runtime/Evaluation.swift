@@ -2,78 +2,99 @@ import Campanile
 import Synchronization
 
 /// The part of the evaluation of a key path that does not depend on the types of the object and the
-/// value: it hears of the changes of the properties on the path, and has them told once, in order, one
-/// at a time, to all who observe the path.
+/// value.
 ///
-/// ## Who keeps whom
+/// An evaluation receives the changes of the properties on the path. It delivers them to all
+/// observers of the path: once, in order, one at a time.
 ///
-/// The properties keep the evaluation, and it keeps the list of its observers. Each observer has a seat,
-/// which does not keep the evaluation, and tells it when it goes: with the last one it leaves the
-/// properties. That of one property of the object stays there until this changes, and is found by an
-/// observer that comes before. So an evaluation lives until the last registration ends, or, of one
-/// property, until its next change, or until all objects that it follows have died.
+/// ## Ownership
+///
+/// The properties keep the evaluation, and the evaluation keeps the list of its observers. Each
+/// observer has a seat (``ObserverSeat``). A seat does not keep the evaluation, and closes it when
+/// it is released. When the last seat is released, the evaluation unlinks from the properties. A
+/// direct key path is one property of the object. Its evaluation stays linked until the property
+/// changes next, so that a new observer can reuse it.
+///
+/// So an evaluation lives until all objects that it follows have died, or until the last
+/// registration has ended. The evaluation of a direct key path then lives until the next change of
+/// the property.
 ///
 /// ## Isolation
 ///
-/// An evaluation of a key path that is not Sendable is in the hands of the isolation of its
-/// objects. Any other one is called by the threads that change them, at once: its state is behind a
-/// lock, each of them may read the old value, and one of them reads the new one and tells at a
-/// time.
+/// If the key path is not `Sendable`, its evaluation is used in the isolation of its objects.
+/// Otherwise the threads that change the objects call the evaluation concurrently. Its state is
+/// behind a lock, and each of these threads may read the old value. One thread at a time reads the
+/// new value and delivers.
 class Evaluation {
   let request: KVORequest
   let state = EvaluationState()
   let rootID: ObjectIdentifier
-  /// The key by which a transaction knows the root.
+  /// The key of the root in transactions.
   let rootKey: ObjectIdentifier
   /// Protected by the lock.
   private let following = Locked(Following())
-  // SAFETY: the values in it stay in the isolation of those that change the object.
+  // SAFETY: its values stay in the isolation of the code that changes the object.
   let keeper: UncheckedLock<ChangeKeeper>
   let collector = ReadCollector()
   let direct = Atomic<Bool>(false)
   /// The property of a direct key path.
   let directProperty = LazyReference<ObservedProperty>()
-  /// Whether it is found among the direct ones; used by the thread that first follows.
+  /// Whether the evaluation is in `DirectEvaluations`.
+  ///
+  /// Used by the thread that first follows.
   private var isListed = false
-  /// The number of the change that stored the value which was read last; used by the thread that tells.
+  /// The number of the change that stored the value read last.
+  ///
+  /// Used by the delivering thread.
   var readNumber: UInt?
-  /// How many changes are being told that were not noted, one inside the other; used by the isolation of the
-  /// object.
+  /// The number of nested unrecorded changes that are being delivered.
+  ///
+  /// Used in the isolation of the object.
   var plainDepth = 0
-  /// Which changes each report is made of that is being told, the innermost last; used by the thread that
-  /// tells.
+  /// The range of changes in each report that is being delivered, the innermost last.
+  ///
+  /// Used by the delivering thread.
   var began: [(first: UInt, last: UInt)] = []
-  /// How many changes are being told, one inside the other; used by the thread that tells.
+  /// The number of nested changes that are being delivered.
+  ///
+  /// Used by the delivering thread.
   var depth = 0
-  /// Stands for the reading of an old value, in which nothing is collected.
+  /// The collector while an old value is read.
+  ///
+  /// It collects nothing.
   let oldReader = ReadCollector(isOfKnown: true, isSilent: true)
-  /// The newest change of that property that is part of a value which was read.
+  /// The newest change of the property of a direct key path that is included in a value that was
+  /// read.
   let floor = Atomic<UInt>(0)
-  /// The threads that run the getters on the path, each as often as it is inside.
+  /// The threads that run the getters of the path, once for each nested call.
   let readers = Locked<[UInt]>([])
-  /// How many these are, so that a change takes no lock to see that there is none.
+  /// The number of `readers`, so that a change takes no lock to see that there are none.
   let readerCount = Atomic<Int>(0)
-  /// Whether no change is noted in `keeper`.
+  /// Whether no change is recorded in `keeper`.
   let idle = Atomic<Bool>(false)
-  /// How many changes had been told when a prior call was made.
+  /// The number of changes that had been delivered when a prior call was made.
   let priorMark = Atomic<UInt>(0)
-  /// The box of what was known before each change that is being told, the innermost last, if values are
-  /// compared; used by the thread that tells.
+  /// The box of the value known before each change that is being delivered, the innermost last.
+  ///
+  /// Used if values are compared, by the delivering thread.
   var compared: [(count: UInt, depth: Int, known: AnyObject?)] = []
-  /// The box of what was told last, while changes are being told and values are compared; used by the same
-  /// thread.
+  /// The box of the value delivered last, while changes are being delivered.
+  ///
+  /// Used if values are compared, by the delivering thread.
   var told: AnyObject?
-  /// Where changes wait for the main actor that were made elsewhere, once there were any.
+  /// The list of changes that wait for the main actor, once another thread has made one.
   let strays = LazyReference<Strays>()
 
-  /// What is followed, and for how many observers.
+  /// The links to the followed properties, and the number of observers.
   private struct Following {
     var links: [Link] = []
     var seatCount = 0
-    /// Whether the last observer has gone: there is to be no other one.
+    /// Whether the last observer has ended.
+    ///
+    /// No other observer can be added.
     var isOver = false
 
-    /// - Parameter ended: After it, what is not followed any more.
+    /// - Parameter ended: On return, the links that are not followed any more.
     mutating func end(_ ended: inout [Link]) {
       isOver = true
       swap(&ended, &links)
@@ -89,45 +110,47 @@ class Evaluation {
 
   deinit { if isListed { DirectEvaluations.remove(self) } }
 
-  // MARK: What depends on the types
+  // MARK: Overridden for the types
 
-  /// The box of the value now, which is told as the prior one if that was asked for.
+  /// The box of the current value.
+  ///
+  /// Also makes the prior call, if an observer asked for it.
   ///
   /// It drops the edit of a report that does not begin with that value.
   func readOld(_ report: inout ChangeReport) -> AnyObject? { nil }
-  /// Reads the new value, and tells the change.
+  /// Reads the new value, and delivers the change.
   func deliver(_ report: ChangeReport) {}
-  /// The same for a change of which nothing else is known.
+  /// Reads the new value, and delivers a plain change.
   func deliver(_ path: KVOPath) {}
-  /// The same, with the change of the property of a direct key path.
+  /// Delivers a change of the property of a direct key path.
   func deliver<Change, Member>(_ change: Change, of type: Member.Type) {}
-  /// Makes what tells the change to the observers in a range.
+  /// Returns a closure that delivers the change to the observers in a range.
   func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void { { _ in } }
-  /// The identifier of the first observer from `id` on.
+  /// The identifier of the first observer at or after `id`.
   func firstObserver(from id: UInt64) -> UInt64? { nil }
-  /// Follows what the key path reads after a change, if nobody has been called for it.
+  /// Follows what the key path reads after a change, if no observer has been called for it.
   func followAnew(after report: ChangeReport) {}
-  /// The box of the value as it is now; `nil` if the object has died.
+  /// The box of the current value; `nil` if the object has died.
   var newest: AnyObject? { nil }
   /// Ends the observations of an object that has died.
   func finish() {}
 
-  /// Whether it is that of a key path of an object.
+  /// Whether this is the evaluation that a request for a key path of an object shares.
   func isOf(_ other: KVORequest, rootID: ObjectIdentifier) -> Bool {
     request.isShared && self.rootID == rootID && request.isOnMain == other.isOnMain
       && request.path == other.path
   }
 
-  /// Takes in that the object with this identity has died.
+  /// Notes that the object with this identity has died.
   func end(_ dead: ObjectIdentifier) {
     if rootID == dead { finish() }
   }
 
   // MARK: Observers
 
-  /// Takes in that an observer comes.
+  /// Adds an observer.
   ///
-  /// - Returns: Whether it may: not if there is to be no other one.
+  /// - Returns: Whether it was added. It isn't if the evaluation is over.
   func open() -> Bool {
     var isOpen = false
     following.withLock { following in
@@ -138,10 +161,12 @@ class Evaluation {
     return isOpen
   }
 
-  /// Takes in that an observer has gone; with the last one, nothing is followed any more.
+  /// Removes an observer.
   ///
-  /// A key path that is one property is followed until that changes: it costs nothing, and an observer that
-  /// comes before finds the evaluation.
+  /// With the last one, the evaluation stops following its properties.
+  ///
+  /// A direct key path is followed until its property changes next. That costs nothing, and an
+  /// observer that is added before then finds the evaluation.
   func close() {
     var links: [Link] = []
     let isKept = request.isShared && isDirect
@@ -153,9 +178,9 @@ class Evaluation {
     for link in links { link.end() }
   }
 
-  /// Ends what nobody observes.
+  /// Ends the evaluation if it has no observer.
   ///
-  /// - Returns: Whether that is so: an observer may have come.
+  /// - Returns: Whether it is over. An observer may have been added meanwhile.
   func endIfUnused() -> Bool {
     var links: [Link] = []
     var isOver = false
@@ -167,7 +192,7 @@ class Evaluation {
     return isOver
   }
 
-  /// How many changes have begun.
+  /// The number of changes that have begun.
   var begun: UInt { keeper.withLock { $0.begun } }
 
   // MARK: Following
@@ -179,7 +204,7 @@ class Evaluation {
     while true {
       let value = collector.collect { asReader(read) }
       guard let reads = collector.takeNew() else {
-        // What was followed already when it was read.
+        // The properties were already followed when they were read.
         if isDirect, let revision = collector.exactRevision {
           floor.store(revision, ordering: .relaxed)
         }
@@ -191,7 +216,8 @@ class Evaluation {
 
   /// Follows these properties and no others.
   ///
-  /// - Returns: Whether none of them has changed since it was read; else the value is to be read again.
+  /// - Returns: Whether none of them has changed since it was read. Otherwise the value has to be
+  ///   read again.
   func follow(_ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool) -> Bool {
     collector.expect(reads)
     // Not in a subclass, which can override the property and read others.
@@ -206,7 +232,7 @@ class Evaluation {
     }
     let began = begun
     forget(follow(reads, began: began))
-    // Of changes that go on, only the end will be heard.
+    // For changes in progress, only the end will arrive.
     if !reads.allSatisfy(\.property.isQuiet) {
       keeper.withLock {
         $0.isBehind = true
@@ -240,13 +266,13 @@ class Evaluation {
     return ended
   }
 
-  /// Whether no observer is there or comes.
+  /// Whether the evaluation has no observer and cannot get one.
   var isOver: Bool { following.withLock { $0.isOver } }
 
-  /// Whether a property is followed, or the observers have gone, for whom none is.
+  /// Whether a property is followed, or the evaluation is over.
   var followsSomething: Bool { following.withLock { !$0.links.isEmpty || $0.isOver } }
 
-  /// Whether all changes have ended that have begun of properties that are followed.
+  /// Whether all changes of followed properties that have begun have ended.
   var isQuiet: Bool {
     var isQuiet = true
     following.withLock { following in
@@ -255,7 +281,7 @@ class Evaluation {
     return isQuiet
   }
 
-  /// Whether a change goes on of a property that is followed, whose beginning was perhaps not noted.
+  /// Whether a change of a followed property is in progress that may be unrecorded.
   var isInPlainChange: Bool {
     var isInside = false
     following.withLock { following in
@@ -264,7 +290,7 @@ class Evaluation {
     return isInside
   }
 
-  /// Whether a change of any property that is followed is announced by hand.
+  /// Whether a change of a followed property is announced by hand.
   var isAnnounced: Bool {
     var isAnnounced = false
     following.withLock { following in
@@ -273,12 +299,13 @@ class Evaluation {
     return isAnnounced
   }
 
-  /// Forgets the changes of properties that have left the key path: a nested change has told what
-  /// there is instead, and their ends are not heard.
+  /// Forgets the changes of properties that have left the key path.
+  ///
+  /// A nested change has delivered the value that replaced them, and their ends do not arrive.
   private func forget(_ links: [Link]) {
     if links.isEmpty { return }
     let ids = Set(links.map { ObjectIdentifier($0) })
-    // With their old values, which are released here.
+    // The old values of the changes are released here.
     let forgotten = keeper.withLock { $0.forget(ids) }
     withExtendedLifetime((links, forgotten)) {}
   }

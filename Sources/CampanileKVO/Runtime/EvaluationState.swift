@@ -1,25 +1,29 @@
 import Synchronization
 
-/// What the observers of one evaluation ask before each call: one word, which for most says nothing.
+/// The state that observers of one evaluation check before each call: one word, which has no
+/// relevant bit for most observers.
 ///
-/// What is said of the change that is being told is written by the thread that tells, and read by the
-/// observers that it calls. What observers wish is counted by whoever comes and goes.
+/// The thread that delivers writes the state of the change that is being delivered. The observers
+/// that it calls read that state. Threads that add or remove observers count the options of those
+/// observers.
 final class EvaluationState: Sendable {
-  /// Always set, for observers that look at each change.
+  /// Always set, for observers that check each change.
   static let always: UInt = 1
   private static let stale: UInt = 2
-  /// Set once a class has handed over values, whose numbers are looked at.
+  /// Set once a class has provided values.
+  ///
+  /// Their numbers have to be checked.
   private static let numbered: UInt = 4
-  /// Set while a change is told that began before some observer came.
+  /// Set while a delivered change began before some observer was added.
   private static let early: UInt = 8
-  /// Set while an edit is told.
+  /// Set while an edit is delivered.
   private static let edit: UInt = 16
-  /// Set while there is no observer.
+  /// Set while the evaluation has no observer.
   private static let unused: UInt = 32
   static let oldUnit: UInt = 1 << 8
   static let priorUnit: UInt = 1 << 28
   static let distinctUnit: UInt = 1 << 46
-  /// The bits that are nothing to an observer that wants old values, and no more.
+  /// The bits that do not matter to an observer that asks for old values only.
   static let olds: UInt = priorUnit - oldUnit
 
   private let bits = Atomic<UInt>(always)
@@ -31,28 +35,28 @@ final class EvaluationState: Sendable {
 
   var word: UInt { bits.load(ordering: .relaxed) }
 
-  /// Whether any observer wants the value before a change.
+  /// Whether any observer asks for the value before a change.
   var needsOld: Bool { word & Self.olds != 0 }
-  /// Whether any observer is called before a change.
+  /// Whether any observer asks for prior calls.
   var needsPrior: Bool { word & (Self.distinctUnit - Self.priorUnit) != 0 }
-  /// Whether no observer wants more than the values before and after a change, and there is one.
+  /// Whether there are observers, and none asks for more than the values before and after a change.
   var isForPlain: Bool { word & (Self.unused | ~(Self.priorUnit - 1)) == 0 }
   /// Whether any observer compares values.
   var isCompared: Bool { word >= Self.distinctUnit }
 
-  /// Whether a newer change has been told than the one that is being told.
+  /// Whether a newer change than the current one has been delivered.
   var isStale: Bool {
     get { word & Self.stale != 0 }
     set { set(Self.stale, newValue) }
   }
 
-  /// Whether the change that is being told is an edit.
+  /// Whether the change that is being delivered is an edit.
   var isEdit: Bool {
     get { word & Self.edit != 0 }
     set { set(Self.edit, newValue) }
   }
 
-  /// Whether there is no observer.
+  /// Whether the evaluation has no observer.
   var isUnused: Bool {
     get { word & Self.unused != 0 }
     set { set(Self.unused, newValue) }
@@ -67,28 +71,28 @@ final class EvaluationState: Sendable {
     }
   }
 
-  /// Takes in that what is told now is no edit, and has no number.
+  /// Records that the change being delivered is not an edit and has no number.
   func clear() {
     isEdit = false
     number = 0
   }
 
-  /// How many changes have been told, with the one that is being told.
+  /// The number of delivered changes, including the one that is being delivered.
   var count: UInt { toldCount.load(ordering: .relaxed) }
 
-  /// Which changes the one is made of that is being told, the first and the last.
+  /// The numbers of the first and the last change in the report that is being delivered.
   var began: (first: UInt, last: UInt) {
     (firstBegan.load(ordering: .relaxed), lastBegan.load(ordering: .relaxed))
   }
 
-  /// Takes in which change is told next.
+  /// Records which change is delivered next.
   func tell(_ first: UInt, _ last: UInt) {
     isStale = false
     toldCount.store(count &+ 1, ordering: .relaxed)
     setBegan(first, last)
   }
 
-  /// Takes in that a nested change has been told, and a change made of these goes on.
+  /// Returns to the delivery of these changes, after a nested change has been delivered.
   func goBack(to began: (first: UInt, last: UInt)) {
     setBegan(began.first, began.last)
     isStale = true
@@ -100,14 +104,15 @@ final class EvaluationState: Sendable {
     set(Self.early, first <= lastComer.load(ordering: .relaxed))
   }
 
-  /// Takes in that an observer has come when so many changes had begun.
+  /// Records that an observer was added when `begun` changes had begun.
   func note(_ begun: UInt) {
     lastComer.store(begun, ordering: .sequentiallyConsistent)
-    // Perhaps the change that is being told.
+    // The change that is being delivered may be one of them.
     set(Self.early, true)
   }
 
-  /// The number of the change that is being told, of a class that hands its values over; else 0.
+  /// The number of the change that is being delivered, if the class provided its values; otherwise
+  /// 0.
   var number: UInt {
     get { toldNumber.load(ordering: .relaxed) }
     set {
@@ -117,17 +122,17 @@ final class EvaluationState: Sendable {
     }
   }
 
-  /// Takes in what an observer wishes that has come.
+  /// Adds the options of a new observer.
   func add(_ wishes: UInt) {
     let (_, word) = bits.wrappingAdd(wishes, ordering: .sequentiallyConsistent)
-    // The narrowest of the counts has 18 bits, and each observer adds one to the first at least.
+    // The narrowest count has 18 bits. Each observer adds at least one to the first count.
     precondition(
       word & Self.olds < Self.oldUnit << 18,
       "A key path of one object has 262,144 observers that ask for old values, prior calls or distinct values"
     )
   }
 
-  /// Takes back what an observer wished that has gone.
+  /// Subtracts the options of an observer that has ended.
   func remove(_ wishes: UInt) {
     bits.wrappingSubtract(wishes, ordering: .sequentiallyConsistent)
   }

@@ -1,8 +1,9 @@
-/// Elements in the order in which they arrived; taking the first one costs the same however many there
-/// are.
+/// A first-in, first-out queue.
+///
+/// Taking the first element takes amortized constant time.
 struct Fifo<Element> {
   private var arrived: [Element] = []
-  /// Those that arrived earlier, the first one last.
+  /// Elements that arrived earlier, in reverse order.
   private var next: [Element] = []
 
   var isEmpty: Bool { arrived.isEmpty && next.isEmpty }

@@ -1,23 +1,24 @@
-/// The changes of one property from when the first is announced by hand until the last has ended.
+/// The open changes of one property, from its first announcement by hand until the last change has
+/// ended.
 ///
-/// They are one change, whoever makes them.
+/// They are one change, whatever code makes them.
 struct HandAnnouncements {
-  /// How many there are.
+  /// The number of open changes.
   private var depth = 0
-  /// Who makes those that are not announced by hand.
+  /// The makers of the changes that are not announced by hand.
   private var makers: [ObservedProperty.Maker] = []
 
   var isOpen: Bool { depth > 0 }
 
-  /// Begins one that is announced by hand.
+  /// Begins a change that is announced by hand.
   ///
-  /// - Returns: whether it is the first one.
+  /// - Returns: Whether it is the first one.
   mutating func begin() -> Bool {
     depth += 1
     return depth == 1
   }
 
-  /// Takes in a change that is not announced by hand, if one is that goes on.
+  /// Adds a change that is not announced by hand, if an announced one is in progress.
   mutating func begin(by maker: ObservedProperty.Maker) -> Bool {
     if depth == 0 { return false }
     depth += 1
@@ -25,18 +26,18 @@ struct HandAnnouncements {
     return true
   }
 
-  /// Ends one that was announced by hand.
+  /// Ends a change that was announced by hand.
   ///
-  /// - Returns: whether that was the last one; `nil` if there is none.
+  /// - Returns: Whether no change remains open, or `nil` if there was none.
   mutating func end() -> Bool? {
     if depth == makers.count { return nil }
     depth -= 1
     return depth == 0
   }
 
-  /// Ends one that is not announced by hand.
+  /// Ends a change that is not announced by hand.
   ///
-  /// - Returns: whether that was the last one; `nil` if it was not taken in.
+  /// - Returns: Whether no change remains open, or `nil` if the change was not added.
   mutating func end(by maker: ObservedProperty.Maker) -> Bool? {
     guard let place = makers.lastIndex(of: maker) else { return nil }
     makers.remove(at: place)

@@ -1,17 +1,21 @@
 import Campanile
 
 extension KVORequest {
-  /// Registers an observer at the evaluation that there is for its key path, or at a new one, and makes the
-  /// initial call if one was asked for.
+  /// Registers an observer at the existing evaluation of its key path, or at a new one.
+  ///
+  /// Makes the initial call if it was asked for.
   ///
   /// - Parameters:
-  ///   - object: What is observed.
-  ///   - makeRead: Makes what reads the value, if there is no evaluation yet.
-  ///   - owner: Whose end ends the registration, and its lifetime, if it has one.
-  ///   - enter: Is handed the registration before the observer can be called; says whether it is to be.
-  ///   - onEnd: What happens once the registration has ended.
-  ///   - make: Makes what is called, of the seat of the observer and the object.
-  /// - Returns: The registration, and whether there is something to observe; if not, it has ended.
+  ///   - object: The observed object.
+  ///   - makeRead: Makes the closure that reads the value, if the key path has no evaluation yet.
+  ///   - owner: The owner, whose end ends the registration.
+  ///   - lifetime: The lifetime of the owner, if it has one.
+  ///   - enter: Receives the registration before the observer can be called. Returns whether to
+  ///     continue.
+  ///   - onEnd: Called once the registration has ended.
+  ///   - make: Makes the observer, given its seat and the object.
+  /// - Returns: The registration, and whether there is something to observe. If there is nothing,
+  ///   the registration has ended.
   func observe<Object: AnyObject, Value>(
     _ object: Object, reading makeRead: () -> (Object) -> Value,
     owner: OwnerReference<AnyObject>? = nil,
@@ -29,13 +33,13 @@ extension KVORequest {
         owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
         make(seat, evaluation.root))
       seat.take(registration)
-      // It may be observed in its deinit.
+      // The object may be observed in its deinit.
       if !enter(registration, evaluation.root) || evaluation.root.object == nil {
         registration.cancel()
         return (registration, true)
       }
       evaluation.begin(seat, registration, reads, first)
-      // Who has made an evaluation that is known may still be about to follow what it was found at.
+      // The creator of an existing evaluation may not yet have linked it to the properties.
       let isObserved = reads == nil || evaluation.followsSomething
       if !isObserved { registration.cancel() }
       return (registration, isObserved)
@@ -56,7 +60,7 @@ extension KVORequest {
     return join(made, reads) { _ in value }
   }
 
-  /// The evaluation of the same key path, if that is one property of the object, and open.
+  /// The evaluation of the same key path, if it is direct, and opened for one more observer.
   private func findDirect<Object: AnyObject, Value>(
     _ object: Object
   ) -> KeyPathEvaluation<Object, Value>? {
@@ -67,7 +71,8 @@ extension KVORequest {
     return typed
   }
 
-  /// The evaluation of the same key path, which is found at the first property that it reads, and open.
+  /// The evaluation of the same key path, found at the first property that it reads, and opened for
+  /// one more observer.
   private func find<Object: AnyObject, Value>(
     _ object: Object, in reads: [ReadCollector.Read]
   ) -> KeyPathEvaluation<Object, Value>? {
@@ -90,8 +95,8 @@ extension KVORequest {
 
 extension KeyPathEvaluation {
   /// - Parameters:
-  ///   - reads: What was read, if nothing is followed yet.
-  ///   - first: The value that was read, or is read now.
+  ///   - reads: What was read, if no property is followed yet.
+  ///   - first: Returns the value that was read, or reads it now.
   fileprivate func begin(
     _ seat: ObserverSeat, _ registration: Registration, _ reads: [ReadCollector.Read]?,
     _ first: (Root) -> Value
@@ -107,7 +112,8 @@ extension KeyPathEvaluation {
     if seat.wishes.contains(.initial) { callFirst(seat, registration, root, isOutdated, first) }
   }
 
-  // Apart: a function makes room for the values that it names, whether it comes to use them or not.
+  // A separate function: a function reserves stack space for all its values, even if it does not
+  // use them.
   @inline(never)
   private func callFirst(
     _ seat: ObserverSeat, _ registration: Registration, _ root: Root, _ isOutdated: Bool,

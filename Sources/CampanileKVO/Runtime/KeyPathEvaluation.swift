@@ -3,7 +3,7 @@ import Synchronization
 
 /// Follows a key path of one object: reads its values, and posts its changes to its observers.
 final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
-  /// Those who are told.
+  /// The list of observers.
   let changes: SourceList<KVOChange<Value>>
   private let untyped: UntypedSourceList
   let root: OwnerReference<Root>
@@ -29,7 +29,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   private func readDirectly(_ root: Root) -> Value {
     if handsOver { return readNumbered(root) }
     let value = read(root)
-    // Said before the first value is stored.
+    // The class says so before it stores the first value.
     return handsOver ? readNumbered(root) : value
   }
 
@@ -46,7 +46,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   override func finish() { changes.finish() }
 
-  // MARK: Telling
+  // MARK: Delivering
 
   override func readOld(_ report: inout ChangeReport) -> AnyObject? {
     guard !changes.isEmpty, let root = root.object else { return nil }
@@ -78,7 +78,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     }
   }
 
-  /// Whether nobody hears of a change, and the path need not be followed either.
+  /// Whether a change has no observer, and the path need not be followed either.
   private var isUnheard: Bool { isDirect ? changes.isEmpty : isOver }
 
   override func followAnew(after report: ChangeReport) {
@@ -90,13 +90,13 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     var root = root.object
     if root == nil { return }
     let value = isDirect ? read(root!) : readAndFollow(root!)
-    // Not kept in the calls, the first of which can let go of it.
+    // Not kept during the calls: the first observer may release the object.
     root = nil
     post(value, isDirect ? nil : ChangedPaths(path))
   }
 
   override func deliver<Change, Member>(_ change: Change, of type: Member.Type) {
-    // The property of a direct key path has its type.
+    // The property of a direct key path has the value's type.
     precondition(Member.self == Value.self, "A property changed its type")
     state.clear()
     untyped.post(change)
@@ -111,7 +111,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     var change: KVOChange<Value>?
     var isMade = false
     return { [self] range in
-      // Read when its turn comes: those before can make further changes.
+      // Read when its turn comes, since earlier observers may make further changes.
       if !isMade && !isUnheard { change = self.change(for: report) }
       isMade = true
       if let change { Scope.withObservers { changes.post(change, in: range) } }
@@ -120,7 +120,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   override func firstObserver(from id: UInt64) -> UInt64? { changes.first(from: id) }
 
-  /// What is told of a change; `nil` if its value has been told.
+  /// The change to deliver; `nil` if its value has been delivered.
   private func change(for report: ChangeReport) -> KVOChange<Value>? {
     guard let root = root.object else { return nil }
     if let values = report.values, isDirect { return change(of: values, report) }
@@ -139,21 +139,21 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     return makeChange(old, new, report, edit)
   }
 
-  // Apart, like that below: a function looks up the types that it names, whether it comes to use them or
-  // not.
+  // Separate functions, here and below: a function looks up all types that it names, even if it
+  // does not use them.
   @inline(never)
   private func old(of report: ChangeReport) -> OldValue<Value>? {
-    // What `readOld` made.
+    // The box that `readOld` made.
     report.old as? OldValue<Value>
   }
 
-  /// What is told of a change whose values the class has handed over.
+  /// The change to deliver, with values that the class provided.
   @inline(never)
   private func change(of box: AnyObject, _ report: ChangeReport) -> KVOChange<Value>? {
     guard let values = box as? ValuesOfChange<Value>, !isTold(values.number) else { return nil }
     state.number = values.number
     let old = state.needsOld ? OldValue(values.old) : nil
-    // A setter can do more than to set.
+    // A setter may store something else than it was given.
     let edit = report.edit?.edit
     if state.isCompared { compare(OldValue(values.new), with: old) }
     let made = edit?.mayEnd(with: values.new) == true ? edit : nil
@@ -161,12 +161,12 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     return makeChange(old, values.new, report, made)
   }
 
-  /// Whether an edit's places are those of a value that has been read.
+  /// Whether the indexes of an edit are valid for a value that has been read.
   ///
   /// - Parameters:
-  ///   - atBeginning: Whether the change is not made yet.
-  ///   - isItsOwn: Compares the value with the edit's, if it was read along a key path that may lead
-  ///     anywhere.
+  ///   - atBeginning: Whether the change has not been made yet.
+  ///   - isItsOwn: Compares the value with that of the edit. Called if the key path isn't the
+  ///     edited property itself.
   private func isPlaced(
     _ edit: AnnouncedEdit, atBeginning: Bool, _ isItsOwn: (CollectionEdit) -> Bool
   ) -> Bool {

@@ -1,16 +1,16 @@
 import Campanile
 import Synchronization
 
-/// One property as an evaluation follows it, from when it comes to be on the key path until it leaves it.
+/// The link from an evaluation to one property, while the property is on the key path.
 ///
-/// A property that comes back is another link: of a change that was going on when it left, the
-/// evaluation may never hear the end.
+/// A property that returns to the key path has another link. If a change was in progress when the
+/// property left, the evaluation may never receive its end.
 final class Link: Sendable {
   let property: ObservedProperty
-  /// How many changes of the evaluation had begun when it came to follow the property.
+  /// The number of changes of the evaluation that had begun when it began to follow the property.
   let began: UInt
   private let ended = Atomic<Bool>(false)
-  /// How many changes go on that had begun by then.
+  /// The number of open changes of the property that had begun before that.
   private let unheard: Atomic<UInt>
 
   init(_ property: ObservedProperty, began: UInt = 0) {
@@ -20,10 +20,12 @@ final class Link: Sendable {
     unheard = Atomic(property.begun &- revision)
   }
 
-  /// Whether a change that ends had begun before the property was followed, where each change ends
-  /// before those that began earlier.
+  /// Whether a change that ends had begun before the property was followed.
   ///
-  /// - Parameter openCount: How many had not ended; 0 if the beginning of this one was not counted.
+  /// Correct where nested changes end in reverse order.
+  ///
+  /// - Parameter openCount: The number of changes that had not ended; 0 if the beginning of this
+  ///   one was not counted.
   func isUnheard(_ openCount: UInt) -> Bool {
     let count = unheard.load(ordering: .relaxed)
     if openCount > count { return false }
@@ -31,7 +33,9 @@ final class Link: Sendable {
     return true
   }
 
-  /// Whether the property has left the key path; a thread that is changing it may still call.
+  /// Whether the property has left the key path.
+  ///
+  /// A thread that is changing the property may still call.
   var hasEnded: Bool { ended.load(ordering: .acquiring) }
 
   func end() {

@@ -1,6 +1,6 @@
-/// The values before and after a change, as the class that made it found them under its lock.
+/// The values before and after a change, as the class found them under its lock.
 final class ValuesOfChange<Value> {
-  /// Which change of the property it is, counted as they were stored.
+  /// The number of the change of the property, counted as values are stored.
   let number: UInt
   let old: Value
   let new: Value
@@ -12,16 +12,16 @@ final class ValuesOfChange<Value> {
   }
 }
 
-/// One change of a property that a class makes under a lock of its own.
+/// One change of a property that a class makes under its own lock.
 ///
-/// `make` runs under that lock: it copies, counts and queues, and runs no code but that of the class.
-/// What the change replaces is kept until `end`, which is called outside, and tells.
+/// `make` runs under that lock: it copies, counts and queues, and runs no code except that of the
+/// class. The replaced value is kept until `end`, which is called outside the lock, and delivers.
 struct LockedChange<Value: Sendable> {
   private let property: ObservedProperty?
   private let announced: ObservedProperty.KnownChange?
   private var values: ValuesOfChange<Value>?
 
-  /// - Parameter property: The property, if it has been asked about.
+  /// - Parameter property: The property, if it has been observed.
   init(of property: ObservedProperty?) {
     self.property = property
     announced = property?.beginKnown()
@@ -35,7 +35,7 @@ struct LockedChange<Value: Sendable> {
     values = property.store(announced) { ValuesOfChange(number: $0, old: old, new: value) }
   }
 
-  /// Tells the change, or leaves that to the thread that tells.
+  /// Delivers the change, or leaves it to the delivering thread.
   consuming func end() {
     if announced != nil { property?.tellStored() } else { property?.didChange(isShared: true) }
   }
@@ -44,10 +44,12 @@ struct LockedChange<Value: Sendable> {
 /// Changes in the order in which they were stored.
 struct StoredChanges {
   var events = Fifo<ObservedProperty.Event>()
-  /// Whether a thread tells them.
+  /// Whether a thread delivers them.
   var isTelling = false
 
-  /// The next one to be told; `nil` if there is none, which ends the telling.
+  /// The next event to deliver.
+  ///
+  /// If it is `nil`, the delivery has ended.
   mutating func next() -> ObservedProperty.Event? {
     let event = events.popFirst()
     isTelling = event != nil

@@ -2,7 +2,7 @@ import Campanile
 import Synchronization
 
 extension ObservedProperty {
-  /// The object that the property belongs to, as far as others need to know it.
+  /// The object that the property belongs to: its identity, and whether it has died.
   final class Subject: Sendable {
     let id: ObjectIdentifier
     private let ended = Atomic<Bool>(false)
@@ -14,9 +14,10 @@ extension ObservedProperty {
     func end() { ended.store(true, ordering: .releasing) }
   }
 
-  /// Who makes a change: the code of one thread, between two calls of observers.
+  /// The maker of a change: the code of one thread between two calls of observers.
   ///
-  /// What it does to several properties may be one change. What an observer does is another one.
+  /// What one maker does to several properties may be one change. What an observer does is another
+  /// change.
   struct Maker: Equatable {
     private let thread: UInt
     private let depth: Int
@@ -30,32 +31,36 @@ extension ObservedProperty {
     static var current: Maker {
       Maker(thread: SourceRegistry.currentThread, depth: SourceRegistry.postDepth)
     }
-    /// Who announces changes by hand, on whatever threads.
+    /// The maker of all changes announced by hand, on any thread.
     static let hand = Maker(thread: 0, depth: 0)
 
     private static let changes = Atomic<UInt>(0)
 
-    /// A change that is known with its values: it has a maker of its own, since another thread may tell it
-    /// after the one that made it has gone on to the next.
+    /// A change that is known with its values.
+    ///
+    /// Its maker is unique: another thread may deliver the change after the thread that made it has
+    /// begun the next one.
     static func known() -> Maker {
       Maker(thread: changes.wrappingAdd(1, ordering: .relaxed).newValue, depth: -1)
     }
     var isKnown: Bool { depth < 0 }
   }
 
-  /// One step of one change.
+  /// The beginning or the end of one change.
   struct Event {
-    /// Whose change it is.
+    /// The maker of the change.
     let maker: Maker
-    /// What is about to be done to a collection, if that is the change.
+    /// The edit of a collection that is about to be made, if the change is an edit.
     let edit: AnnouncedEdit?
-    /// At the end, the box of the values before and after, if the class handed them over.
+    /// At the end, the box of the values before and after, if the class provided them.
     var values: AnyObject?
-    /// The evaluation whose getters made a change that is told later, or by another thread.
+    /// The collector of the evaluation whose getters made the change.
+    ///
+    /// The change is delivered later, or by another thread.
     var collector: ReadCollector?
-    /// At the end, the box of the value before, if the setter has kept that.
+    /// At the end, the box of the old value, if the setter has kept it.
     var old: AnyObject?
-    /// At the end, how many changes of the property had begun and not ended.
+    /// At the end, the number of changes of the property that had begun and not ended.
     var openCount: UInt = 0
   }
 }

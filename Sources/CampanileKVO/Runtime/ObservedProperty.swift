@@ -1,7 +1,7 @@
 import Campanile
 import Synchronization
 
-/// One property of one object that has been asked about, and the evaluations that follow it.
+/// One property of one object that has been observed, and the evaluations that follow it.
 @usableFromInline
 final class ObservedProperty: Sendable {
   let subject: Subject
@@ -12,21 +12,21 @@ final class ObservedProperty: Sendable {
     let evaluation: Evaluation
   }
 
-  // SAFETY: an evaluation is called by those who may change the property.
+  // SAFETY: an evaluation is called by code that may change the property.
   private let followers = UncheckedLock<[Follower]>([])
   private let followerCount = Atomic<Int>(0)
-  /// Whether any change began without being noted.
+  /// Whether any change began unrecorded.
   private let wasPlain = Atomic<Bool>(false)
-  /// How often these have changed.
+  /// How often `followers` has changed.
   private let version = Atomic<UInt>(0)
   private let beginnings = Atomic<UInt>(0)
   private let ends = Atomic<UInt>(0)
-  /// Announcements by hand, and what is part of them.
+  /// Changes announced by hand, and the changes that are part of them.
   private let byHand = Locked(HandAnnouncements())
   /// Whether any of these is open, so that other changes take no lock to see that none is.
   private let isAnnounced = Atomic<Bool>(false)
-  /// What has been stored with its values, and not been told.
-  // SAFETY: only classes for any thread hand values over, and those are Sendable.
+  /// Changes that have been stored with their values, and not delivered.
+  // SAFETY: only classes for any thread provide values, and those are `Sendable`.
   private let stored = UncheckedLock(StoredChanges())
   private let hasHandedOver = Atomic<Bool>(false)
 
@@ -35,12 +35,12 @@ final class ObservedProperty: Sendable {
     path = KVOPath(keyPath)
   }
 
-  // MARK: Who follows
+  // MARK: Followers
 
-  /// The evaluations that follow the property, in the order in which they came.
+  /// The evaluations that follow the property, in the order in which they were added.
   var currentFollowers: [Follower] {
     var current: [Follower] = []
-    // Without a result, whose type would be looked up.
+    // Not returned from the closure: the type of its result would be looked up.
     followers.withLock { current = $0 }
     return current
   }
@@ -63,7 +63,8 @@ final class ObservedProperty: Sendable {
     version.wrappingAdd(1, ordering: .releasing)
   }
 
-  /// Ends what follows the property of an object that dies, and the observations of that object.
+  /// Unlinks the evaluations from the property of an object that dies, and ends the observations of
+  /// that object.
   func end() {
     let all = currentFollowers
     for follower in all { follower.evaluation.end(subject.id) }
@@ -72,14 +73,16 @@ final class ObservedProperty: Sendable {
 
   private var isFollowed: Bool { followerCount.load(ordering: .sequentiallyConsistent) != 0 }
 
-  /// Counts the changes that have begun, before they can be seen.
+  /// The number of changes that have begun.
+  ///
+  /// Counted before the change can be seen.
   var begun: UInt { beginnings.load(ordering: .sequentiallyConsistent) }
-  /// Counts the changes that have ended.
+  /// The number of changes that have ended.
   var revision: UInt { ends.load(ordering: .sequentiallyConsistent) }
 
   /// Whether all changes that have begun have ended.
   var isQuiet: Bool {
-    // Asked in this order, none can begin in between that is not seen.
+    // In this order, no change that begins in between is missed.
     let revision = revision
     return begun == revision
   }
@@ -90,7 +93,7 @@ final class ObservedProperty: Sendable {
   ///
   /// - Parameter isShared: Whether any thread may make changes.
   func willChange(isShared: Bool = false) {
-    // Nobody has the old value at the end.
+    // The old value will not be known at the end.
     if !isShared, beginPlainly(isOldKnown: false) != nil { return }
     let isAnnounced = isAnnounced.load(ordering: .acquiring)
     if isAnnounced, byHand.withLock({ $0.begin(by: .current) }) { return }
@@ -100,7 +103,7 @@ final class ObservedProperty: Sendable {
   /// Ends a change that the calling code has made.
   ///
   /// - Parameters:
-  ///   - old: The box of the value before it, if the caller has that.
+  ///   - old: The box of the old value, if the caller has it.
   ///   - isShared: Whether any thread may make changes.
   func didChange(_ old: AnyObject? = nil, isShared: Bool = false) {
     if !isShared, old == nil, let evaluation = plain, evaluation.isIdle, begun != revision {
@@ -116,12 +119,13 @@ final class ObservedProperty: Sendable {
 
   // MARK: Plain changes
 
-  /// Whether a change goes on whose beginning was perhaps not noted.
+  /// Whether a change is in progress that may be unrecorded.
   ///
-  /// Never of a class for any thread, where others' changes may be counted and not noted yet.
+  /// Always `false` for a class for any thread: its changes may be counted and not recorded yet.
   var isInPlainChange: Bool { wasPlain.load(ordering: .relaxed) && !isQuiet }
 
-  /// The only evaluation that follows the property; `nil` while changes may be part of others.
+  /// The only evaluation that follows the property; `nil` if there are several, or while changes
+  /// may be part of others.
   private var plain: Evaluation? {
     if isPart { return nil }
     var evaluation: Evaluation?
@@ -131,36 +135,38 @@ final class ObservedProperty: Sendable {
 
   /// Whether changes may be part of others.
   private var isPart: Bool { isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen }
-  /// Begins a change of which nothing but the values before and after are to be told.
+  /// Begins a plain change: nothing but the values before and after has to be delivered.
   ///
-  /// - Parameter isOldKnown: Whether the caller will have the value before it.
-  /// - Returns: `nil` if more is, or there are several evaluations.
+  /// - Parameter isOldKnown: Whether the caller will have the old value.
+  /// - Returns: `nil` if more has to be delivered, or if there are several evaluations.
   func beginPlainly(isOldKnown: Bool = true) -> OpenChange? {
     let version = version.load(ordering: .acquiring)
     guard let evaluation = plain, evaluation.isIdle, evaluation.state.isForPlain,
       !evaluation.state.needsOld || isOldKnown && evaluation.isDirect, evaluation.mayBePlain
     else { return nil }
-    // Its end is all that counts.
+    // Only the end of such a change is relevant.
     if !wasPlain.load(ordering: .relaxed) { wasPlain.store(true, ordering: .relaxed) }
     beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent)
     return OpenChange(plain: self, evaluation, version)
   }
 
-  /// Whether a change can end as it has begun: the same evaluation follows, and nothing else goes on.
+  /// Whether a change can end as it has begun: the same evaluation follows, and no other change is
+  /// in progress.
   func isPlain(_ change: OpenChange) -> Bool {
     !isPart && version.load(ordering: .acquiring) == change.version
       && change.evaluation?.isIdle == true
   }
 
-  /// Counts the end of a change of which nothing but the new value is to be told.
+  /// Counts the end of a plain change.
   ///
-  /// - Returns: Whether it is to be told; inside another change of what is followed, that one is.
+  /// - Returns: Whether to deliver it. Inside another change of a followed property, that change is
+  ///   delivered.
   func endPlainly(_ evaluation: Evaluation) -> Bool {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     return number == begun && (evaluation.isDirect || !evaluation.isInPlainChange)
   }
 
-  /// Whether changes are announced by hand, and not ended.
+  /// Whether a change that is announced by hand has not ended.
   var isAnnouncedByHand: Bool { isAnnounced.load(ordering: .acquiring) }
 
   private func begin(by maker: @autoclosure () -> Maker) {
@@ -172,13 +178,13 @@ final class ObservedProperty: Sendable {
 
   private func end(by maker: @autoclosure () -> Maker, _ old: AnyObject? = nil) {
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
-    // One that began when nobody had asked about the property yet.
+    // The change began when the property had not been observed yet.
     let openCount = number > begun ? 0 : begun &- number &+ 1
     if openCount == 0 { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
     if isFollowed { tell(Event(maker: maker(), edit: nil, old: old, openCount: openCount)) }
   }
 
-  /// Has the evaluations take in that a change begins.
+  /// Announces to the evaluations that a change begins.
   private func announce(_ event: Event) {
     let followers = currentFollowers
     Scope.withObservers {
@@ -186,7 +192,7 @@ final class ObservedProperty: Sendable {
     }
   }
 
-  /// Has the evaluations tell a change.
+  /// Has the evaluations deliver a change.
   private func tell(_ event: Event) {
     let followers = currentFollowers
     Scope.withObservers {
@@ -200,24 +206,24 @@ final class ObservedProperty: Sendable {
 
   // MARK: Changes that are known with their values
 
-  /// A change whose values the class hands over, from when it begins until it has been stored.
+  /// A change whose values the class provides, from its beginning until its value has been stored.
   struct KnownChange {
     fileprivate let maker: Maker
     fileprivate let edit: AnnouncedEdit?
     fileprivate let collector: ReadCollector?
   }
 
-  /// Whether a class has handed over values of any property, of any object.
+  /// Whether a class has provided values of any property, of any object.
   static var isAnyHandedOver: Bool { anyHandedOver.load(ordering: .relaxed) }
   private static let anyHandedOver = Atomic<Bool>(false)
 
-  /// Whether a class has handed over values of it.
+  /// Whether the class has provided values of this property.
   var handsOver: Bool { hasHandedOver.load(ordering: .acquiring) }
 
-  /// Begins a change whose values the class hands over.
+  /// Begins a change whose values the class provides.
   ///
-  /// - Returns: `nil` if it is part of another change, of a transaction or of one that is announced by
-  ///   hand, whose value is read at its end.
+  /// - Returns: `nil` if the change is part of a transaction or of a change announced by hand. The
+  ///   value is then read at the end of that change.
   func beginKnown() -> KnownChange? {
     if isAnnounced.load(ordering: .acquiring) || Scope.current?.transaction != nil {
       return nil
@@ -235,7 +241,9 @@ final class ObservedProperty: Sendable {
     return change
   }
 
-  /// Counts and keeps a change; called under the lock of the class, when the value has been stored.
+  /// Counts and stores a change.
+  ///
+  /// Called under the lock of the class, when the value has been stored.
   ///
   /// - Parameter values: Makes the box of the values.
   func store<Values: AnyObject>(_ change: KnownChange, _ values: (_ number: UInt) -> Values)
@@ -244,7 +252,7 @@ final class ObservedProperty: Sendable {
     let begun = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     let number = ends.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     let values = values(number)
-    // No other change goes on, and none came between.
+    // No other change is in progress, and none was made in between.
     let isEdit = begun == number && change.edit?.isNumber(number) == true
     let event = Event(
       maker: change.maker, edit: isEdit ? change.edit : nil, values: values,
@@ -253,7 +261,7 @@ final class ObservedProperty: Sendable {
     return values
   }
 
-  /// Tells what has been stored, unless a thread does so already, which tells this too.
+  /// Delivers the stored changes, unless another thread does so already and delivers these too.
   func tellStored() {
     var event: Event?
     stored.withLock { if !$0.isTelling { event = $0.next() } }
@@ -261,7 +269,7 @@ final class ObservedProperty: Sendable {
       tell(next)
       var following: Event?
       stored.withLock { following = $0.next() }
-      // Not under the lock, where it would release the values of the one before.
+      // Assigned outside the lock: the assignment releases the values of the previous event.
       event = following
     }
   }
@@ -270,7 +278,7 @@ final class ObservedProperty: Sendable {
 
   /// Begins a change that is announced by hand.
   ///
-  /// - Returns: whether it is the outermost one.
+  /// - Returns: Whether it is the outermost one.
   func beginByHand() -> Bool {
     let isOutermost = byHand.withLock { byHand in
       isAnnounced.store(true, ordering: .releasing)
@@ -282,7 +290,7 @@ final class ObservedProperty: Sendable {
 
   /// Ends a change of `object` that is announced by hand.
   ///
-  /// - Returns: whether it was the last one of those that it is made of.
+  /// - Returns: Whether it was the last open one.
   func endByHand(noting object: AnyObject) -> Bool {
     guard update({ $0.end() }) == true else { return false }
     if Scope.isAnyOpen { Scope.note(path, of: object) }

@@ -1,27 +1,31 @@
 import Campanile
 import Synchronization
 
-/// What stands between an evaluation and one observer: which changes it has asked for.
+/// Connects one observer to an evaluation: decides which changes the observer receives.
 ///
-/// Touched by the thread that tells, and by the one that makes the initial call.
+/// Used by the delivering thread, and by the thread that makes the initial call.
 final class ObserverSeat {
   private let state: EvaluationState
   private let evaluation: OwnerReference<Evaluation>
   let wishes: ObserverWishes
-  /// Compares the boxes of two values, if changes to equal ones are left out.
+  /// Compares the boxes of two values, if changes to equal values are left out.
   private let areEqual: ((AnyObject, AnyObject) -> Bool)?
-  /// What an observer of one call, and one that begins with the value, need besides.
+  /// Additional state of an observer with `.once` or `.initial`.
   private let waiting: Waiting?
-  /// The bits of the state that say that a change is to be looked at.
+  /// The bits of the evaluation's state that require a check of the change.
   private let mask = Atomic<UInt>(~0)
-  /// How many changes had begun when the observer came.
+  /// The number of changes that had begun when the observer was added.
   private let birth = Atomic<UInt>(0)
-  /// How many changes had been told when it was called last.
+  /// The number of changes that had been delivered at the observer's last call.
   private let mark = Atomic<UInt>(0)
-  /// How many had been told when the observer came; greater than any number once it was told one by itself.
+  /// The number of changes that had been delivered when the observer was added.
+  ///
+  /// Greater than any count once the value has been read for this observer.
   private let firstMark = Atomic<UInt>(0)
-  /// How many changes had been told when the observer came, or when its value was read last by itself: what
-  /// was told by then may be older.
+  /// The number of changes that had been delivered when the observer was added, or when its value
+  /// was last read for it alone.
+  ///
+  /// Changes delivered by then may be older than that value.
   private let fresh = Atomic<UInt>(0)
   private let lowest = Atomic<UInt>(0)
 
@@ -39,7 +43,7 @@ final class ObserverSeat {
   }
 
   private final class Waiting {
-    // SAFETY: values stay in the isolation of who changes the object.
+    // SAFETY: values stay in the isolation of the code that changes the object.
     let state: UncheckedLock<State>
     init(_ isWaiting: Bool) { state = UncheckedLock(State(isWaiting: isWaiting)) }
   }
@@ -52,10 +56,12 @@ final class ObserverSeat {
     /// Whether changes wait for the initial call.
     var isWaiting: Bool
     var kept: [Kept] = []
-    /// The thread whose next call is not to wait, or 0.
+    /// The thread whose next call does not wait, or 0.
     var passing: UInt = 0
 
-    /// Takes in that what is called now does not wait.
+    /// Whether the current call does not wait.
+    ///
+    /// Clears that permission.
     mutating func pass() -> Bool {
       if passing == 0 || passing != SourceRegistry.currentThread { return false }
       passing = 0
@@ -68,8 +74,9 @@ final class ObserverSeat {
     }
   }
 
-  /// Takes the seat of an observer for whom the evaluation has been opened, and to whom it tells the changes
-  /// that begin from here on.
+  /// Creates the seat of an observer for whom the evaluation has been opened.
+  ///
+  /// The observer receives the changes that begin from here on.
   init(_ evaluation: Evaluation, _ request: KVORequest) {
     self.evaluation = OwnerReference(evaluation)
     state = evaluation.state
@@ -89,7 +96,7 @@ final class ObserverSeat {
     evaluation.object?.close()
   }
 
-  /// What the observer adds to the wishes that the evaluation counts.
+  /// What the observer adds to the counts of the evaluation's state.
   private var units: UInt {
     if wishes.isSubset(of: [.initial, .once]) { return 0 }
     var units = EvaluationState.oldUnit
@@ -98,14 +105,15 @@ final class ObserverSeat {
     return units
   }
 
-  /// The newest change that the observer is not told: it was made before it came.
+  /// The newest change that the observer does not receive, because it was made before the observer
+  /// was added.
   var floor: UInt {
     get { lowest.load(ordering: .relaxed) }
     set { lowest.store(newValue, ordering: .relaxed) }
   }
 
-  /// Takes in that so many changes had begun, and been told, when the observer came or read the value
-  /// that it begins with.
+  /// Records how many changes had begun and been delivered when the observer was added, or when it
+  /// read its initial value.
   func comesAfter(_ begun: UInt) {
     let told = state.count
     birth.store(begun, ordering: .relaxed)
@@ -115,19 +123,19 @@ final class ObserverSeat {
     state.note(begun)
   }
 
-  /// Whether no change has been told to the observer.
+  /// Whether the observer has received no change.
   private var isUntold: Bool {
     mark.load(ordering: .relaxed) == firstMark.load(ordering: .relaxed)
   }
 
-  /// Lets what is for everybody pass without a look.
+  /// Lets ordinary changes pass without a check.
   private func settle() {
     if !wishes.isSubset(of: [.initial, .old]) { return }
     let passed = EvaluationState.always | (wishes.contains(.old) ? EvaluationState.olds : 0)
     mask.store(~passed, ordering: .relaxed)
   }
 
-  /// Takes in the registration, which the only call ends.
+  /// Stores the registration, which the only call ends.
   func take(_ registration: Registration) {
     guard let waiting else { return }
     let isUsedUp = waiting.state.withLock { state in
@@ -139,7 +147,7 @@ final class ObserverSeat {
 
   // MARK: Calls
 
-  /// Whether the observer is simply called.
+  /// Whether the observer can be called without a check.
   @inline(__always)
   func isOpen() -> Bool {
     if state.word & mask.load(ordering: .relaxed) != 0 { return false }
@@ -147,8 +155,8 @@ final class ObserverSeat {
     return true
   }
 
-  /// Calls the observer, if the change is for it, and now.
-  // Apart: a function looks up the types that it names, whether it comes to use them or not.
+  /// Calls the observer, if it receives the change, and now.
+  // A separate function: a function looks up all types that it names, even if it does not use them.
   @inline(never)
   func call<Value>(
     _ change: KVOChange<Value>, _ observer: (KVOChange<Value>) throws -> Void
@@ -156,7 +164,7 @@ final class ObserverSeat {
     if let change = admit(change) { try observer(change) }
   }
 
-  /// What the observer is told of a change; `nil` if nothing, or not now.
+  /// The change that the observer receives; `nil` if it receives none, or not now.
   private func admit<Value>(_ change: KVOChange<Value>) -> KVOChange<Value>? {
     if let waiting, waiting.state.withLock({ $0.pass() }) { return claim() ? change : nil }
     var change = change
@@ -174,14 +182,14 @@ final class ObserverSeat {
       } else {
         let (first, last) = state.began
         let birth = birth.load(ordering: .relaxed)
-        // It knows no value that would be out of date.
+        // The observer knows no value that would be outdated.
         if last <= birth && !wishes.contains(.initial) && isUntold { return nil }
         if first <= birth { change = change.asUnknown }
         if state.count <= fresh.load(ordering: .relaxed) { change = refreshed(change) }
       }
       let told = mark.exchange(state.count, ordering: .relaxed)
       if state.isStale, let evaluation = evaluation.object { change = evaluation.renewed(change) }
-      // An earlier observer has made it, of a change that comes to this one later.
+      // An earlier observer has made a change that this observer receives first.
       if change.deed != nil && told &+ 1 != state.count { change = change.asSetting }
       if let areEqual, let evaluation = evaluation.object {
         if let known = evaluation.known(after: told), areEqual(known, OldValue(change.new)) {
@@ -195,7 +203,7 @@ final class ObserverSeat {
     let kept = Kept(
       change: Box(change), began: state.began.first, count: state.count, number: state.number)
     if waiting.state.withLock({ $0.keep(kept) }) { return nil }
-    // The initial call may have been made since the change was looked at.
+    // The initial call may have been made since the change was checked.
     if wishes.contains(.initial) && change.step == .changed {
       guard let released: KVOChange<Value> = release(kept) else { return nil }
       change = released
@@ -203,7 +211,7 @@ final class ObserverSeat {
     return claim() ? change : nil
   }
 
-  /// Uses up the only call, of an observer that wants one.
+  /// Uses up the only call of an observer with `.once`.
   private func claim() -> Bool {
     guard wishes.contains(.once), let waiting else { return true }
     var registration: Registration?
@@ -216,14 +224,15 @@ final class ObserverSeat {
     return isFirst
   }
 
-  /// The same change with the value as it is now: the observer knows one that may be newer than the
-  /// change's.
+  /// The same change with the current value, because the observer may know a newer value than the
+  /// change has.
   private func refreshed<Value>(_ change: KVOChange<Value>) -> KVOChange<Value> {
     guard let evaluation = evaluation.object else { return change }
     let change = evaluation.renewed(change)
-    // What is told from here on is read after this.
+    // Values that are delivered from here on are read after this one.
     fresh.store(state.count, ordering: .relaxed)
-    // Nor is it the value before what goes on now; and it is one that the observer has been told.
+    // This value is not the old value of changes in progress. It counts as a value that the
+    // observer has received.
     birth.store(evaluation.begun, ordering: .relaxed)
     firstMark.store(.max, ordering: .relaxed)
     state.note(evaluation.begun)
@@ -232,7 +241,7 @@ final class ObserverSeat {
 
   // MARK: The initial call
 
-  /// Makes the initial call, and those that have waited for it.
+  /// Makes the initial call, and the calls that have waited for it.
   ///
   /// - Parameter call: Calls the observer.
   func begin<Value>(
@@ -257,9 +266,9 @@ final class ObserverSeat {
     waiting?.state.withLock { $0.passing = 0 }
   }
 
-  /// A change that the observer is told after the initial call.
+  /// A change that the observer receives after the initial call.
   private func release<Value>(_ kept: Kept) -> KVOChange<Value>? {
-    // What was kept for this observer.
+    // The box that was kept for this observer.
     guard let change = (kept.change as? Box<Value>)?.change else { return nil }
     if kept.number != 0 { return kept.number <= floor ? nil : change }
     let isEarly = kept.began <= birth.load(ordering: .relaxed)
@@ -267,9 +276,9 @@ final class ObserverSeat {
     return kept.count <= fresh.load(ordering: .relaxed) ? refreshed(known) : known
   }
 
-  /// Forgets what waits: the value that is read next has it.
+  /// Forgets the waiting changes: the value that is read next includes them.
   ///
-  /// - Returns: Whether there was anything.
+  /// - Returns: Whether there were any.
   func forget() -> Bool {
     var kept: [Kept] = []
     waiting?.state.withLock { swap(&$0.kept, &kept) }
@@ -286,12 +295,12 @@ extension KVOChange {
     renewed(new)
   }
 
-  /// The same change for an observer that does not know the value before it.
+  /// The same change for an observer that does not know its old value.
   fileprivate var asUnknown: Self {
     KVOChange(step, nil, new: new, path: path, changed: changed)
   }
 
-  /// The same change with another value after it.
+  /// The same change with another new value.
   func renewed(_ new: Value) -> Self {
     KVOChange(
       step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)

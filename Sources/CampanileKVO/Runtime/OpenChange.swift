@@ -1,11 +1,11 @@
-/// A change of a property from its beginning to its end, as a setter holds it.
+/// A change of a property from its beginning to its end, held by the setter.
 @usableFromInline
 struct OpenChange {
-  /// The property, if it has been asked about.
+  /// The property, if it has been observed.
   @usableFromInline let property: ObservedProperty?
   let evaluation: Evaluation?
   let version: UInt
-  /// Whether the old value is to be told too, of a plain change.
+  /// Whether the old value of a plain change has to be delivered too.
   @usableFromInline let needsOld: Bool
 
   init(_ property: ObservedProperty? = nil) {
@@ -22,13 +22,13 @@ struct OpenChange {
     needsOld = evaluation.state.needsOld
   }
 
-  /// Whether nothing but the values are to be told of it, to one evaluation.
+  /// Whether only the values have to be delivered, to one evaluation.
   @usableFromInline
   var isPlain: Bool { evaluation != nil && property?.isPlain(self) == true }
 
-  /// Ends a change that is plain, and tells it if no value is needed for that.
+  /// Ends a plain change, and delivers it if the caller need not provide its values.
   ///
-  /// - Returns: Whether the value is to be told.
+  /// - Returns: Whether the caller has to deliver the values.
   @usableFromInline
   func endPlainly() -> Bool {
     guard let evaluation, let property, property.endPlainly(evaluation) else { return false }
@@ -37,17 +37,17 @@ struct OpenChange {
     return false
   }
 
-  /// Tells the value that the property has now, and that before, if there is one.
+  /// Delivers the current value of the property, and the old one, if there is one.
   @inlinable
   func tell<Member>(_ old: Member?, _ new: Member) {
     if let path { tell(KVOChange(setting: old, new, path), of: Member.self) }
   }
 
-  /// The key path that is observed.
+  /// The observed key path.
   @usableFromInline
   var path: KVOPath? { evaluation?.request.path }
 
-  // Generic over the change, whose type its caller knows: here it would be looked up.
+  // Generic over the change, whose type the caller knows. Here it would be looked up.
   @usableFromInline
   func tell<Change, Member>(_ change: Change, of type: Member.Type) {
     evaluation?.tellPlainly(change, of: type)

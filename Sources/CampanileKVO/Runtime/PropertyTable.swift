@@ -1,15 +1,15 @@
 import Campanile
 import Synchronization
 
-/// The properties of one object that have been asked about.
+/// The properties of one object that have been observed.
 ///
-/// Those who follow hold this and not the object, so that its end can be noticed, and nothing of a
-/// dead object is needed to stop following it.
+/// Evaluations keep these properties and not the object. So the end of the object can be noticed,
+/// and unlinking needs nothing of a dead object.
 final class PropertyTable: Sendable {
   /// The properties by key path.
   ///
-  /// Key paths may have arguments, and those a `==` and `hash(into:)` that are foreign code. So the
-  /// dictionary is looked into outside the lock, and replaced by a larger one.
+  /// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. So look-ups in
+  /// the dictionary happen outside the lock, and additions replace it with a larger one.
   private typealias Properties = [KeyPathIdentity: ObservedProperty]
   /// Key paths that were looked up, found or not.
   private typealias Familiar = [(keyPath: KeyPathIdentity, property: ObservedProperty?)]
@@ -18,17 +18,17 @@ final class PropertyTable: Sendable {
   private struct State {
     private static let familiarLimit = 8
 
-    /// Only ever replaced by one with more in it.
+    /// Only ever replaced by a larger dictionary.
     var properties: Properties = [:]
     /// The first few key paths that were looked up, found or not.
     ///
-    /// A key path literal of a class that is not generic is one object: it is known by identity,
-    /// which takes a fraction of the time of hashing it.
+    /// A key path literal of a class that is not generic is one object. Finding it by identity
+    /// takes a fraction of the time of hashing it.
     private var familiar: Familiar = []
 
     /// Finds a key path by identity.
     ///
-    /// - Returns: whether it is familiar.
+    /// - Returns: Whether it is familiar.
     func find(_ keyPath: KeyPathIdentity, _ property: inout ObservedProperty?) -> Bool {
       for index in familiar.indices where familiar[index].keyPath.object == keyPath.object {
         property = familiar[index].property
@@ -37,18 +37,19 @@ final class PropertyTable: Sendable {
       return false
     }
 
-    /// Remembers what was found for a key path when there were `count` properties.
+    /// Remembers the result of a look-up among `count` properties.
     mutating func remember(_ keyPath: KeyPathIdentity, _ property: ObservedProperty?, count: Int) {
       if familiar.count < Self.familiarLimit, count == properties.count {
         familiar.append((keyPath, property))
       }
     }
 
-    /// Exchanges the properties for more of them, if nobody has done so meanwhile.
+    /// Replaces the properties with a larger dictionary, unless another thread has done so
+    /// meanwhile.
     ///
     /// - Parameters:
-    ///   - more: The properties there are to be; after it, those that were, to be released.
-    ///   - stale: After it, what was looked up among those.
+    ///   - more: The new properties. On return, the previous ones, which the caller releases.
+    ///   - stale: On return, the remembered look-ups of the previous properties.
     mutating func exchange(_ more: inout Properties, _ stale: inout Familiar) -> Bool {
       guard more.count == properties.count + 1 else { return false }
       swap(&properties, &more)
@@ -61,14 +62,14 @@ final class PropertyTable: Sendable {
   private let state = Locked(State())
   private let propertyCount = Atomic<Int>(0)
 
-  /// How many properties there are.
+  /// The number of properties.
   var count: Int { propertyCount.load(ordering: .acquiring) }
 
   init(of subject: AnyObject) {
     self.subject = ObservedProperty.Subject(ObjectIdentifier(subject))
   }
 
-  /// The property that the getter of `keyPath` reports, if it has been asked about.
+  /// The property that the getter of `keyPath` reports, if it has been observed.
   func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
     var property: ObservedProperty?
     var isFamiliar = false
@@ -85,8 +86,10 @@ final class PropertyTable: Sendable {
   }
 
   /// The property that the getter of `keyPath` reports.
+  ///
+  /// Creates it if it is new.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty {
-    // Most are known.
+    // Most properties exist already.
     if let known = known(keyPath) { return known }
     let key = KeyPathIdentity(keyPath)
     var stale: Familiar = []
@@ -102,7 +105,7 @@ final class PropertyTable: Sendable {
     }
   }
 
-  /// Ends what follows the object, in the object's deinit.
+  /// Ends the observations of the object, in the object's deinit.
   func end() {
     subject.end()
     for property in state.withLock({ $0.properties }).values { property.end() }

@@ -2,32 +2,35 @@ import Campanile
 
 /// Collects the properties that are read while a key path is evaluated.
 ///
-/// Key paths cannot be taken apart. So they are not: the getters report themselves, and what was
-/// read is what is followed.
+/// A key path cannot be decomposed.
 ///
-/// One collector serves one evaluation, over and over. It knows what was read the time before: as long
-/// as the same is read again, a read is a comparison, and nothing is looked up or allocated.
+/// So the getters report themselves, and the properties that they report are followed.
 ///
-/// Touched by the thread that evaluates; its calls do not overlap.
+/// One collector serves one evaluation repeatedly. It remembers the previous reads. As long as the
+/// same properties are read again, a read is a comparison, without a look-up or an allocation.
+///
+/// Used by the thread that evaluates. Its calls do not overlap.
 final class ReadCollector: Scope {
-  /// A property that was read, and which of its changes it was read after.
+  /// A property that was read, and the number of its changes at that time.
   struct Read {
     let property: ObservedProperty
     var revision: UInt
-    /// Whether the value that was read is that of the revision, and no newer one.
+    /// Whether the value that was read is exactly that of the revision, and no newer one.
     var isExact = false
   }
 
-  /// What is collected, in one place: each access to a property of an object is checked at run time.
+  /// The collected reads.
+  ///
+  /// They are in one struct because each access to a property of an object is checked at run time.
   private struct State {
     private static let scanLimit = 16
 
-    /// What has been read, and after it what was read the time before and may come.
+    /// The current reads, followed by the previous ones that may be read again.
     var reads: [Read] = []
     private var count = 0
-    /// Whether other properties were read than the time before.
+    /// Whether the reads differ from the previous ones.
     private(set) var isOther = true
-    /// The properties of `reads`, once there are too many to look through.
+    /// The properties of `reads`, once they are too many for a linear search.
     private var known: Set<ObjectIdentifier> = []
     private var isOpen = false
 
@@ -36,10 +39,11 @@ final class ReadCollector: Scope {
       let property = reads[count].property
       guard property.path.object == ObjectIdentifier(keyPath),
         property.subject.id == ObjectIdentifier(subject),
-        // Another object may have come to its address.
+        // Another object may have been allocated at its address.
         !property.subject.hasEnded
       else { return false }
-      // If another one turns out to be read, this revision is older than it need be, and all is read again.
+      // If another property is read after all, this revision is older than necessary, and all is
+      // read again.
       count += 1
       return true
     }
@@ -89,9 +93,9 @@ final class ReadCollector: Scope {
 
   private var state = State()
 
-  /// Whether properties are left out that nobody has asked about: nobody need do so for this.
+  /// Whether properties that have not been observed are left out.
   let isOfKnown: Bool
-  /// Whether nothing is collected: it stands for the reading of an old value.
+  /// Whether nothing is collected, because an old value is read.
   private let isSilent: Bool
 
   init(isOfKnown: Bool = false, isSilent: Bool = false) {
@@ -101,11 +105,11 @@ final class ReadCollector: Scope {
 
   override var collector: ReadCollector? { self }
 
-  /// Takes in a read of the property that is expected next, if it is that.
+  /// Records a read of the property that is expected next.
   ///
-  /// - Returns: Whether it is.
+  /// - Returns: Whether it was that property.
   func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    // Of old values several threads may be reading one, with one collector: its state is not touched.
+    // Several threads may read old values with one silent collector, so its state is not accessed.
     !isSilent && state.takeExpected(subject, keyPath)
   }
 
@@ -118,28 +122,28 @@ final class ReadCollector: Scope {
     state.add(Read(property: property, revision: revision, isExact: isExact))
   }
 
-  /// Runs `body`, and takes in the properties that it reads, each once, in the order of the reads.
+  /// Runs `body`, and records the properties that it reads, each once, in the order of the reads.
   func collect<Result>(_ body: () -> Result) -> Result {
     state.begin()
     defer { state.end() }
     return runInside(body)
   }
 
-  /// Returns what was read.
+  /// The reads.
   func take() -> [Read] { state.reads }
 
-  /// What was read, if it is not what was read the time before.
+  /// The reads, if they differ from the previous ones.
   func takeNew() -> [Read]? {
     let state = state
     return state.isOther ? state.reads : nil
   }
 
-  /// The revision of the only property that was read, if that was read with its value.
+  /// The revision of the only property that was read, if it was read together with its value.
   var exactRevision: UInt? {
     let reads = state.reads
     return reads.count == 1 && reads[0].isExact ? reads[0].revision : nil
   }
 
-  /// Takes in what was read by another collector.
+  /// Continues with the reads of another collector.
   func expect(_ reads: [Read]) { state.reads = reads }
 }

@@ -1,21 +1,21 @@
 import Campanile
 public import Synchronization
 
-/// What the code that runs now is part of: an evaluation, a transaction, an edit of a collection.
+/// The context of the code that runs now: an evaluation, a transaction, an edit of a collection.
 ///
-/// A scope belongs to the thread that opened it, and to no task.
+/// A scope belongs to the thread that opened it, and not to a task.
 class Scope {
-  /// Who wants to know which properties are read.
+  /// The collector of the properties that are read.
   var collector: ReadCollector? { outerCollector }
   private final var outerCollector: ReadCollector?
-  /// What changes are to wait for.
+  /// The transaction whose end changes wait for.
   private(set) final var transaction: Transaction?
-  /// What is being done to a collection.
+  /// The edit of a collection that is in progress.
   private(set) final var edit: CollectionEdit?
 
   init() {}
 
-  /// A scope that goes on with what is outside it.
+  /// Creates a scope that inherits from the outer one.
   private init(in outer: Scope?) {
     outerCollector = outer?.collector
     transaction = outer?.transaction
@@ -25,15 +25,19 @@ class Scope {
   /// The scope of the calling code.
   static var current: Scope? { isAnyOpen ? SourceRegistry.scope(Scope.self) : nil }
 
-  /// Whether any thread has a scope open; what most code asks, and nothing further.
+  /// Whether any thread has an open scope.
+  ///
+  /// Most code checks only this.
   static var isAnyOpen: Bool { OpenScopes.count.load(ordering: .relaxed) != 0 }
 
-  /// Has the transaction that the calling code is part of take in that a property has changed.
+  /// Records in the transaction of the calling code that a property has changed.
   static func note(_ path: @autoclosure () -> KVOPath, of object: AnyObject) {
     if let transaction = current?.transaction { transaction.note(path(), of: object) }
   }
 
-  /// Runs `body` with its reads collected, perhaps while another thread has the same collector.
+  /// Runs `body` and collects its reads.
+  ///
+  /// Another thread may use the same collector.
   static func with<Result>(_ collector: ReadCollector, _ body: () throws -> Result) rethrows
     -> Result
   {
@@ -58,7 +62,9 @@ class Scope {
     return try scope.run(body)
   }
 
-  /// Runs observers: what they read and change is no part of what led to them.
+  /// Runs observers.
+  ///
+  /// Their reads and changes are not part of the evaluation or the edit that led to them.
   static func withObservers(_ body: () -> Void) {
     guard let outer = current, outer.collector != nil || outer.edit != nil else { return body() }
     let scope = Scope(in: outer)
@@ -67,7 +73,7 @@ class Scope {
     scope.run(body)
   }
 
-  /// Runs `body` with this as its scope, inside the transaction and the edit that go on.
+  /// Runs `body` with this scope, inside the current transaction and edit.
   final func runInside<Result>(_ body: () throws -> Result) rethrows -> Result {
     guard let outer = Self.current, outer.transaction != nil || outer.edit != nil else {
       return try run(body)
@@ -85,7 +91,7 @@ class Scope {
   }
 }
 
-/// How many scopes are open, on all threads.
+/// The number of open scopes, on all threads.
 @usableFromInline
 enum OpenScopes {
   @usableFromInline static let count = Atomic<Int>(0)

@@ -1,39 +1,45 @@
 import Campanile
 
-/// The changes of one thread that are told as one.
+/// The changes of one thread that are delivered as one.
 final class Transaction: Sendable {
   /// Protected by the lock.
   private struct State {
     var isOpen = true
-    /// Those who have something to tell, in the order of their first change.
+    /// The evaluations with deferred reports, in the order of their first change.
     var deferred: [Deferred] = []
-    /// What has changed in each object, by the key of its identity.
+    /// The changed properties of each object, by the key of its identity.
     var changes: [ObjectIdentifier: Changes] = [:]
   }
 
-  /// Who has something to tell.
+  /// An evaluation with a deferred report.
   private struct Deferred {
     let evaluation: Evaluation
-    /// Which change it was: of several who tell one change, the observers are called in one order.
+    /// The change of the report.
+    ///
+    /// The observers of all evaluations with the same change are called in one order.
     let change: (property: ObservedProperty, number: UInt)
-    /// What it has to tell on this thread, now.
+    /// Takes the report of the evaluation, on this thread.
     let take: () -> ChangeReport?
   }
 
-  /// What has changed in one object.
+  /// The changed properties of one object.
   private struct Changes {
-    /// Keeps its key from being another object's, should it die meanwhile.
+    /// Keeps another object from getting the same key, if this object dies meanwhile.
     let object: SubjectIdentity
     var paths = ChangedPaths(nil)
   }
 
-  // SAFETY: what is kept back is reported by the isolation that made the change.
+  // SAFETY: a deferred report is delivered in the isolation that made the change.
   private let state = UncheckedLock(State())
 
-  /// Whether it still takes changes in: a task may have taken it over and outlive it.
+  /// Whether it still accepts changes.
+  ///
+  /// A task that inherited the transaction may outlive it.
   var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Takes in who has a change to tell; `take` is called on this thread, at the end.
+  /// Adds an evaluation with a deferred report.
+  ///
+  /// `take` is called on this thread, at the end.
   ///
   /// - Returns: Whether the transaction was still open.
   func add(
@@ -48,22 +54,22 @@ final class Transaction: Sendable {
     }
   }
 
-  /// Takes in that a property has changed.
+  /// Records that a property has changed.
   func note(_ path: KVOPath, of object: AnyObject) {
     let key = SubjectIdentity.key(of: object)
     state.withLock { state in
-      // Nobody follows an object in its deinit to the end of the transaction.
+      // An object in its deinit cannot be observed until the end of the transaction.
       if state.changes[key] == nil && isDeinitializing(object) { return }
       state.changes[key, default: Changes(object: SubjectIdentity(object))].paths.add(path)
     }
   }
 
-  /// The properties that have changed of the object with this key, in the order of their first change.
+  /// The changed properties of the object with this key, in the order of their first change.
   func changedPaths(of key: ObjectIdentifier) -> ChangedPaths {
     state.withLock { $0.changes[key]?.paths ?? ChangedPaths(nil) }
   }
 
-  /// Tells what has changed.
+  /// Delivers the changes.
   func close() {
     let deferred = state.withLock { state in
       state.isOpen = false

@@ -16,31 +16,35 @@ public import Foundation
 /// center.postNotificationName(.trackChanged, object: "screen", userInfo: ["title": "Aria"])
 /// ```
 ///
-/// A notification has a name, a string as its object, and a property list as its user info. It
-/// arrives at each center on the bus, and at the center that posts it.
+/// A notification has a name, a string as its object, and a property list as its user info.
+///
+/// It arrives at each center on the bus, and at the center that posts it.
 ///
 /// ## Behavior
 ///
 /// - **Thread.** Observers are called on the main queue, and the post does not wait for them. The
 ///   main thread must run its run loop, or `dispatchMain()`. An observer with an operation queue is
-///   called there, and nobody waits for the call.
-/// - **Order.** Observers are called in the order in which they were added. What one center posts
-///   from one thread arrives everywhere in that order. No center receives an answer before its
+///   called there, and nothing waits for the call.
+/// - **Order.** Observers are called in the order in which they were added. The posts of one thread
+///   through one center arrive everywhere in that order. No center receives an answer before its
 ///   question.
-/// - **Delivery.** At most once. Losses, and what cannot be decoded or sent, are reported in
-///   `relay.events`.
+/// - **Delivery.** At most once. Losses are reported in `relay.events`, and so is what cannot be
+///   decoded or sent.
 /// - **User info.** Each process, the posting one included, receives a copy of the property list.
 ///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
-///   keys. A post with anything else reaches nobody, and the relay reports it as refused, with the
-///   key. So it is with a notification whose encoding is longer than a megabyte.
+///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
+///   refused, with the key. The same holds for a notification whose encoding is longer than a
+///   megabyte.
 /// - **Lifetime.** The center keeps its relay, and the observations end with the center.
 ///
-/// A center receives what others post when `relay.flush()` has returned after its creation. All
-/// methods are safe from any thread and from inside an observer.
+/// A center receives the posts of other processes once `relay.flush()` has returned after its
+/// creation. All methods are safe to call from any thread and from inside an observer.
 public final class DistributedCenter: Sendable {
   private static let shared = DistributedCenter(Relay(.host()))
 
-  /// The relay that carries the notifications, and can carry more.
+  /// The relay that carries the notifications.
+  ///
+  /// It can be used for other messages too.
   public let relay: Relay
   private let observers = DistributedObservers()
   private let listening: ObservationToken
@@ -59,12 +63,14 @@ public final class DistributedCenter: Sendable {
     }
   }
 
-  /// The center that parts of a program share, on the default bus of the host.
+  /// The center that is shared in a program, on the default bus of the host.
   public class func `default`() -> DistributedCenter { shared }
 
   // MARK: Posting
 
-  /// Posts a notification, which suspended observers receive as they were added.
+  /// Posts a notification.
+  ///
+  /// While a center is suspended, its observers receive it as their ``SuspensionBehavior`` says.
   public func post(
     name aName: NSNotification.Name, object anObject: String?,
     userInfo aUserInfo: [AnyHashable: Any]? = nil
@@ -72,7 +78,9 @@ public final class DistributedCenter: Sendable {
     postNotificationName(aName, object: anObject, userInfo: aUserInfo)
   }
 
-  /// Posts a notification, to suspended observers too if `deliverImmediately` says so.
+  /// Posts a notification.
+  ///
+  /// With `deliverImmediately`, observers of suspended centers receive it at once.
   public func postNotificationName(
     _ name: NSNotification.Name, object: String?, userInfo: [AnyHashable: Any]? = nil,
     deliverImmediately: Bool
@@ -86,9 +94,9 @@ public final class DistributedCenter: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - object: What it is about, or `nil`.
+  ///   - object: The object of the notification, or `nil`.
   ///   - userInfo: A property list; see ``DistributedCenter``.
-  ///   - options: Whether suspended observers receive it at once.
+  ///   - options: Whether observers of suspended centers receive it at once.
   public func postNotificationName(
     _ name: NSNotification.Name, object: String?, userInfo: [AnyHashable: Any]? = nil,
     options: Options = []
@@ -101,7 +109,8 @@ public final class DistributedCenter: Sendable {
           "A notification has \(bytes.count) bytes; a relay carries \(RelayLimits.payload) at the "
             + "most.")
       }
-      // Here first: an answer can arrive as soon as others have the question.
+      // Delivered here before it is sent: an answer can arrive as soon as other processes have the
+      // question.
       observers.receive(try DistributedPost(bytes))
       relay.post(raw: bytes, to: subject)
     } catch {
@@ -111,17 +120,18 @@ public final class DistributedCenter: Sendable {
 
   // MARK: Observing
 
-  /// Observes until the token is given to `removeObserver(_:)`.
+  /// Observes until the token is passed to `removeObserver(_:)`.
   ///
-  /// While the center is suspended, the observer is ``SuspensionBehavior/coalesce``.
+  /// While the center is suspended, the behavior of the observer is
+  /// ``SuspensionBehavior/coalesce``.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - object: What the notifications are to be about, or `nil` for whatever.
-  ///   - queue: Where to call the block; `nil` for the main queue.
+  ///   - object: The object of the notifications, or `nil` for any.
+  ///   - queue: The queue to call the block on, or `nil` for the main queue.
   ///   - file: The caller's file, for ``description``.
   ///   - line: The caller's line.
-  ///   - block: What is called.
+  ///   - block: Called for each notification.
   /// - Returns: A token for `removeObserver(_:)`. Releasing it ends nothing.
   public func addObserver(
     forName name: NSNotification.Name?, object: String?, queue: OperationQueue?,
@@ -143,17 +153,18 @@ public final class DistributedCenter: Sendable {
   ///   suspensionBehavior: .hold)
   /// ```
   ///
-  /// The object is held weakly, and kept alive for the length of each call. The method takes the
-  /// place of a selector, and is called on the main queue. It must not be isolated to an actor, which
-  /// Swift 6.3 does not notice where a method is named by its type.
+  /// The object is held weakly, and kept alive during each call.
+  ///
+  /// The method replaces a selector, and is called on the main queue. It must not be isolated to an
+  /// actor. Swift 6.3 does not diagnose that if the method is named by its type.
   ///
   /// - Parameters:
   ///   - observer: The object.
   ///   - method: Its method.
   ///   - name: The name, or `nil` for all names.
-  ///   - object: What the notifications are to be about, or `nil` for whatever.
-  ///   - suspensionBehavior: What the observer receives of what arrives while the center is
-  ///     suspended.
+  ///   - object: The object of the notifications, or `nil` for any.
+  ///   - suspensionBehavior: Which notifications the observer receives that arrive while the center
+  ///     is suspended.
   ///   - file: The caller's file, for ``description``.
   ///   - line: The caller's line.
   public func addObserver<Target: AnyObject & Sendable>(
@@ -172,19 +183,19 @@ public final class DistributedCenter: Sendable {
 
   /// Removes an observer: a token, or an object that observes with its methods.
   ///
-  /// What is held for it is not delivered. The observer may still be running on another thread when this
-  /// returns. What observes nothing here is ignored.
+  /// Held notifications are not delivered to it. The observer may still be running on another
+  /// thread when this returns. Anything that does not observe here is ignored.
   public func removeObserver(_ observer: Any) {
     removeObserver(observer, name: nil, object: nil)
   }
 
-  /// Removes an observer, where the name and the object it was added with are these.
+  /// Removes an observer that was added with this name and this object.
   ///
   /// - Parameters:
   ///   - observer: A token, or an object that observes with its methods.
-  ///   - aName: The name, or `nil` for whatever name.
-  ///   - object: The object, or `nil` for whatever object.
-  /// - Complexity: O(*n*) in the observations of that object.
+  ///   - aName: The name, or `nil` for any name.
+  ///   - object: The object, or `nil` for any object.
+  /// - Complexity: O(*n*) in the number of observations of that object.
   public func removeObserver(
     _ observer: Any, name aName: NSNotification.Name?, object: String?
   ) {
@@ -197,10 +208,10 @@ public final class DistributedCenter: Sendable {
 
   // MARK: Suspending
 
-  /// Whether notifications are kept from observers, each as its ``SuspensionBehavior`` says.
+  /// Whether notifications are held back from observers, as their ``SuspensionBehavior`` says.
   ///
-  /// A new value holds for each notification whose delivery has not begun. After `false`, what is
-  /// held is delivered first, and then all that arrives.
+  /// A new value applies to each notification whose delivery has not begun. After a change to
+  /// `false`, held notifications are delivered first, followed by those that arrive later.
   public var suspended: Bool {
     get { observers.isSuspended }
     set { observers.setSuspended(newValue) }
@@ -208,38 +219,42 @@ public final class DistributedCenter: Sendable {
 }
 
 extension DistributedCenter {
-  /// What an observer receives of the notifications that arrive while the center is suspended.
+  /// Which of the notifications that arrive while the center is suspended an observer receives.
   public enum SuspensionBehavior: UInt, Sendable {
-    /// Nothing.
+    /// None.
     case drop = 1
-    /// The last one of each name and object, once the center is no longer suspended.
+    /// The last one of each name and object, once the center is no longer suspended, or once it
+    /// holds a thousand calls.
     case coalesce = 2
-    /// All, once the center is no longer suspended, or once a thousand are held.
+    /// All, once the center is no longer suspended, or once it holds a thousand calls.
     case hold = 3
-    /// Each at once.
+    /// Each one at once.
     ///
-    /// When a notification arrives for such an observer, what is held is delivered first. Then that
-    /// notification is delivered to all its observers, as if the center were not suspended.
+    /// When a notification arrives for such an observer, all held notifications are delivered
+    /// first. Then that notification is delivered to all its observers, as if the center were not
+    /// suspended.
     case deliverImmediately = 4
   }
 
   /// How a notification is posted.
   public struct Options: OptionSet, Sendable {
-    /// The bits.
+    /// The raw bits.
     public let rawValue: UInt
 
-    /// Creates options from bits.
+    /// Creates options from raw bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// To all observers at once, suspended ones too; what is held for them remains held.
+    /// Deliver to all observers at once, also in suspended centers.
+    ///
+    /// Held notifications remain held.
     public static let deliverImmediately = Options(rawValue: 1 << 0)
-    /// To all sessions of the user, which a bus reaches with this option and without it.
+    /// Has no effect: a bus reaches all sessions of the user with or without it.
     public static let postToAllSessions = Options(rawValue: 1 << 1)
   }
 }
 
 extension DistributedCenter: CustomStringConvertible {
-  /// The live observations, a line each.
+  /// The live observations, one line each.
   public var description: String {
     observers.registrations.reduce("DistributedCenter") { $0 + "\n  " + $1.description }
   }

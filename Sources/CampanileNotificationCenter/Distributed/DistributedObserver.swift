@@ -2,7 +2,7 @@ import Campanile
 import CampanileFoundation
 import Foundation
 
-/// What is called for an observer of a distributed center, and where.
+/// One observer of a distributed center, and the queue that it is called on.
 final class DistributedObserver: Sendable {
   let behavior: DistributedCenter.SuspensionBehavior
   let registration = OwnRegistration()
@@ -18,7 +18,7 @@ final class DistributedObserver: Sendable {
     self.call = call
   }
 
-  /// Calls the observer, here or on its queue, unless it is removed before its turn.
+  /// Calls the observer, here or on its queue, unless it is removed before the call begins.
   func receive(_ post: DistributedPost) {
     guard let queue else { return callNow(post) }
     queue.addOperation { self.callNow(post) }

@@ -2,11 +2,11 @@ import Campanile
 import Dispatch
 import Foundation
 
-/// The observers of a distributed center, and what is held for them.
+/// The observers of a distributed center, and the calls held for them.
 ///
-/// A post asks the engine who observes, and then calls them as the suspension says.
+/// A post collects its observers from the engine, and then calls them as the suspension allows.
 final class DistributedObservers: Sendable {
-  /// The keys are the names under which notifications travel.
+  /// The keys are the names under which notifications are sent.
   private let topics = KeyedCenter<DistributedAudience>()
   private let objects = ValueSubjects()
   private let suspension = Locked(Suspension())
@@ -36,7 +36,7 @@ final class DistributedObservers: Sendable {
 
   func remove(ownedBy owner: AnyObject, _ name: Notification.Name?, _ object: String?) {
     let subject = object.flatMap { objects.subject(equalTo: $0) }
-    // Nobody observes an object for which there is no subject.
+    // An object without a subject has no observers.
     if object != nil && subject == nil { return }
     topics.removeObservers(
       ownedBy: owner, of: name.map(DistributedPost.subject), about: subject)
@@ -67,23 +67,23 @@ final class DistributedObservers: Sendable {
   }
 }
 
-/// A post that an observer is to receive.
+/// A post that an observer has to receive.
 struct DistributedCall: Sendable {
   let observer: DistributedObserver
   let post: DistributedPost
 }
 
-/// What is held for observers while the center is suspended, in the order of arrival.
+/// The calls that are held while the center is suspended, in the order of arrival.
 struct Suspension {
   private(set) var isSuspended = false
   private var held: [DistributedCall] = []
-  /// Whether what is held is to be delivered before anything else.
+  /// Whether held calls must be made before any other call.
   private var isFlushDue = false
 
-  /// How many calls are held.
+  /// When this many calls are held, they are made.
   private static let limit = 1_000
 
-  /// - Returns: Whether somebody is to deliver what is due.
+  /// - Returns: Whether the caller has to make the due calls.
   mutating func set(_ isSuspended: Bool) -> Bool {
     defer { self.isSuspended = isSuspended }
     if isSuspended || held.isEmpty { return false }
@@ -98,7 +98,7 @@ struct Suspension {
     return held
   }
 
-  /// Holds, for each of these observers, what it is not to receive yet.
+  /// Holds a post for the observers that do not receive it yet.
   ///
   /// - Returns: The calls to make now, in order.
   mutating func receive(
@@ -119,7 +119,7 @@ struct Suspension {
 }
 
 extension DistributedCall {
-  /// Whether the other call is of the same observer, name and object.
+  /// Whether the other call has the same observer, name and object.
   fileprivate func isReplaced(by other: DistributedCall) -> Bool {
     observer === other.observer && post.name == other.post.name && post.object == other.post.object
   }

@@ -4,16 +4,16 @@ import Foundation
 
 /// A notification that has been posted on a bus.
 struct DistributedPost: Sendable {
-  /// The first token of the names under which notifications travel.
+  /// The first token of the names under which notifications are sent.
   static let domain = "notification"
 
   let name: Notification.Name
   let object: String?
   /// Whether suspended observers receive it at once.
   let isImmediate: Bool
-  /// What observers are given.
+  /// The notification that observers receive.
   ///
-  /// It was read from bytes, so that nobody can change it.
+  /// It was decoded from bytes, so no other code can change it.
   let content: PostedNotification
 
   static func subject(of name: Notification.Name) -> String {
@@ -22,10 +22,10 @@ struct DistributedPost: Sendable {
 
   // MARK: Bytes
 
-  /// What each binary property list begins with.
+  /// The first bytes of each binary property list.
   private static let firstBytes = Array("bplist00".utf8)
 
-  /// A binary property list.
+  /// Encodes a notification as a binary property list.
   static func encode(
     _ name: String, _ object: String?, _ userInfo: [AnyHashable: Any]?,
     _ options: DistributedCenter.Options
@@ -40,13 +40,13 @@ struct DistributedPost: Sendable {
       try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0))
   }
 
-  /// Reads what `encode` has written.
+  /// Decodes the result of `encode`.
   init(_ bytes: [UInt8]) throws {
-    // Foundation would read other formats too, and leaks their errors on Linux.
+    // Foundation would also read other formats, and leaks their errors on Linux.
     guard bytes.starts(with: Self.firstBytes) else {
       throw DistributedPostError("A notification is a binary property list.")
     }
-    // SAFETY: The pointer, for the format to be written to, is nil.
+    // SAFETY: The pointer for the format is `nil`.
     let list = unsafe try PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
     guard let list = list as? [String: Any], let name = list[Key.name] as? String else {
       throw DistributedPostError("A notification is a dictionary with a name.")
@@ -75,7 +75,7 @@ struct DistributedPost: Sendable {
     return value
   }
 
-  /// - Parameter path: Where the value is, for the error.
+  /// - Parameter path: The position of the value, for the error.
   private static func check(_ value: Any, _ path: String) throws {
     switch value {
     case is String, is Data, is Date, is NSNumber: break
@@ -99,7 +99,7 @@ struct DistributedPost: Sendable {
   }
 }
 
-/// Why a notification cannot be sent or read, as a sentence.
+/// Why a notification cannot be sent or read, in one sentence.
 struct DistributedPostError: Error, CustomStringConvertible {
   let description: String
 

@@ -1,4 +1,4 @@
-/// Where an expectation stands in the test.
+/// The place of an expectation in the test.
 struct Caller: Sendable {
   let file: StaticString
   let line: UInt

@@ -1,30 +1,30 @@
-/// What an expectation throws that was not met.
+/// The error that a failed expectation throws.
 ///
-/// A test that throws it fails, in Swift Testing as in XCTest, and shows ``description``: the place
-/// of the expectation and a sentence that says what was expected and what came instead.
+/// A test that throws it fails, in Swift Testing and in XCTest, and shows ``description``. That is
+/// the place of the expectation, and a sentence with the expected and the actual result.
 public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of expectation was not met.
+  /// The kind of expectation that failed.
   public struct Code: Hashable, Sendable {
     private enum Kind { case timedOut, different, unexpected, ended, alive, observerThrew }
     private let kind: Kind
 
-    /// What was expected had not come in time.
+    /// The expected value or event did not arrive in time.
     public static let timedOut = Code(kind: .timedOut)
-    /// Something came that is not what was expected.
+    /// A value arrived that is not the expected one.
     public static let different = Code(kind: .different)
-    /// Something came where nothing was expected.
+    /// A value arrived where none was expected.
     public static let unexpected = Code(kind: .unexpected)
-    /// A sequence ended, or did not, or failed.
+    /// A sequence ended, or did not end, or threw an error.
     public static let ended = Code(kind: .ended)
-    /// Something lives, or is observed, that should be gone.
+    /// An object lives, or a center has observers, although none were expected.
     public static let alive = Code(kind: .alive)
     /// An observer threw.
     public static let observerThrew = Code(kind: .observerThrew)
   }
 
-  /// What kind of expectation was not met.
+  /// The kind of expectation that failed.
   public let code: Code
-  /// What was expected, and what came instead.
+  /// What was expected, and what happened instead.
   public let message: String
   /// The file of the expectation, as `#fileID` names it.
   public let file: String
@@ -42,7 +42,7 @@ public struct ExpectationFailure: Error, Hashable, Sendable, CustomStringConvert
   public var description: String { "\(file):\(line): \(message)" }
 }
 
-/// A number with its noun, as sentences have it.
+/// A number with its noun, singular or plural.
 func counted(_ count: Int, _ noun: String) -> String {
   count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
 }

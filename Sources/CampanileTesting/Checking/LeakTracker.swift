@@ -1,6 +1,6 @@
 import Campanile
 
-/// Knows objects that should be gone by the end of a test.
+/// Tracks objects that should be released by the end of a test.
 ///
 /// ```swift
 /// let leaks = LeakTracker()
@@ -15,8 +15,10 @@ import Campanile
 /// try leaks.expectGone()
 /// ```
 ///
-/// The objects are held weakly. Looking at one takes hold of it for a moment, so that its last
-/// release can be on the thread that looks. All methods are safe from any thread.
+/// The objects are held weakly.
+///
+/// A check retains each object for a moment, so the last release can be on the thread that checks.
+/// All methods are safe to call from any thread.
 public final class LeakTracker: Sendable {
   private struct Entry {
     let object: SubjectReference<AnyObject>
@@ -24,24 +26,28 @@ public final class LeakTracker: Sendable {
     let caller: Caller
   }
 
-  /// An object for a closure to capture, whose end shows that the closure has gone.
+  /// An object for a closure to capture.
+  ///
+  /// Its end shows that the closure has been released.
   public final class Probe: Sendable {
     fileprivate init() {}
 
-    /// Does nothing; a closure captures what it uses.
+    /// Does nothing.
+    ///
+    /// Calling it makes a closure capture the probe.
     public func touch() {}
   }
 
   private let state = Locked<[Entry]>([])
 
-  /// Creates a tracker that knows no objects.
+  /// Creates a tracker without objects.
   public init() {}
 
-  /// Expects that `object` will be gone.
+  /// Tracks `object`, which should be released by the end of the test.
   ///
   /// - Parameters:
-  ///   - object: What is tracked; not kept.
-  ///   - name: What failures call it; its type, if left out.
+  ///   - object: The object. It is not kept.
+  ///   - name: Its name in failures, by default its type.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   public func track(
@@ -53,7 +59,7 @@ public final class LeakTracker: Sendable {
     state.withLock { $0.append(entry) }
   }
 
-  /// Makes an object for a closure to capture, and expects that it will be gone.
+  /// Creates and tracks an object for a closure to capture.
   public func makeProbe(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> Probe {
@@ -62,7 +68,8 @@ public final class LeakTracker: Sendable {
     return probe
   }
 
-  /// What is left, each with its name and where it was tracked, oldest first.
+  /// The objects that still live, each with its name and the place where it was tracked, oldest
+  /// first.
   public var alive: [String] {
     let entries = state.withLock { $0 }
     return entries.compactMap { entry in
@@ -72,19 +79,19 @@ public final class LeakTracker: Sendable {
     }
   }
 
-  /// Checks that all objects are gone.
+  /// Checks that all objects have been released.
   public func expectGone(file: StaticString = #fileID, line: UInt = #line) throws {
     let alive = alive
     if !alive.isEmpty { throw failure(alive, "", Caller(file, line)) }
   }
 
-  /// Waits until all objects are gone: those that other tasks and threads let go of.
+  /// Waits until all objects have been released, also by other tasks and threads.
   ///
-  /// Nobody says when an object ends, so it looks again a hundred times, by the clock.
+  /// The end of an object cannot be observed, so this checks a hundred times within the limit.
   ///
   /// - Parameters:
   ///   - limit: How long it may take.
-  ///   - clock: By which clock.
+  ///   - clock: The clock that measures the limit.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   public func expectGone(

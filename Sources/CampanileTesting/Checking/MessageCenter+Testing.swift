@@ -2,7 +2,7 @@ public import Campanile
 
 /// Centers for tests.
 extension MessageCenter {
-  /// Runs a test with a default center of its own, also when other tests run at the same time.
+  /// Runs a test with its own default center, so that tests can run in parallel.
   ///
   /// ```swift
   /// try await MessageCenter.withIsolatedDefault { center in
@@ -13,17 +13,19 @@ extension MessageCenter {
   /// }
   /// ```
   ///
-  /// `MessageCenter.default` is that center for the task that runs `operation` and for the tasks
-  /// made in it. Detached tasks, and observers that run elsewhere than on the poster's thread, do
-  /// not see it: hand them the center. Foundation's `NotificationCenter.default`, and that of
+  /// `MessageCenter.default` is that center for the task that runs `operation`, and for the tasks
+  /// created in it.
+  ///
+  /// Detached tasks do not see it, and neither do observers that run elsewhere than on the posting
+  /// thread: pass the center to them. Foundation's `NotificationCenter.default`, and that of
   /// `CampanileNotificationCenter`, are not replaced.
   ///
   /// - Parameters:
   ///   - file: The caller's file, for the center's label and the failure.
   ///   - line: The caller's line.
-  ///   - operation: The test, which is given the center.
+  ///   - operation: The test. It receives the center.
   /// - Returns: What `operation` returns.
-  /// - Throws: What `operation` throws, and else an ``ExpectationFailure`` if an observer of the
+  /// - Throws: What `operation` throws; otherwise an ``ExpectationFailure`` if an observer of the
   ///   center threw.
   public static func withIsolatedDefault<Result>(
     file: StaticString = #fileID, line: UInt = #line,
@@ -36,9 +38,9 @@ extension MessageCenter {
     return result
   }
 
-  /// Runs an asynchronous test with a default center of its own.
+  /// Runs an asynchronous test with its own default center.
   ///
-  /// As the synchronous form.
+  /// It behaves as the synchronous form does.
   public static func withIsolatedDefault<Result>(
     file: StaticString = #fileID, line: UInt = #line,
     operation: (MessageCenter) async throws -> Result
@@ -50,11 +52,12 @@ extension MessageCenter {
     return result
   }
 
-  /// Checks that nobody observes, except for recorders and the center's memory of last messages.
+  /// Checks that the center has no observers, except recorders and the center's memory of last
+  /// messages.
   ///
   /// A recorder that observes this center, or reads a sequence of its messages, doesn't count: it
-  /// belongs to the test. An observer that records by hand does count. The failure lists who
-  /// observes, with the line that registered each.
+  /// belongs to the test. An observer that calls a recorder does count. The failure lists the
+  /// observers, each with the line that registered it.
   public func expectNoObservers(file: StaticString = #fileID, line: UInt = #line) throws {
     let left = registrations.filter {
       !$0.isDerivedState && !RecorderRegistrations.contains($0.registration)

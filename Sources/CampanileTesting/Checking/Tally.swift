@@ -2,19 +2,19 @@ import Campanile
 
 /// A number that tasks can wait for.
 final class Tally: Sendable {
-  /// What a wait came to.
+  /// The result of a wait.
   enum Outcome: Sendable {
     case reached, timedOut, canceled
   }
 
-  /// Somebody who waits, or is about to, or need not begin.
+  /// A wait that has been announced, is in progress, or has ended before it began.
   fileprivate enum Watcher {
     case announced
     case waiting(count: Int, Waiter)
     case givenUp(Outcome)
   }
 
-  /// How somebody who waits is told.
+  /// The continuation of a waiting task.
   fileprivate enum Waiter {
     case limited(CheckedContinuation<Outcome, Never>)
     case unlimited(CheckedContinuation<Void, Never>)
@@ -38,7 +38,7 @@ final class Tally: Sendable {
 
   var value: Int { state.withLock { $0.value } }
 
-  /// Changes the number, and lets those go on who waited for it.
+  /// Changes the number, and resumes the tasks that waited for it.
   @discardableResult
   func add(_ difference: Int = 1) -> Int {
     let (value, reached) = state.withLock { state in
@@ -51,9 +51,9 @@ final class Tally: Sendable {
 
   /// Waits until the number is `count` or more.
   ///
-  /// - Parameter limit: How long; forever, if there is none.
+  /// - Parameter limit: How long; `nil` for no limit.
   func wait(for count: Int, _ limit: TimeLimit? = nil) async -> Outcome {
-    // Nobody is to sleep for what is there.
+    // If the number is reached already, no timer and no continuation is needed.
     if value >= count { return .reached }
     let watcher = state.withLock { state in
       state.lastWatcher += 1
@@ -74,7 +74,9 @@ final class Tally: Sendable {
     }
   }
 
-  /// Waits until the number is `count` or more, however long it takes; cancellation ends nothing.
+  /// Waits until the number is `count` or more, without a limit.
+  ///
+  /// Cancellation does not end the wait.
   func waitRegardless(for count: Int = 1) async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in
@@ -98,11 +100,11 @@ extension Tally.State {
       reached.append((id, waiter))
       watchers[id] = nil
     }
-    // In the order in which they began to wait.
+    // In the order in which the waits began.
     return reached.sorted { $0.0 < $1.0 }.map(\.1)
   }
 
-  /// - Returns: what the wait has come to already, if it has.
+  /// - Returns: The result, if the wait has ended already.
   fileprivate mutating func begin(
     _ watcher: Int, _ count: Int, _ waiter: Tally.Waiter
   ) -> Tally.Outcome? {
@@ -113,7 +115,7 @@ extension Tally.State {
     return nil
   }
 
-  /// - Returns: who is to be resumed, if it waits.
+  /// - Returns: The continuation to resume, if the task waits.
   fileprivate mutating func giveUp(
     _ watcher: Int, _ outcome: Tally.Outcome
   ) -> Tally.Waiter? {

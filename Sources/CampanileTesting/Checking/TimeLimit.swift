@@ -1,9 +1,11 @@
-/// How long an expectation waits, and by which clock.
+/// How long an expectation waits, and the clock that measures it.
 struct TimeLimit: Sendable {
   let duration: Duration
   private let sleep: @Sendable () async -> Bool
 
-  /// A limit that runs from now on; by a clock of the system, from when ``pass()`` gets to run.
+  /// Creates a limit that begins now.
+  ///
+  /// With a clock of the system, it begins when ``pass()`` runs.
   init(_ duration: Duration, by clock: any Clock<Duration>) {
     self.duration = duration
     sleep = Self.makeSleep(duration, clock)
@@ -12,9 +14,9 @@ struct TimeLimit: Sendable {
   private static func makeSleep(
     _ duration: Duration, _ clock: some Clock<Duration>
   ) -> @Sendable () async -> Bool {
-    // Fixed here, so that a virtual clock which is advanced before the sleep begins counts. A clock
-    // that goes by itself does not count yet: while all threads of tasks are busy with other tests,
-    // what is waited for is held up as the sleep is, and must not lose its time by that.
+    // The deadline of a virtual clock is fixed here, so that an advance before the sleep begins
+    // counts. A clock of the system starts later: while other tests occupy all threads, the awaited
+    // work is delayed as much as the sleep. That delay must not use up its time.
     let goesByItself = clock is ContinuousClock || clock is SuspendingClock
     let deadline = goesByItself ? nil : clock.now.advanced(by: duration)
     return {

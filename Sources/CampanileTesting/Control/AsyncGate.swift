@@ -1,7 +1,8 @@
-/// Holds tasks until a test lets them go on: an asynchronous observer in the middle of its call,
-/// say.
+/// Holds tasks until a test lets them continue, for instance an asynchronous observer in the middle
+/// of its call.
 ///
-/// As ``Gate``, without blocking a thread. All methods are safe from any thread.
+/// It is a ``Gate`` that suspends tasks and blocks no thread. All methods are safe to call from any
+/// thread.
 public final class AsyncGate: Sendable {
   private let arrived = Tally()
   private let opened = Tally()
@@ -9,17 +10,18 @@ public final class AsyncGate: Sendable {
   /// Creates a closed gate.
   public init() {}
 
-  /// How often somebody has come to the gate.
+  /// The number of arrivals at the gate.
   public var arrivalCount: Int { arrived.value }
 
-  /// Says that the task is here, and suspends it until the gate is open.
+  /// Records an arrival, and suspends the task until the gate is open.
   ///
-  /// Cancellation doesn't end the wait: the test decides when the observer goes on. If the gate is not
-  /// open after ten seconds, a line with the place of the call goes to standard error. After `limit`
-  /// the gate opens by itself, and another line says so: a test that forgot to open it ends.
+  /// Cancellation doesn't end the wait: the test decides when the observer continues. If the gate
+  /// is not open after ten seconds, a line with the place of the call is written to standard error.
+  /// After `limit`, the gate opens by itself, and another line says so. So a test that forgot to
+  /// open it ends.
   ///
   /// - Parameters:
-  ///   - limit: How long the task is held at most, by the system's clock.
+  ///   - limit: The longest time that the task is held, by the system's clock.
   ///   - file: The caller's file, for those lines.
   ///   - line: The caller's line.
   public func pass(
@@ -48,12 +50,12 @@ public final class AsyncGate: Sendable {
     watch.cancel()
   }
 
-  /// Waits until tasks have come to the gate.
+  /// Waits until tasks have arrived at the gate.
   ///
   /// - Parameters:
-  ///   - count: How many, since the gate was made.
-  ///   - limit: How long it may take; then an ``ExpectationFailure`` is thrown.
-  ///   - clock: By which clock.
+  ///   - count: The number of arrivals, since the gate was created.
+  ///   - limit: How long it may take. After that, an ``ExpectationFailure`` is thrown.
+  ///   - clock: The clock that measures the limit.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   public func reached(
@@ -64,8 +66,8 @@ public final class AsyncGate: Sendable {
     try await arrived.expectArrivals(count, TimeLimit(limit, by: clock), Caller(file, line))
   }
 
-  /// Lets whoever waits, and all who come later, go on.
+  /// Lets all waiting and all later tasks continue.
   ///
-  /// A second call does nothing more.
+  /// A second call does nothing.
   public func open() { opened.add() }
 }

@@ -1,7 +1,8 @@
 import Campanile
 import Dispatch
 
-/// Holds a thread until a test lets it go on: an observer in the middle of its call, say.
+/// Holds a thread until a test lets it continue, for instance an observer in the middle of its
+/// call.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -12,9 +13,11 @@ import Dispatch
 /// gate.open()
 /// ```
 ///
-/// The held side calls ``pass(within:file:line:)``, which blocks its thread: hold observers on threads and queues of
-/// their own with it, and asynchronous ones with an ``AsyncGate``. An opened gate lets everybody
-/// through. All methods are safe from any thread.
+/// The held side calls ``pass(within:file:line:)``, which blocks its thread.
+///
+/// So use it for observers on other threads and queues than the test's. For asynchronous observers,
+/// use an ``AsyncGate``. An open gate lets all threads pass. All methods are safe to call from any
+/// thread.
 public final class Gate: Sendable {
   private let arrivals = DispatchSemaphore(value: 0)
   private let opened = DispatchSemaphore(value: 0)
@@ -23,20 +26,20 @@ public final class Gate: Sendable {
   /// Creates a closed gate.
   public init() {}
 
-  /// How often somebody has come to the gate.
+  /// The number of arrivals at the gate.
   public var arrivalCount: Int { arrived.value }
 
-  /// How long a gate holds somebody before it says so.
+  /// How long a gate holds a thread before it writes a warning.
   static let patience = Duration.seconds(10)
 
-  /// Says that the thread is here, and blocks it until the gate is open.
+  /// Records an arrival, and blocks the thread until the gate is open.
   ///
-  /// If the gate is not open after ten seconds, a line with the place of the call goes to standard
-  /// error. After `limit` the gate opens by itself, and another line says so: a test that forgot to
-  /// open it ends.
+  /// If the gate is not open after ten seconds, a line with the place of the call is written to
+  /// standard error. After `limit`, the gate opens by itself, and another line says so. So a test
+  /// that forgot to open it ends.
   ///
   /// - Parameters:
-  ///   - limit: How long the thread is held at most, by the system's clock.
+  ///   - limit: The longest time that the thread is held, by the system's clock.
   ///   - file: The caller's file, for those lines.
   ///   - line: The caller's line.
   public func pass(
@@ -48,7 +51,7 @@ public final class Gate: Sendable {
   func pass(warningAfter patience: Duration, within limit: Duration, _ warn: (Warning) -> Void) {
     arrived.add()
     arrivals.signal()
-    // Whoever has passed lets the next one pass.
+    // Each thread that passes lets the next one pass.
     defer { opened.signal() }
     let start = DispatchTime.now()
     if opened.wait(timeout: start + .init(min(patience, limit))) == .success { return }
@@ -59,16 +62,16 @@ public final class Gate: Sendable {
     warn(.opened(limit))
   }
 
-  /// Blocks the calling thread until a thread has come to the gate.
+  /// Blocks the calling thread until a thread has arrived at the gate.
   ///
-  /// Each call waits for another arrival. In asynchronous code use
+  /// Each call waits for another arrival. In asynchronous code, use
   /// ``reached(by:within:clock:file:line:)``.
   ///
   /// - Parameters:
   ///   - limit: How long it may take, by the system's clock.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
-  /// - Throws: An ``ExpectationFailure`` if nobody came in time.
+  /// - Throws: An ``ExpectationFailure`` if no thread arrived in time.
   public func waitUntilReached(
     within limit: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line
   ) throws {
@@ -79,12 +82,12 @@ public final class Gate: Sendable {
       Caller(file, line))
   }
 
-  /// Waits until threads have come to the gate.
+  /// Waits until threads have arrived at the gate.
   ///
   /// - Parameters:
-  ///   - count: How many, since the gate was made.
-  ///   - limit: How long it may take; then an ``ExpectationFailure`` is thrown.
-  ///   - clock: By which clock.
+  ///   - count: The number of arrivals, since the gate was created.
+  ///   - limit: How long it may take. After that, an ``ExpectationFailure`` is thrown.
+  ///   - clock: The clock that measures the limit.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   public func reached(
@@ -95,9 +98,9 @@ public final class Gate: Sendable {
     try await arrived.expectArrivals(count, TimeLimit(limit, by: clock), Caller(file, line))
   }
 
-  /// Lets whoever waits, and all who come later, go on.
+  /// Lets all waiting and all later threads continue.
   ///
-  /// A second call does nothing more.
+  /// A second call does nothing.
   public func open() { opened.signal() }
 }
 
@@ -105,20 +108,20 @@ extension DispatchTimeInterval {
   fileprivate init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     let nanoseconds = attoseconds / 1_000_000_000
-    // What is too long for a number of nanoseconds is forever, for a test.
+    // A duration that does not fit into nanoseconds counts as forever.
     let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     self = isTooLong ? .never : .nanoseconds(Int(whole &+ nanoseconds))
   }
 }
 
 extension Gate {
-  /// What is said of somebody whom a gate holds.
+  /// A warning about a held thread.
   enum Warning: Equatable {
     case held(Duration)
     case opened(Duration)
   }
 
-  /// Says on standard error that somebody still waits, or does not wait any more.
+  /// Writes to standard error that a thread is still held, or is not held any more.
   static func warn(_ warning: Warning, _ caller: Caller) {
     let sentence =
       switch warning {
@@ -130,7 +133,7 @@ extension Gate {
 }
 
 extension Tally {
-  /// Waits until `count` have come to a gate, which counts them by this.
+  /// Waits until `count` arrivals at a gate have been counted by this tally.
   func expectArrivals(_ count: Int, _ limit: TimeLimit, _ caller: Caller) async throws {
     switch await wait(for: count, limit) {
     case .reached: return

@@ -1,6 +1,6 @@
 public import Campanile
 
-/// A place where observers run when a test says so.
+/// A delivery whose observers run when a test calls a run method.
 ///
 /// ```swift
 /// let manual = ManualDelivery()
@@ -10,47 +10,53 @@ public import Campanile
 /// manual.runAll()
 /// ```
 ///
-/// What is posted waits, in the order of the posts, until a run method is called: the observers run
-/// on that thread, before it returns. The deliveries are real ones: checked again when their turn
-/// comes, discarded with their owner, and none is left out or reordered. Code that runs here, and
-/// what ``run(_:)`` is given, is on the place: deliveries to it may run inline, as on a queue.
+/// Posted messages wait, in the order of the posts, until a run method is called.
 ///
-/// Run it on one thread at a time. Posting to it is safe from any thread. What waits for a manual
-/// delivery that is released is discarded.
+/// Observers run on that thread, before the method returns. The deliveries are real ones: they are
+/// checked again when their turn comes, and discarded with their owner. None is left out or
+/// reordered. Code that runs here, and the closure of ``run(_:)``, is on the place. So deliveries
+/// to it may run inline, as on a queue.
+///
+/// Run it on one thread at a time. Posting to it is safe from any thread. When a manual delivery is
+/// released, what waits is discarded.
 public final class ManualDelivery: DeliveryTarget {
   /// Protected by the lock.
   private struct State {
-    /// What has something to deliver: the mailbox, and each observer with a bounded buffer.
+    /// The jobs with deliveries to make: the mailbox, and each observer with a bounded buffer.
     var jobs: [DeliveryJob] = []
     /// The job whose delivery is running.
     var running: DeliveryJob?
     var enqueuedCount = 0
-    /// The threads that are inside of `run`, each as often as it is.
+    /// The threads that are inside `run`, once for each nested call.
     var threads: [UInt] = []
     var hasEnded = false
   }
 
   @TaskLocal private static var current: ManualDelivery?
 
-  /// What waits here; for the library.
+  /// The waiting deliveries.
+  ///
+  /// The library uses it.
   public let mailbox = Mailbox()
   private let state = Locked(State())
 
-  /// Creates a place where nothing waits.
+  /// Creates a delivery without waiting messages.
   public init() {}
 
-  /// The delivery to observe with.
+  /// The delivery to pass to `observe`.
   public var delivery: Delivery { .target(self) }
 
   /// Whether the calling code runs here.
   public var isCurrent: Bool {
-    // A task that was made here inherits the value, and does not run here.
+    // A task that was created here inherits the value, but does not run here.
     guard Self.current === self else { return false }
     let thread = SourceRegistry.currentThread
     return state.withLock { $0.threads.contains(thread) }
   }
 
-  /// Takes a job; for the library.
+  /// Adds a job.
+  ///
+  /// The library calls it.
   public func enqueue(_ job: DeliveryJob) {
     state.withLock { state in
       state.enqueuedCount += 1
@@ -60,10 +66,11 @@ public final class ManualDelivery: DeliveryTarget {
 
   // MARK: Running
 
-  /// How many deliveries wait.
+  /// The number of waiting deliveries.
   ///
-  /// A message is one delivery for all unbounded observers that hear it here, and one for each with
-  /// a bounded buffer. What was ended meanwhile counts until its turn comes.
+  /// A message is one delivery for all unbounded observers that receive it here, and one for each
+  /// observer with a bounded buffer. A delivery to an observer that has ended counts until its turn
+  /// comes.
   public var pendingCount: Int {
     let jobs = state.withLock { $0.jobs + [$0.running].compactMap { $0 } }
     // A mailbox has several jobs if messages of several priorities wait there.
@@ -76,7 +83,7 @@ public final class ManualDelivery: DeliveryTarget {
 
   /// Makes the oldest delivery.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: Whether there was one.
   @discardableResult
   public func runNext() -> Bool {
     while let job = takeJob() {
@@ -92,11 +99,11 @@ public final class ManualDelivery: DeliveryTarget {
     return false
   }
 
-  /// Makes all deliveries, those that come meanwhile included.
+  /// Makes all deliveries, including those that are added meanwhile.
   ///
-  /// Observers that post to each other forever keep it from returning.
+  /// It does not return if observers post to each other forever.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: The number of deliveries.
   @discardableResult
   public func runAll() -> Int {
     var count = 0
@@ -104,7 +111,7 @@ public final class ManualDelivery: DeliveryTarget {
     return count
   }
 
-  /// Runs `body` as code that is on this place.
+  /// Runs `body` on this place.
   public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     let thread = SourceRegistry.currentThread
     state.withLock { $0.threads.append(thread) }
@@ -116,7 +123,9 @@ public final class ManualDelivery: DeliveryTarget {
     return try Self.$current.withValue(self) { try body() }
   }
 
-  /// Ends the place, as a thread that ends: what waits, and what comes later, is discarded.
+  /// Ends the place, as the end of a thread does.
+  ///
+  /// Waiting and later deliveries are discarded.
   ///
   /// A second call does nothing.
   public func end() {
@@ -133,14 +142,14 @@ public final class ManualDelivery: DeliveryTarget {
   /// How often the library has enqueued a job.
   package var enqueuedCount: Int { state.withLock { $0.enqueuedCount } }
 
-  /// Takes out the job whose turn it is.
+  /// Removes the next job.
   package func takeJob() -> DeliveryJob? {
     state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
   }
 
-  /// Lets a job that has more to deliver go on before the others.
+  /// Puts a job with more deliveries before the others.
   private func putBack(_ job: DeliveryJob) {
-    // Released outside the lock, if this place has ended.
+    // If this place has ended, the job is released outside the lock.
     state.withLock { if !$0.hasEnded { $0.jobs.insert(job, at: 0) } }
   }
 

@@ -1,8 +1,8 @@
 import Campanile
 
-/// A clock that stands still until a test advances it.
+/// A clock whose time changes only when a test advances it.
 ///
-/// Give it to code that takes a clock, and to recorders for their time limits:
+/// Pass it to code that takes a clock, and to recorders for their time limits:
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -11,18 +11,20 @@ import Campanile
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// ``advance(by:)`` wakes who sleeps until then; what they do next, they do in their own tasks. A
-/// task that sleeps again and again is advanced in steps, with ``waitForSleepers(_:within:clock:file:line:)`` before each:
-/// that takes no real time, and needs no guess of how often to yield.
+/// ``advance(by:)`` wakes the tasks that sleep until then.
 ///
-/// All methods are safe from any thread.
+/// They continue in their own tasks. If a task sleeps repeatedly, advance the clock in steps, with
+/// ``waitForSleepers(_:within:clock:file:line:)`` before each step. That takes no real time, and
+/// needs no guess of how often to yield.
+///
+/// All methods are safe to call from any thread.
 public final class VirtualClock: Clock {
   /// A point in a virtual clock's time.
   public struct Instant: InstantProtocol {
-    /// The time since the clock was made.
+    /// The time since the clock was created.
     public let offset: Duration
 
-    /// The instant at a time since the clock was made.
+    /// Creates the instant at a time since the clock was created.
     public init(offset: Duration) { self.offset = offset }
 
     /// The instant that is later by `duration`.
@@ -45,26 +47,28 @@ public final class VirtualClock: Clock {
     var now = Instant(offset: .zero)
     var lastSleeper = 0
     var sleepers: [Int: Sleeper] = [:]
-    /// Those who were canceled before they slept.
+    /// The tasks that were canceled before they slept.
     var canceled: Set<Int> = []
   }
 
   private let state = Locked(State())
   private let sleeping = Tally()
 
-  /// Creates a clock at its beginning.
+  /// Creates a clock at time zero.
   public init() {}
 
   /// The time to which the clock was advanced.
   public var now: Instant { state.withLock { $0.now } }
 
-  /// Zero: the clock goes where it is told.
+  /// Zero: the clock can be advanced to any instant.
   public var minimumResolution: Duration { .zero }
 
-  /// How many tasks sleep.
+  /// The number of sleeping tasks.
   public var sleeperCount: Int { sleeping.value }
 
-  /// Sleeps until the clock has been advanced to `deadline`; not at all, if it has.
+  /// Sleeps until the clock has been advanced to `deadline`.
+  ///
+  /// Returns at once if it has been.
   ///
   /// - Throws: `CancellationError` if the task is canceled before.
   public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -80,22 +84,25 @@ public final class VirtualClock: Clock {
       if sleeps { await alarm.waitRegardless() }
       try Task.checkCancellation()
     } onCancel: {
-      // Here and not in the task: who cancels and looks next finds it counted out.
+      // Done here and not in the task, so that `sleeperCount` is correct as soon as `cancel()`
+      // returns.
       let wasAsleep = state.withLock { $0.cancel(id) }
       if wasAsleep { sleeping.add(-1) }
       alarm.add()
     }
   }
 
-  /// Advances the clock, and wakes those who sleep until then, earliest first.
+  /// Advances the clock, and wakes the tasks that sleep until then, earliest first.
   ///
-  /// A clock does not go back: a negative duration is a precondition failure.
+  /// A negative duration is a precondition failure.
   public func advance(by duration: Duration) {
     precondition(duration >= .zero, "A virtual clock was to be advanced by \(duration)")
     wake { $0.advanced(by: duration) }
   }
 
-  /// Advances the clock to `instant`; if that has passed, it stays where it is.
+  /// Advances the clock to `instant`.
+  ///
+  /// If that is in the past, nothing changes.
   public func advance(to instant: Instant) { wake { max($0, instant) } }
 
   private func wake(at next: (Instant) -> Instant) {
@@ -112,13 +119,14 @@ public final class VirtualClock: Clock {
   /// Waits until at least `count` tasks sleep.
   ///
   /// - Parameters:
-  ///   - count: How many.
+  ///   - count: The number of tasks.
   ///   - limit: How long it may take.
-  ///   - clock: By which clock; not by this one, which stands still meanwhile.
+  ///   - clock: The clock that measures the limit. Do not pass this clock, which does not advance
+  ///     meanwhile.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
-  /// - Throws: An ``ExpectationFailure`` if fewer slept in time, and `CancellationError` if the task
-  ///   is canceled.
+  /// - Throws: An ``ExpectationFailure`` if too few tasks slept in time, and `CancellationError` if
+  ///   the task is canceled.
   public func waitForSleepers(
     _ count: Int = 1, within limit: Duration = .seconds(10),
     clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID,
@@ -137,19 +145,19 @@ public final class VirtualClock: Clock {
 }
 
 extension VirtualClock.State {
-  /// - Returns: whether there is anything to sleep for.
+  /// - Returns: Whether the task has to sleep.
   fileprivate mutating func begin(_ id: Int, _ sleeper: VirtualClock.Sleeper) -> Bool {
     if canceled.contains(id) || sleeper.deadline <= now { return false }
     sleepers[id] = sleeper
     return true
   }
 
-  /// - Returns: whether it was asleep.
+  /// - Returns: Whether the task was asleep.
   fileprivate mutating func cancel(_ id: Int) -> Bool {
     canceled.insert(id)
     return sleepers.removeValue(forKey: id) != nil
   }
 
-  /// Forgets a task that has woken.
+  /// Forgets a task that has woken up.
   fileprivate mutating func end(_ id: Int) { canceled.remove(id) }
 }

@@ -1,36 +1,39 @@
 public import Campanile
 
-/// Where code ran, as far as it can be known.
+/// Where code ran, as far as it can be found out.
 ///
-/// A place is taken when something is recorded. That a queue, a target or an actor is the place is
-/// known if the recorder was told of it: by observing there, with ``Recorder/recognize(_:)``, or by
+/// The place is determined when a value is recorded. A queue, a target or an actor is recognized if
+/// the recorder knows of it. It does by observing there, with ``Recorder/recognize(_:)``, or by
 /// ``Recorder/record(_:on:)``.
 public struct RecordedPlace: Sendable, CustomStringConvertible {
-  /// Whether it was the main queue or the main actor, on whatever thread.
+  /// Whether it was the main queue or the main actor, on any thread.
   public let isMain: Bool
-  /// A number that no other thread has as long as that one lives.
+  /// A number that identifies the thread among all living threads.
   public let thread: UInt
   /// The first of the recorder's deliveries whose place it was.
   public let delivery: Delivery?
-  /// The identity of the actor, if the recorder was told it.
+  /// The identity of the actor, if the recorder knows it.
   public let actor: ObjectIdentifier?
 
-  /// The place where the caller runs.
+  /// The place where the calling code runs.
   static func current(among known: [Delivery], actor: (any Actor)? = nil) -> RecordedPlace {
     RecordedPlace(
       isMain: SourceRegistry.isOnMain, thread: SourceRegistry.currentThread,
       delivery: known.first { $0.isCurrent }, actor: actor.map { ObjectIdentifier($0) })
   }
 
-  /// Whether it was the place of `delivery`, if the recorder was to recognize that.
+  /// Whether it was the place of `delivery`, if the recorder recognizes that delivery.
   ///
-  /// The main queue is recognized anyway. For `.immediate`, which has no place, the answer is no.
+  /// The main queue is always recognized. For `.immediate`, which has no place, the result is
+  /// `false`.
   public func isOn(_ delivery: Delivery) -> Bool {
     guard let mailbox = delivery.mailbox else { return false }
     return self.delivery?.mailbox === mailbox || isMain && mailbox === Delivery.mainQueue.mailbox
   }
 
-  /// Whether it was `actor`, if the recorder was told it; the main actor is recognized anyway.
+  /// Whether it was `actor`, if the recorder knows that actor.
+  ///
+  /// The main actor is always recognized.
   public func isOn(_ actor: any Actor) -> Bool {
     self.actor == ObjectIdentifier(actor) || isMain && actor === MainActor.shared
   }

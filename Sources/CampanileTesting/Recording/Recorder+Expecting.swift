@@ -1,16 +1,17 @@
 /// Expectations.
 ///
-/// Each takes the values it speaks of, so that the next one speaks of those that follow. One that
-/// is not met throws an ``ExpectationFailure``, with the place of the call; what it took is taken.
-/// If the task is canceled meanwhile, `CancellationError` is thrown.
+/// Each expectation takes the values that it checks, so that the next one checks the values that
+/// follow. A failed expectation throws an ``ExpectationFailure`` with the place of the call. The
+/// values that it took stay taken. If the task is canceled meanwhile, `CancellationError` is
+/// thrown.
 ///
 /// Expectations of one recorder are for one task at a time.
 extension Recorder {
   /// Waits for the next `count` values, and returns them.
   ///
   /// - Parameters:
-  ///   - count: How many.
-  ///   - limit: How long all of them may take; the recorder's timeout if left out.
+  ///   - count: The number of values.
+  ///   - limit: How long all of them may take, by default the recorder's timeout.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   @discardableResult
@@ -25,7 +26,7 @@ extension Recorder {
     case .canceled: throw CancellationError()
     case .timedOut:
       let came = log.take(count).map(\.value)
-      // The last one may have come since.
+      // The last value may have arrived since.
       if came.count == count { return came }
       throw ExpectationFailure(
         .timedOut,
@@ -43,9 +44,9 @@ extension Recorder {
     try await next(1, within: limit, file: file, line: line)[0]
   }
 
-  /// Checks that nothing has come besides what expectations have taken.
+  /// Checks that no value was recorded except those that expectations have taken.
   ///
-  /// It does not wait: to be sure that nothing is on its way, deliver everything first, with
+  /// It does not wait. To be sure that no value is on its way, deliver everything first, with
   /// `postAndWait`, or with ``ManualDelivery/runAll()``.
   public func expectNothingMore(file: StaticString = #fileID, line: UInt = #line) throws {
     let more = log.take(.max).map(\.value)
@@ -55,9 +56,9 @@ extension Recorder {
       Caller(file, line))
   }
 
-  /// Waits for as long as `duration` by the recorder's clock, and checks that nothing has come.
+  /// Waits for `duration` by the recorder's clock, and checks that no value is recorded.
   ///
-  /// It fails as soon as something comes. With a ``VirtualClock`` it takes no time.
+  /// It fails as soon as a value is recorded. With a ``VirtualClock``, it takes no real time.
   public func expectNothing(
     for duration: Duration, file: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -68,9 +69,9 @@ extension Recorder {
     }
   }
 
-  /// Waits until the sequence that the recorder reads has ended, as expected, without an error.
+  /// Waits until the sequence that the recorder reads has ended, without an error.
   ///
-  /// A recorder that reads none waits in vain.
+  /// A recorder that reads no sequence fails after the limit.
   public func expectEnd(
     within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -90,7 +91,8 @@ extension Recorder {
 }
 
 extension Recorder where Value: Equatable {
-  /// Waits for as many values as are given, and checks that they are these, in this order.
+  /// Waits for as many values as are passed, and checks that they are equal to these, in this
+  /// order.
   ///
   /// ```swift
   /// try await titles.expect("Aria", "Var. 1", "Var. 2")
@@ -99,7 +101,7 @@ extension Recorder where Value: Equatable {
   ///
   /// - Parameters:
   ///   - expected: The values.
-  ///   - limit: How long all of them may take; the recorder's timeout if left out.
+  ///   - limit: How long all of them may take, by default the recorder's timeout.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
   public func expect(
@@ -109,7 +111,8 @@ extension Recorder where Value: Equatable {
     try await expect(expected, within: limit, file: file, line: line)
   }
 
-  /// Waits for as many values as the collection has, and checks that they are these, in this order.
+  /// Waits for as many values as `expected` has, and checks that they are equal to these, in this
+  /// order.
   public func expect(
     _ expected: [Value], within limit: Duration? = nil, file: StaticString = #fileID,
     line: UInt = #line

@@ -2,8 +2,8 @@ public import Campanile
 
 /// Recorders that observe.
 extension Recorder {
-  /// Records what a source delivers: a broadcaster, a current value's changes, any message, the
-  /// changes of a key path.
+  /// Records what a source delivers, such as a broadcaster, a current value, any message, or a key
+  /// path.
   ///
   /// ```swift
   /// let volumes = Recorder(observing: player.volume, [.initial])
@@ -11,12 +11,12 @@ extension Recorder {
   /// ```
   ///
   /// - Parameters:
-  ///   - source: What is observed. It is not kept alive.
-  ///   - delivery: Where the recorder hears it, and recognizes that it does.
+  ///   - source: The observed source. It is not kept alive.
+  ///   - delivery: Where the recorder is called. The recorder recognizes this place.
   ///   - buffering: How many values wait, if the delivery is not immediate.
-  ///   - options: As for `observe`.
-  ///   - timeout: How long expectations wait, unless they say otherwise.
-  ///   - clock: By which clock.
+  ///   - options: The options of `observe`.
+  ///   - timeout: How long expectations wait by default.
+  ///   - clock: The clock that measures the timeouts.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   public convenience init<Source: ObservationSource<Value>>(
@@ -34,7 +34,9 @@ extension Recorder {
     atStop { withExtendedLifetime(token) {} }
   }
 
-  /// Records the messages of one type; for those about one subject, record their source.
+  /// Records the messages of one type.
+  ///
+  /// For messages about one subject, record their source.
   ///
   /// ```swift
   /// let titles = Recorder(observing: TrackChanged.self, in: center)
@@ -42,11 +44,11 @@ extension Recorder {
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - center: Where they are posted. It is not kept alive.
-  ///   - delivery: Where the recorder hears them, and recognizes that it does.
+  ///   - center: The center that they are posted to. It is not kept alive.
+  ///   - delivery: Where the recorder is called. The recorder recognizes this place.
   ///   - buffering: How many messages wait, if the delivery is not immediate.
-  ///   - timeout: How long expectations wait, unless they say otherwise.
-  ///   - clock: By which clock.
+  ///   - timeout: How long expectations wait by default.
+  ///   - clock: The clock that measures the timeouts.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   public convenience init(
@@ -64,15 +66,16 @@ extension Recorder {
     atStop { withExtendedLifetime(token) {} }
   }
 
-  /// Records what an asynchronous sequence gives, in a task of its own, until it ends.
+  /// Records the elements of an asynchronous sequence until it ends, in a separate task.
   ///
-  /// ``stop()`` and the recorder's end cancel the task. How the sequence ended, see
+  /// ``stop()`` and the end of the recorder cancel the task. To check how the sequence ended, use
   /// ``expectEnd(within:file:line:)``.
   ///
   /// - Parameters:
-  ///   - sequence: What is read. Sequences of this package hear from the moment they are made.
-  ///   - timeout: How long expectations wait, unless they say otherwise.
-  ///   - clock: By which clock.
+  ///   - sequence: The sequence to read. Sequences of this package receive values from their
+  ///     creation on.
+  ///   - timeout: How long expectations wait by default.
+  ///   - clock: The clock that measures the timeouts.
   public convenience init<Values: AsyncSequence & Sendable>(
     reading sequence: Values, timeout: Duration = .seconds(10),
     clock: any Clock<Duration> = ContinuousClock()
@@ -93,7 +96,9 @@ extension Recorder {
     atStop { task.cancel() }
   }
 
-  /// Remembers a registration as the recorder's, until the recorder stops and ends it.
+  /// Marks a registration as the recorder's.
+  ///
+  /// It ends when the recorder stops.
   private func keep(_ registration: Registration) {
     RecorderRegistrations.insert(registration)
     atStop {
@@ -103,7 +108,7 @@ extension Recorder {
   }
 }
 
-/// The registrations of the recorders of this process that have not stopped.
+/// The registrations of all recorders of this process that have not stopped.
 enum RecorderRegistrations {
   private static let known = Locked<Set<Registration>>([])
 
@@ -116,7 +121,7 @@ enum RecorderRegistrations {
   }
 
   fileprivate static func remove(_ registration: Registration) {
-    // Released outside the lock: a source's list may go with it.
+    // Released outside the lock, since this may release the list of a source.
     let removed = known.withLock { $0.remove(registration) }
     withExtendedLifetime(removed) {}
   }

@@ -1,8 +1,8 @@
 public import Campanile
 
-/// Collects what observers are given, with where they ran and in which order.
+/// Collects the values that observers receive, with their place and order.
 ///
-/// A recorder can observe a source itself, or be called in an observer:
+/// A recorder can observe a source, or be called in an observer:
 ///
 /// ```swift
 /// let ticks = Recorder(observing: clock.ticks, on: .queue(queue))
@@ -10,35 +10,40 @@ public import Campanile
 /// let token = center.observe(TrackChanged.self) { titles.record($0.title) }
 /// ```
 ///
-/// A test looks at ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the
-/// next values and throws an ``ExpectationFailure`` if they are not what was expected, or do not
-/// come in time. Nothing is polled: the value that comes wakes the test.
+/// A test reads ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the
+/// next values.
 ///
-/// All methods are safe from any thread. Recording takes a lock. A recorder that observes ends
-/// its observation when it is released, or by ``stop()``.
+/// It throws an ``ExpectationFailure`` if they are different, or do not arrive in time. Nothing is
+/// polled: a value wakes the test when it is recorded.
+///
+/// All methods are safe to call from any thread. Recording takes a lock. A recorder that observes
+/// ends its observation when it is released, or by ``stop()``.
 public final class Recorder<Value: Sendable>: Sendable {
-  /// One value, and what is known of its delivery.
+  /// One value, with its place and order.
   public struct Entry: Sendable {
-    /// What was recorded.
+    /// The recorded value.
     public let value: Value
-    /// Where.
+    /// Where it was recorded.
     public let place: RecordedPlace
-    /// Its place among all that was recorded in this process, by any recorder: what was recorded
-    /// before has a smaller number.
+    /// Its number among the entries of all recorders of this process.
+    ///
+    /// Earlier entries have smaller numbers.
     public let order: UInt64
   }
 
   let log = RecorderLog<Value>()
   let timeout: Duration
   let clock: any Clock<Duration>
-  /// What ends with the recorder; protected by its lock.
+  /// Closures to call when the recorder stops.
+  ///
+  /// Protected by its lock.
   private let ends = Locked<[@Sendable () -> Void]>([])
 
-  /// Creates a recorder that has heard nothing.
+  /// Creates a recorder without values.
   ///
   /// - Parameters:
-  ///   - timeout: How long its expectations wait, unless they say otherwise.
-  ///   - clock: By which clock.
+  ///   - timeout: How long its expectations wait by default.
+  ///   - clock: The clock that measures the timeouts.
   public init(
     timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
   ) {
@@ -50,22 +55,24 @@ public final class Recorder<Value: Sendable>: Sendable {
 
   // MARK: Recording
 
-  /// Records a value, from where the caller runs.
+  /// Records a value, with the place of the calling code.
   public func record(_ value: Value) { log.append(value, actor: nil) }
 
-  /// Records a value from code that is isolated to `actor`, and that this was the place.
+  /// Records a value from code that is isolated to `actor`, with the actor as its place.
   public func record(_ value: Value, on actor: isolated some Actor) {
     log.append(value, actor: actor)
   }
 
-  /// Looks for these deliveries' places when something is recorded from now on.
+  /// Recognizes the places of these deliveries from now on.
   ///
-  /// What the recorder observes on is recognized anyway. `.immediate` has no place.
+  /// The delivery that the recorder observes on is always recognized. `.immediate` has no place.
   public func recognize(_ deliveries: Delivery...) {
     for delivery in deliveries { log.recognize(delivery) }
   }
 
-  /// Ends what the recorder observes; what is recorded by hand is recorded as before.
+  /// Ends the observation of the recorder.
+  ///
+  /// Calls of `record` are still recorded.
   ///
   /// A second call does nothing.
   public func stop() {
@@ -78,20 +85,20 @@ public final class Recorder<Value: Sendable>: Sendable {
 
   func atStop(_ end: @escaping @Sendable () -> Void) { ends.withLock { $0.append(end) } }
 
-  // MARK: Looking
+  // MARK: Inspecting
 
-  /// What was recorded, oldest first.
+  /// The recorded values, oldest first.
   public var values: [Value] { log.entries.map(\.value) }
 
-  /// What was recorded, with where and when, oldest first.
+  /// The recorded values with their places and numbers, oldest first.
   public var entries: [Entry] { log.entries }
 
-  /// How many values were recorded.
+  /// The number of recorded values.
   public var count: Int { log.count }
 
-  /// Waits until there are `count` values, whatever expectations have taken.
+  /// Waits until `count` values have been recorded, whether or not expectations have taken them.
   ///
-  /// - Returns: Whether there are, within `limit`.
+  /// - Returns: Whether that happened within `limit`.
   package func waits(for count: Int, within limit: Duration) async -> Bool {
     await log.recorded.wait(for: count, TimeLimit(limit, by: ContinuousClock())) != .timedOut
   }

@@ -1,24 +1,26 @@
 import Campanile
 import Synchronization
 
-/// What a recorder has heard; what it observes with keeps this, and not the recorder.
+/// The recorded values of a recorder.
+///
+/// The observation keeps this, and not the recorder.
 final class RecorderLog<Value: Sendable>: Sendable {
   typealias Entry = Recorder<Value>.Entry
 
   /// Protected by the lock.
   private struct State {
     var entries: [Entry] = []
-    /// How many of them expectations have taken.
+    /// The number of entries that expectations have taken.
     var takenCount = 0
     var known: [Delivery] = []
-    /// What ended the sequence that is read, if it has ended.
+    /// How the sequence that is read has ended, if it has.
     var end: Result<Void, any Error>?
   }
 
   private let state = Locked(State())
-  /// How many entries there are.
+  /// The number of entries.
   let recorded = Tally()
-  /// 1 when the sequence that is read has ended.
+  /// 1 once the sequence that is read has ended.
   let ended = Tally()
 
   var entries: [Entry] { state.withLock { $0.entries } }
@@ -27,11 +29,12 @@ final class RecorderLog<Value: Sendable>: Sendable {
   var end: Result<Void, any Error>? { state.withLock { $0.end } }
 
   func append(_ value: Value, actor: (any Actor)?) {
-    // A target of a user's is asked outside the lock.
+    // Called outside the lock, since a target may be a user's.
     let known = state.withLock { $0.known }
     let place = RecordedPlace.current(among: known, actor: actor)
     state.withLock { state in
-      // Numbered here, so that the entries of one recorder stand in the order of their numbers.
+      // Numbered under the lock, so that the entries of one recorder are in the order of their
+      // numbers.
       state.entries.append(Entry(value: value, place: place, order: RecordOrder.next()))
     }
     recorded.add()
@@ -46,7 +49,7 @@ final class RecorderLog<Value: Sendable>: Sendable {
     ended.add()
   }
 
-  /// Takes up to `count` of the entries that no expectation has taken.
+  /// Takes up to `count` entries that no expectation has taken.
   func take(_ count: Int) -> [Entry] {
     state.withLock { state in
       let taken = state.entries[state.takenCount...].prefix(count)
@@ -56,7 +59,7 @@ final class RecorderLog<Value: Sendable>: Sendable {
   }
 }
 
-/// Numbers what recorders record.
+/// Numbers the entries of all recorders.
 private enum RecordOrder {
   private static let last = Atomic<UInt64>(0)
   static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }

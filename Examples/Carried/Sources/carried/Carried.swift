@@ -3,9 +3,10 @@ import Dispatch
 import Logging
 import ServiceContextModule
 
-// A server handles requests, and its observers log. Each line has the identifier of the request that
-// caused it, whether the observer runs at once, on a queue, on an actor or in a task: one line at
-// launch carries the service context there, and the logger takes the identifier from it.
+// A server handles requests, and its observers log. Each line of the log has the identifier of the
+// request that caused it. That holds wherever the observer runs: at once, on a queue, on an actor
+// or in a task. One line at launch makes Campanile carry the service context to observers. The
+// logger takes the identifier from the context.
 
 struct OrderPlaced: MessageCenter.Message {
   var item: String

@@ -2,8 +2,8 @@ import Campanile
 import CampanileInspector
 import Dispatch
 
-// A program to look at in a browser. It prints the address of its page, and then does what the lines
-// of its standard input say: "play" plays a track, "quit" ends it.
+// A program to look at in a browser. It prints the address of its page, and then reads commands
+// from standard input: "play" plays a track, and "quit" ends the program.
 
 struct TrackChanged: MessageCenter.Message {
   var title: String
@@ -17,7 +17,7 @@ struct LevelChanged: MessageCenter.Message {
   var level: Float
 }
 
-/// Shows a title, and wants a cover for it.
+/// Shows a title, and requests a cover for it.
 final class Screen: Sendable {
   func follow(_ center: MessageCenter) {
     center.observe(TrackChanged.self, owner: self) { _, message in
@@ -26,7 +26,7 @@ final class Screen: Sendable {
   }
 }
 
-/// Loads covers, which takes too long for where it does so.
+/// Loads covers, and blocks the posting thread for too long.
 final class CoverLoader: Sendable {
   func follow(_ center: MessageCenter) {
     center.observe(CoverWanted.self, owner: self) { loader, _ in loader.load() }
@@ -39,7 +39,7 @@ final class CoverLoader: Sendable {
   }
 }
 
-/// Shows levels on a queue that has stopped.
+/// Shows levels on a suspended queue.
 final class Meter: Sendable {
   private let queue = DispatchQueue(label: "meter")
 
@@ -79,7 +79,7 @@ enum Inspected {
 
   private static func play(_ number: Int, _ center: MessageCenter) {
     for step in 1...10 { center.post(LevelChanged(level: Float(step) / 10)) }
-    // A title that would be markup, if a page took it for that.
+    // This title is markup, which the page must show as text.
     let title = number == 1 ? "<img src=x onerror=alert(1)>" : "Aria \(number)"
     center.post(TrackChanged(title: title))
   }
