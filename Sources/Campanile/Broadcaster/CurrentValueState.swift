@@ -1,10 +1,10 @@
-/// Who tells the changes of a current value, and in which order: it decides, and `StateStorage` acts.
+/// Who tells the changes of a current value, in which order: it decides, and `StateStorage` acts.
 ///
 /// It has no lock, no thread and no value. The storage asks it with the lock held that protects the
 /// value too.
 ///
-/// One thread tells at a time. The others leave their changes to it, and it tells them in the order of the
-/// sets. It may offer what waits to the next thread that comes.
+/// One thread tells at a time. The others leave their changes to it, and it tells them in the order of
+/// the sets. It may offer what waits to the next thread that comes.
 struct CurrentValueState: ~Copyable {
   /// Counts the sets.
   private(set) var revision: UInt64 = 0
@@ -71,4 +71,7 @@ struct CurrentValueState: ~Copyable {
     isTelling = true
     return true
   }
+
+  /// Gives what waits to a batch that is to be released: nobody will tell it.
+  mutating func giveUp(_ batch: inout RecordBuffer) { swap(&waiting, &batch) }
 }

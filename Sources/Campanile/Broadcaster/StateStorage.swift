@@ -36,6 +36,13 @@ final class StateStorage<Value: Sendable>: Sendable {
     current = LockedPair(CurrentValueState(), value)
   }
 
+  deinit {
+    // Something waits only if a thread has ended inside a follower.
+    var left = RecordBuffer()
+    current.withLock { state, _ in state.giveUp(&left) }
+    left.discardAll()
+  }
+
   // MARK: The value
 
   var value: Value {

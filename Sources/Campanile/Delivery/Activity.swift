@@ -1,8 +1,8 @@
 /// Who is emptying a mailbox, and which jobs are on their way to it.
 ///
-/// A part of `MailboxState`. A job is enqueued by the first post to find the mailbox idle, and by a more urgent post while the
-/// jobs on their way have not begun. The job that begins first empties the mailbox; the others then
-/// find nothing to do.
+/// A part of `MailboxState`. A job is enqueued by the first post to find the mailbox idle, and by a
+/// more urgent post while the jobs on their way have not begun. The job that begins first empties the
+/// mailbox; the others then find nothing to do.
 struct Activity {
   private enum Stage {
     case idle

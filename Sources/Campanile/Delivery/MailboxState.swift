@@ -3,8 +3,8 @@
 /// It has no lock, no thread and no target. A storage asks it with the lock held, and does what it
 /// says after that. What is to be released is exchanged for what was passed in.
 ///
-/// The mailbox of a target has no bound, and a job takes all that waits. From the mailbox of one observer a
-/// job takes one record at a time, and the reader of a sequence one value: what has not been taken can be
+/// From the mailbox of a target, which has no bound, a job takes all that waits. From that of one
+/// observer it takes one record at a time, and the reader of a sequence one value: the others can be
 /// dropped, given up, and counted.
 struct MailboxState: ~Copyable {
   /// What came since the older was handed out.
@@ -60,8 +60,8 @@ struct MailboxState: ~Copyable {
   /// - Parameters:
   ///   - envelope: The envelope; afterwards that of what is not kept.
   ///   - value: The value; afterwards what is not kept, for the caller to release.
-  ///   - wake: Set to the priority of the job that is to be enqueued, if one is; set to some priority,
-  ///     if a reader is to be woken.
+  ///   - wake: Set to the priority of the job that is to be enqueued, if one is; to any if a reader is
+  ///     to be woken.
   /// - Returns: Whether there was room; `nil` if nothing is taken in any more.
   mutating func admit<Value>(
     _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?
@@ -110,7 +110,7 @@ struct MailboxState: ~Copyable {
 
   /// Moves more of what waits to a batch that has been delivered.
   ///
-  /// - Returns: How many records wait besides; `nil` if none did, and the mailbox is idle from here on.
+  /// - Returns: How many records wait besides; `nil` if none did: the mailbox is idle from here on.
   mutating func take(_ job: Urgency, _ batch: inout RecordBuffer) -> Int? {
     if filling.isEmpty {
       _ = giveWay(job, &batch)

@@ -1,7 +1,7 @@
 /// When a table looks for what has ended in it, and forgets that.
 ///
-/// It does so when it has twice as many places as were in use after the last time. So the looking costs each
-/// addition a constant number of steps, and what has ended stays within a constant factor of what lives.
+/// It does so when it has twice as many places as were in use after the last time. So an addition costs
+/// a constant number of steps, and what has ended stays within a constant factor of what lives.
 struct PurgeSchedule: Sendable {
   private let least: Int
   private var threshold: Int

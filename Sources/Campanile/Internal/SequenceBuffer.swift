@@ -1,7 +1,7 @@
 /// What waits for one reader, or the reader that waits.
 ///
-/// It is not generic: generic code looks up every type made of its elements' that it names, which takes
-/// longer than all the rest.
+/// It is not generic: generic code looks up every type that it makes of another one, which takes longer
+/// than all the rest.
 final class SequenceBuffer: Sendable {
   private let state: Locked<MailboxState>
   /// The reader, from before the state says that it waits until it is woken.

@@ -136,10 +136,10 @@ extension Locked where State: ~Copyable {
 
 /// Two states behind one lock.
 ///
-/// Apart from each other, so that generic code need not look up how a type made of both is laid out.
+/// Apart, so that generic code need not look up how a type made of both is laid out.
 @safe struct LockedPair<First: ~Copyable, Second: Sendable>: ~Copyable, @unchecked Sendable {
   private let first: Locked<First>
-  // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock of `first` held alone.
+  // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   private let second: UnsafeMutablePointer<Second>
 
   init(_ first: consuming sending First, _ second: Second) {

@@ -1,8 +1,9 @@
 /// Envelopes with their values in the order they came, in memory that is used again.
 ///
-/// Belongs to one mailbox or to one drain at a time, never to both. The memory is a chain of chunks. Invariant: no chunk is empty unless it is the only one. The bytes
-/// from `first` to `used` of a chunk are records, each followed by an initialized value of the type that
-/// the record names, at the offset that the record gives. The chunk keeps the lists of its envelopes.
+/// Belongs to one mailbox or to one drain at a time, never to both. The memory is a chain of chunks.
+/// Invariant: no chunk is empty unless it is the only one. The bytes from `first` to `used` of a chunk
+/// are records, each followed by an initialized value of the type that the record names, at the offset
+/// that the record gives. The chunk keeps the lists of its envelopes.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
     let envelope: Envelope
@@ -74,7 +75,7 @@
     (offset + alignment - 1) & ~(alignment - 1)
   }
 
-  /// The newest chunk, which has so many bytes left; made if there is none, as large as those before.
+  /// The newest chunk, with so many bytes left; a new one is as large as all before it.
   private mutating func chunk(for size: Int) -> UnsafeMutablePointer<Chunk> {
     if let newest = unsafe newest, unsafe newest.pointee.used + size <= newest.pointee.size {
       return unsafe newest

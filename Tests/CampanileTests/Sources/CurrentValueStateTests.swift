@@ -15,6 +15,7 @@ struct CurrentValueStateTests {
     func takeTurn() -> CurrentValueState.Turn { state.takeTurn() }
     func offer() { state.offer() }
     func takeBack() -> Bool { state.takeBack() }
+    func giveUp(_ batch: inout RecordBuffer) { state.giveUp(&batch) }
     var revision: UInt64 { state.revision }
   }
 
@@ -101,6 +102,19 @@ struct CurrentValueStateTests {
     #expect(machine.revision == 1)
     #expect(machine.next() == 1)
     #expect(machine.next() == 2)
+    #expect(machine.next() == nil)
+  }
+
+  @Test("K16 Changes that nobody will tell are given up")
+  func givesUp() {
+    let machine = Machine()
+    _ = machine.set()
+    _ = machine.set()
+    machine.keep(2)
+    var batch = RecordBuffer()
+    machine.giveUp(&batch)
+    #expect(batch.count == 1)
+    batch.discardAll()
     #expect(machine.next() == nil)
   }
 }
