@@ -32,7 +32,7 @@
  * step NO_GOING_ON        Delivery/MailboxState.swift:giveWay                   a job that gives way leaves another
  * step IDLE_GIVING_WAY    Delivery/MailboxState.swift:giveWay                   unless nothing waits
  * step REST_LOST          Delivery/MailboxState.swift:giveWay                   the rest of the batch is kept
- * step REST_LAST          Delivery/MailboxState.swift:exchange                  and comes before what is newer
+ * step REST_LAST          Delivery/MailboxState.swift:begin                        and comes before what is newer
  * step NO_DISCARDING      Delivery/DeliveryJob.swift:deinit                     a job that is never run discards what waits
  *
  * run -DPOSTS=3
@@ -93,7 +93,7 @@ inline enqueue(urgency) {
   fi
 }
 
-/* DeliveryJob.swift: deinit; Mailbox.swift: discardPending; MailboxState.swift: discard */
+/* DeliveryJob.swift: deinit; Mailbox.swift: discardPending; MailboxState.swift: giveUp */
 inline discardAll(urgency) {
 #ifndef NO_DISCARDING
   do
@@ -215,8 +215,8 @@ proctype Inside(byte self) {
   od
 }
 
-/* MailboxState.swift: exchange */
-inline exchange() {
+/* MailboxState.swift: begin, which takes the rest of a batch first, and take */
+inline takeBatch() {
 #ifndef REST_LAST
   if
   :: len(rest) > 0 -> do :: rest ? message -> batch ! message :: empty(rest) -> break od
@@ -259,7 +259,7 @@ proctype Target() {
       mayDeliver = activity == scheduled;
 #endif
       if
-      :: mayDeliver -> activity = draining; exchange()
+      :: mayDeliver -> activity = draining; takeBatch()
 #ifndef NO_HANDING_OVER
       :: !mayDeliver && activity == draining -> wanted = wanted || urgency
 #endif
@@ -319,7 +319,7 @@ proctype Target() {
       /* MailboxState.swift: take */
       atomic {
         isLast = isEmpty;
-        exchange();
+        takeBatch();
 #ifdef EARLY_IDLE
         activity = idle
 #elif !defined(NO_BECOMING_IDLE) && !defined(LATE_IDLE)

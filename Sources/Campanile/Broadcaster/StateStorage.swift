@@ -5,19 +5,10 @@ import Synchronization
 /// A current value keeps one and ends its registrations when it goes; what is known of a follower
 /// besides keeps the storage until then.
 final class StateStorage<Value: Sendable>: Sendable {
-  private typealias Held = Locked<Value>.Held
-
   let registry: ObserverRegistry
   let list: ObserverList
-  /// The value, whose lock protects the three that follow.
-  private let current: Locked<Value>
-  /// Counts the sets.
-  private let revision = Atomic<UInt64>(0)
-  /// Whether a thread tells changes, and goes on with those that wait.
-  private let isTelling = Atomic<Bool>(false)
-  private let isAnyWaiting = Atomic<Bool>(false)
-  /// The changes that the thread which tells has not come to.
-  private let waiting = Locked(Queue<Notice>())
+  /// Who tells the changes, and the value.
+  private let current: LockedPair<CurrentValueState, Value>
   /// The thread that runs `update`'s closure, or 0.
   private let updater = Atomic<UInt>(0)
 
@@ -42,20 +33,27 @@ final class StateStorage<Value: Sendable>: Sendable {
     self.registry = registry
     list = ObserverList(
       registry: registry, topic: .init(value: Value.self, subject: nil))
-    current = Locked(value)
+    current = LockedPair(CurrentValueState(), value)
+  }
+
+  deinit {
+    // Something waits only if a thread has ended inside a follower.
+    var left = RecordBuffer()
+    current.withLock { state, _ in state.giveUp(&left) }
+    left.discardAll()
   }
 
   // MARK: The value
 
   var value: Value {
     checkAccess()
-    return current.withLock { $0 }
+    return current.withLock { $1 }
   }
 
   /// The value, and which of the sets it comes from.
   var newest: (value: Value, revision: UInt64) {
     checkAccess()
-    return current.withLock { ($0, revision.load(ordering: .relaxed)) }
+    return current.withLock { ($1, $0.revision) }
   }
 
   @inline(__always)
@@ -84,11 +82,11 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(__always)
   private func set(_ newValue: Value, _ context: PostContext?, skippedID: UInt64 = 0) {
     var other = newValue
-    let place = current.withLock { value, held -> Place? in
+    let place = current.withLock { state, value -> Place? in
       swap(&value, &other)
-      guard var place = enqueue(held) else { return nil }
+      guard var place = enqueue(&state) else { return nil }
       place.skippedID = skippedID
-      if place.turn != .first { keep(other, value, &place, context, held) }
+      if place.turn != .first { keep(other, value, &place, context, &state) }
       return place
     }
     // The old value goes with this, if nobody is told it, and not under the lock.
@@ -111,15 +109,15 @@ final class StateStorage<Value: Sendable>: Sendable {
         }
       }
     }
-    return try current.withLock { value, held in
+    return try current.withLock { state, value in
       // Without followers nobody wants the old value, and a copy of it would make `body` copy too.
       if !list.isEmpty { old = value }
       updater.store(ThreadRecord.currentID, ordering: .relaxed)
       defer {
         updater.store(0, ordering: .relaxed)
-        if var place = enqueue(held) {
+        if var place = enqueue(&state) {
           let change = ValueChange(old: old, new: value, revision: place.revision)
-          if place.turn != .first { keep(change, &place, context, held) }
+          if place.turn != .first { keep(change, &place, context, &state) }
           made = (change, place)
         }
       }
@@ -141,20 +139,10 @@ final class StateStorage<Value: Sendable>: Sendable {
   ///
   /// - Returns: The place of the change, if anybody hears it.
   @inline(__always)
-  private func enqueue(_ held: borrowing Held) -> Place? {
-    let revision = revision.load(ordering: .relaxed) &+ 1
-    self.revision.store(revision, ordering: .relaxed)
-    if !isTelling.load(ordering: .relaxed) && !registry.isHeard(list) { return nil }
+  private func enqueue(_ state: inout CurrentValueState) -> Place? {
+    guard let turn = state.set(registry.isHeard(list)) else { return nil }
     // Who registers from here on has this value already.
-    return Place(revision: revision, limit: registry.now, turn: takeTurn(held))
-  }
-
-  /// Decides who tells what is new.
-  @inline(__always)
-  private func takeTurn(_ held: borrowing Held) -> Place.Turn {
-    if isTelling.load(ordering: .relaxed) { return .others }
-    isTelling.store(true, ordering: .relaxed)
-    return isAnyWaiting.load(ordering: .relaxed) ? .next : .first
+    return Place(revision: state.revision, limit: registry.now, turn: turn)
   }
 
   // What follows is apart from the setter and from each other because a function looks up the types
@@ -163,25 +151,20 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func keep(
     _ old: Value, _ new: Value, _ place: inout Place, _ context: PostContext?,
-    _ held: borrowing Held
+    _ state: inout CurrentValueState
   ) {
-    keep(ValueChange(old: old, new: new, revision: place.revision), &place, context, held)
+    keep(ValueChange(old: old, new: new, revision: place.revision), &place, context, &state)
   }
 
   @inline(never)
   private func keep(
     _ change: ValueChange<Value>, _ place: inout Place, _ context: PostContext?,
-    _ held: borrowing Held
+    _ state: inout CurrentValueState
   ) {
     let details = registry.makeDetails(context, skippedID: place.skippedID)
     place.postNumber = details?.number ?? 0
     place.postTime = details?.time ?? 0
-    keep(Notice(change: change, limit: place.limit, details: details), held)
-  }
-
-  private func keep(_ notice: Notice, _ held: borrowing Held) {
-    waiting.withLock { $0.append(notice) }
-    isAnyWaiting.store(true, ordering: .relaxed)
+    state.keep(Notice(change: change, limit: place.limit, details: details))
   }
 
   @inline(never)
@@ -208,17 +191,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     } else {
       registry.postChecked(change, Post().skipping(place.skippedID), to: list, limit: place.limit)
     }
-    if !stopTelling() { goOn() }
-  }
-
-  /// Lets the next set be told by its own thread, if no change waits.
-  @inline(__always)
-  private func stopTelling() -> Bool {
-    current.withLock { _ in
-      if isAnyWaiting.load(ordering: .relaxed) { return false }
-      isTelling.store(false, ordering: .relaxed)
-      return true
-    }
+    if !current.withLock({ state, _ in state.stop() }) { goOn() }
   }
 
   /// Tells the changes that wait, until none does or another thread has taken over.
@@ -246,14 +219,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 
   /// The oldest change that waits, or `nil` when the next set is to be told by its own thread.
-  private func next() -> Notice? {
-    current.withLock { _ in
-      let (notice, isLast) = waiting.withLock { ($0.popFirst(), $0.isEmpty) }
-      if isLast { isAnyWaiting.store(false, ordering: .relaxed) }
-      if notice == nil { isTelling.store(false, ordering: .relaxed) }
-      return notice
-    }
-  }
+  private func next() -> Notice? { current.withLock { state, _ in state.next() } }
 
   /// Offers what waits to the next thread that sets the value, between two changes.
   ///
@@ -262,16 +228,10 @@ final class StateStorage<Value: Sendable>: Sendable {
   ///
   /// - Returns: Whether another thread tells what waits, or nothing does.
   private func isRelieved(_ count: Int) -> Bool {
-    current.withLock { _ in isTelling.store(false, ordering: .relaxed) }
+    current.withLock { state, _ in state.offer() }
     registry.reach(.willTakeBack)
     for _ in 0...min(count, 127) { Platform.linger() }
-    return current.withLock { _ in
-      if isTelling.load(ordering: .relaxed) || !isAnyWaiting.load(ordering: .relaxed) {
-        return true
-      }
-      isTelling.store(true, ordering: .relaxed)
-      return false
-    }
+    return !current.withLock { state, _ in state.takeBack() }
   }
 
   // MARK: Pauses
@@ -279,9 +239,11 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// Asks a follower that goes on after a pause to be told what it missed: where it is called, and
   /// after the changes that were made before.
   func tellMissed(_ follower: Registration) {
-    let turn = current.withLock { value, held in
-      keep(Notice(change: .resumption(value), follower: follower), held)
-      return takeTurn(held)
+    let turn = current.withLock { state, value in
+      // Before it is kept: then the thread that is the first goes on with it.
+      let turn = state.takeTurn()
+      state.keep(Notice(change: .resumption(value), follower: follower))
+      return turn
     }
     if turn != .others { goOn() }
   }
@@ -289,18 +251,9 @@ final class StateStorage<Value: Sendable>: Sendable {
 
 /// Where a change stands among the sets and among the followers.
 private struct Place {
-  enum Turn {
-    /// The thread that set the value tells the change, and before it nothing waits.
-    case first
-    /// It goes on with what waits, and with the change behind that.
-    case next
-    /// Another thread is at it.
-    case others
-  }
-
   let revision: UInt64
   let limit: UInt64
-  let turn: Turn
+  let turn: CurrentValueState.Turn
   /// The follower that is not told, or 0.
   var skippedID: UInt64 = 0
   /// The number and the time of a set that is kept and reported; else 0.

@@ -1,10 +1,8 @@
 /// Who is emptying a mailbox, and which jobs are on their way to it.
 ///
-/// Asked and changed under the mailbox's lock.
-///
-/// A job is enqueued by the first post to find the mailbox idle, and by a more urgent post while the
-/// jobs on their way have not begun. The job that begins first empties the mailbox; the others then
-/// find nothing to do.
+/// A part of `MailboxState`. A job is enqueued by the first post to find the mailbox idle, and by a
+/// more urgent post while the jobs on their way have not begun. The job that begins first empties the
+/// mailbox; the others then find nothing to do.
 struct Activity {
   private enum Stage {
     case idle
@@ -24,13 +22,10 @@ struct Activity {
 
   var isIdle: Bool { stage == .idle }
 
-  // MARK: Posts
-
   /// Takes in that something waits.
   ///
-  /// The priority of the poster is looked up, at about the price of a lock, only where it matters: at
-  /// an idle mailbox, and where the jobs on their way, or the posts during a drain, are less urgent
-  /// than `.high`.
+  /// The poster's priority is looked up, at about the price of a lock, only at an idle mailbox, and
+  /// where the jobs on their way or the posts during a drain are less urgent than `.high`.
   ///
   /// - Returns: The priority of the job that is to be enqueued, if one is.
   mutating func arrive() -> Urgency? {
@@ -54,8 +49,6 @@ struct Activity {
     jobs |= 1 &<< priority.bit
     return priority
   }
-
-  // MARK: Turns
 
   /// Gives an idle mailbox to a poster that is on the target.
   mutating func beginInline() -> Bool {
@@ -82,9 +75,8 @@ struct Activity {
     }
   }
 
-  /// Ends the turn of a job or of an inline poster.
+  /// Ends the turn of a job or of an inline poster, with nothing left or with something.
   ///
-  /// - Parameter isEmpty: Whether nothing waits.
   /// - Returns: The priority of the job that is to be enqueued for the rest, if one is.
   mutating func end(_ priority: Urgency, isEmpty: Bool) -> Urgency? {
     let urgency = max(wanted.take() ?? priority, priority)
@@ -93,15 +85,7 @@ struct Activity {
   }
 
   /// Whether a post has come during this drain that is more urgent than the drain.
-  func isMoreUrgent(than priority: Urgency) -> Bool {
-    wanted.map { $0 > priority } ?? false
-  }
-
-  /// Takes in that the job has made one delivery, and is on its way again if something waits.
-  mutating func endStep(_ priority: Urgency, isEmpty: Bool) {
-    stage = isEmpty ? .idle : .scheduled
-    if isEmpty { wanted = nil } else { jobs |= 1 &<< priority.bit }
-  }
+  func isMoreUrgent(than priority: Urgency) -> Bool { wanted.map { $0 > priority } ?? false }
 
   /// Takes in that a job was released without having run, so that what waits is given up.
   mutating func giveUp(_ priority: Urgency) {

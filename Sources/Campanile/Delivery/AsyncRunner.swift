@@ -51,3 +51,31 @@ final class AsyncRunner: DeliveryTarget {
     for task in tasks { task.cancel() }
   }
 }
+
+extension DeliveryJob {
+  /// Delivers what is waiting for an asynchronous observer.
+  fileprivate func runInTask() async {
+    if take() { await drained.drainInTask(urgency, on: target) }
+  }
+}
+
+extension Mailbox {
+  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
+    var batch = RecordBuffer()
+    var kept: ObserverList?
+    if decide({ $0.begin(priority, &batch, keeping: &kept) }) == nil { return }
+    defer { withExtendedLifetime(kept) {} }
+    var count = 0
+    repeat {
+      var call: PreparedCall?
+      _ = batch.deliver(atMost: 1, inTask: &call)
+      if let call { await call() }
+      // The priority of a task is for good: a more urgent one goes on.
+      if let target, state.withLock({ $0.isMoreUrgent(than: priority) }) {
+        return schedule(decide { $0.giveWay(priority, &batch) }, target)
+      }
+      count += 1
+      if count % valuesBetweenYields == 0 { await Task.yield() }
+    } while decide { $0.take(priority, &batch) } != nil
+  }
+}

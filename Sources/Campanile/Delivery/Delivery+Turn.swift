@@ -24,6 +24,20 @@ extension Delivery {
   }
 }
 
+/// What a job can empty.
+protocol Drainable: AnyObject, Sendable {
+  /// Delivers what is waiting; on a target that nobody keeps any more, all of it.
+  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
+  /// Does the same in a task, where each call may take its time.
+  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async
+  /// Delivers the oldest of what is waiting.
+  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep
+  /// Gives up what is waiting, since a job was released without having run.
+  func discardPending(_ priority: Urgency)
+  /// How much is waiting.
+  var waitingCount: Int { get }
+}
+
 /// One action that waits for a target.
 private final class Turn: Drainable {
   private let action: @Sendable () -> Void
@@ -37,5 +51,5 @@ private final class Turn: Drainable {
     return .last
   }
   func discardPending(_ priority: Urgency) {}
-  var pendingCount: Int { 1 }
+  var waitingCount: Int { 1 }
 }

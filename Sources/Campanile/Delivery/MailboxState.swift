@@ -1,35 +1,33 @@
-/// What waits in a mailbox, and who empties it: it decides, and the mailbox acts.
+/// What waits in a mailbox, and who empties it: it decides, and a storage acts.
 ///
-/// It has no lock, no thread and no target. A mailbox asks it with the lock held, and does what it
-/// says after that.
+/// It has no lock, no thread and no target. A storage asks it with the lock held, and does what it
+/// says after that. What is to be released is exchanged for what was passed in.
 ///
-/// The mailbox of a target has no bound, and a job takes all that waits at once. A mailbox of one
-/// observer may be bounded and closed; a job takes one record at a time, so that until its call begins
-/// a record can be dropped, given up, and counted.
+/// From the mailbox of a target, which has no bound, a job takes all that waits. From that of one
+/// observer it takes one record at a time, and the reader of a sequence one value: the others can be
+/// dropped, given up, and counted.
 struct MailboxState: ~Copyable {
-  /// What has come since a job took what waited.
-  private var filling: RecordBuffer
-  /// What a job left of its batch when its turn was over, which is older; else a batch's memory.
-  private var rest: RecordBuffer
+  /// What came since the older was handed out.
+  private var filling = RecordBuffer()
+  /// What is older: what a job left, or what a waiting reader was woken for. Else a batch's memory.
+  private var rest = RecordBuffer()
   private var activity = Activity()
-  /// How much may wait for the only observer; `nil` in the mailbox of a target.
+  /// How much may wait for the only observer or for the reader; `nil` in the mailbox of a target.
   private let buffering: Buffering?
-  /// The list of the only observer, from the first record until the mailbox is closed.
-  private var list: ObserverList?
-  /// The identifier of the only observer.
-  private var id: UInt64 = 0
+  /// The only observer's list, from the first record until the mailbox is closed, and identifier.
+  private var (list, id): (ObserverList?, UInt64) = (nil, 0)
   private var isClosed = false
+  /// Whether a reader empties the mailbox, and no jobs; and whether it waits for what comes.
+  private let isRead: Bool
+  private var isAwaited = false
   /// How many records were given up because the target had ended.
   private(set) var discardedCount = 0
   /// How much of a batch waits while a single delivery of it is made.
   private var heldCount = 0
 
-  /// - Parameter buffering: How much may wait for the only observer; `nil` for a target.
-  init(_ buffering: Buffering? = nil) {
+  init(_ buffering: Buffering? = nil, isRead: Bool = false) {
     self.buffering = buffering
-    // Of many observers each has a mailbox, with little in it.
-    filling = RecordBuffer(least: buffering == nil ? 2_048 : 256)
-    rest = RecordBuffer(least: buffering == nil ? 2_048 : 256)
+    self.isRead = isRead
   }
 
   /// Whether nothing waits and nobody delivers.
@@ -57,101 +55,77 @@ struct MailboxState: ~Copyable {
     return activity.arrive()
   }
 
-  /// What became of a record for the only observer.
-  enum Admission: Equatable {
-    /// It waits.
-    case kept
-    /// There was no room for it, or for an older one that has left in exchange.
-    case dropped
-    /// Nothing waits here any more.
-    case refused
-  }
-
-  /// Takes in a record for the only observer, if there is room.
+  /// Takes in a record for the only observer or the reader, if there is room.
   ///
   /// - Parameters:
   ///   - envelope: The envelope; afterwards that of what is not kept.
   ///   - value: The value; afterwards what is not kept, for the caller to release.
-  ///   - job: Set to the priority of the job that is to be enqueued, if one is.
+  ///   - wake: Set to the priority of the job that is to be enqueued, if one is; to any if a reader is
+  ///     to be woken.
+  /// - Returns: Whether there was room; `nil` if nothing is taken in any more.
   mutating func admit<Value>(
-    _ envelope: inout Envelope, _ value: inout Value, _ job: inout Urgency?
-  ) -> Admission {
-    if isClosed { return .refused }
-    switch (buffering ?? .unbounded).admission(beside: filling.count) {
-    case .refused:
-      return .dropped
+    _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?
+  ) -> Buffering.Admission? {
+    if isClosed { return nil }
+    if isAwaited {
+      // What a reader waits for takes no room.
+      rest.append(envelope, value)
+      isAwaited = false
+      wake = .medium
+      return .free
+    }
+    let admission = (buffering ?? .unbounded).admission(beside: filling.count)
+    switch admission {
+    case .refused: return .refused
     case .inExchange:
-      filling.exchangeFirst(&envelope, &value)
-      job = activity.arrive()
-      return .dropped
+      let (newEnvelope, newValue) = (envelope, value)
+      value = filling.takeFirst(&envelope)
+      filling.append(newEnvelope, newValue)
     case .free:
       if list == nil { (list, id) = envelope.arrival }
       filling.append(envelope, value)
-      job = activity.arrive()
-      return .kept
     }
+    if !isRead { wake = activity.arrive() }
+    return admission
   }
 
-  /// Gives an idle mailbox to a poster that is on the target.
-  mutating func beginInline() -> Bool { activity.beginInline() }
-
-  /// Takes the mailbox back.
-  ///
-  /// - Returns: The priority of the job that is to be enqueued for what came meanwhile, if one is.
-  mutating func endInline() -> Urgency? { activity.end(.ofCaller, isEmpty: isEmpty) }
-
-  // MARK: Turns
-
-  /// What a job takes.
-  enum Taken: Equatable {
-    /// Another job is at it, or nothing waits: the turn is over.
-    case nothing
-    /// The oldest record, and more wait.
-    case some
-    /// All that waited.
-    case all
-  }
+  // MARK: Jobs
 
   /// Lets a job begin, with the older of what waits.
   ///
-  /// - Parameter kept: Set to what the job is to keep for as long as it has records.
+  /// - Parameters:
+  ///   - batch: An empty one; afterwards what the job is to deliver.
+  ///   - kept: Set to what the job is to keep for as long as it has records.
+  /// - Returns: How many records wait besides; `nil` if the job is to end: another one is at it, or
+  ///   nothing waits.
   @inline(__always)
   mutating func begin(
     _ job: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
-  ) -> Taken {
-    guard activity.begin(job) else { return .nothing }
-    if buffering != nil { swap(&rest, &batch) }
+  ) -> Int? {
+    guard activity.begin(job) else { return nil }
     kept = list
-    return take(job, &batch)
+    swap(&rest, &batch)
+    return batch.isEmpty ? take(job, &batch) : filling.count
   }
 
-  /// Moves the older of what waits to an empty batch.
+  /// Moves more of what waits to a batch that has been delivered.
   ///
-  /// If that is nothing, the mailbox is idle from here on, and has the memory of the batch.
-  mutating func take(_ job: Urgency, _ batch: inout RecordBuffer) -> Taken {
-    if isEmpty {
-      if buffering == nil { exchange(&batch) } else { swap(&rest, &batch) }
-      _ = activity.end(job, isEmpty: true)
-      return .nothing
+  /// - Returns: How many records wait besides; `nil` if none did: the mailbox is idle from here on.
+  mutating func take(_ job: Urgency, _ batch: inout RecordBuffer) -> Int? {
+    if filling.isEmpty {
+      _ = giveWay(job, &batch)
+      return nil
     }
-    if buffering == nil {
-      exchange(&batch)
-    } else {
-      filling.moveFirst(to: &batch)
-    }
-    return isEmpty ? .all : .some
-  }
-
-  /// Exchanges an empty batch for the older of what waits.
-  private mutating func exchange(_ batch: inout RecordBuffer) {
-    if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
+    if buffering == nil { swap(&filling, &batch) } else { filling.moveFirst(to: &batch) }
+    return filling.count
   }
 
   /// Ends the turn of a job, whose batch keeps its place before what came later.
   ///
-  /// - Returns: The priority of the job that goes on, if anything waits.
+  /// - Returns: The priority of the job that is to go on, if one is.
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
+    heldCount = 0
     return activity.end(job, isEmpty: isEmpty)
   }
 
@@ -161,25 +135,60 @@ struct MailboxState: ~Copyable {
   /// Says that one record of a batch is being delivered, and that the others wait meanwhile.
   mutating func beginStep(of batch: borrowing RecordBuffer) { heldCount = batch.count - 1 }
 
-  /// Takes the others back; the job is on its way again if anything waits.
+  // MARK: Posters on the target
+
+  /// Gives an idle mailbox to a poster that is on the target.
+  mutating func beginInline() -> Bool { activity.beginInline() }
+
+  /// Takes it back; returns the priority of the job that is to be enqueued for what came meanwhile.
+  mutating func endInline() -> Urgency? { activity.end(.ofCaller, isEmpty: isEmpty) }
+
+  // MARK: Readers
+
+  /// Thrown where there is nothing to read.
+  struct IsEmpty: Error {
+    /// Whether nothing will come any more.
+    let isFinal: Bool
+  }
+
+  /// Takes out the oldest value.
+  mutating func read<Value>() throws(IsEmpty) -> Value {
+    if isEmpty { throw IsEmpty(isFinal: isClosed) }
+    var envelope = Envelope()
+    return rest.isEmpty ? filling.takeFirst(&envelope) : rest.takeFirst(&envelope)
+  }
+
+  /// Lets the reader wait, unless there is something to read or never will be.
   ///
-  /// - Returns: Whether anything does.
-  mutating func endStep(_ job: Urgency, _ batch: inout RecordBuffer) -> Bool {
-    heldCount = 0
-    swap(&rest, &batch)
-    activity.endStep(job, isEmpty: isEmpty)
-    return !isEmpty
+  /// - Returns: Whether it waits.
+  mutating func wait() -> Bool {
+    if !isEmpty || isClosed { return false }
+    precondition(!isAwaited, "Two tasks asked one iterator for its next element at a time")
+    isAwaited = true
+    return true
   }
 
   // MARK: Ends
 
-  /// Gives what waits to a batch, in parts, since a job was released without having run.
+  /// Takes nothing in any more; what waits can still be read.
   ///
+  /// - Returns: Whether a reader is to be woken.
+  mutating func finish() -> Bool {
+    isClosed = true
+    defer { isAwaited = false }
+    return isAwaited
+  }
+
+  /// Gives what waits to a batch, in two parts at most.
+  ///
+  /// - Parameter job: The job that was released without having run, if that is why.
   /// - Returns: Whether there is anything in the batch.
-  mutating func discard(_ job: Urgency, _ batch: inout RecordBuffer) -> Bool {
-    exchange(&batch)
-    discardedCount += batch.count
-    if batch.isEmpty { activity.giveUp(job) }
+  mutating func giveUp(_ batch: inout RecordBuffer, of job: Urgency? = nil) -> Bool {
+    if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
+    if let job {
+      discardedCount += batch.count
+      if batch.isEmpty { activity.giveUp(job) }
+    }
     return !batch.isEmpty
   }
 
@@ -188,7 +197,7 @@ struct MailboxState: ~Copyable {
   /// - Returns: What is to be released with the batch.
   mutating func close(_ batch: inout RecordBuffer) -> ObserverList? {
     isClosed = true
-    swap(&filling, &batch)
+    _ = giveUp(&batch)
     return list.take()
   }
 }

@@ -74,11 +74,11 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
 
   /// A registration and the buffer it fills; releasing the reader ends both.
   final class Reader: Sendable {
-    fileprivate let buffer: SequenceBuffer<Element>
+    fileprivate let buffer: SequenceBuffer
     private let token: ObservationToken?
     fileprivate var registration: Registration? { token?.registration }
 
-    init(_ buffer: SequenceBuffer<Element>, _ registration: Registration?) {
+    init(_ buffer: SequenceBuffer, _ registration: Registration?) {
       self.buffer = buffer
       token = registration.map { ObservationToken($0) }
     }

@@ -7,15 +7,11 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
     weak let object: Object?
   }
 
-  private let least: Int
   private var references: [Key: Reference] = [:]
-  private var purgeThreshold: Int
+  private var schedule: PurgeSchedule
 
   /// - Parameter least: How many places are taken before anybody looks for those to give back.
-  package init(purgingFrom least: Int = 64) {
-    self.least = least
-    purgeThreshold = least
-  }
+  package init(purgingFrom least: Int = 64) { schedule = PurgeSchedule(from: least) }
 
   /// How many places are taken, by the living and by those that have gone unnoticed.
   package var count: Int { references.count }
@@ -27,9 +23,9 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
   /// - Returns: what was looked at.
   package mutating func insert(_ object: Object, for key: Key) -> [Object] {
     var seen: [Object] = []
-    if references.count >= purgeThreshold {
+    if schedule.isDue(references.count) {
       seen = purge()
-      purgeThreshold = max(least, references.count * 2)
+      schedule.note(references.count)
     }
     references[key] = Reference(object: object)
     return seen

@@ -21,7 +21,7 @@ public final class TokenBag: Sendable {
     /// Kept so that a token outlives its bag's use of it.
     var tokens: [ObservationToken] = []
     var pauseCount = 0
-    var purgeThreshold = 32
+    var schedule = PurgeSchedule(from: 32)
   }
 
   private let state = Locked(State())
@@ -62,13 +62,13 @@ public final class TokenBag: Sendable {
   /// Not those whose only call runs in a task: to release their token would cancel the task.
   private func purge() {
     let forgotten = state.withLock { state -> ([ObservationToken], Set<Registration>) in
-      guard state.registrations.count >= state.purgeThreshold else { return ([], []) }
+      guard state.schedule.isDue(state.registrations.count) else { return ([], []) }
       // Released outside the lock: a handle may be the last to keep its source's closures.
       let before = state.registrations
       state.registrations = state.registrations.filter(\.isKept)
       let ended = state.tokens.filter { !state.registrations.contains($0.registration) }
       state.tokens = state.tokens.filter { state.registrations.contains($0.registration) }
-      state.purgeThreshold = max(32, state.registrations.count * 2)
+      state.schedule.note(state.registrations.count)
       return (ended, before)
     }
     withExtendedLifetime(forgotten) {}

@@ -4,7 +4,7 @@
 /// Outside the generic class, whose nested types would be looked up at each post.
 private struct KeyedTopics {
   var topics: [String: TopicList] = [:]
-  var purgeThreshold = 64
+  var schedule = PurgeSchedule(from: 64)
 }
 
 /// Who may hear a post; kept for as long as the post needs it.
@@ -176,10 +176,10 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ) -> TopicList {
     state.withLock { state in
       if let topic = state.topics[key] { return topic }
-      if state.topics.count >= state.purgeThreshold {
+      if state.schedule.isDue(state.topics.count) {
         // A registration that ended keeps its list, and a post its topic.
         state.topics = state.topics.filter { $0.value.isObserved }
-        state.purgeThreshold = max(64, state.topics.count * 2)
+        state.schedule.note(state.topics.count)
       }
       let topic = TopicList(registry: registry, valueType: Value.self)
       state.topics[key] = topic

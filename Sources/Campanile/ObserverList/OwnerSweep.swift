@@ -10,8 +10,8 @@ struct OwnerSweep {
   private static let reach = 16
   private static let minimum = 16
 
-  private var registrations = Queue<Registration>()
-  /// How many are still to be looked at.
+  private var registrations: [Registration] = []
+  /// How many of the first are still to be looked at.
   private var rest = 0
   /// How many the last sweep found alive.
   private var survivorCount = 0
@@ -43,8 +43,10 @@ struct OwnerSweep {
     }
     var found: [LiveRegistration] = []
     for _ in 0..<min(rest, Self.reach) where found.count < Self.stepLength {
-      guard let registration = registrations.popFirst() else { break }
+      // The place goes to the newest one, which need not be looked at.
       rest -= 1
+      registrations.swapAt(rest, registrations.count - 1)
+      let registration = registrations.removeLast()
       // What has ended already is not looked at again.
       guard let slot = registration.slot(held) else { continue }
       let observer = unsafe slot.observer(held).takeUnretainedValue()
@@ -55,7 +57,8 @@ struct OwnerSweep {
 
   mutating func removeAll() -> [Registration] {
     rest = 0
-    return registrations.removeAll()
+    defer { registrations = [] }
+    return registrations
   }
 }
 

@@ -296,7 +296,7 @@ extension ObservationSource {
     let reference = signal.reference
     let settings = options.settings
     return ValueSequence<Element> { counters in
-      let buffer = SequenceBuffer<Element>(buffering, counters)
+      let buffer = SequenceBuffer(buffering, counters)
       guard let signal = reference() else {
         buffer.finish()
         return ValueSequence.Reader(buffer, nil)

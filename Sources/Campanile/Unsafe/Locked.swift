@@ -143,3 +143,39 @@ extension Locked where State: ~Copyable {
     lock.run { unsafe body(&state.pointee, Held()) }
   }
 }
+
+/// Two states behind one lock.
+///
+/// Apart, so that generic code need not look up how a type made of both is laid out.
+@safe struct LockedPair<First: ~Copyable, Second: Sendable>: ~Copyable, @unchecked Sendable {
+  private let first: Locked<First>
+  // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
+  private let second: UnsafeMutablePointer<Second>
+
+  init(_ first: consuming sending First, _ second: Second) {
+    self.first = Locked(first)
+    unsafe self.second = .allocate(capacity: 1)
+    unsafe self.second.initialize(to: second)
+  }
+
+  deinit {
+    unsafe second.deinitialize(count: 1)
+    unsafe second.deallocate()
+  }
+
+  /// Runs `body` with the lock held, and returns what it returns.
+  @inline(__always)
+  borrowing func withLock<Result, Failure: Error>(
+    _ body: (inout sending First, inout Second) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    try first.withLock { first throws(Failure) in try unsafe body(&first, &second.pointee) }
+  }
+
+  /// The same in fewer steps, for a result that is Sendable.
+  @inline(__always)
+  borrowing func withLock<Result: Sendable>(
+    _ body: (inout sending First, inout Second) -> Result
+  ) -> Result {
+    first.withLock { unsafe body(&$0, &second.pointee) }
+  }
+}

@@ -5,39 +5,6 @@ import Testing
 /// What a mailbox decides, without the lock, the target and the threads of one.
 @Suite("The state of a mailbox")
 struct MailboxStateTests {
-  /// A state, with a batch of the job that empties it.
-  private final class Machine {
-    var state: MailboxState
-    private var batch = RecordBuffer()
-    var kept: ObserverList?
-
-    init(_ buffering: Buffering? = nil) { state = MailboxState(buffering) }
-
-    var isIdle: Bool { state.isIdle }
-    var isFull: Bool { state.isFull }
-    var waitingCount: Int { state.waitingCount }
-    var discardedCount: Int { state.discardedCount }
-    var registration: Registration? { state.registration }
-    func append(_ envelope: Envelope, _ value: Int) -> Urgency? { state.append(envelope, value) }
-    func beginInline() -> Bool { state.beginInline() }
-    func endInline() -> Urgency? { state.endInline() }
-    func begin(_ job: Urgency) -> MailboxState.Taken {
-      state.begin(job, &batch, keeping: &kept)
-    }
-    func take(_ job: Urgency) -> MailboxState.Taken { state.take(job, &batch) }
-    func giveWay(_ job: Urgency) -> Urgency? { state.giveWay(job, &batch) }
-    func beginStep() { state.beginStep(of: batch) }
-    func endStep(_ job: Urgency) -> Bool { state.endStep(job, &batch) }
-    func discard(_ job: Urgency) -> Bool { state.discard(job, &batch) }
-    func close() -> ObserverList? { state.close(&batch) }
-
-    // The batch.
-    var count: Int { batch.count }
-    var isEmpty: Bool { batch.isEmpty }
-    func deliver(_ limit: Int) -> Int { batch.deliver(atMost: limit) }
-    func discardAll() { batch.discardAll() }
-  }
-
   private let source = Broadcaster<Int>()
   private let heard = Recorder<Int>()
   private let token: ObservationToken
@@ -61,15 +28,15 @@ struct MailboxStateTests {
   ///
   /// - Returns: What became of it, the value that left, and the job that is to be enqueued.
   private func admit(
-    _ value: Int, to state: Machine
-  ) -> (MailboxState.Admission, left: Int, job: Urgency?) {
+    _ value: Int, to state: MailboxMachine
+  ) -> (Buffering.Admission?, left: Int, job: Urgency?) {
     var (envelope, value, job) = (arrival(), value, Urgency?.none)
     let admission = state.state.admit(&envelope, &value, &job)
     return (admission, value, job)
   }
 
   /// Delivers the batch of a job to the observer of envelopes.
-  private func deliver(_ state: Machine) -> [Int] {
+  private func deliver(_ state: MailboxMachine) -> [Int] {
     let before = heard.count
     _ = state.deliver(.max)
     return Array(heard.values.dropFirst(before))
@@ -79,55 +46,55 @@ struct MailboxStateTests {
 
   @Test("The first record of a target asks for a job, and the job takes all that waits")
   func target() {
-    let state = Machine()
+    let state = MailboxMachine()
     #expect(state.isIdle)
     #expect(state.append(envelope, 1) != nil)
     #expect(state.append(envelope, 2) == nil)
     #expect(!state.isIdle)
     #expect(state.waitingCount == 2)
     let job = Urgency.ofCaller
-    #expect(state.begin(job) == .all)
+    #expect(state.begin(job) == 0)
     #expect(state.kept == nil)
     #expect(state.waitingCount == 0)
     #expect(deliver(state) == [1, 2])
     #expect(state.append(envelope, 3) == nil)
-    #expect(state.take(job) == .all)
+    #expect(state.take(job) == 0)
     #expect(deliver(state) == [3])
     #expect(!state.isIdle)
-    #expect(state.take(job) == .nothing)
+    #expect(state.take(job) == nil)
     #expect(state.isIdle)
   }
 
   @Test("A job that begins beside another one, or late, has nothing to do")
   func secondJob() {
-    let state = Machine()
+    let state = MailboxMachine()
     let job = Urgency.ofCaller
-    #expect(state.begin(job) == .nothing)
+    #expect(state.begin(job) == nil)
     _ = state.append(envelope, 1)
-    #expect(state.begin(job) == .all)
+    #expect(state.begin(job) == 0)
     let before = state.count
-    #expect(state.begin(.high) == .nothing)
+    #expect(state.begin(.high) == nil)
     #expect(state.count == before)
     #expect(deliver(state) == [1])
-    #expect(state.take(job) == .nothing)
-    #expect(state.begin(job) == .nothing)
+    #expect(state.take(job) == nil)
+    #expect(state.begin(job) == nil)
     #expect(state.isIdle)
   }
 
   @Test("What a job leaves keeps its place, and another job goes on with it")
   func giveWay() {
-    let state = Machine()
+    let state = MailboxMachine()
     for value in 1...3 { _ = state.append(envelope, value) }
     let job = Urgency.ofCaller
-    #expect(state.begin(job) == .all)
+    #expect(state.begin(job) == 0)
     #expect(state.deliver(1) == 1)
     _ = state.append(envelope, 4)
     #expect(state.giveWay(job) == job)
     #expect(state.isEmpty)
     #expect(state.waitingCount == 3)
-    #expect(state.begin(job) == .some)
+    #expect(state.begin(job) == 1)
     #expect(deliver(state) == [2, 3])
-    #expect(state.take(job) == .all)
+    #expect(state.take(job) == 0)
     #expect(deliver(state) == [4])
     #expect(state.giveWay(job) == nil)
     #expect(state.isIdle)
@@ -135,7 +102,7 @@ struct MailboxStateTests {
 
   @Test("A poster on the target gets an idle mailbox alone, and asks for a job for what came")
   func inline() {
-    let state = Machine()
+    let state = MailboxMachine()
     #expect(state.beginInline())
     #expect(!state.beginInline())
     #expect(state.endInline() == nil)
@@ -144,22 +111,22 @@ struct MailboxStateTests {
     #expect(state.append(envelope, 1) == nil)
     #expect(state.endInline() != nil)
     #expect(!state.beginInline())
-    #expect(state.begin(.ofCaller) == .all)
+    #expect(state.begin(.ofCaller) == 0)
     #expect(!state.beginInline())
     #expect(deliver(state) == [1])
   }
 
   @Test("A job that makes one delivery takes the others back, and is on its way again")
   func steps() {
-    let state = Machine()
+    let state = MailboxMachine()
     for value in 1...2 { _ = state.append(envelope, value) }
     let job = Urgency.ofCaller
     for value in 1...2 {
-      #expect(state.begin(job) == .all)
+      #expect(state.begin(job) == 0)
       state.beginStep()
       #expect(state.waitingCount == 2 - value)
       #expect(state.deliver(1) == 1)
-      #expect(state.endStep(job) == (value == 1))
+      #expect(state.giveWay(job) == (value == 1 ? job : nil))
       #expect(state.isIdle == (value == 2))
     }
     #expect(heard.values == [1, 2])
@@ -167,10 +134,10 @@ struct MailboxStateTests {
 
   @Test("What a released job gives up is counted, the rest of a batch too")
   func discard() {
-    let state = Machine()
+    let state = MailboxMachine()
     for value in 1...3 { _ = state.append(envelope, value) }
     let job = Urgency.ofCaller
-    #expect(state.begin(job) == .all)
+    #expect(state.begin(job) == 0)
     #expect(state.deliver(1) == 1)
     #expect(state.giveWay(job) == job)
     _ = state.append(envelope, 4)
@@ -190,13 +157,13 @@ struct MailboxStateTests {
   @Test(
     "K12 The newest push the oldest out, and the oldest refuse the newest", arguments: [1, 2, 8])
   func bounds(capacity: Int) {
-    let newest = Machine(.newest(capacity))
-    let oldest = Machine(.oldest(capacity))
+    let newest = MailboxMachine(.newest(capacity))
+    let oldest = MailboxMachine(.oldest(capacity))
     for value in 0..<20 {
       let isKept = value < capacity
       let (one, other) = (admit(value, to: newest), admit(value, to: oldest))
-      #expect(one.0 == (isKept ? .kept : .dropped))
-      #expect(other.0 == (isKept ? .kept : .dropped))
+      #expect(one.0 == (isKept ? .free : .inExchange))
+      #expect(other.0 == (isKept ? .free : .refused))
       if !isKept {
         #expect(one.left == value - capacity)
         #expect(other.left == value)
@@ -208,10 +175,10 @@ struct MailboxStateTests {
     #expect(oldest.waitingCount == capacity)
     #expect(oldest.isFull)
     #expect(!newest.isFull)
-    #expect(oldest.begin(.ofCaller) != .nothing)
+    #expect(oldest.begin(.ofCaller) != nil)
     #expect(!oldest.isFull)
     oldest.discardAll()
-    #expect(admit(20, to: oldest).0 == .kept)
+    #expect(admit(20, to: oldest).0 == .free)
     #expect(oldest.isFull)
     _ = oldest.close()
     #expect(!oldest.isFull)
@@ -219,48 +186,48 @@ struct MailboxStateTests {
 
   @Test("K12 A job takes the oldest record of one observer alone, and its list is kept meanwhile")
   func oneByOne() {
-    let state = Machine(.newest(2))
+    let state = MailboxMachine(.newest(2))
     for value in 1...2 { _ = admit(value, to: state) }
     let job = Urgency.ofCaller
-    #expect(state.begin(job) == .some)
+    #expect(state.begin(job) == 1)
     #expect(state.kept === source.list)
     #expect(state.count == 1)
     // There is room for one more now, and no more.
-    #expect(admit(3, to: state).0 == .kept)
+    #expect(admit(3, to: state).0 == .free)
     #expect(admit(4, to: state).left == 2)
     state.discardAll()
-    #expect(state.take(job) == .some)
+    #expect(state.take(job) == 1)
     state.discardAll()
-    #expect(state.take(job) == .all)
+    #expect(state.take(job) == 0)
     state.discardAll()
-    #expect(state.take(job) == .nothing)
+    #expect(state.take(job) == nil)
     #expect(state.isIdle)
     #expect(admit(5, to: state).job != nil)
   }
 
   @Test("K16 A closed mailbox gives up what waits and its list, and takes nothing in any more")
   func close() {
-    let state = Machine(.unbounded)
+    let state = MailboxMachine(.unbounded)
     for value in 1...3 { _ = admit(value, to: state) }
     let job = Urgency.ofCaller
-    #expect(state.begin(job) == .some)
+    #expect(state.begin(job) == 2)
     #expect(state.registration == token.registration)
     state.discardAll()
     #expect(state.close() === source.list)
     #expect(state.count == 2)
     #expect(state.registration == nil)
     let late = admit(4, to: state)
-    #expect(late.0 == .refused)
+    #expect(late.0 == nil)
     #expect(late.left == 4)
     #expect(late.job == nil)
     state.discardAll()
-    #expect(state.take(job) == .nothing)
+    #expect(state.take(job) == nil)
     #expect(state.isIdle)
   }
 
   @Test("What is given up of one observer is counted, and more can come")
   func discardOfOne() {
-    let state = Machine(.newest(8))
+    let state = MailboxMachine(.newest(8))
     for value in 1...3 { _ = admit(value, to: state) }
     #expect(state.discard(.ofCaller))
     #expect(state.count == 3)
@@ -275,7 +242,7 @@ struct MailboxStateTests {
     let live = LiveCount()
     let source = Broadcaster<Tracked>()
     let token = source.observe { _ in }
-    let state = Machine(.newest(capacity))
+    let state = MailboxMachine(.newest(capacity))
     for _ in 0..<50 {
       var (envelope, job) = (
         Envelope(Post(), at: token.registration.id, in: source.list), Urgency?.none

@@ -270,7 +270,7 @@ struct SequenceTests {
   @Test("K12 what comes after the end of a sequence is not counted as dropped")
   func afterTheEnd() {
     let counters = DeliveryCounters()
-    let buffer = SequenceBuffer<Int>(.oldest(1), counters)
+    let buffer = SequenceBuffer(.oldest(1), counters)
     for number in 0..<3 { buffer.append(number) }
     buffer.finish()
     buffer.append(3)
@@ -340,9 +340,9 @@ struct SequenceTests {
   func twoTasks() async {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let buffer = SequenceBuffer<Int>(.unbounded, DeliveryCounters())
-        async let one = buffer.next()
-        async let other = buffer.next()
+        let buffer = SequenceBuffer(.unbounded, DeliveryCounters())
+        async let one: Int? = buffer.next()
+        async let other: Int? = buffer.next()
         _ = await (one, other)
       },
       says: "Two tasks asked one iterator")
@@ -382,7 +382,7 @@ struct SequenceTests {
     let keyed = KeyedCenter<Int>()
     let first = ticks.values(.once)
     let both = [state.values(.once), state.values([.once, .initial])]
-    let buffer = SequenceBuffer<Int>(.unbounded, DeliveryCounters())
+    let buffer = SequenceBuffer(.unbounded, DeliveryCounters())
     let wide = keyed.register(
       .inPlace(),
       ObserverBody(.reader({ value, _ in buffer.append(value) }, onEnd: { buffer.finish() })),
@@ -402,7 +402,7 @@ struct SequenceTests {
     for values in both {
       for await change in values { read.append(change.new) }
     }
-    while let value = await buffer.next() { read.append(value) }
+    while let value: Int = await buffer.next() { read.append(value) }
     #expect(read == [2, 2, 1, 2])
   }
 

@@ -1,0 +1,208 @@
+/*
+ * The reader of a sequence: how it waits, and who wakes it.
+ *
+ * Two threads post to a buffer that a task reads, and the source ends, or the reader's task is canceled, at
+ * any time. The reader takes what is there. If there is nothing it leaves a continuation, and then says
+ * that it waits. The states that are reached in any interleaving are searched for
+ *
+ *   a lost wake-up       the reader waits, and there is something to read or nothing will come any more
+ *   a second wake-up     a continuation is resumed twice, or none is there for whoever is to resume it
+ *   a lost value         what was taken in is neither read nor given up
+ *   a wrong order        the values of a poster are read in another order, or twice             (K6)
+ *   a full buffer        a value is dropped though the reader waits for it                      (K12)
+ *
+ * The state and the continuation have a lock each, so a step here is one such section.
+ *
+ * step NO_WAKING          Delivery/MailboxState.swift:admit                      what comes wakes a reader that waits
+ * step WAKING_TWICE       Delivery/MailboxState.swift:admit                      once
+ * step NO_ROOM            Delivery/MailboxState.swift:admit                      and takes no room in the buffer
+ * step WAITING_BLINDLY    Delivery/MailboxState.swift:wait                       who waits has looked for what came meanwhile
+ * step WAITING_AFTER_END  Delivery/MailboxState.swift:wait                       and for the end
+ * step NO_WAKING_AT_END   Delivery/MailboxState.swift:finish                     the end wakes a reader that waits
+ * step TAKING_IN_LATE     Delivery/MailboxState.swift:admit                      what comes after the end is refused
+ * step NEWER_FIRST        Delivery/MailboxState.swift:read                       what a reader was woken for is read first
+ * step LATE_CONTINUATION  Internal/SequenceBuffer.swift:wait                     the continuation is there before the reader waits
+ * step NO_GOING_ON        Internal/SequenceBuffer.swift:wait                     a reader that need not wait resumes itself
+ * step LEAVING_VALUES     Internal/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind
+ *
+ * run -DPOSTS=3
+ * run -DPOSTS=2 -DCANCELED
+ */
+
+#ifndef POSTS
+#define POSTS 2
+#endif
+#define POSTERS 2
+#define ROOM (POSTERS * POSTS)
+#define CAPACITY 1
+
+/* The state: the poster of a value in the upper bits, its number in the lower. */
+chan filling = [ROOM] of { byte };
+chan rest = [ROOM] of { byte };
+bool isAwaited, isClosed;
+
+/* The continuation that the reader left, and whether it was resumed. */
+bool isLeft, isResumed;
+
+/* What the search watches. */
+byte newest[POSTERS];      /* the last number that was read of a poster */
+byte taken, read;
+bool isPromised;           /* what waits was brought for a reader that waited, the first of it */
+bool hasEnded;
+#define isEmpty (len(filling) + len(rest) == 0)
+
+/* SequenceBuffer.swift: wake */
+inline wake() {
+  d_step {
+    assert(isLeft);
+    assert(!isResumed);
+    isLeft = false;
+    isResumed = true
+  }
+}
+
+proctype Poster(byte self) {
+  byte number = 1;
+  bool mustWake;
+  do
+  :: number <= POSTS ->
+    /* MailboxState.swift: admit */
+    atomic {
+      mustWake = false;
+      if
+#ifndef TAKING_IN_LATE
+      :: isClosed -> skip
+      :: !isClosed && isAwaited ->
+#else
+      :: isAwaited ->
+#endif
+        isPromised = true; taken++;
+#ifndef NO_ROOM
+        rest ! self * 8 + number;
+#else
+        filling ! self * 8 + number;
+#endif
+#ifndef WAKING_TWICE
+        isAwaited = false;
+#endif
+#ifndef NO_WAKING
+        mustWake = true
+#endif
+      :: else ->
+        if
+        :: len(filling) < CAPACITY -> filling ! self * 8 + number; taken++
+        :: else -> assert(len(filling) + len(rest) - isPromised >= CAPACITY)
+        fi
+      fi
+    }
+    if
+    :: mustWake -> wake()
+    :: else
+    fi;
+    number++
+  :: else -> break
+  od
+}
+
+/* SequenceBuffer.swift: next, wait */
+proctype Reader() {
+  byte message;
+  bool waits, isFinal;
+  do
+  :: hasEnded -> break
+  :: else ->
+    /* MailboxState.swift: read */
+    atomic {
+      message = 0; isFinal = false; isPromised = false;
+      if
+#ifndef NEWER_FIRST
+      :: len(rest) > 0 -> rest ? message
+      :: len(rest) == 0 && len(filling) > 0 -> filling ? message
+#else
+      :: len(filling) > 0 -> filling ? message
+      :: len(filling) == 0 && len(rest) > 0 -> rest ? message
+#endif
+      :: else -> isFinal = isClosed
+      fi
+    }
+    if
+    :: message > 0 ->
+      d_step {
+        assert(newest[message / 8] < message % 8);
+        newest[message / 8] = message % 8;
+        read++
+      }
+    :: message == 0 && isFinal -> break
+    :: else ->
+#ifndef LATE_CONTINUATION
+      d_step { isLeft = true; isResumed = false }
+#endif
+      /* MailboxState.swift: wait */
+      atomic {
+#ifdef WAITING_BLINDLY
+        waits = !isClosed;
+#elif defined(WAITING_AFTER_END)
+        waits = isEmpty;
+#else
+        waits = isEmpty && !isClosed;
+#endif
+        if
+        :: waits -> isAwaited = true
+        :: else
+        fi
+      }
+#ifdef LATE_CONTINUATION
+      d_step { isLeft = true; isResumed = false }
+#endif
+#ifndef NO_GOING_ON
+      if
+      :: !waits -> wake()
+      :: else
+      fi;
+#endif
+      isResumed
+    fi
+  od;
+  isFinal = false; waits = false
+}
+
+/* SequenceBuffer.swift: finish; MailboxState.swift: finish, giveUp */
+proctype End() {
+  bool mustWake;
+#ifdef CANCELED
+  hasEnded = true;
+#endif
+  atomic {
+    isClosed = true;
+    mustWake = isAwaited;
+    isAwaited = false
+  }
+#ifndef NO_WAKING_AT_END
+  if
+  :: mustWake -> wake()
+  :: else
+  fi;
+#endif
+#if defined(CANCELED) && !defined(LEAVING_VALUES)
+  byte message;
+  do
+  :: atomic { len(rest) > 0 -> rest ? message; taken-- }
+  :: atomic { len(rest) == 0 && len(filling) > 0 -> filling ? message; taken-- }
+  :: atomic { isEmpty -> break }
+  od
+#endif
+}
+
+init {
+  atomic {
+    run Poster(0);
+    run Poster(1);
+    run Reader();
+    run End()
+  }
+  d_step {
+    _nr_pr == 1 ->
+    assert(isEmpty);
+    assert(read == taken)
+  }
+}

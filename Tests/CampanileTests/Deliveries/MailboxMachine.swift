@@ -1,0 +1,42 @@
+@testable import Campanile
+
+/// A state, with a batch of the job that empties it.
+final class MailboxMachine {
+  var state: MailboxState
+  private var batch = RecordBuffer()
+  var kept: ObserverList?
+
+  init(_ buffering: Buffering? = nil, isRead: Bool = false) {
+    state = MailboxState(buffering, isRead: isRead)
+  }
+
+  var isIdle: Bool { state.isIdle }
+  var isFull: Bool { state.isFull }
+  var waitingCount: Int { state.waitingCount }
+  var discardedCount: Int { state.discardedCount }
+  var registration: Registration? { state.registration }
+  func append(_ envelope: Envelope, _ value: Int) -> Urgency? { state.append(envelope, value) }
+  func beginInline() -> Bool { state.beginInline() }
+  func endInline() -> Urgency? { state.endInline() }
+  func begin(_ job: Urgency) -> Int? {
+    state.begin(job, &batch, keeping: &kept)
+  }
+  func take(_ job: Urgency) -> Int? { state.take(job, &batch) }
+  func giveWay(_ job: Urgency) -> Urgency? { state.giveWay(job, &batch) }
+  func beginStep() { state.beginStep(of: batch) }
+  func discard(_ job: Urgency) -> Bool { state.giveUp(&batch, of: job) }
+  func close() -> ObserverList? { state.close(&batch) }
+  func wait() -> Bool { state.wait() }
+  func finish() -> Bool { state.finish() }
+  func giveUp() -> Bool { state.giveUp(&batch) }
+  func read() throws(MailboxState.IsEmpty) -> Int { try state.read() }
+
+  // The batch.
+  var count: Int { batch.count }
+  var isEmpty: Bool { batch.isEmpty }
+  func deliver(_ limit: Int) -> Int {
+    var call: PreparedCall?
+    return batch.deliver(atMost: limit, inTask: &call)
+  }
+  func discardAll() { batch.discardAll() }
+}

@@ -1,0 +1,127 @@
+import Testing
+
+@testable import Campanile
+
+/// What a mailbox decides that a reader empties.
+@Suite("The state of a mailbox that is read")
+struct MailboxReaderTests {
+  /// Takes a value in for a reader.
+  ///
+  /// - Returns: What became of it, the value that left, and whether the reader is to be woken.
+  private func append(
+    _ value: Int, to state: MailboxMachine
+  ) -> (Buffering.Admission?, left: Int, wakes: Bool) {
+    var (envelope, value, wake) = (Envelope(), value, Urgency?.none)
+    let admission = state.state.admit(&envelope, &value, &wake)
+    return (admission, value, wake != nil)
+  }
+
+  @Test("K6 Values are read in the order they came, however the two alternate")
+  func readsInOrder() throws {
+    let state = MailboxMachine(.unbounded, isRead: true)
+    var (next, expected) = (0, 0)
+    for round in 0..<400 {
+      for _ in 0..<(round % 13) {
+        let (admission, _, wakes) = append(next, to: state)
+        #expect(admission == .free)
+        #expect(!wakes)
+        next += 1
+      }
+      for _ in 0..<(round % 11) {
+        if expected < next {
+          let value = try state.read()
+          #expect(value == expected)
+          expected += 1
+        } else {
+          let nothing = #expect(throws: MailboxState.IsEmpty.self) { try state.read() }
+          #expect(nothing?.isFinal == false)
+        }
+      }
+      #expect(state.waitingCount == next - expected)
+    }
+  }
+
+  @Test(
+    "K12 A reader finds the newest, or the oldest", arguments: [1, 2, 8])
+  func readsWithinBounds(capacity: Int) throws {
+    let newest = MailboxMachine(.newest(capacity), isRead: true)
+    let oldest = MailboxMachine(.oldest(capacity), isRead: true)
+    for value in 0..<20 {
+      let (one, other) = (append(value, to: newest), append(value, to: oldest))
+      #expect(one.0 == (value < capacity ? .free : .inExchange))
+      #expect(other.0 == (value < capacity ? .free : .refused))
+      if value >= capacity {
+        #expect(one.left == value - capacity)
+        #expect(other.left == value)
+      }
+    }
+    for place in 0..<capacity {
+      #expect(try newest.read() == 20 - capacity + place)
+      #expect(try oldest.read() == place)
+    }
+    #expect(throws: MailboxState.IsEmpty.self) { try newest.read() }
+    #expect(throws: MailboxState.IsEmpty.self) { try oldest.read() }
+  }
+
+  @Test("K12 A reader that waits is woken once, for a value that takes no room", arguments: [1, 2])
+  func wakes(capacity: Int) throws {
+    for buffering in [Buffering.newest(capacity), .oldest(capacity)] {
+      let state = MailboxMachine(buffering, isRead: true)
+      #expect(state.wait())
+      let first = append(0, to: state)
+      #expect(first.0 == .free)
+      #expect(first.wakes)
+      for value in 1...capacity {
+        let next = append(value, to: state)
+        #expect(next.0 == .free)
+        #expect(!next.wakes)
+      }
+      let last = append(9, to: state)
+      #expect(last.0 != .free)
+      #expect(last.left == (buffering == .newest(capacity) ? 1 : 9))
+      // Whoever was woken, and has not read, does not wait.
+      #expect(!state.wait())
+      #expect(try state.read() == 0)
+      while state.waitingCount > 0 { _ = try state.read() }
+      #expect(state.wait())
+      #expect(append(10, to: state).wakes)
+    }
+  }
+
+  @Test("The end leaves what has gathered to be read, and a reader that gives up leaves nothing")
+  func ends() throws {
+    for givesUp in [false, true] {
+      let state = MailboxMachine(.unbounded, isRead: true)
+      #expect(state.wait())
+      for value in 1...2 { _ = append(value, to: state) }
+      #expect(!state.finish())
+      let late = append(3, to: state)
+      #expect(late.0 == nil)
+      #expect(late.left == 3)
+      if givesUp {
+        var parts: [Int] = []
+        while state.giveUp() {
+          parts.append(state.count)
+          state.discardAll()
+        }
+        #expect(parts == [1, 1])
+      } else {
+        #expect(try state.read() == 1)
+        #expect(try state.read() == 2)
+      }
+      #expect(state.waitingCount == 0)
+      let nothing = #expect(throws: MailboxState.IsEmpty.self) { try state.read() }
+      #expect(nothing?.isFinal == true)
+      #expect(!state.wait())
+    }
+  }
+
+  @Test("The end wakes a reader that waits, once")
+  func endWakes() {
+    let state = MailboxMachine(.unbounded, isRead: true)
+    #expect(state.wait())
+    #expect(state.finish())
+    #expect(!state.finish())
+    #expect(!state.wait())
+  }
+}
