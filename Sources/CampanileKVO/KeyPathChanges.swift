@@ -41,10 +41,8 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 extension KeyPathChanges: Traceable, ValueDescribing {
   /// What happens at the key path of the object.
   ///
-  /// It can be observed at any time.
-  ///
-  /// A post is a change that has observers. All observers of the key path are reported: those of
-  /// controllers, and one for each value of this type.
+  /// Observe this signal at any time. A post is a change that has observers. All observers of the
+  /// key path are reported: those of controllers, and one for each value of this type.
   public var events: Signal<SourceEvent> { base.registration.sourceEvents }
 
   /// The live observations of the key path, whoever made them, oldest first.
@@ -73,9 +71,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   /// Its followers receive one change after the other. Each of them receives its first value before
   /// any newer one, whatever thread makes the change.
   private let newest: CurrentValue<KVOChange<Value>?>?
-  /// Hands the changes on.
-  ///
-  /// Its release ends that.
+  /// Forwards the changes until it is released.
   private let relay: Relay
   /// The name of the key path in traces.
   let name: String

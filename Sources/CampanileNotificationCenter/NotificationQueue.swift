@@ -62,9 +62,7 @@ open class NotificationQueue: NSObject {
     waiting = WaitingNotifications(notificationCenter)
   }
 
-  /// Posts a notification in the default mode.
-  ///
-  /// It coalesces by name and object.
+  /// Posts a notification in the default mode, and coalesces it by name and object.
   open func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
     enqueue(
       notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)

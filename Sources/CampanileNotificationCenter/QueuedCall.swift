@@ -111,9 +111,9 @@ private enum Desks {
     var isEmpty: Bool { calls.isEmpty && waiters.isEmpty }
   }
 
-  /// A desk exists while it is in use.
+  /// The desks in use.
   ///
-  /// Its users keep the queue.
+  /// The threads that use a desk keep its queue.
   private static let desks = Locked<[ObjectIdentifier: Desk]>([:])
 
   private static func withDesk<Result>(

@@ -52,9 +52,7 @@ final class ValueSubjects: Sendable {
     return find(value, hash: value.hashValue).subject
   }
 
-  /// The subject for a value.
-  ///
-  /// It is created if no equal value is observed.
+  /// The subject for a value, created if no equal value is observed.
   ///
   /// - Returns: `nil` for a value that cannot be compared. No post can be about it.
   func makeSubject(for value: SenderValue) -> ValueSubject? {

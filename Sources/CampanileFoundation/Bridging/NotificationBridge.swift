@@ -54,7 +54,7 @@ public final class NotificationBridge: Sendable {
   public let notifications: NotificationCenter
   /// The owner of the observations of notifications.
   ///
-  /// It is released with the bridge.
+  /// The observations end with the bridge.
   private let inward = Inward()
   private let carried = Locked<[ObjectIdentifier: Carriage]>([:])
 

@@ -80,9 +80,7 @@ package final class NotificationHub: Sendable {
     return hub?.isHub(of: center) == true ? hub : nil
   }
 
-  /// Registers an observer.
-  ///
-  /// It receives the posts that begin after this returns.
+  /// Registers an observer for the posts that begin after this returns.
   ///
   /// - Parameter isReader: Whether the observer reads more than the decoded values.
   func register(

@@ -101,9 +101,8 @@ extension ObservableNotificationCenter {
 
   /// What happens at this center with the observations that Campanile knows of.
   ///
-  /// It can be observed at any time; see `MessageCenter/events`.
-  ///
-  /// A notification of Foundation's center without observers through Campanile causes no event.
+  /// Observe this signal at any time; see `MessageCenter/events`. A notification of Foundation's
+  /// center without observers through Campanile causes no event.
   public var events: Signal<SourceEvent> { allNotifications.events }
 
   /// The live observations of this center that Campanile knows of, oldest first.

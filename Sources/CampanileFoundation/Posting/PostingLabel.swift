@@ -25,7 +25,7 @@ struct PostingLabel {
   private let kind: Kind
   /// The identity of the subject, or `nil` if it has no identity.
   ///
-  /// In that case, no other post has the same subject.
+  /// Without an identity, it equals the subject of no other post.
   private let subject: Subject?
 
   /// - Parameters:

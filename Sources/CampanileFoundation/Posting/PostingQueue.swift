@@ -116,9 +116,7 @@ public final class PostingQueue: Sendable {
 
   // MARK: Notifications
 
-  /// Posts a notification.
-  ///
-  /// It is sent to the queue: the caller must not use it afterwards.
+  /// Posts a notification, which is sent to the queue: the caller must not use it afterwards.
   ///
   /// A notification is not `Sendable`, and its object and user info are sent with it. If other code
   /// still uses them, the compiler reports an error. For coalescing, its name is its type, and its

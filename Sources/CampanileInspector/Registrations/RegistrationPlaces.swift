@@ -50,9 +50,7 @@ extension Traceable {
       })
   }
 
-  /// The places where deliveries wait for observers of this source.
-  ///
-  /// Those with the most come first.
+  /// The places where deliveries wait for observers of this source, the longest queue first.
   public var waiting: Report<WaitingDeliveries> {
     let registrations = registrations
     var found = registrations.filter { $0.waitingCount > 0 }.map { one in

@@ -66,7 +66,7 @@ final class TraceStorage: Sendable {
 extension TraceStorage.State {
   /// Adds a record to the times of its observer.
   ///
-  /// These are kept when the ring overwrites the record.
+  /// The times are kept when the ring overwrites the record.
   fileprivate mutating func times(note record: TraceRecord) {
     guard let number = record.place else { return }
     var time = times[number] ?? ObserverTime(places[number])

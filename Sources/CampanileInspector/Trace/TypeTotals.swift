@@ -71,7 +71,7 @@ extension Trace {
 extension TraceStorage.State {
   /// Adds a record to the counts of its type.
   ///
-  /// These are kept when the ring overwrites the record.
+  /// The counts are kept when the ring overwrites the record.
   mutating func total(note record: TraceRecord) {
     guard TypeTotals.counted.contains(record.kind) else { return }
     let key = TypeKey(source: record.source, valueType: ObjectIdentifier(record.valueType))

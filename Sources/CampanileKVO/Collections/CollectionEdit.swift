@@ -157,19 +157,16 @@ final class AnnouncedEdit: Sendable {
     isOwn && isDirect && edit.valueType == valueType
   }
 
-  /// Whether every value that was read since the edit began is the collection before or after the
-  /// edit.
+  /// Whether no other change has begun since the collection was read.
   ///
-  /// That holds if no other change has begun since.
-  ///
-  /// Changes are counted when they begin, so every visible change has been counted.
+  /// If so, every value that was read since is the collection before or after the edit. Changes are
+  /// counted when they begin, so every visible change has been counted.
   func isWhole(atBeginning: Bool) -> Bool {
     isAlone && property.begun &+ (atBeginning && isKnown ? 1 : 0) == number
   }
 
-  /// Whether this is change `number` of a property that is the collection itself.
-  ///
-  /// It also has to begin with the value that the previous change stored.
+  /// Whether this is change `number` of a property that is the collection itself, and began with
+  /// the value of the previous change.
   func isNumber(_ number: UInt) -> Bool { isOwn && isAlone && self.number == number }
 }
 

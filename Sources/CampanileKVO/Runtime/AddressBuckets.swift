@@ -18,7 +18,7 @@ struct AddressBuckets<Element: HasAddressKey> {
 
   /// The elements of the bucket of `key`.
   ///
-  /// It may also hold elements with other keys.
+  /// The bucket may also hold elements with other keys.
   subscript(key: UInt) -> [Element] { buckets.isEmpty ? [] : buckets[index(key)] }
 
   var all: [Element] { Array(buckets.joined()) }
@@ -31,7 +31,7 @@ struct AddressBuckets<Element: HasAddressKey> {
 
   /// Calls `body` with the elements of the bucket of `key`.
   ///
-  /// It may also hold elements with other keys.
+  /// The bucket may also hold elements with other keys.
   func forEach(_ key: UInt, _ body: (Element) -> Void) {
     if buckets.isEmpty { return }
     for element in buckets[index(key)] { body(element) }

@@ -10,9 +10,7 @@ final class EvaluationState: Sendable {
   /// Always set, for observers that check each change.
   static let always: UInt = 1
   private static let stale: UInt = 2
-  /// Set once a class has provided values.
-  ///
-  /// Their numbers have to be checked.
+  /// Set once a class has provided values, so that the numbers of changes have to be checked.
   private static let numbered: UInt = 4
   /// Set while a delivered change began before some observer was added.
   private static let early: UInt = 8

@@ -23,7 +23,9 @@ final class ObservedProperty: Sendable {
   private let ends = Atomic<UInt>(0)
   /// Changes announced by hand, and the changes that are part of them.
   private let byHand = Locked(HandAnnouncements())
-  /// Whether any of these is open, so that other changes take no lock to see that none is.
+  /// Whether an announced change is open.
+  ///
+  /// Other changes read this and take no lock if it is `false`.
   private let isAnnounced = Atomic<Bool>(false)
   /// Changes that have been stored with their values, and not delivered.
   // SAFETY: only classes for any thread provide values, and those are `Sendable`.

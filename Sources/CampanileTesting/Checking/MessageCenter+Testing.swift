@@ -40,7 +40,7 @@ extension MessageCenter {
 
   /// Runs an asynchronous test with its own default center.
   ///
-  /// It behaves as the synchronous form does.
+  /// The center behaves as in the synchronous form.
   public static func withIsolatedDefault<Result>(
     file: StaticString = #fileID, line: UInt = #line,
     operation: (MessageCenter) async throws -> Result

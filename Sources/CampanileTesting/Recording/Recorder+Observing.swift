@@ -96,9 +96,7 @@ extension Recorder {
     atStop { task.cancel() }
   }
 
-  /// Marks a registration as the recorder's.
-  ///
-  /// It ends when the recorder stops.
+  /// Marks a registration as the recorder's, and ends it when the recorder stops.
   private func keep(_ registration: Registration) {
     RecorderRegistrations.insert(registration)
     atStop {
