@@ -20,7 +20,7 @@ public import Foundation
 /// A queue posts on the thread that enqueues, which must run its run loop:
 ///
 /// - Notifications with the style `.asap` are posted in the run loop's next turn in one of their
-///   modes, in order.
+///   modes. They are posted in the order in which they were enqueued.
 /// - Notifications with the style `.whenIdle` are posted in a turn in which no `.asap` notification
 ///   is due.
 /// - Notifications that an observer enqueues are posted in a later turn.

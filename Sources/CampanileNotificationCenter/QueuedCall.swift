@@ -5,9 +5,9 @@ import Foundation
 /// A call on an operation queue that a thread waits for.
 ///
 /// The call is added to the queue as an operation, and also stored at the queue's desk. Threads of
-/// that queue that wait for other calls check the desk. The first of them makes the call. So a
-/// queue still makes its calls when all of its threads wait, and a cycle of queues that call each
-/// other ends.
+/// that queue that wait for other calls check the desk. The call is made by the operation or by
+/// such a thread, whichever is first. So a queue still makes its calls when all of its threads
+/// wait, and a cycle of queues that call each other ends.
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
   private let waiter: Waiter

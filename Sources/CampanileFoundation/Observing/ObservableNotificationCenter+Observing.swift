@@ -33,7 +33,7 @@ extension ObservableNotificationCenter {
   /// observer.
   ///
   /// The owner is held weakly, and kept alive during each call. No call begins once the owner's
-  /// `deinit` has begun, and no queued call either.
+  /// `deinit` has begun, not even a queued one.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
@@ -86,7 +86,7 @@ extension ObservableNotificationCenter {
   /// owner to the observer.
   ///
   /// The owner is held weakly, and kept alive during each call. No call begins once the owner's
-  /// `deinit` has begun, and no queued call either.
+  /// `deinit` has begun, not even a queued one.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.

@@ -70,7 +70,7 @@ extension KVORegistrar {
     update(subject, keyPath, in: state) { swap(&$0, &replaced) }
   }
 
-  /// Changes a property in place whose value is stored in a `Mutex`, and reports the values that
+  /// Changes, in place, a property whose value is stored in a `Mutex`, and reports the values that
   /// were found under the lock.
   ///
   /// Order, threads and cost are those of ``set(_:_:in:to:)``.
@@ -137,7 +137,7 @@ extension KVORegistrar {
     update(subject, keyPath, in: state, place) { swap(&$0, &replaced) }
   }
 
-  /// Changes one of several properties in place whose values are stored together in a `Mutex`.
+  /// Changes, in place, one of several properties whose values are stored together in a `Mutex`.
   ///
   /// Order, threads and cost are those of ``set(_:_:in:to:)``.
   ///

@@ -58,7 +58,8 @@ extension KVORegistrar {
     endChange(of: subject, keyPath, isShared: true)
   }
 
-  /// Announces that a property is about to change that does not report its own changes.
+  /// Announces that a property is about to change, for a property that does not report its changes
+  /// itself.
   ///
   /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
   /// and its `didChange` may be on different threads. Other changes of the property that begin
@@ -76,7 +77,7 @@ extension KVORegistrar {
     if beginByHand(subject, keyPath) { standard.willSet(shared: keyPath) }
   }
 
-  /// Announces that a property has changed that does not report its own changes.
+  /// Announces that a property has changed, for a property that does not report its changes itself.
   ///
   /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.

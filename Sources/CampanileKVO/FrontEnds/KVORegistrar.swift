@@ -177,7 +177,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   // MARK: Announcements by hand
 
-  /// Announces that a property is about to change that does not report its own changes.
+  /// Announces that a property is about to change, for a property that does not report its changes
+  /// itself.
   ///
   /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
   /// and its `didChange` may be on different threads. Other changes of the property that begin
@@ -191,7 +192,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
     if beginByHand(subject, keyPath) { standard.willSet(subject, keyPath: keyPath) }
   }
 
-  /// Announces that a property has changed that does not report its own changes.
+  /// Announces that a property has changed, for a property that does not report its changes itself.
   ///
   /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.
