@@ -25,7 +25,6 @@
  * step ONLY_OWN_COLLECTED       CampanileRelay/Protocol/MemberState+Frames.swift:collect       also of others
  * step EARLY_OPEN               CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     a hub opens when all have answered
  * step NO_NUMBERS               CampanileRelay/Protocol/HubState+Messages.swift:post           by numbers a hub and a sender know what has a position
- * step NO_HEARD                 CampanileRelay/Protocol/MemberState+Frames.swift:isNews        and what is told again
  * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give            each gets what it lacks
  * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                      what no hub knows is sent again
  * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new
@@ -45,8 +44,8 @@
  *
  * NO_NUMBERS leaves out three things, each of which suffices here: a hub that drops numbers it knows, the
  * number in `open`, and `sequenced` for what was recovered. A hello is answered without a look at the
- * folder; only batches with messages wait for one. Three parts are as in the code, and no search finds
- * them missing: HubState.covers; that HubState.give passes over what is older than what a member has; and
+ * folder; only batches with messages wait for one. Four parts are as in the code, and no search finds
+ * them missing: MemberState.isNews; HubState.covers; that HubState.give passes over what is older than what a member has; and
  * that it tells members in a recovery the new positions of what they have. Bounded logs, slow members,
  * patterns, requests, flush, `pong`, given-up repairs, and deaths of members without a hub are left out.
  *
@@ -184,11 +183,8 @@ inline sendOwn(i) {
   od
 }
 
-#ifdef NO_HEARD
-#define isNews(i, m) (SENDER(m) != i)
-#else
+/* MemberState.isNews */
 #define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(member[i].passed, SENDER(m)))
-#endif
 
 /* MemberState.receive */
 inline receive(i, m, to) {
