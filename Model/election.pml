@@ -28,6 +28,7 @@
  * run -DPROCESSES=2
  * run -DPROCESSES=3 -DGENS=3 -DGLANCES=0
  * run -DPROCESSES=3 -DGENS=4 -DGLANCES=0 -DFOREVER
+ * run -DPROCESSES=3 -DGENS=3 -DGLANCES=0 -DWANTED
  */
 
 #ifndef PROCESSES
@@ -50,6 +51,9 @@ bool isDead[PROCESSES], isStopped[PROCESSES];
 byte hubOf[PROCESSES];        /* the generation whose hub a process has, or 0 */
 byte joined[PROCESSES];       /* the generation that a process is connected to, or 0 */
 byte stops = 1;
+#ifdef WANTED
+bool wants = true;
+#endif
 byte glances = GLANCES;
 bool isOver;                  /* the numbers of this search are used up */
 hidden byte j;
@@ -172,6 +176,14 @@ ready:
   :: atomic { runs(i) && joined[i] && listener[joined[i]] == NOBODY -> joined[i] = 0 }
 #ifndef NO_SILENCE
   :: atomic { runs(i) && joined[i] && listener[joined[i]] != NOBODY && isStopped[listener[joined[i]]] ->
+      next = joined[i] + 1; joined[i] = 0;
+      goto claim
+    }
+#endif
+#ifdef WANTED
+  /* MemberLink.act: a member asks to be the hub. */
+  :: atomic { runs(i) && wants && joined[i] && !hubOf[i] && listener[joined[i]] != NOBODY ->
+      wants = false;
       next = joined[i] + 1; joined[i] = 0;
       goto claim
     }

@@ -25,7 +25,6 @@
  * step ONLY_OWN_COLLECTED       CampanileRelay/Protocol/MemberState+Frames.swift:collect       also of others
  * step EARLY_OPEN               CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     a hub opens when all have answered
  * step NO_NUMBERS               CampanileRelay/Protocol/HubState+Messages.swift:post           by numbers a hub and a sender know what has a position
- * step NO_HEARD                 CampanileRelay/Protocol/MemberState+Frames.swift:isNews        and what is told again
  * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give            each gets what it lacks
  * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                      what no hub knows is sent again
  * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new
@@ -38,25 +37,26 @@
  * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported
  *
  * The runs: a hub of its own that dies or stops; hubs in the processes of members; C comes when the bus
- * is there already; the hub of the next generation does not wait for C.
+ * is there already; the hub of the next generation does not wait for A; C asks to be the hub.
  *
  * A message of a sender that comes late may be too late: then it is reported as lost. That is allowed
  * where a member may come late, and not elsewhere. Who was told of a loss never hears the message.
  *
  * NO_NUMBERS leaves out three things, each of which suffices here: a hub that drops numbers it knows, the
  * number in `open`, and `sequenced` for what was recovered. A hello is answered without a look at the
- * folder; only batches with messages wait for one. Three parts are as in the code, and no search finds
- * them missing: HubState.covers; that HubState.give passes over what is older than what a member has; and
+ * folder; only batches with messages wait for one. Four parts are as in the code, and no search finds
+ * them missing: MemberState.isNews; HubState.covers; that HubState.give passes over what is older than what a member has; and
  * that it tells members in a recovery the new positions of what they have. Bounded logs, slow members,
  * patterns, requests, flush, `pong`, given-up repairs, and deaths of members without a hub are left out.
  *
  * run -DGENS=2 -DPOSTS=2 -DNEWCOMER
  * run -DGENS=3 -DPOSTS=2 -DNO_STOPS
  * run -DGENS=2 -DPOSTS=3
+ * run -DGENS=3 -DPOSTS=2 -DOWNED
  * run -DGENS=2 -DPOSTS=3 -DOWNED
  * run -DGENS=2 -DPOSTS=3 -DLATE=A
+ * run -DGENS=2 -DPOSTS=3 -DOWNED -DNO_STOPS -DWANTED
  * run -DGENS=3 -DPOSTS=3 -DOWNED -DNO_STOPS
- * run -DGENS=3 -DPOSTS=2 -DOWNED
  * run -DGENS=2 -DPOSTS=3 -DOWNED -DNEWCOMER
  */
 
@@ -183,11 +183,8 @@ inline sendOwn(i) {
   od
 }
 
-#ifdef NO_HEARD
-#define isNews(i, m) (SENDER(m) != i)
-#else
+/* MemberState.isNews */
 #define isNews(i, m) (SENDER(m) != i && NUMBER(m) > HIGHEST(member[i].passed, SENDER(m)))
-#endif
 
 /* MemberState.receive */
 inline receive(i, m, to) {
@@ -270,6 +267,14 @@ end:
   :: d_step { isRunning(i) && member[i].stage == away && !hub[highest].alive && highest < GENS ->
       y = highest + 1; claim(y, i); join(i)
     }
+#ifdef WANTED
+  /* MemberLink.act: C asks to be the hub. It does not wait for the member of the hub before. */
+  :: d_step { isRunning(i) && i == C && member[C].stage == isOpen && highest == 1 ->
+      y = 2; claim(y, i);
+      hub[2].expected = hub[2].expected & ~BIT(A);
+      leave(i)
+    }
+#endif
   /* MemberState.tick, MemberLink.act: silence. It may not have noticed when the hub wakes up. */
   :: d_step { isRunning(i) && member[i].stage != away && hub[member[i].at].stopped && member[i].at < GENS ->
       if
@@ -422,12 +427,10 @@ inline findLowest(g, j) {
 /* HubState.covers */
 inline findCovers(g, to, j) {
   last = j;
-#ifndef NO_COVERS
   if
   :: GENERATION(to) < GENERATION(j) -> findRecovery(g, GENERATION(to)); last = (last == NONE -> j : last)
   :: else
   fi;
-#endif
   covers = (to) <= last
 }
 
@@ -504,7 +507,6 @@ inline giveOne(g, i, m) {
     :: GENERATION(top[m]) < GENERATION(x) && top[m] > hub[g].since -> reportMissed(g, i, m, top[m])
     :: else
     fi
-#ifndef NO_SKIPPING
   :: m == 0 && i != A && !offers(g, i, 0) && !covers && offers(g, i, 1) ->
     z = origin(g, m);
     if
@@ -514,7 +516,6 @@ inline giveOne(g, i, m) {
       reportMissed(g, i, m, z)
     :: else
     fi
-#endif
   :: else ->
 #ifndef NO_GIVING
     z = isForgotten(m);
