@@ -11,7 +11,7 @@ import Foundation
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 4 else {
-  print("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
+  say("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
   exit(2)
 }
 let (folder, bus, name) = (arguments[1], arguments[2], arguments[3])
