@@ -55,9 +55,9 @@ var tokens = [
       }
     }
   },
-  relay!.events.observe { event in
-    counts.withLock { $0.note(event) }
-    if event.kind == .unavailable { say("trouble \(event.reason)") }
+  relay!.events.observe { event in counts.withLock { $0.note(event) } },
+  state.observe(.initial) { change in
+    if case .unavailable(let reason) = change.new { say("trouble \(reason)") }
   },
 ]
 relay?.carry(Question.self, in: center)
