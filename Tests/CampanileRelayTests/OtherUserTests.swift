@@ -64,7 +64,10 @@ private enum OtherUser {
       guard geteuid() == 0, tools.allSatisfy(FileManager.default.isExecutableFile) else {
         return false
       }
-      return try await withProgram { try run([$0.path]).hasPrefix("usage: member") }
+      return try await withProgram { program in
+        let said = try? MemberProcess(command([program.path]), "other").hear()
+        return said?.hasPrefix("usage: member") == true
+      }
     }
   }
 
@@ -82,27 +85,15 @@ private enum OtherUser {
     }
   }
 
-  /// What a program says that is run as the other user.
-  private static func run(_ command: [String]) throws -> String {
-    let (process, output) = (Process(), Pipe())
-    let command = Self.command(command)
-    process.executableURL = URL(filePath: command[0])
-    process.arguments = Array(command.dropFirst())
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    defer { process.waitUntilExit() }
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
-  }
-
   /// What becomes of a connection of the other user's.
   static func connect(to socket: URL) throws -> String {
     let script = """
-      socket(S, AF_UNIX, SOCK_STREAM, 0) && connect(S, sockaddr_un($ARGV[0])) or die "$!\\n";
-      print "connected, ", sysread(S, $byte, 1) ? "heard" : "closed";
+      $said = socket(S, AF_UNIX, SOCK_STREAM, 0) && connect(S, sockaddr_un($ARGV[0]))
+        ? "connected, " . (sysread(S, $byte, 1) ? "heard" : "closed") : $!;
+      print "$said\\n";
       """
-    return try run(["/usr/bin/perl", "-MSocket", "-e", script, socket.path])
+    let command = ["/usr/bin/perl", "-MSocket", "-e", script, socket.path]
+    return try MemberProcess(self.command(command), "perl").hear()
   }
 
   static func open(_ path: URL, _ mode: Int) throws {

@@ -11,7 +11,7 @@ import Foundation
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 4 else {
-  print("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
+  say("usage: member FOLDER BUS NAME [newest|oldest BYTES]")
   exit(2)
 }
 let (folder, bus, name) = (arguments[1], arguments[2], arguments[3])
@@ -55,9 +55,9 @@ var tokens = [
       }
     }
   },
-  relay!.events.observe { event in
-    counts.withLock { $0.note(event) }
-    if event.kind == .unavailable { say("trouble \(event.reason)") }
+  relay!.events.observe { event in counts.withLock { $0.note(event) } },
+  state.observe(.initial) { change in
+    if case .unavailable(let reason) = change.new { say("trouble \(reason)") }
   },
 ]
 relay?.carry(Question.self, in: center)

@@ -5,6 +5,7 @@ extension MemberState {
     guard isNews(message.number, of: message.sender) else { return }
     horizon = max(horizon, message.position)
     received.append(LogEntry(message: message))
+    receivedKeys?.insert(message.key)
     while received.trim() != nil {}
     actions.append(.deliver(message))
   }
@@ -20,12 +21,16 @@ extension MemberState {
 
   /// Counts a message as lost, once and if it was subscribed to when it was sequenced.
   mutating func missed(_ message: Message, _ actions: inout [MemberAction]) {
-    let isKnown = (0..<received.count).contains { received[$0].message.key == message.key }
-    guard message.sender != id, !isKnown,
+    // There may be as many of these as the log has messages.
+    if receivedKeys == nil {
+      receivedKeys = Set((0..<received.count).map { received[$0].message.key })
+    }
+    guard message.sender != id, receivedKeys?.contains(message.key) == false,
       message.number > counted[message.subject]?[message.sender] ?? 0,
       subscriptions.contains(message.subject, at: message.position)
     else { return }
     received.append(LogEntry(message: message, isForgotten: true))
+    receivedKeys?.insert(message.key)
     actions.append(.lost(Loss(message)))
   }
 
@@ -84,6 +89,7 @@ extension MemberState {
     horizon = .none
     recoveries = []
     received.keepLast(0)
+    receivedKeys = nil
     outbox.forgetSequenced()
   }
 

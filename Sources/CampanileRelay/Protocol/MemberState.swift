@@ -36,6 +36,8 @@ struct MemberState {
   /// The number up to which losses of a subject and a sender have been counted.
   var counted: [String: [MemberID: UInt64]] = [:]
   var received: MessageLog
+  /// The messages in `received`, while this member reads what it has missed.
+  var receivedKeys: Set<Message.Key>?
   var outbox: Outbox
   var subscriptions = PatternCounts()
   private var answers = PatternCounts()
@@ -204,6 +206,7 @@ struct MemberState {
   /// The member acknowledges once.
   mutating func endRead(_ actions: inout [MemberAction]) {
     silentTicks = 0
+    receivedKeys = nil
     guard mustAcknowledge else { return }
     mustAcknowledge = false
     actions.append(.send(.pong(position)))
