@@ -30,7 +30,6 @@ struct MailboxState: ~Copyable {
     self.isRead = isRead
   }
 
-  /// Whether nothing waits and nobody delivers.
   var isIdle: Bool { activity.isIdle }
   var waitingCount: Int { heldCount + rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
