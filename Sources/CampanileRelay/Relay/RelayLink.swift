@@ -55,6 +55,10 @@ package enum RelayIncident: Sendable {
   case connected
   case disconnected(String)
   case peers([RelayPeer])
+  /// What was sent cannot travel; the reason is a sentence.
+  case refused(subject: String, String)
+  /// The carrier doesn't permit what was asked; the reason is a sentence.
+  case denied(subject: String?, String)
 }
 
 /// Whoever takes what a link has received.

@@ -1,0 +1,104 @@
+#if NATS
+  import Campanile
+  import NIOCore
+  import NIOPosix
+  import NIOSSL
+
+  /// Why a connection ended, as a sentence: the first reason counts.
+  final class EndReason: Sendable {
+    private let text = Locked<String?>(nil)
+
+    var sentence: String? { text.withLock { $0 } }
+
+    func set(_ sentence: String) { text.withLock { $0 = $0 ?? sentence } }
+  }
+
+  /// Reads what a server sends, and hands it over as often as the socket has been read.
+  ///
+  /// It also begins TLS where the server asks for it: right after the first line, before anything
+  /// else is read or written.
+  final class FrameHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let processor = NIOSingleStepByteToMessageProcessor(ServerParser())
+    private var frames: [ServerFrame] = []
+    private var isGreeted = false
+    private let address: ServerAddress
+    private let tls: TLSOptions
+    private let certificateName: String?
+    private let reason: EndReason
+    private let deliver: @Sendable ([ServerFrame]) -> Void
+
+    init(
+      _ address: ServerAddress, _ tls: TLSOptions, certificateName: String?,
+      reason: EndReason, deliver: @escaping @Sendable ([ServerFrame]) -> Void
+    ) {
+      self.address = address
+      self.tls = tls
+      self.certificateName = certificateName
+      self.reason = reason
+      self.deliver = deliver
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      do {
+        try processor.process(buffer: unwrapInboundIn(data)) { frames.append($0) }
+        if !isGreeted, let first = frames.first {
+          isGreeted = true
+          try greeted(first, context)
+        }
+      } catch {
+        errorCaught(context: context, error: error)
+      }
+    }
+
+    /// The server has said what it is.
+    private func greeted(_ first: ServerFrame, _ context: ChannelHandlerContext) throws {
+      guard case .info(let info) = first else {
+        throw ProtocolError("It doesn't begin with INFO, so that it is no server of NATS.")
+      }
+      if tls.isFirst { return }
+      let wants = tls.isRequired || address.isSecure
+      if !info.requiresTLS && !wants { return }
+      guard info.requiresTLS || info.offersTLS else {
+        throw ProtocolError("It doesn't offer TLS, which its address or an option asks for.")
+      }
+      // Whoever sits between could have added what now comes in clear.
+      guard frames.count == 1, processor.unprocessedBytes == 0 else {
+        throw ProtocolError("It says more in clear than the line after which TLS begins.")
+      }
+      try context.pipeline.syncOperations.addHandler(
+        try tls.makeHandler(certificateName), position: .first)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+      if !frames.isEmpty {
+        deliver(frames)
+        frames.removeAll(keepingCapacity: true)
+      }
+      context.fireChannelReadComplete()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      // An end without a word is common among servers that are killed.
+      if case NIOSSLError.uncleanShutdown = error {
+      } else {
+        reason.set(Self.sentence(error))
+      }
+      context.close(promise: nil)
+    }
+
+    static func sentence(_ error: any Error) -> String {
+      switch error {
+      case let error as NIOConnectionError:
+        if let dns = error.dnsAError ?? error.dnsAAAAError, error.connectionErrors.isEmpty {
+          return "Its name can't be looked up: \(dns)"
+        }
+        return error.connectionErrors.first.map { "\($0.error)" } ?? "There is no connection."
+      case NIOSSLError.handshakeFailed(let error): return "TLS failed: \(error)"
+      case let error as IOError: return error.description
+      default: return "\(error)"
+      }
+    }
+  }
+#endif

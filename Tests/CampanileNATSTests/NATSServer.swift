@@ -1,0 +1,93 @@
+import Campanile
+import Foundation
+import Testing
+
+/// A server of NATS that a test starts, on a port of the system's choosing.
+final class NATSServer: Sendable {
+  private let program: String
+  private let arguments: [String]
+  private let process = Locked<Process?>(nil)
+  private let chosen = Locked<Int?>(nil)
+  let folder: URL
+
+  /// The programs that tests use.
+  ///
+  /// `CAMPANILE_NATS_SERVERS` names them, with colons between their paths.
+  static let programs: [String] = {
+    #if NATS
+      let value = ProcessInfo.processInfo.environment["CAMPANILE_NATS_SERVERS"]
+      return value?.split(separator: ":").map(String.init) ?? []
+    #else
+      return []
+    #endif
+  }()
+
+  /// - Parameter configuration: In the server's own language.
+  init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
+    self.program = program
+    folder = URL(filePath: "/tmp/nats\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let file = folder.appending(path: "server.conf")
+    try configuration.write(to: file, atomically: true, encoding: .utf8)
+    self.arguments = ["-c", file.path, "-a", "127.0.0.1"] + arguments
+    try start()
+  }
+
+  deinit {
+    kill()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  var port: Int { chosen.withLock { $0 ?? 0 } }
+  var url: String { "nats://127.0.0.1:\(port)" }
+
+  /// Starts the server, on the port that it had before.
+  func start() throws {
+    let new = Process()
+    new.executableURL = URL(filePath: program)
+    let pipe = Pipe()
+    new.standardError = pipe
+    new.arguments = arguments + ["-p", "\(chosen.withLock { $0 } ?? -1)"]
+    try new.run()
+    process.withLock { $0 = new }
+    var log = Data()
+    while true {
+      let data = pipe.fileHandleForReading.availableData
+      if data.isEmpty {
+        throw ServerFailure(description: String(decoding: log, as: UTF8.self))
+      }
+      log += data
+      let text = String(decoding: log, as: UTF8.self)
+      guard text.contains("Server is ready\n") else { continue }
+      for line in text.split(separator: "\n") {
+        guard let end = line.range(of: "client connections on 127.0.0.1:") else { continue }
+        chosen.withLock { $0 = Int(line[end.upperBound...]) }
+      }
+      break
+    }
+    // What the server logs from now on is nobody's: a full pipe would stop it.
+    pipe.fileHandleForReading.readabilityHandler = { handle in
+      if handle.availableData.isEmpty { handle.readabilityHandler = nil }
+    }
+  }
+
+  func signal(_ name: String) throws {
+    let identifier = process.withLock { $0?.processIdentifier ?? 0 }
+    let kill = try Process.run(
+      URL(filePath: "/bin/kill"), arguments: ["-\(name)", "\(identifier)"])
+    kill.waitUntilExit()
+  }
+
+  /// Ends the server as no signal handler sees it.
+  func kill() {
+    guard let process = process.withLock({ $0.take() }) else { return }
+    let kill = try? Process.run(
+      URL(filePath: "/bin/kill"), arguments: ["-KILL", "\(process.processIdentifier)"])
+    kill?.waitUntilExit()
+    process.waitUntilExit()
+  }
+}
+
+struct ServerFailure: Error, CustomStringConvertible {
+  let description: String
+}
