@@ -16,7 +16,9 @@
       servers text: String, isPedantic: Bool = false
     ) throws(ServerAddressError) {
       for word in text.split(separator: ",") {
-        let (address, authentication) = try ServerAddress.parse(word.filter { !$0.isWhitespace })
+        var word = word.drop(while: \.isWhitespace)
+        while word.last?.isWhitespace == true { word.removeLast() }
+        let (address, authentication) = try ServerAddress.parse(word)
         servers.append(address)
         if authentication != .none { self.authentication = authentication }
       }
