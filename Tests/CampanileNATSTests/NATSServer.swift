@@ -78,6 +78,8 @@ final class NATSServer: Sendable {
     kill.waitUntilExit()
   }
 
+  var isRunning: Bool { process.withLock { $0?.isRunning ?? false } }
+
   /// Ends the server as no signal handler sees it.
   func kill() {
     guard let process = process.withLock({ $0.take() }) else { return }

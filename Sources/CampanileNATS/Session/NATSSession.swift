@@ -131,12 +131,15 @@
       }
     }
 
-    /// A connection is there, which has no subscriptions unless they have been written.
+    /// A connection is there.
+    ///
+    /// - Parameter isSubscribed: Whether it takes the place of one that was there until now.
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       server = info
       output.clear()
-      if !isSubscribed { writeSubscriptions(to: &output) }
       isPinging = false
+      if isSubscribed { return }
+      writeSubscriptions(to: &output)
       announce(asksForAnswers: true)
       incidents.append(.connected)
     }
