@@ -76,7 +76,7 @@
       let token = two.relay.state.observe { states.record($0.new) }
       one.post(1...10)
       #expect(try await two.ticks.next(10) == Array(1...10))
-      try servers[0].signal("USR2")
+      servers[0].signal(SIGUSR2)
       var number = 10
       // Until the server has ended, there is always somebody who posts.
       while servers[0].isRunning {

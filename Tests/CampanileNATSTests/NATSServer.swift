@@ -65,17 +65,12 @@ final class NATSServer: Sendable {
       }
       break
     }
-    // What the server logs from now on is nobody's: a full pipe would stop it.
-    pipe.fileHandleForReading.readabilityHandler = { handle in
-      if handle.availableData.isEmpty { handle.readabilityHandler = nil }
-    }
   }
 
-  func signal(_ name: String) throws {
-    let identifier = process.withLock { $0?.processIdentifier ?? 0 }
-    let kill = try Process.run(
-      URL(filePath: "/bin/kill"), arguments: ["-\(name)", "\(identifier)"])
-    kill.waitUntilExit()
+  func signal(_ number: Int32) {
+    process.withLock { process in
+      if let process { _ = Foundation.kill(process.processIdentifier, number) }
+    }
   }
 
   var isRunning: Bool { process.withLock { $0?.isRunning ?? false } }
@@ -83,10 +78,10 @@ final class NATSServer: Sendable {
   /// Ends the server as no signal handler sees it.
   func kill() {
     guard let process = process.withLock({ $0.take() }) else { return }
-    let kill = try? Process.run(
-      URL(filePath: "/bin/kill"), arguments: ["-KILL", "\(process.processIdentifier)"])
-    kill?.waitUntilExit()
-    process.waitUntilExit()
+    let isOver = DispatchSemaphore(value: 0)
+    process.terminationHandler = { _ in isOver.signal() }
+    _ = Foundation.kill(process.processIdentifier, SIGKILL)
+    if process.isRunning { isOver.wait() }
   }
 }
 

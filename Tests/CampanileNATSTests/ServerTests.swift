@@ -135,7 +135,7 @@
       let server = try NATSServer(program)
       let (one, two) = (Member(relay(server)), Member(relay(server)))
       for member in [one, two] { try await member.relay.flush() }
-      try server.signal("STOP")
+      server.signal(SIGSTOP)
       one.post(1...100)
       async let flushed: Void = one.relay.flush()
       server.kill()
@@ -164,16 +164,16 @@
       for member in [one, two] { try await member.relay.flush() }
       one.post([0])
       #expect(try await two.ticks.next() == 0)
-      print("KILL", Date()); server.kill()
+      server.kill()
       try await waitFor(one.relay) { $0 != .connected }
       for number in 1...2_000 {
         one.post([number])
         // So that what is posted is encoded, and waits for the server.
         if number % 100 == 0 { await encoded(one.relay) }
       }
-      print("START", Date()); try server.start(); print("STARTED", Date())
-      try await two.relay.flush(); print("TWO", Date())
-      try await one.relay.flush(); print("ONE", Date())
+      try server.start()
+      try await two.relay.flush()
+      try await one.relay.flush();
       one.post([2_001])
       var heard = [0]
       while heard.last != 2_001 { heard.append(try await two.ticks.next()) }

@@ -69,14 +69,19 @@
       }
       try context.pipeline.syncOperations.addHandler(
         try tls.makeHandler(certificateName), position: .first)
+      // The new handler keeps the end of this reading for itself.
+      deliverFrames()
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-      if !frames.isEmpty {
-        deliver(frames)
-        frames.removeAll(keepingCapacity: true)
-      }
+      deliverFrames()
       context.fireChannelReadComplete()
+    }
+
+    private func deliverFrames() {
+      if frames.isEmpty { return }
+      deliver(frames)
+      frames.removeAll(keepingCapacity: true)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
