@@ -34,6 +34,12 @@
     /// The prefix of the subjects on which answers come; needs the trait `NATS`.
     public static func inboxPrefix(_ prefix: String) -> Self { Self() }
 
+    /// What is posted is stored by a stream of JetStream; needs the trait `NATS`.
+    public static func durable(
+      _ stream: String, creating subjects: [String] = [], replicas: Int = 1,
+      as receiver: String? = nil
+    ) -> Self { Self() }
+
     /// Encryption begins before the server says anything; needs the trait `NATS`.
     public static var tlsFirst: Self { Self() }
 

@@ -22,13 +22,14 @@ final class NATSServer: Sendable {
     #endif
   }()
 
-  /// - Parameter configuration: In the server's own language.
+  /// - Parameter configuration: In the server's own language; FOLDER stands for a folder for it.
   init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
     self.program = program
     folder = URL(filePath: "/tmp/nats\(UInt32.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let file = folder.appending(path: "server.conf")
-    try configuration.write(to: file, atomically: true, encoding: .utf8)
+    try configuration.replacing("FOLDER", with: folder.path).write(
+      to: file, atomically: true, encoding: .utf8)
     self.arguments = ["-c", file.path, "-a", "127.0.0.1"] + arguments
     try start()
   }

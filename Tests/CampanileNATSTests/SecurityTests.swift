@@ -269,7 +269,7 @@
         let other = member === one ? two : one
         while states.values.isEmpty {
           other.relay.post(raw: [1], to: "probe")
-          try await Task.sleep(for: .milliseconds(5))
+          try await other.relay.flush()
         }
         withExtendedLifetime(token) {}
       }

@@ -27,6 +27,8 @@
       /// To try again after so many milliseconds.
       var wait: Int?
       var incidents: [RelayIncident] = []
+      /// What to acknowledge once the incidents have been delivered.
+      var acknowledgments: [String] = []
     }
 
     var session: NATSSession
@@ -255,6 +257,7 @@
       }
       effects.incidents += session.incidents
       session.incidents.removeAll(keepingCapacity: true)
+      swap(&effects.acknowledgments, &session.acknowledgments)
       defer { effects = Effects() }
       return effects
     }

@@ -9,6 +9,7 @@
     var inboxPrefix = "_INBOX"
     /// Whether the server checks more than it needs to; for tests.
     var isPedantic = false
+    var durable: DurableOptions?
     var logger: Logger?
 
     /// - Parameter servers: Addresses with commas between them.

@@ -30,7 +30,7 @@
       let session = NATSSession(
         id: .random(in: 1 ... .max), name: name, processID: getpid(),
         inboxPrefix: configuration.inboxPrefix, keepsNewest: buffering.keepsNewest,
-        limit: buffering.byteCount)
+        limit: buffering.byteCount, durable: configuration.durable)
       state = Locked(
         State(
           link: LinkState(session, configuration),
@@ -95,7 +95,14 @@
           self?.act { $0.connect() }
         }
       }
-      if let receiver { for incident in effects.incidents { receiver.receive(incident) } }
+      guard let receiver else { return }
+      for incident in effects.incidents { receiver.receive(incident) }
+      let delivered = effects.acknowledgments
+      if delivered.isEmpty { return }
+      receiver.receive(
+        .delivered { [weak self, queue] in
+          queue.async { self?.act { $0.session.acknowledge(delivered) } }
+        })
     }
   }
 #endif

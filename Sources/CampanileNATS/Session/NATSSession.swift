@@ -28,33 +28,41 @@
     var outbox: Outbox
     /// Whether there is a connection, and what its server takes.
     private(set) var server: ServerInfo?
-    private var subscriptions: [UInt64: Subscription] = [:]
+    var subscriptions: [UInt64: Subscription] = [:]
     private var lastSid: UInt64 = Self.firstSid
     private var sent = SentNumbers()
-    private var heard = HeardNumbers()
+    var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
+    /// What stores the messages, if anything does.
+    var durable: DurableState?
+    /// Messages of a stream to acknowledge, once they have been delivered.
+    var acknowledgments: [String] = []
+    /// For how many seconds what was sent has not been stored, if anything was.
+    var storing: Int?
     /// Whether a ping that confirms what was sent has no answer yet.
     private var isPinging = false
     /// Whether a ping is to follow the output.
-    private var wantsPing = false
+    var wantsPing = false
     private var bytesSincePing = 0
     private var headers = ByteBuffer()
 
     // The subscriptions of each relay: answers to it, and the presence of others.
     static let inboxSid: UInt64 = 1
     static let presenceSid: UInt64 = 2
+    static let streamSid: UInt64 = 3
     static let firstSid: UInt64 = 9
 
     init(
       id: UInt64, name: String, processID: Int32, inboxPrefix: String = "_INBOX",
-      keepsNewest: Bool = true, limit: Int = 8 << 20
+      keepsNewest: Bool = true, limit: Int = 8 << 20, durable: DurableOptions? = nil
     ) {
       (self.id, self.name, self.processID) = (id, name, processID)
       idText = String(id, radix: 16)
       nameText = SubjectName.escaped(name)
       inbox = "\(inboxPrefix).\(idText)."
-      outbox = Outbox(keepsNewest: keepsNewest, limit: limit)
+      outbox = Outbox(keepsNewest: keepsNewest, limit: limit, isStored: durable != nil)
+      self.durable = durable.map { DurableState($0, id: idText) }
     }
 
     // MARK: What the relay wants
@@ -108,14 +116,20 @@
         return incidents.append(.denied(subject: pattern, "NATS takes no such pattern of names."))
       }
       lastSid += 1
-      subscriptions[lastSid] = Subscription(sid: lastSid, pattern: known, answers: answers)
-      if server != nil { output.writeSubscribe(pattern, sid: lastSid) }
+      let new = Subscription(sid: lastSid, pattern: known, answers: answers)
+      subscriptions[lastSid] = new
+      if isStored(new) {
+        patternsChanged()
+      } else if server != nil {
+        output.writeSubscribe(pattern, sid: lastSid)
+      }
     }
 
     private mutating func unsubscribe(_ pattern: String, answers: Bool) {
       let found = subscriptions.values.first { $0.pattern.text == pattern && $0.answers == answers }
       guard let found else { return }
       subscriptions[found.sid] = nil
+      if isStored(found) { return patternsChanged() }
       if server != nil { output.writeUnsubscribe(sid: found.sid) }
       if !answers { heard.forget { found.pattern.matches($0) } }
     }
@@ -126,7 +140,9 @@
     func writeSubscriptions(to output: inout ByteBuffer) {
       output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
-      for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid }) {
+      if durable != nil { output.writeSubscribe(inbox + "p.*", sid: Self.streamSid) }
+      for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
+      where !isStored(subscription) {
         output.writeSubscribe(subscription.pattern.text, sid: subscription.sid)
       }
     }
@@ -138,6 +154,7 @@
       server = info
       output.clear()
       isPinging = false
+      durable?.connected(info)
       if isSubscribed { return }
       writeSubscriptions(to: &output)
       announce(asksForAnswers: true)
@@ -158,7 +175,8 @@
     /// What was sent on a connection that has ended is to be sent again, or has failed.
     mutating func lost() {
       output.clear()
-      (isPinging, wantsPing) = (false, false)
+      durable?.disconnected()
+      (isPinging, wantsPing, storing) = (false, false, nil)
       for correlation in outbox.disconnect() where requests.ended(correlation) {
         incidents.append(.reply(correlation: correlation, .disconnected, payload: []))
       }
@@ -174,8 +192,14 @@
       while let (item, mark) = outbox.next() {
         switch item {
         case .post(let post):
-          writeEnvelope(number: post.number, since: post.since, post.version, post.path)
-          publish(post.subject, nil, post.payload, mark, server)
+          writeEnvelope(
+            number: post.number, since: post.since, post.version, post.path, mark: mark)
+          if publish(
+            post.subject, durable == nil ? nil : "\(inbox)a\(mark)", post.payload, mark, server),
+            durable != nil
+          {
+            storing = storing ?? 0
+          }
         case .request(let correlation, let subject, let version, let payload):
           writeEnvelope(number: 0, since: 0, version, [])
           if !publish(subject, inbox + String(correlation), payload, mark, server),
@@ -192,23 +216,34 @@
           }
           headers.writeHeaderEnd()
           publish(subject, nil, payload, mark, server)
+        case .flush: break
+        }
+        // Stored posts are confirmed one by one.
+        switch item {
+        case .post: break
         case .flush: wantsPing = true
+        case .request, .reply: if durable != nil { wantsPing = true }
         }
       }
-      guard wantsPing || bytesSincePing > 256 << 10 || outbox.isAwaiting && !isPinging else {
-        return nil
-      }
+      writeStreamRequests()
+      let isDue = bytesSincePing > 256 << 10 || outbox.isAwaiting && !isPinging
+      guard wantsPing || durable == nil && isDue else { return nil }
       (wantsPing, isPinging, bytesSincePing) = (false, true, 0)
       return outbox.sentMark
     }
 
+    /// - Parameter mark: That of the post in the outbox, which its stream knows it by.
     private mutating func writeEnvelope(
-      number: UInt64, since: UInt64, _ version: UInt32, _ path: [UInt64]
+      number: UInt64, since: UInt64, _ version: UInt32, _ path: [UInt64], mark: UInt64? = nil
     ) {
       headers.clear()
       headers.writeHeaderStart()
       headers.writeEnvelope(
         sender: idText, number: number, since: since, version: version, name: nameText, path: path)
+      if let mark, let durable {
+        headers.writeHeader("Nats-Msg-Id", "\(idText)-\(mark)")
+        headers.writeHeader("Nats-Expected-Stream", durable.options.stream)
+      }
       headers.writeHeaderEnd()
     }
 
@@ -240,143 +275,15 @@
     /// The server has taken all up to a mark.
     mutating func confirmed(_ mark: UInt64) {
       isPinging = false
+      // A flush also tells that what was to be heard is in force.
+      if let durable, !durable.isReady { return }
       for token in outbox.confirm(through: mark) { incidents.append(.flushed(token)) }
     }
-
-    // MARK: Receiving
-
-    mutating func received(_ message: ServerMessage) {
-      switch message.sid {
-      case Self.inboxSid: receivedAnswer(message)
-      case Self.presenceSid: receivedPresence(message)
-      default:
-        guard let subscription = subscriptions[message.sid] else { return }
-        if NATSSubject.isInternal(message.subject),
-          !NATSSubject.isInternal(subscription.pattern.text)
-        {
-          return
-        }
-        let envelope = Envelope(message.headers)
-        if subscription.answers {
-          receivedRequest(message, envelope)
-        } else {
-          received(message, envelope)
-        }
-      }
-    }
-
-    private mutating func received(_ message: ServerMessage, _ envelope: Envelope?) {
-      guard let envelope else {
-        return incidents.append(
-          .message(
-            sender: 0, subject: message.subject, version: 0, path: [], payload: message.payload))
-      }
-      // A request is for those who answer; what one has sent oneself is not heard.
-      if envelope.isRequest || envelope.sender == id { return }
-      switch heard.hear(
-        envelope.number, since: envelope.since, from: envelope.sender, message.subject)
-      {
-      case .double: return
-      case .new(let lost):
-        know(envelope)
-        if lost > 0 {
-          incidents.addLoss(
-            sender: envelope.sender, message.subject, lost,
-            "The connection was interrupted, or the server dropped what was not read in time.")
-        }
-        incidents.append(
-          .message(
-            sender: envelope.sender, subject: message.subject, version: envelope.version,
-            path: envelope.path, payload: message.payload))
-      }
-    }
-
-    private mutating func receivedRequest(_ message: ServerMessage, _ envelope: Envelope?) {
-      guard let reply = message.reply, envelope?.isRequest ?? true,
-        let correlation = requests.received(reply)
-      else { return }
-      if let envelope { know(envelope) }
-      incidents.append(
-        .request(
-          from: envelope?.sender ?? 0, correlation: correlation, subject: message.subject,
-          version: envelope?.version ?? 0, payload: message.payload))
-    }
-
-    private mutating func receivedAnswer(_ message: ServerMessage) {
-      guard message.subject.hasPrefix(inbox) else { return }
-      let token = message.subject.dropFirst(inbox.count)
-      if token == Self.presenceToken { return receivedPresence(message) }
-      guard let correlation = UInt64(token), requests.ended(correlation) else { return }
-      if message.headers.status == 503 {
-        incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
-      } else if let error = message.headers.text(of: "Nats-Service-Error") {
-        let payload = message.payload.isEmpty ? Array(error.utf8) : message.payload
-        incidents.append(.reply(correlation: correlation, .failed, payload: payload))
-      } else {
-        incidents.append(.reply(correlation: correlation, .answered, payload: message.payload))
-      }
-    }
-
-    /// The server doesn't permit something.
-    mutating func denied(_ denial: ConnectionState.Denial) {
-      switch denial.subject {
-      case NATSSubject.presence, inbox + "*":
-        // Without it nobody is known; without answers requests time out.
-        incidents.append(.denied(subject: denial.subject, denial.text))
-      case let subject:
-        if denial.kind == .subscribing {
-          // Final: the server has no such subscription.
-          subscriptions = subscriptions.filter { $0.value.pattern.text != subject }
-        }
-        incidents.append(.denied(subject: subject, denial.text))
-      }
-    }
-
-    // MARK: Presence
-
-    private static let presenceToken = "here"
-
-    private mutating func know(_ envelope: Envelope) {
-      if presence.heard(from: envelope.sender, name: envelope.name) {
-        incidents.append(.peers(presence.list))
-      }
-    }
-
-    private mutating func receivedPresence(_ message: ServerMessage) {
-      guard let line = Presence.Line(message.payload), line.id != id else { return }
-      if presence.heard(line) { incidents.append(.peers(presence.list)) }
-      if let reply = message.reply, NATSSubject.isName(reply) { announce(to: reply) }
-    }
-
-    /// Says that this relay is there, or that it leaves.
-    private mutating func announce(
-      to subject: String = NATSSubject.presence, asksForAnswers: Bool = false, leaves: Bool = false
-    ) {
-      let line = Presence.Line(
-        id: id, processID: processID, seconds: leaves ? 0 : presence.interval, name: name)
-      output.writePublish(
-        subject, reply: asksForAnswers ? inbox + Self.presenceToken : nil, headers: ByteBuffer(),
-        payload: Array(line.text.utf8))
-    }
-
-    /// A second has gone by.
-    mutating func tick() {
-      for correlation in requests.tick() {
-        incidents.append(.reply(correlation: correlation, .timedOut, payload: []))
-      }
-      guard server != nil else { return }
-      let (hasChanged, announces) = presence.tick()
-      if hasChanged { incidents.append(.peers(presence.list)) }
-      if announces { announce() }
-    }
-
-    /// The relay ends.
-    mutating func leave() { if server != nil { announce(leaves: true) } }
   }
 
   extension [RelayIncident] {
     /// Adds a loss; several of one kind in a row are one.
-    fileprivate mutating func addLoss(
+    mutating func addLoss(
       sender: UInt64, _ subject: String, _ count: Int, _ reason: String
     ) {
       guard case .lost(sender, subject, .some(let before), reason)? = last else {

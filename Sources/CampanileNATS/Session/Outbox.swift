@@ -28,6 +28,10 @@
       // Nothing, once it was dropped or is of no use any more.
       var item: Item?
       var isConfirmed = false
+
+      var isPost: Bool {
+        if case .post = item { true } else { false }
+      }
     }
 
     private var entries = CircularBuffer<Entry>()
@@ -43,10 +47,13 @@
     private var sentBytes = 0
     private let keepsNewest: Bool
     private let limit: Int
+    /// Whether posts are stored, each of which is confirmed by itself.
+    let isStored: Bool
     /// The bytes that are sent without being confirmed, at the most.
     static let window = 4 << 20
 
-    init(keepsNewest: Bool, limit: Int) {
+    init(keepsNewest: Bool, limit: Int, isStored: Bool = false) {
+      self.isStored = isStored
       self.keepsNewest = keepsNewest
       self.limit = limit
     }
@@ -70,7 +77,9 @@
       waitingBytes += post.cost
       oldest = max(oldest, sentCount)
       while waitingBytes > limit, oldest < entries.count - 1 {
-        if case .post(let old) = entries[offset: oldest].item {
+        if case .post(let old) = entries[offset: oldest].item,
+          !entries[offset: oldest].isConfirmed
+        {
           entries[offset: oldest].item = nil
           waitingBytes -= old.cost
           dropped(old.subject)
@@ -102,26 +111,64 @@
       entries[offset: offset(mark)].item = nil
     }
 
-    private func offset(_ mark: UInt64) -> Int { Int(mark - firstMark) }
+    private func offset(_ mark: UInt64) -> Int { Int(mark) - Int(firstMark) }
 
     // MARK: Confirming
 
-    /// All up to a mark has been taken.
+    /// A server has taken all up to a mark.
     ///
     /// - Returns: The flushes that have ended.
     mutating func confirm(through mark: UInt64) -> [UInt64] {
+      let count = min(sentCount, max(0, offset(mark) + 1))
+      for index in 0..<count where !isStored || !entries[offset: index].isPost {
+        confirm(at: index)
+      }
+      return popConfirmed()
+    }
+
+    /// A stream has stored the post with a mark, or never will.
+    ///
+    /// - Returns: The flushes that have ended.
+    mutating func stored(_ mark: UInt64) -> [UInt64] {
+      guard mark >= firstMark, offset(mark) < sentCount else { return [] }
+      confirm(at: offset(mark))
+      return popConfirmed()
+    }
+
+    private mutating func confirm(at index: Int) {
+      if entries[offset: index].isConfirmed { return }
+      entries[offset: index].isConfirmed = true
+      if case .post(let post) = entries[offset: index].item { sentBytes -= post.cost }
+    }
+
+    private mutating func popConfirmed() -> [UInt64] {
       var flushed: [UInt64] = []
-      while sentCount > 0, firstMark <= mark, let entry = entries.popFirst() {
+      while sentCount > 0, let first = entries.first, first.isConfirmed || first.item == nil {
+        entries.removeFirst()
         firstMark += 1
         sentCount -= 1
         oldest = max(0, oldest - 1)
-        switch entry.item {
-        case .post(let post): sentBytes -= post.cost
-        case .flush(let token): flushed.append(token)
-        default: break
-        }
+        if case .flush(let token) = first.item { flushed.append(token) }
       }
       return flushed
+    }
+
+    /// The post with a mark, while it is not confirmed.
+    func post(_ mark: UInt64) -> Post? {
+      guard mark >= firstMark, offset(mark) < sentCount,
+        case .post(let post) = entries[offset: offset(mark)].item
+      else { return nil }
+      return post
+    }
+
+    /// Posts that were sent and not confirmed are to be sent again.
+    mutating func rewind() {
+      for index in 0..<sentCount {
+        if case .post(let post) = entries[offset: index].item, !entries[offset: index].isConfirmed {
+          waitingBytes += post.cost
+        }
+      }
+      (sentCount, sentBytes, oldest) = (0, 0, 0)
     }
 
     /// The connection has ended: posts and flushes are to be sent again.
@@ -131,15 +178,16 @@
       var requests: [UInt64] = []
       for index in 0..<sentCount {
         switch entries[offset: index].item {
-        case .post(let post): waitingBytes += post.cost
         case .request(let correlation, _, _, _):
           requests.append(correlation)
           entries[offset: index].item = nil
         case .reply: entries[offset: index].item = nil
-        case .flush, nil: break
+        // A flush tells of the next connection too.
+        case .flush: entries[offset: index].isConfirmed = false
+        case .post, nil: break
         }
       }
-      (sentCount, sentBytes, oldest) = (0, 0, 0)
+      rewind()
       return requests
     }
   }

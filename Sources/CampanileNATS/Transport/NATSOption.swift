@@ -47,6 +47,36 @@
       return Self("inboxPrefix(\(prefix))") { $0.inboxPrefix = prefix }
     }
 
+    // MARK: Storing
+
+    /// What is posted is stored by a stream of JetStream, and heard from there.
+    ///
+    /// Each message is stored once, and heard at least once by each receiver that has a name, also
+    /// after a restart of the servers or of the receiver. A flush waits until the stream has stored
+    /// what was posted.
+    ///
+    /// - Parameters:
+    ///   - stream: The name of the stream.
+    ///   - subjects: What it stores, if it is to be created unless there is one: names, or patterns.
+    ///   - replicas: How many servers of a cluster keep it, if it is created.
+    ///   - receiver: A name under which the server keeps how much has been heard. It belongs to one
+    ///     process at a time. Without it, what is posted while the process doesn't run is not heard.
+    public static func durable(
+      _ stream: String, creating subjects: [String] = [], replicas: Int = 1,
+      as receiver: String? = nil
+    ) -> Self {
+      for name in [stream, receiver ?? stream] {
+        precondition(
+          NATSSubject.isName(name) && !name.contains { "./\\".contains($0) },
+          "\"\(name)\" was given as the name of a stream, or of a receiver; it takes no dots, spaces, "
+            + "slashes and signs * and >")
+      }
+      return Self("durable(\(stream))") {
+        $0.durable = DurableOptions(
+          stream: stream, subjects: subjects, replicas: replicas, consumer: receiver)
+      }
+    }
+
     // MARK: Encryption
 
     /// Encryption begins before the server says anything, as `handshake_first` asks for.

@@ -74,6 +74,57 @@
     }
   }
 
+  @Suite("What a relay has to send to a stream")
+  struct StoredOutboxTests {
+    private func outbox() -> Outbox {
+      var outbox = Outbox(keepsNewest: true, limit: 1 << 20, isStored: true)
+      for number in 1...3 {
+        outbox.append(
+          Outbox.Post(
+            subject: "\(number)", number: 1, since: 1, version: 0, path: [], payload: [])
+        ) { _ in }
+      }
+      outbox.append(.flush(9))
+      return outbox
+    }
+
+    private func sendAll(_ outbox: inout Outbox) -> [UInt64] {
+      var marks: [UInt64] = []
+      while let (_, mark) = outbox.next() { marks.append(mark) }
+      return marks
+    }
+
+    @Test("A flush ends when each post before it has been stored, in whatever order")
+    func flush() {
+      var outbox = outbox()
+      #expect(sendAll(&outbox) == [1, 2, 3, 4])
+      #expect(outbox.confirm(through: 4) == [])
+      #expect(outbox.stored(3) == [])
+      #expect(outbox.stored(1) == [])
+      #expect(outbox.stored(7) == [])
+      #expect(outbox.stored(2) == [9])
+      #expect(outbox.isEmpty)
+    }
+
+    @Test("What was not stored is sent again with its mark")
+    func again() {
+      var outbox = outbox()
+      _ = sendAll(&outbox)
+      _ = outbox.stored(2)
+      outbox.rewind()
+      #expect(outbox.post(1) == nil)
+      #expect(sendAll(&outbox) == [1, 3, 4])
+      #expect(outbox.post(1) != nil)
+      _ = outbox.confirm(through: 4)
+      #expect(outbox.disconnect() == [])
+      // A flush is to be confirmed by the next connection too.
+      #expect(sendAll(&outbox) == [1, 3, 4])
+      #expect(outbox.stored(1) == [])
+      #expect(outbox.stored(3) == [])
+      #expect(outbox.confirm(through: 4) == [9])
+    }
+  }
+
   @Suite("Numbers of messages on NATS")
   struct MessageNumbersTests {
     @Test("Each subject is counted from one")
