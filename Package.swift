@@ -109,6 +109,10 @@ let package = Package(
     .testTarget(
       name: "CampanileNATSTests",
       dependencies: ["CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile"] + client
+        + [
+          .product(
+            name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["NATS"]))
+        ]
     ),
     .testTarget(
       name: "CommandTests",

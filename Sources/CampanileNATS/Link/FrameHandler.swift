@@ -27,11 +27,12 @@
     private let tls: TLSOptions
     private let certificateName: String?
     private let reason: EndReason
-    private let deliver: @Sendable ([ServerFrame]) -> Void
+    private let deliver: @Sendable ([ServerFrame], Int) -> Void
+    private var byteCount = 0
 
     init(
       _ address: ServerAddress, _ tls: TLSOptions, certificateName: String?,
-      reason: EndReason, deliver: @escaping @Sendable ([ServerFrame]) -> Void
+      reason: EndReason, deliver: @escaping @Sendable ([ServerFrame], Int) -> Void
     ) {
       self.address = address
       self.tls = tls
@@ -41,8 +42,10 @@
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let bytes = unwrapInboundIn(data)
+      byteCount += bytes.readableBytes
       do {
-        try processor.process(buffer: unwrapInboundIn(data)) { frames.append($0) }
+        try processor.process(buffer: bytes) { frames.append($0) }
         if !isGreeted, let first = frames.first {
           isGreeted = true
           try greeted(first, context)
@@ -80,7 +83,8 @@
 
     private func deliverFrames() {
       if frames.isEmpty { return }
-      deliver(frames)
+      deliver(frames, byteCount)
+      byteCount = 0
       frames.removeAll(keepingCapacity: true)
     }
 

@@ -104,7 +104,7 @@
       case .connected(let connection):
         lines[number]?.connection = connection
         if !isReading { connection.setReading(false) }
-      case .frames(let frames):
+      case .frames(let frames, _):
         var actions: [ConnectionState.Action] = []
         for frame in frames {
           lines[number]?.state.received(frame, &actions)

@@ -6,7 +6,8 @@
   final class NATSConnection: Sendable {
     enum Event: Sendable {
       case connected(NATSConnection)
-      case frames([ServerFrame])
+      /// What came, and in how many bytes.
+      case frames([ServerFrame], Int)
       /// It has ended, or there is none; the reason is a sentence.
       case closed(String?)
     }
@@ -38,7 +39,7 @@
             try pipeline.addHandler(
               FrameHandler(
                 address, tls, certificateName: certificateName, reason: reason,
-                deliver: { handle(.frames($0)) }))
+                deliver: { handle(.frames($0, $1)) }))
           }
         }
       bootstrap.connect(host: address.host, port: address.port).whenComplete { result in

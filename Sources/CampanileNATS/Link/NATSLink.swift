@@ -2,6 +2,7 @@
   import Campanile
   import CampanileRelay
   import Dispatch
+  import NIOCore
 
   #if canImport(Darwin)
     import Darwin
@@ -22,11 +23,13 @@
     let queue = DispatchQueue(label: "campanile.relay.nats")
     let step: UInt64
     private let configuration: NATSConfiguration
+    private let observer: LinkObserver
     private let state: Locked<State>
 
     init(_ configuration: NATSConfiguration, name: String, _ buffering: RelayBuffering) {
       self.configuration = configuration
       step = configuration.step
+      observer = LinkObserver(relay: name, configuration.logger)
       let session = NATSSession(
         id: .random(in: 1 ... .max), name: name, processID: getpid(),
         inboxPrefix: configuration.inboxPrefix, keepsNewest: buffering.keepsNewest,
@@ -81,12 +84,16 @@
         body(&state.link)
         return (state.link.takeEffects(), state.receiver)
       }
-      for (connection, bytes) in effects.sends { connection.send(bytes) }
+      for (connection, bytes) in effects.sends {
+        observer.sent(bytes.readableBytes)
+        connection.send(bytes)
+      }
       for connection in effects.closes { connection.close() }
       for (number, address, certificateName) in effects.connects {
         NATSConnection.connect(
           to: address, configuration.tls, certificateName: certificateName
-        ) { [weak self, queue] event in
+        ) { [weak self, queue, observer] event in
+          if case .frames(_, let bytes) = event { observer.received(bytes) }
           queue.async { self?.act { $0.handle(event, of: number) } }
         }
       }
@@ -96,7 +103,10 @@
         }
       }
       guard let receiver else { return }
-      for incident in effects.incidents { receiver.receive(incident) }
+      for incident in effects.incidents {
+        observer.happened(incident)
+        receiver.receive(incident)
+      }
       let delivered = effects.acknowledgments
       if delivered.isEmpty { return }
       receiver.receive(

@@ -1,4 +1,6 @@
 #if NATS
+  public import Logging
+
   /// Who a relay is for servers of NATS, and how it connects.
   ///
   /// No description of it shows a password, a token or a key.
@@ -110,6 +112,15 @@
     public static var acceptingAnyCertificate: Self {
       Self("acceptingAnyCertificate") { $0.tls.verifies = false }
     }
+
+    // MARK: Operations
+
+    /// Where connections, their ends, losses and refusals are logged, without secrets.
+    ///
+    /// The same is counted in the program's metrics, each with the name of the relay: the counters
+    /// `campanile_nats_connections`, `…_lost_messages`, `…_refused_messages`, `…_sent_bytes` and
+    /// `…_received_bytes`, and the gauge `campanile_nats_connected`.
+    public static func logger(_ logger: Logger) -> Self { Self("logger") { $0.logger = logger } }
 
     /// For tests: the server checks more than it needs to.
     package static var pedantic: Self { Self("pedantic") { $0.isPedantic = true } }
