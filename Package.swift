@@ -59,7 +59,8 @@ let package = Package(
     .target(name: "CampanileInspector", dependencies: ["Campanile", sockets]),
     .target(name: "CampanileRelay", dependencies: ["Campanile", "CampanileRuntime"]),
     .target(name: "CampanileNATS", dependencies: ["CampanileRelay", "Campanile"] + client),
-    .executableTarget(name: "CampanileCommand", dependencies: ["CampanileRelay", "Campanile"]),
+    .executableTarget(
+      name: "CampanileCommand", dependencies: ["CampanileNATS", "CampanileRelay", "Campanile"]),
     .executableTarget(
       name: "player",
       dependencies: ["CampanileInspector", "CampanileRelay", "CampanileKVO", "Campanile"],

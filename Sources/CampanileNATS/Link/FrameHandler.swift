@@ -4,6 +4,14 @@
   import NIOPosix
   import NIOSSL
 
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
   /// Why a connection ended, as a sentence: the first reason counts.
   final class EndReason: Sendable {
     private let text = Locked<String?>(nil)
@@ -103,9 +111,12 @@
         if let dns = error.dnsAError ?? error.dnsAAAAError, error.connectionErrors.isEmpty {
           return "Its name can't be looked up: \(dns)"
         }
-        return error.connectionErrors.first.map { "\($0.error)" } ?? "There is no connection."
+        return error.connectionErrors.first.map { sentence($0.error) } ?? "There is no connection."
       case NIOSSLError.handshakeFailed(let error): return "TLS failed: \(error)"
+      case let error as IOError where error.errnoCode == ECONNREFUSED:
+        return "The connection is refused: nobody listens there."
       case let error as IOError: return error.description
+      case ChannelError.connectTimeout: return "It doesn't answer."
       default: return "\(error)"
       }
     }
