@@ -94,5 +94,50 @@
       #expect(!two.events.values.contains { $0.kind == .lost })
       withExtendedLifetime((one, two, token)) {}
     }
+
+    /// The server that leads a stream, at present.
+    private func leader(_ relay: Relay) async throws -> Int? {
+      struct Info: Decodable {
+        struct Cluster: Decodable { var leader: String? }
+        var cluster: Cluster?
+      }
+      let bytes = try? await relay.request(
+        raw: [], to: "$JS.API.STREAM.INFO.S", within: .seconds(5))
+      let info = try bytes.map { try JSONDecoder().decode(Info.self, from: Data($0)) }
+      return info?.cluster?.leader.flatMap { $0.last?.wholeNumberValue }
+    }
+
+    @Test(
+      "R4 The leader of three is killed again and again, and nothing stored is lost",
+      arguments: NATSServer.programs, ["two", nil])
+    func leaderKilled(program: String, name: String?) async throws {
+      let cluster = try Cluster(program, 3, "jetstream { store_dir: \"FOLDER/js\" }")
+      let transport = { (name: String?) in
+        Relay.Transport.nats(
+          cluster.url, .durable("S", creating: ["clock.>"], replicas: 3, as: name), .pedantic)
+      }
+      let one = Member(transport(nil), carrying: .outward)
+      let two = Member(transport(name), carrying: .inward)
+      for member in [one, two] { try await member.relay.flush() }
+      var last = 0
+      for _ in 1...2 {
+        one.post((last + 1)...(last + 300))
+        last += 300
+        try await one.center.postAndWait(Tick(number: last + 1))
+        last += 1
+        var leading: Int?
+        while leading == nil { leading = try await leader(one.relay) }
+        one.post((last + 1)...(last + 500))
+        last += 500
+        cluster.servers[try #require(leading)].kill()
+        one.post((last + 1)...(last + 100))
+        last += 100
+        try await one.relay.flush()
+        try cluster.servers[try #require(leading)].start()
+      }
+      let heard = Set(try await two.ticks.next(last))
+      #expect(heard == Set(1...last))
+      withExtendedLifetime((one, two)) {}
+    }
   }
 #endif
