@@ -212,7 +212,12 @@
 
     private mutating func closed(_ number: Int, _ reason: String?) {
       guard var line = lines.removeValue(forKey: number) else { return }
-      if number == next { return next = nil }
+      if number == next {
+        // The first connection stays, until there is another one or it ends.
+        (next, isHandingOver) = (nil, false)
+        perform(deferred)
+        return deferred = []
+      }
       current = nil
       if let next, lines[next]?.isSubscribed == true { return handOver() }
       let sentence = line.state.closed(reason)
