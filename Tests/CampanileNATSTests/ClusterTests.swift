@@ -44,7 +44,7 @@
     }
   }
 
-  @Suite("Clusters of NATS", .timeLimit(.minutes(2)))
+  @Suite("Clusters of NATS", .withServers, .timeLimit(.minutes(2)))
   struct ClusterTests {
     @Test(
       "A relay that knows one server finds the others when it is killed",

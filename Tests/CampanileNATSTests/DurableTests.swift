@@ -6,7 +6,7 @@
   import Foundation
   import Testing
 
-  @Suite("Messages that a stream stores", .timeLimit(.minutes(2)))
+  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(2)))
   struct DurableTests {
     private func server(_ program: String) throws -> NATSServer {
       try NATSServer(program, "jetstream { store_dir: \"FOLDER/js\" }")

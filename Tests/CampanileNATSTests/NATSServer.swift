@@ -89,3 +89,12 @@ final class NATSServer: Sendable {
 struct ServerFailure: Error, CustomStringConvertible {
   let description: String
 }
+
+extension Trait where Self == ConditionTrait {
+  /// For tests that need servers.
+  static var withServers: Self {
+    .enabled(
+      if: !NATSServer.programs.isEmpty,
+      "CAMPANILE_NATS_SERVERS names no servers; scripts/nats-servers installs and prints some")
+  }
+}

@@ -26,7 +26,7 @@
     }
   }
 
-  @Suite("A relay on NATS in a program that runs", .timeLimit(.minutes(2)))
+  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(2)))
   struct OperationsTests {
     @Test(
       "Connections, their ends and refusals are logged, without secrets",

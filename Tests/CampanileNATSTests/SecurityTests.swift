@@ -44,7 +44,7 @@
     return !text.contains("v2.9.")
   }
 
-  @Suite("Who may use a server of NATS", .timeLimit(.minutes(2)))
+  @Suite("Who may use a server of NATS", .withServers, .timeLimit(.minutes(2)))
   struct AuthenticationAtServersTests {
     @Test("Names and passwords, in an option or in the address", arguments: NATSServer.programs)
     func passwords(program: String) async throws {
@@ -136,7 +136,7 @@
     }
   }
 
-  @Suite("Encrypted connections with servers of NATS", .timeLimit(.minutes(2)))
+  @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.minutes(2)))
   struct TLSTests {
     /// A folder with a certificate for 127.0.0.1 and localhost, and one for a client.
     private func certificates() throws -> URL {
@@ -232,7 +232,7 @@
     }
   }
 
-  @Suite("Servers that are none", .timeLimit(.minutes(2)))
+  @Suite("Servers that are none", .withServers, .timeLimit(.minutes(2)))
   struct HostileServerTests {
     /// Says something to each client, and nothing more.
     private func hostile(_ text: String) async throws -> any Channel {

@@ -16,7 +16,7 @@
     }
   }
 
-  @Suite("What servers of NATS do", .timeLimit(.minutes(2)))
+  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(2)))
   struct ServerTests {
     private func relay(_ server: NATSServer) -> Relay.Transport { .nats(server.url, .pedantic) }
 

@@ -5,7 +5,9 @@
     /// Where the counting of a new subject begins.
     private(set) var since: UInt64 = 1
     private var highest: UInt64 = 0
-    /// So many subjects are remembered. Beyond, all are counted anew, above all numbers before.
+    /// So many subjects are remembered.
+    ///
+    /// Beyond, all are counted anew, above all numbers before.
     let limit: Int
 
     init(limit: Int = 65_536) { self.limit = limit }
