@@ -5,6 +5,11 @@ import PackageDescription
 // What has a dependency stands behind a trait: without it nothing else is resolved.
 let sockets = Target.Dependency.product(
   name: "FlyingSocks", package: "FlyingFox", condition: .when(traits: ["Page"]))
+let client: [Target.Dependency] = [
+  ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
+  ("Crypto", "swift-crypto"), ("ServiceLifecycle", "swift-service-lifecycle"),
+  ("Logging", "swift-log"), ("Metrics", "swift-metrics"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["NATS"])) }
 
 let package = Package(
   name: "campanile",
@@ -17,16 +22,26 @@ let package = Package(
     .library(name: "CampanileTesting", targets: ["CampanileTesting"]),
     .library(name: "CampanileInspector", targets: ["CampanileInspector"]),
     .library(name: "CampanileRelay", targets: ["CampanileRelay"]),
+    .library(name: "CampanileNATS", targets: ["CampanileNATS"]),
     // Of another name than its target: a file system may take Campanile and campanile for the same.
     .executable(name: "campanile", targets: ["CampanileCommand"]),
   ],
   traits: [
     .trait(
       name: "Page", description: "The live page of CampanileInspector, which takes FlyingFox."),
+    .trait(
+      name: "NATS", description: "The client of CampanileNATS, which takes SwiftNIO and others."),
     .default(enabledTraits: []),
   ],
   dependencies: [
-    .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1")
+    .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1"),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+    .package(
+      url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(name: "CampanileRuntime"),
@@ -43,7 +58,9 @@ let package = Package(
     .target(name: "CampanileTesting", dependencies: ["Campanile"]),
     .target(name: "CampanileInspector", dependencies: ["Campanile", sockets]),
     .target(name: "CampanileRelay", dependencies: ["Campanile", "CampanileRuntime"]),
-    .executableTarget(name: "CampanileCommand", dependencies: ["CampanileRelay", "Campanile"]),
+    .target(name: "CampanileNATS", dependencies: ["CampanileRelay", "Campanile"] + client),
+    .executableTarget(
+      name: "CampanileCommand", dependencies: ["CampanileNATS", "CampanileRelay", "Campanile"]),
     .executableTarget(
       name: "player",
       dependencies: ["CampanileInspector", "CampanileRelay", "CampanileKVO", "Campanile"],
@@ -89,6 +106,14 @@ let package = Package(
     .testTarget(
       name: "CampanileRelayTests",
       dependencies: ["CampanileRelay", "CampanileTesting", "Campanile", "TestSupport", "member"]
+    ),
+    .testTarget(
+      name: "CampanileNATSTests",
+      dependencies: ["CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile"] + client
+        + [
+          .product(
+            name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["NATS"]))
+        ]
     ),
     .testTarget(
       name: "CommandTests",

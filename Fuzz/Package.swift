@@ -4,13 +4,18 @@ import PackageDescription
 
 // A package of its own, built for libFuzzer by scripts/fuzz. Each fuzzer is a library, since
 // libFuzzer brings the function `main`.
-let fuzzers = ["FuzzObserverList", "FuzzMailbox", "FuzzKeyValue", "FuzzWave", "FuzzRelay"]
+let fuzzers = [
+  "FuzzObserverList", "FuzzMailbox", "FuzzKeyValue", "FuzzWave", "FuzzRelay", "FuzzNATS",
+]
 
 let package = Package(
   name: "fuzz",
   platforms: [.macOS(.v15)],
   products: fuzzers.map { .library(name: $0, type: .static, targets: [$0]) },
-  dependencies: [.package(name: "campanile", path: "..")],
+  dependencies: [
+    .package(name: "campanile", path: ".."),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+  ],
   targets: [.target(name: "FuzzSupport")]
     + fuzzers.map { name in
       .target(
@@ -18,7 +23,7 @@ let package = Package(
         dependencies: [
           "FuzzSupport", .product(name: "Campanile", package: "campanile"),
           .product(name: "CampanileKVO", package: "campanile"),
-        ])
+        ] + (name == "FuzzNATS" ? [.product(name: "NIOCore", package: "swift-nio")] : []))
     },
   swiftLanguageModes: [.v6]
 )
@@ -33,5 +38,7 @@ for target in package.targets {
     .enableUpcomingFeature("ImmutableWeakCaptures"),
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
+    // Sources of CampanileNATS are for this trait.
+    .define("NATS"),
   ]
 }

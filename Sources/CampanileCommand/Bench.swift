@@ -13,10 +13,12 @@ struct Bench {
   static let question = "campanile.bench.heard"
 
   /// Measures on the given bus, or on a private one.
-  func run(_ bus: String?, _ folder: String?) async throws -> Ending {
-    let own = folder == nil ? "/tmp/campanile-bench-\(getpid())" : nil
+  func run(_ arguments: Arguments) async throws -> Ending {
+    let own = arguments.folder == nil ? "/tmp/campanile-bench-\(getpid())" : nil
     defer { if let own { try? FileManager.default.removeItem(atPath: own) } }
-    let bus = BusName(name: bus ?? "bench", folder: folder ?? own)
+    let bus = BusName(
+      name: arguments.bus ?? "bench", folder: arguments.folder ?? own, nats: arguments.nats,
+      creds: arguments.creds)
     let session = Session(bus, name: "campanile bench")
     return await session.run { try await measure($0) }
   }
@@ -85,8 +87,7 @@ private struct Receiver {
 
   init(_ bus: BusName) throws {
     process.executableURL = Bundle.main.executableURL
-    process.arguments =
-      ["bench", "--receiver", "--bus", bus.name] + (bus.folder.map { ["--folder", $0] } ?? [])
+    process.arguments = ["bench", "--receiver"] + bus.arguments
     process.standardInput = input
     process.standardOutput = output
     try process.run()

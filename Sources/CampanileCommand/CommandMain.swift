@@ -20,7 +20,9 @@ import Foundation
   }
 
   private static func run(_ arguments: Arguments) async throws -> Ending {
-    let bus = BusName(name: arguments.bus ?? "default", folder: arguments.folder)
+    let bus = BusName(
+      name: arguments.bus ?? "default", folder: arguments.folder, nats: arguments.nats,
+      creds: arguments.creds)
     let session = { (name: String) in Session(bus, name: "campanile " + name) }
     switch arguments.command {
     case .help: try Output.write(Syntax.usage)
@@ -40,7 +42,7 @@ import Foundation
       let session = Session(bus, name: "campanile hub", becomesHub: true)
       return await session.run { try await $0.stay() }
     case .bench(let count, let size):
-      return try await Bench(count: count, size: size).run(arguments.bus, arguments.folder)
+      return try await Bench(count: count, size: size).run(arguments)
     case .benchReceiver: return await session("bench receiver").run { try await $0.receive() }
     }
     return .done

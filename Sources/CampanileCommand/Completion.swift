@@ -26,7 +26,8 @@ enum Completion {
         local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
         case $before in
           --folder) COMPREPLY=($(compgen -d -- "$word")); return ;;
-          --bus|--count|--within|--bytes) COMPREPLY=(); return ;;
+          --creds) COMPREPLY=($(compgen -f -- "$word")); return ;;
+          --bus|--nats|--count|--within|--bytes) COMPREPLY=(); return ;;
           completion) COMPREPLY=($(compgen -W "\(shells)" -- "$word")); return ;;
         esac
         if ((COMP_CWORD == 1)); then
@@ -46,7 +47,10 @@ enum Completion {
     let commands = Syntax.all.map { "    \(quoted("\($0.name):\($0.summary)"))" }
     let cases = Syntax.all.map { syntax in
       let specs = (syntax.options + [.help]).map { option in
-        let value = option.value.map { ":\($0):" + (option == .folder ? "_directories" : "") } ?? ""
+        let value =
+          option.value.map {
+            ":\($0):" + (option == .folder ? "_directories" : option == .creds ? "_files" : "")
+          } ?? ""
         return quoted("--\(option)[\(option.summary)]\(value)")
       }
       let operand = syntax.name == "completion" ? [quoted("1:shell:(\(shells))")] : []
@@ -84,7 +88,8 @@ enum Completion {
       lines.append(
         "complete -c campanile \(isFirst) -a \(syntax.name) -d \(quoted(syntax.summary))")
       for option in syntax.options {
-        let value = option.value == nil ? "" : option == .folder ? " -r -F" : " -x"
+        let value =
+          option.value == nil ? "" : option == .folder || option == .creds ? " -r -F" : " -x"
         lines.append(
           "complete -c campanile -n '__fish_seen_subcommand_from \(syntax.name)' "
             + "-l \(option)\(value) -d \(quoted(option.summary))")

@@ -24,7 +24,7 @@ extension Session {
     }
     keep(token)
     try await relay.flush()
-    Output.note("Listening to \(pattern) on the bus '\(MessageText.printable(bus.name))'.")
+    Output.note("Listening to \(pattern) on the \(bus.description).")
     return await waitForEnd()
   }
 
@@ -58,7 +58,7 @@ extension Session {
         "\(MessageText.printable(peer.description)) \(peer.number)" + (peer.isHub ? " hub" : ""))
     }
     return peers.isEmpty
-      ? .failed("Nobody else is on the bus '\(MessageText.printable(bus.name))'.") : .done
+      ? .failed("Nobody else is on the \(bus.description).") : .done
   }
 
   // MARK: hub

@@ -1,4 +1,5 @@
 import Campanile
+import CampanileNATS
 import CampanileRelay
 import Dispatch
 import Foundation
@@ -7,9 +8,27 @@ import Foundation
 struct BusName: Sendable {
   var name: String
   var folder: String?
+  /// NATS servers, instead of a bus of this host.
+  var nats: String?
+  var creds: String?
 
   func transport(becomesHub: Bool = false) -> Relay.Transport {
-    .host(name, in: folder, becomesHub: becomesHub)
+    #if NATS
+      if let nats, let creds { return .nats(nats, .credentials(creds)) }
+      if let nats { return .nats(nats) }
+    #endif
+    return .host(name, in: folder, becomesHub: becomesHub)
+  }
+
+  /// The bus, without the passwords that an address may contain.
+  var description: String {
+    nats == nil ? "bus '\(MessageText.printable(name))'" : "NATS server"
+  }
+
+  /// The options that name the same bus in another process.
+  var arguments: [String] {
+    if let nats { return ["--nats", nats] + (creds.map { ["--creds", $0] } ?? []) }
+    return ["--bus", name] + (folder.map { ["--folder", $0] } ?? [])
   }
 }
 
@@ -108,6 +127,6 @@ final class Session: Sendable {
     }
     try Task.checkCancellation()
     throw Ending(
-      status: 3, reason: "There is no bus '\(MessageText.printable(bus.name))' to be had.")
+      status: 3, reason: "There is no \(bus.description) to be had.")
   }
 }

@@ -20,7 +20,7 @@ struct Syntax {
       name: "peers", operands: [], options: Option.ofBus,
       summary: "writes who else is on the bus"),
     Syntax(
-      name: "hub", operands: [], options: Option.ofBus,
+      name: "hub", operands: [], options: [.bus, .folder],
       summary: "stays, and passes the messages of the others on from now on"),
     Syntax(
       name: "bench", operands: [], options: [.count, .bytes] + Option.ofBus,
@@ -61,7 +61,7 @@ struct Syntax {
     return """
       usage: campanile COMMAND [OPTIONS]
 
-      Speaks with the programs that carry messages on a bus of this host.
+      Speaks with the programs that carry messages on a bus of this host, or on NATS servers.
 
       \(lines(commands))
 
@@ -77,13 +77,13 @@ struct Syntax {
 }
 
 enum Option: String, CaseIterable, CustomStringConvertible {
-  case bus, folder, json, count, within, bytes, version, help
+  case bus, folder, nats, creds, json, count, within, bytes, version, help
   /// Makes a process the receiver of a measurement.
   ///
   /// For internal use.
   case receiver
 
-  static let ofBus: [Self] = [.bus, .folder]
+  static let ofBus: [Self] = [.bus, .folder, .nats, .creds]
   static let listed = allCases.filter { $0 != .receiver }
 
   var description: String { rawValue }
@@ -92,7 +92,8 @@ enum Option: String, CaseIterable, CustomStringConvertible {
   var value: String? {
     switch self {
     case .bus: "NAME"
-    case .folder: "PATH"
+    case .folder, .creds: "PATH"
+    case .nats: "URL"
     case .count, .bytes: "N"
     case .within: "SECONDS"
     case .json, .version, .help, .receiver: nil
@@ -103,6 +104,8 @@ enum Option: String, CaseIterable, CustomStringConvertible {
     switch self {
     case .bus: "the bus; default unless said"
     case .folder: "where the buses are; the user's folder unless said"
+    case .nats: "NATS servers, separated by commas, instead of a bus of this host"
+    case .creds: "the credentials file for the NATS servers"
     case .json: "listen: an object a line, with subject, from, version and message"
     case .count: "listen: ends after N messages; bench: posts N messages"
     case .within: "request: waits so long for an answer; 5 unless said"

@@ -1,7 +1,6 @@
 import Campanile
 import CampanileRelay
 import CampanileTesting
-import Foundation
 
 struct Tick: RelayedMessage, Equatable {
   static let relaySubject: RelaySubject<Self> = "clock.tick"
@@ -28,31 +27,6 @@ struct LevelChanged: RelayedMessage, Equatable {
   typealias Subject = Player
   static let relaySubject: RelaySubject<Self> = "player.level"
   var level: Int
-}
-
-/// What connects the relays of a test: each a bus of its own.
-enum Kind: CaseIterable, Sendable {
-  case loopback
-  case host
-
-  /// Calls `body` with a bus that is gone afterwards.
-  func withBus<Result>(
-    _ body: (Relay.Transport) async throws -> Result
-  ) async throws -> Result {
-    switch self {
-    case .loopback: try await body(.loopback("\(UInt64.random(in: 0 ... .max))"))
-    case .host:
-      try await withFolder { try await body(.host("test", in: $0.path)) }
-    }
-  }
-}
-
-/// Calls `body` with the path of a folder of the user's own, which does not exist yet, and whose name
-/// is short.
-func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-  let folder = URL(filePath: "/tmp/c\(UInt32.random(in: 0 ... .max))")
-  defer { try? FileManager.default.removeItem(at: folder) }
-  return try await body(folder)
 }
 
 /// What would be a process of its own: a center, and a relay.

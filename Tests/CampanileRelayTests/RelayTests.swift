@@ -25,7 +25,7 @@ struct RelayTests {
     }
   }
 
-  @Test("R2 Nobody hears an answer before its question", arguments: Kind.allCases, [3, 5])
+  @Test("R2 Nobody hears an answer before its question", arguments: Kind.withOneOrder, [3, 5])
   func causality(kind: Kind, width: Int) async throws {
     try await kind.withBus { bus in
       let members = (0..<width).map { Member(bus, "\($0)") }
@@ -65,8 +65,9 @@ struct RelayTests {
       inward.post([1])
       outward.post([2])
       try await outward.relay.flush()
+      #expect(try await both.ticks.next() == 2)
       both.post([3])
-      #expect(try await both.ticks.next(2) == [2, 3])
+      #expect(try await both.ticks.next() == 3)
       #expect(try await inward.ticks.next(3) == [1, 2, 3])
       try await both.relay.flush()
       #expect(outward.ticks.values == [2])
@@ -156,9 +157,11 @@ struct RelayTests {
     }
   }
 
-  @Test("R8 What cannot be decoded is reported, with name, version and sender")
-  func undecodable() async throws {
-    try await Kind.loopback.withBus { bus in
+  @Test(
+    "R8 What cannot be decoded is reported, with name, version and sender",
+    arguments: Kind.allCases)
+  func undecodable(kind: Kind) async throws {
+    try await kind.withBus { bus in
       let (one, two) = (Member(bus, "sender", carrying: nil), Member(bus))
       try await two.relay.flush()
       one.relay.post(raw: Array("no JSON".utf8), to: "clock.tick", version: 7)
@@ -172,13 +175,15 @@ struct RelayTests {
     }
   }
 
-  @Test("A message that is too long, or that cannot be encoded, is refused and reported")
-  func refused() async throws {
+  @Test(
+    "A message that is too long, or that cannot be encoded, is refused and reported",
+    arguments: Kind.allCases)
+  func refused(kind: Kind) async throws {
     struct Broken: RelayedMessage {
       static let relaySubject: RelaySubject<Self> = "broken"
       var number = Double.nan
     }
-    try await Kind.loopback.withBus { bus in
+    try await kind.withBus { bus in
       let one = Member(bus)
       one.relay.carry(Broken.self, in: one.center)
       one.center.post(Broken())

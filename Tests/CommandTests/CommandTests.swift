@@ -184,7 +184,7 @@ struct CommandLineTests {
       """
     let answers = try await run("bash", [], script(for: "bash") + ask).split(separator: "\n")
     #expect(
-      answers == ["post peers", "--json", "--bus --folder --help", "fish"])
+      answers == ["post peers", "--json", "--bus --folder --nats --creds --help", "fish"])
   }
 
   @Test(

@@ -114,7 +114,7 @@ package enum SubjectName {
   }
 
   /// The text that a token stands for; `nil` if it stands for none.
-  static func unescaped(_ token: Substring) -> String? {
+  package static func unescaped(_ token: Substring) -> String? {
     if token == "%" { return "" }
     var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], token.utf8[...])
     while let byte = rest.popFirst() {

@@ -1,14 +1,14 @@
 /// A subject, or a pattern of subjects: tokens between dots.
 ///
 /// The token `*` matches any one token. The last token may be `>`, which matches one token or more.
-struct SubjectPattern: Hashable, Sendable {
-  let text: String
+package struct SubjectPattern: Hashable, Sendable {
+  package let text: String
   private let tokens: [Substring]
 
   /// Checks a pattern.
   ///
   /// - Throws: An error that says what is wrong with the text.
-  init(validating text: String) throws(FrameError) {
+  package init(validating text: String) throws(FrameError) {
     let tokens = text.split(separator: ".", omittingEmptySubsequences: false)
     for (index, token) in tokens.enumerated() {
       if token.isEmpty { throw FrameError("The subject \"\(text)\" has an empty token.") }
@@ -27,7 +27,7 @@ struct SubjectPattern: Hashable, Sendable {
   var hasWildcard: Bool { tokens.contains { $0 == "*" || $0 == ">" } }
 
   /// Whether the pattern matches the subject of a message.
-  func matches(_ subject: String) -> Bool {
+  package func matches(_ subject: String) -> Bool {
     let parts = subject.split(separator: ".", omittingEmptySubsequences: false)
     for (index, token) in tokens.enumerated() {
       guard index < parts.count else { return false }

@@ -119,7 +119,8 @@ public struct RelayBuffering: Sendable, Hashable {
   }
 
   let policy: Policy
-  let byteCount: Int
+  package let byteCount: Int
+  package var keepsNewest: Bool { policy == .newest }
 
   /// Keeps the newest messages, as many as have this many bytes; 8 MB unless said.
   public static func newest(bytes: Int = 8 << 20) -> Self { Self(.newest, bytes) }

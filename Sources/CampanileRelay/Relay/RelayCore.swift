@@ -132,6 +132,10 @@ final class RelayCore: RelayReceiver, Sendable {
         RelayEvent(
           .lost, subject: subject, sender: sender.flatMap { peer($0) }, count: count, reason))
     case .sentAway(let reason): events.send(RelayEvent(.refused, reason))
+    case .delivered(let body): body()
+    case .refused(let subject, let reason): reportRefused(subject, reason)
+    case .denied(let subject, let reason):
+      events.send(RelayEvent(.denied, subject: subject, reason))
     case .connected: state.value = .connected
     case .disconnected(let reason):
       if !reason.isEmpty {

@@ -12,6 +12,8 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     /// A message cannot be sent: it cannot be encoded, or is too long. Or, without a subject, a
     /// process was sent away that is another user's, or that does not speak as relays do.
     public static let refused = Kind(description: "refused")
+    /// The server of the bus does not permit to send, or to listen, under a name.
+    public static let denied = Kind(description: "denied")
     /// There is no connection, and trying again goes on.
     public static let unavailable = Kind(description: "unavailable")
   }
@@ -62,6 +64,13 @@ public struct RelayPeer: Sendable, Hashable, CustomStringConvertible {
   public let processID: Int32
   /// Whether it passes the messages of the others on, at present.
   public let isHub: Bool
+
+  package init(id: UInt64, name: String, processID: Int32, isHub: Bool) {
+    self.id = id
+    self.name = name
+    self.processID = processID
+    self.isHub = isHub
+  }
 
   /// The name and the process.
   public var description: String { "\(name) (process \(processID))" }

@@ -55,6 +55,12 @@ package enum RelayIncident: Sendable {
   case connected
   case disconnected(String)
   case peers([RelayPeer])
+  /// To be called once what came before has been delivered to all who observe it.
+  case delivered(@Sendable () -> Void)
+  /// What was sent cannot travel; the reason is a sentence.
+  case refused(subject: String, String)
+  /// The carrier doesn't permit what was asked; the reason is a sentence.
+  case denied(subject: String?, String)
 }
 
 /// Whoever takes what a link has received.

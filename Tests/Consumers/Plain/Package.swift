@@ -21,6 +21,8 @@ let package = Package(
       dependencies: [
         .product(name: "Campanile", package: "campanile"),
         .product(name: "CampanileInspector", package: "campanile"),
+        .product(name: "CampanileRelay", package: "campanile"),
+        .product(name: "CampanileNATS", package: "campanile"),
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,1 @@
+../../../Sources/CampanileNATS/Protocol/ServerFrame.swift

@@ -1,0 +1,111 @@
+#if NATS
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// A stream of JetStream that stores what a relay posts.
+  struct DurableOptions: Hashable, Sendable {
+    var stream: String
+    /// What the stream stores, if it is to be created.
+    var subjects: [String]
+    var replicas: Int
+    /// The name under which the server keeps how much this receiver has heard.
+    var consumer: String?
+  }
+
+  /// What is asked of JetStream, and where the answer goes: a token after the relay's inbox.
+  struct StreamRequest: Equatable {
+    var subject: String
+    var token: String
+    var json: [UInt8]
+
+    init(_ subject: String, token: String, _ body: some Encodable) {
+      self.subject = "$JS.API." + subject
+      self.token = token
+      // Texts, numbers and truths can be encoded.
+      json = [UInt8](try! JSONEncoder().encode(body))
+    }
+  }
+
+  struct StreamConfiguration: Encodable {
+    var name: String
+    var subjects: [String]
+    var num_replicas: Int
+    var retention = "limits"
+    var storage = "file"
+  }
+
+  struct ConsumerRequest: Encodable {
+    var stream_name: String
+    var config: Configuration
+
+    struct Configuration: Encodable {
+      var name: String
+      var durable_name: String?
+      var deliver_policy = "new"
+      var opt_start_seq: UInt64?
+      var ack_policy = "none"
+      /// In nanoseconds, as all times of JetStream.
+      var ack_wait: Int?
+      var max_ack_pending: Int?
+      var inactive_threshold: Int?
+      var mem_storage: Bool?
+      var num_replicas: Int?
+      var filter_subject: String?
+      var filter_subjects: [String]?
+    }
+  }
+
+  struct PullRequest: Encodable {
+    var batch: Int
+    var expires = 20_000_000_000
+    var idle_heartbeat = 5_000_000_000
+  }
+
+  /// What JetStream answers, as far as it is needed.
+  struct StreamResponse: Decodable {
+    struct Failure: Decodable {
+      var code: Int
+      var err_code: Int?
+      var description: String?
+    }
+
+    struct Position: Decodable {
+      var stream_seq: UInt64
+    }
+
+    var error: Failure?
+    var num_ack_pending: Int?
+    /// Up to where a consumer has been served, or begins after.
+    var delivered: Position?
+
+    init?(_ json: [UInt8]) {
+      guard let response = try? JSONDecoder().decode(Self.self, from: Data(json)) else {
+        return nil
+      }
+      self = response
+    }
+  }
+
+  /// What a message of a stream says about its place: tokens of the subject for its acknowledgement.
+  struct StreamPlace: Equatable {
+    var streamSequence: UInt64
+    var consumerSequence: UInt64
+    /// Where the message is acknowledged.
+    var acknowledgment: String
+
+    /// `$JS.ACK.stream.consumer.delivered.streamSequence.consumerSequence.time.pending`, or with the
+    /// server's domain and account before the stream.
+    init?(_ reply: String?) {
+      guard let reply, reply.hasPrefix("$JS.ACK.") else { return nil }
+      let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)
+      let first = tokens.count == 9 ? 5 : 7
+      guard tokens.count == 9 || tokens.count >= 11, let stream = UInt64(tokens[first]),
+        let consumer = UInt64(tokens[first + 1])
+      else { return nil }
+      (streamSequence, consumerSequence, acknowledgment) = (stream, consumer, reply)
+    }
+  }
+#endif

@@ -1,0 +1,38 @@
+#if NATS
+  import CampanileRelay
+
+  /// The patterns of one consumer.
+  enum PatternSet {
+    /// What a server is told to filter by; nothing if it is to send all that the stream has, because
+    /// patterns overlap, which it doesn't take.
+    static func filters(_ patterns: [String]) -> [String] {
+      let all = Set(patterns).sorted()
+      let kept = all.filter { pattern in !all.contains { $0 != pattern && covers($0, pattern) } }
+      for (index, one) in kept.enumerated() {
+        if kept[(index + 1)...].contains(where: { overlaps(one, $0) }) { return [] }
+      }
+      return kept
+    }
+
+    /// Whether each name that fits the second pattern fits the first.
+    static func covers(_ one: String, _ two: String) -> Bool {
+      let (wide, narrow) = (one.split(separator: "."), two.split(separator: "."))
+      for (index, token) in wide.enumerated() {
+        guard index < narrow.count else { return false }
+        if token == ">" { return true }
+        if narrow[index] == ">" || token != "*" && token != narrow[index] { return false }
+      }
+      return wide.count == narrow.count
+    }
+
+    /// Whether a name fits both.
+    static func overlaps(_ one: String, _ two: String) -> Bool {
+      let (one, two) = (one.split(separator: "."), two.split(separator: "."))
+      for (left, right) in zip(one, two) {
+        if left == ">" || right == ">" { return true }
+        if left != "*" && right != "*" && left != right { return false }
+      }
+      return one.count == two.count
+    }
+  }
+#endif

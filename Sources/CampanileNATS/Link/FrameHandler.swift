@@ -1,0 +1,124 @@
+#if NATS
+  import Campanile
+  import NIOCore
+  import NIOPosix
+  import NIOSSL
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// Why a connection ended, as a sentence: the first reason counts.
+  final class EndReason: Sendable {
+    private let text = Locked<String?>(nil)
+
+    var sentence: String? { text.withLock { $0 } }
+
+    func set(_ sentence: String) { text.withLock { $0 = $0 ?? sentence } }
+  }
+
+  /// Reads what a server sends, and hands it over as often as the socket has been read.
+  ///
+  /// It also begins TLS where the server asks for it: right after the first line, before anything
+  /// else is read or written.
+  final class FrameHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let processor = NIOSingleStepByteToMessageProcessor(ServerParser())
+    private var frames: [ServerFrame] = []
+    private var isGreeted = false
+    private let address: ServerAddress
+    private let tls: TLSOptions
+    private let certificateName: String?
+    private let reason: EndReason
+    private let deliver: @Sendable ([ServerFrame], Int) -> Void
+    private var byteCount = 0
+
+    init(
+      _ address: ServerAddress, _ tls: TLSOptions, certificateName: String?,
+      reason: EndReason, deliver: @escaping @Sendable ([ServerFrame], Int) -> Void
+    ) {
+      self.address = address
+      self.tls = tls
+      self.certificateName = certificateName
+      self.reason = reason
+      self.deliver = deliver
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let bytes = unwrapInboundIn(data)
+      byteCount += bytes.readableBytes
+      do {
+        try processor.process(buffer: bytes) { frames.append($0) }
+        if !isGreeted, let first = frames.first {
+          isGreeted = true
+          try greeted(first, context)
+        }
+      } catch {
+        errorCaught(context: context, error: error)
+      }
+    }
+
+    /// The server has said what it is.
+    private func greeted(_ first: ServerFrame, _ context: ChannelHandlerContext) throws {
+      guard case .info(let info) = first else {
+        throw ProtocolError("It doesn't begin with INFO, so that it is no server of NATS.")
+      }
+      if tls.isFirst { return }
+      let wants = tls.isRequired || address.isSecure
+      if !info.requiresTLS && !wants { return }
+      guard info.requiresTLS || info.offersTLS else {
+        throw ProtocolError("It doesn't offer TLS, which its address or an option asks for.")
+      }
+      // Whoever sits between could have added what now comes in clear.
+      guard frames.count == 1, processor.unprocessedBytes == 0 else {
+        throw ProtocolError("It says more in clear than the line after which TLS begins.")
+      }
+      try context.pipeline.syncOperations.addHandler(
+        try tls.makeHandler(certificateName), position: .first)
+      // The new handler keeps the end of this reading for itself.
+      deliverFrames()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+      deliverFrames()
+      context.fireChannelReadComplete()
+    }
+
+    private func deliverFrames() {
+      if frames.isEmpty { return }
+      deliver(frames, byteCount)
+      byteCount = 0
+      frames.removeAll(keepingCapacity: true)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      // An end without a word is common among servers that are killed.
+      if case NIOSSLError.uncleanShutdown = error {
+      } else {
+        reason.set(Self.sentence(error))
+      }
+      context.close(promise: nil)
+    }
+
+    static func sentence(_ error: any Error) -> String {
+      switch error {
+      case let error as NIOConnectionError:
+        if let dns = error.dnsAError ?? error.dnsAAAAError, error.connectionErrors.isEmpty {
+          return "Its name can't be looked up: \(dns)"
+        }
+        return error.connectionErrors.first.map { sentence($0.error) } ?? "There is no connection."
+      case NIOSSLError.handshakeFailed(let error): return "TLS failed: \(error)"
+      case let error as IOError where error.errnoCode == ECONNREFUSED:
+        return "The connection is refused: nobody listens there."
+      case let error as IOError: return error.description
+      case ChannelError.connectTimeout: return "It doesn't answer."
+      default: return "\(error)"
+      }
+    }
+  }
+#endif

@@ -1,0 +1,270 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+
+  /// The connections of a link, and what it does on them.
+  ///
+  /// There is one connection, and a second one while the server of the first is about to end: the
+  /// relay subscribes there first, and then leaves. What comes meanwhile on the second waits until
+  /// the first has sent all; numbers tell the doubles.
+  struct LinkState {
+    private struct Line {
+      let address: ServerAddress
+      var connection: NATSConnection?
+      var state = ConnectionState()
+      /// What is to be written there besides what the session writes.
+      var output = ByteBuffer()
+      /// Messages that wait for the end of the other connection.
+      var held: [ServerMessage] = []
+      var isSubscribed = false
+    }
+
+    /// What is to be done outside of the lock.
+    struct Effects {
+      var sends: [(connection: NATSConnection, bytes: ByteBuffer)] = []
+      var closes: [NATSConnection] = []
+      var connects: [(number: Int, address: ServerAddress, certificateName: String?)] = []
+      /// To try again after so many milliseconds.
+      var wait: Int?
+      var incidents: [RelayIncident] = []
+      /// What to acknowledge once the incidents have been delivered.
+      var acknowledgments: [String] = []
+    }
+
+    var session: NATSSession
+    private var pool: ServerPool
+    private let configuration: NATSConfiguration
+    private(set) var isReading = true
+    private var lines: [Int: Line] = [:]
+    private var current: Int?
+    private var next: Int?
+    /// Whether the present connection is asked for the last that it has to send.
+    private var isHandingOver = false
+    /// What the relay wants while connections change.
+    private var deferred: [RelayOperation] = []
+    private var lastNumber = 0
+    private var isStopped = false
+    /// Reasons that have been reported since there was a connection.
+    private var reported: Set<String> = []
+    private var effects = Effects()
+    private var random = SystemRandomNumberGenerator()
+
+    init(_ session: NATSSession, _ configuration: NATSConfiguration) {
+      self.session = session
+      self.configuration = configuration
+      pool = ServerPool(configuration.servers, &random)
+    }
+
+    // MARK: What the relay wants
+
+    mutating func perform(_ operations: [RelayOperation]) {
+      if isHandingOver { return deferred += operations }
+      for operation in operations { session.perform(operation) }
+    }
+
+    mutating func setReading(_ reads: Bool) -> [NATSConnection] {
+      isReading = reads
+      return lines.values.compactMap(\.connection)
+    }
+
+    /// - Returns: Where to say the last words, and those to close at once.
+    mutating func stop() -> (last: (NATSConnection, ByteBuffer)?, others: [NATSConnection]) {
+      isStopped = true
+      session.leave()
+      let last = current.flatMap { lines[$0]?.connection }
+      let others = next.flatMap { lines[$0]?.connection }
+      (lines, current, next) = ([:], nil, nil)
+      return (last.map { ($0, session.output) }, [others].compactMap { $0 })
+    }
+
+    // MARK: Connecting
+
+    /// Looks for a server, unless there is one.
+    mutating func connect() {
+      guard !isStopped, current == nil else { return }
+      switch pool.next(&random) {
+      case .connect(let address): current = open(address)
+      case .wait(let milliseconds): effects.wait = milliseconds
+      }
+    }
+
+    private mutating func open(_ address: ServerAddress) -> Int {
+      lastNumber += 1
+      lines[lastNumber] = Line(address: address)
+      effects.connects.append((lastNumber, address, pool.certificateName(of: address)))
+      return lastNumber
+    }
+
+    mutating func handle(_ event: NATSConnection.Event, of number: Int) {
+      guard lines[number] != nil else {
+        if case .connected(let connection) = event { effects.closes.append(connection) }
+        return
+      }
+      switch event {
+      case .connected(let connection):
+        lines[number]?.connection = connection
+        if !isReading { connection.setReading(false) }
+      case .frames(let frames, _):
+        var actions: [ConnectionState.Action] = []
+        for frame in frames {
+          lines[number]?.state.received(frame, &actions)
+          for action in actions { perform(action, on: number) }
+          actions.removeAll(keepingCapacity: true)
+        }
+      case .closed(let reason): closed(number, reason)
+      }
+    }
+
+    private mutating func perform(_ action: ConnectionState.Action, on number: Int) {
+      guard lines[number] != nil else { return }
+      switch action {
+      case .message(let message):
+        if number == current {
+          session.received(message)
+        } else {
+          lines[number]?.held.append(message)
+        }
+      case .introduce(let info): introduce(number, info)
+      case .sendPing: lines[number]?.output.writePing()
+      case .sendPong: lines[number]?.output.writePong()
+      case .open(let info): opened(number, info)
+      case .update(let info): updated(number, info)
+      case .confirmed(let mark): confirmed(mark, on: number)
+      case .denied(let denial): session.denied(denial)
+      case .close(let reason): end(number, reason)
+      }
+    }
+
+    private mutating func introduce(_ number: Int, _ info: ServerInfo) {
+      var options = ConnectOptions(name: session.name)
+      options.pedantic = configuration.isPedantic
+      do throws(AuthenticationError) {
+        try options.authenticate(configuration.authentication, nonce: info.nonce)
+        lines[number]?.output.writeConnect(json: options.json)
+      } catch {
+        end(number, error.description)
+      }
+    }
+
+    private mutating func opened(_ number: Int, _ info: ServerInfo) {
+      guard let address = lines[number]?.address else { return }
+      if number == current {
+        pool.connected(to: address, &random)
+        reported = []
+        session.connected(info)
+      } else {
+        session.writeSubscriptions(to: &lines[number]!.output)
+        lines[number]!.output.writePing()
+        lines[number]!.state.pinged(marking: 0)
+      }
+    }
+
+    private mutating func updated(_ number: Int, _ info: ServerInfo) {
+      if let others = info.others { pool.learn(others) }
+      if number == current { session.updated(info) }
+    }
+
+    private mutating func confirmed(_ mark: UInt64, on number: Int) {
+      if number == current {
+        session.confirmed(mark)
+        if isHandingOver, mark >= session.outbox.sentMark { handOver() }
+      } else if number == next {
+        // The other server sends what comes from now on: the first one is asked for the rest.
+        lines[number]?.isSubscribed = true
+        isHandingOver = true
+        guard let current, lines[current] != nil else { return }
+        lines[current]!.output.writePing()
+        lines[current]!.state.pinged(marking: session.outbox.sentMark)
+      }
+    }
+
+    // MARK: Changing connections
+
+    /// The server of the present connection ends soon: another one is looked for, if there is any.
+    private mutating func leaveLameDuck() {
+      guard let current, next == nil, lines[current]?.state.info.isLameDuck == true,
+        lines[current]?.state.isOpen == true, let other = pool.another(&random)
+      else { return }
+      next = open(other)
+    }
+
+    /// The first connection has sent all that it had.
+    private mutating func handOver() {
+      guard let new = next, let line = lines[new] else { return }
+      if let old = current, let connection = lines.removeValue(forKey: old)?.connection {
+        effects.closes.append(connection)
+      }
+      (current, next, isHandingOver) = (new, nil, false)
+      pool.connected(to: line.address, &random)
+      session.lost()
+      session.connected(line.state.info, isSubscribed: true)
+      for message in line.held { session.received(message) }
+      lines[new]?.held = []
+      perform(deferred)
+      deferred = []
+    }
+
+    /// The link ends a connection.
+    private mutating func end(_ number: Int, _ reason: String) {
+      if let connection = lines[number]?.connection { effects.closes.append(connection) }
+      closed(number, reason)
+    }
+
+    private mutating func closed(_ number: Int, _ reason: String?) {
+      guard var line = lines.removeValue(forKey: number) else { return }
+      if number == next {
+        // The first connection stays, until there is another one or it ends.
+        (next, isHandingOver) = (nil, false)
+        perform(deferred)
+        return deferred = []
+      }
+      current = nil
+      if let next, lines[next]?.isSubscribed == true { return handOver() }
+      let sentence = line.state.closed(reason)
+      let text = sentence.map { "\(line.address): \($0)" } ?? ""
+      if session.server != nil || reported.insert(text).inserted { session.disconnected(text) }
+      // A second connection that is not ready takes the place of the first.
+      if let next {
+        (current, self.next) = (next, nil)
+      } else {
+        connect()
+      }
+    }
+
+    /// A second has gone by.
+    mutating func tick() {
+      var actions: [ConnectionState.Action] = []
+      for number in lines.keys.sorted() {
+        lines[number]?.state.tick(isReading: isReading, &actions)
+        for action in actions { perform(action, on: number) }
+        actions.removeAll(keepingCapacity: true)
+      }
+      session.tick()
+    }
+
+    // MARK: Effects
+
+    /// Takes what is to be done.
+    mutating func takeEffects() -> Effects {
+      leaveLameDuck()
+      if let current, !isHandingOver, lines[current] != nil, session.server != nil {
+        if let mark = session.write() {
+          session.output.writePing()
+          lines[current]!.state.pinged(marking: mark)
+        }
+        lines[current]!.output.writeBuffer(&session.output)
+        session.output.clear()
+      }
+      for (number, line) in lines where line.output.readableBytes > 0 {
+        if let connection = line.connection { effects.sends.append((connection, line.output)) }
+        // The bytes belong to the connection now.
+        lines[number]?.output = ByteBuffer()
+      }
+      effects.incidents += session.incidents
+      session.incidents.removeAll(keepingCapacity: true)
+      swap(&effects.acknowledgments, &session.acknowledgments)
+      defer { effects = Effects() }
+      return effects
+    }
+  }
+#endif

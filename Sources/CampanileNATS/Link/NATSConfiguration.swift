@@ -1,0 +1,40 @@
+#if NATS
+  import Logging
+
+  /// How a relay reaches its servers.
+  struct NATSConfiguration: Sendable {
+    var servers: [ServerAddress] = []
+    var authentication = Authentication.none
+    var tls = TLSOptions()
+    var inboxPrefix = "_INBOX"
+    /// Whether the server checks more than it needs to; for tests.
+    var isPedantic = false
+    var durable: DurableOptions?
+    var logger: Logger?
+
+    /// - Parameter servers: Addresses with commas between them.
+    init(
+      servers text: String, isPedantic: Bool = false
+    ) throws(ServerAddressError) {
+      for word in text.split(separator: ",") {
+        var word = word.drop(while: \.isWhitespace)
+        while word.last?.isWhitespace == true { word.removeLast() }
+        let (address, authentication) = try ServerAddress.parse(word)
+        servers.append(address)
+        if authentication != .none { self.authentication = authentication }
+      }
+      self.isPedantic = isPedantic
+      guard !servers.isEmpty else {
+        throw ServerAddressError(
+          "No server of NATS was given: an address is like nats://host:4222.")
+      }
+    }
+
+    /// The place in the paths of messages: the same for all who name the same servers.
+    var step: UInt64 {
+      // FNV-1a: the same in each process.
+      Set(servers.map(\.description)).sorted().joined(separator: ",").utf8
+        .reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+  }
+#endif

@@ -1,0 +1,118 @@
+#if NATS
+  import Campanile
+  import CampanileRelay
+  import Dispatch
+  import NIOCore
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// What carries the messages of one relay by servers of NATS.
+  final class NATSLink: RelayLink {
+    private struct State {
+      var link: LinkState
+      var receiver: (any RelayReceiver)?
+      let timer: any DispatchSourceTimer
+    }
+
+    let queue = DispatchQueue(label: "campanile.relay.nats")
+    let step: UInt64
+    private let configuration: NATSConfiguration
+    private let observer: LinkObserver
+    private let state: Locked<State>
+
+    init(_ configuration: NATSConfiguration, name: String, _ buffering: RelayBuffering) {
+      self.configuration = configuration
+      step = configuration.step
+      observer = LinkObserver(relay: name, configuration.logger)
+      let session = NATSSession(
+        id: .random(in: 1 ... .max), name: name, processID: getpid(),
+        inboxPrefix: configuration.inboxPrefix, keepsNewest: buffering.keepsNewest,
+        limit: buffering.byteCount, durable: configuration.durable)
+      state = Locked(
+        State(
+          link: LinkState(session, configuration),
+          timer: DispatchSource.makeTimerSource(queue: queue)))
+    }
+
+    // MARK: Life
+
+    func start(_ receiver: any RelayReceiver) {
+      state.withLock { state in
+        state.receiver = receiver
+        state.timer.schedule(
+          deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
+        state.timer.setEventHandler { [weak self] in self?.act { $0.tick() } }
+        state.timer.activate()
+      }
+      queue.async { self.act { $0.connect() } }
+    }
+
+    func stop() {
+      queue.async {
+        let (end, receiver) = self.state.withLock { state in
+          state.timer.cancel()
+          defer { state.receiver = nil }
+          return (state.link.stop(), state.receiver)
+        }
+        if let (connection, words) = end.last { connection.close(after: words) }
+        for connection in end.others { connection.close() }
+        withExtendedLifetime(receiver) {}
+      }
+    }
+
+    // MARK: What the relay wants
+
+    func perform(_ operations: [RelayOperation]) { act { $0.perform(operations) } }
+
+    func setReading(_ reads: Bool) {
+      for connection in state.withLock({ $0.link.setReading(reads) }) {
+        connection.setReading(reads)
+      }
+    }
+
+    // MARK: Events
+
+    /// Asks the state, and does what it says; on the queue.
+    private func act(_ body: (inout LinkState) -> Void) {
+      let (effects, receiver) = state.withLock { state in
+        body(&state.link)
+        return (state.link.takeEffects(), state.receiver)
+      }
+      for (connection, bytes) in effects.sends {
+        observer.sent(bytes.readableBytes)
+        connection.send(bytes)
+      }
+      for connection in effects.closes { connection.close() }
+      for (number, address, certificateName) in effects.connects {
+        NATSConnection.connect(
+          to: address, configuration.tls, certificateName: certificateName
+        ) { [weak self, queue, observer] event in
+          if case .frames(_, let bytes) = event { observer.received(bytes) }
+          queue.async { self?.act { $0.handle(event, of: number) } }
+        }
+      }
+      if let wait = effects.wait {
+        queue.asyncAfter(deadline: .now() + .milliseconds(wait)) { [weak self] in
+          self?.act { $0.connect() }
+        }
+      }
+      guard let receiver else { return }
+      for incident in effects.incidents {
+        observer.happened(incident)
+        receiver.receive(incident)
+      }
+      let delivered = effects.acknowledgments
+      if delivered.isEmpty { return }
+      receiver.receive(
+        .delivered { [weak self, queue] in
+          queue.async { self?.act { $0.session.acknowledge(delivered) } }
+        })
+    }
+  }
+#endif

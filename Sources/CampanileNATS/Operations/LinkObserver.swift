@@ -1,0 +1,64 @@
+#if NATS
+  import CampanileRelay
+  import Logging
+  import Metrics
+
+  /// Tells a logger and the program's metrics what a link does.
+  struct LinkObserver: Sendable {
+    private let logger: Logger?
+    private let connections: Counter
+    private let isConnected: Gauge
+    private let lost: Counter
+    private let refused: Counter
+    private let sentBytes: Counter
+    private let receivedBytes: Counter
+
+    init(relay name: String, _ logger: Logger?) {
+      var logger = logger
+      logger?[metadataKey: "relay"] = "\(name)"
+      self.logger = logger
+      let dimensions = [("relay", name)]
+      func counter(_ name: String) -> Counter {
+        Counter(label: "campanile_nats_" + name, dimensions: dimensions)
+      }
+      connections = counter("connections")
+      isConnected = Gauge(label: "campanile_nats_connected", dimensions: dimensions)
+      lost = counter("lost_messages")
+      refused = counter("refused_messages")
+      sentBytes = counter("sent_bytes")
+      receivedBytes = counter("received_bytes")
+    }
+
+    func sent(_ bytes: Int) { if bytes > 0 { sentBytes.increment(by: bytes) } }
+    func received(_ bytes: Int) { receivedBytes.increment(by: bytes) }
+
+    func happened(_ incident: RelayIncident) {
+      switch incident {
+      case .connected:
+        connections.increment()
+        isConnected.record(1)
+        logger?.info("Connected to NATS.")
+      case .disconnected(let reason):
+        isConnected.record(0)
+        logger?.notice("No connection to NATS.", metadata: ["reason": "\(reason)"])
+      case .lost(_, let subject, let count, let reason):
+        lost.increment(by: count ?? 1)
+        logger?.warning(
+          "Messages were lost.",
+          metadata: [
+            "subject": "\(subject ?? "")", "count": "\(count ?? 1)", "reason": "\(reason)",
+          ])
+      case .refused(let subject, let reason):
+        refused.increment()
+        log("A message was refused.", subject, reason)
+      case .denied(let subject, let reason):
+        log("The server does not permit it.", subject ?? "", reason)
+      default: break
+      }
+    }
+
+    private func log(_ text: Logger.Message, _ subject: String, _ reason: String) {
+      logger?.warning(text, metadata: ["subject": "\(subject)", "reason": "\(reason)"])
+    }
+  }
+#endif

@@ -1,0 +1,159 @@
+#if NATS
+  import NIOCore
+
+  /// One connection with a server, without its socket and without a clock.
+  struct ConnectionState {
+    private enum Phase {
+      case greeting  // the server says what it is
+      case accepting  // the client has said who it is
+      case open
+      case closed  // terminal
+    }
+
+    enum Action: Equatable {
+      /// The server has said what it is: it is to be told who the client is.
+      case introduce(ServerInfo)
+      /// The server takes everything from now on.
+      case open(ServerInfo)
+      /// The server has said again what it is.
+      case update(ServerInfo)
+      case message(ServerMessage)
+      case sendPing
+      case sendPong
+      /// All that was sent before a mark has been taken.
+      case confirmed(UInt64)
+      case denied(Denial)
+      /// To close; the reason is a sentence.
+      case close(String)
+    }
+
+    /// What a server doesn't permit, which doesn't end the connection.
+    struct Denial: Equatable {
+      enum Kind { case publishing, subscribing, other }
+      let kind: Kind
+      let subject: String?
+      let text: String
+    }
+
+    private var phase = Phase.greeting
+    private(set) var info = ServerInfo()
+    /// What each ping that has not been answered marks; keep-alive pings mark nothing.
+    private var pings = CircularBuffer<UInt64?>()
+    /// Counts seconds.
+    private var age = 0
+    /// How many keep-alive pings in a row have no answer.
+    private var unanswered = 0
+    /// The last error that the server has told: it explains why the connection ends.
+    private var lastError: String?
+
+    /// So many seconds are between two pings.
+    static let pingInterval = 10
+    /// So many seconds a server has to accept a client.
+    static let openingLimit = 5
+
+    var isOpen: Bool { phase == .open }
+    var isClosed: Bool { phase == .closed }
+
+    // MARK: Receiving
+
+    mutating func received(_ frame: ServerFrame, _ actions: inout [Action]) {
+      if phase == .closed { return }
+      switch frame {
+      case .message(let message):
+        if phase == .open {
+          actions.append(.message(message))
+        } else {
+          close("The server sent a message before it accepted the connection.", &actions)
+        }
+      case .info(let info): received(info, &actions)
+      case .ping: actions.append(.sendPong)
+      case .pong: pong(&actions)
+      case .ok: break
+      case .error(let text): received(error: text, &actions)
+      }
+    }
+
+    private mutating func received(_ info: ServerInfo, _ actions: inout [Action]) {
+      let isFirst = phase == .greeting
+      self.info = info
+      guard isFirst else { return actions.append(.update(info)) }
+      guard info.hasHeaders else {
+        return close("The server is older than message headers, which a relay needs.", &actions)
+      }
+      phase = .accepting
+      pings.append(nil)
+      actions += [.update(info), .introduce(info), .sendPing]
+    }
+
+    private mutating func pong(_ actions: inout [Action]) {
+      // A server's answer to no ping says nothing.
+      guard let mark = pings.popFirst() else { return }
+      unanswered = 0
+      if phase == .accepting {
+        phase = .open
+        actions.append(.open(info))
+      }
+      if let mark { actions.append(.confirmed(mark)) }
+    }
+
+    private mutating func received(error text: String, _ actions: inout [Action]) {
+      let lowercased = text.lowercased()
+      if lowercased.contains("permissions violation") {
+        let words = text.split(separator: "\"", omittingEmptySubsequences: false)
+        let kind: Denial.Kind =
+          lowercased.contains("violation for publish")
+          ? .publishing : lowercased.contains("violation for subscription") ? .subscribing : .other
+        let subject = words.count > 1 ? String(words[1]) : nil
+        actions.append(.denied(Denial(kind: kind, subject: subject, text: text)))
+      } else if lowercased.contains("subject") || lowercased.contains("subscriptions") {
+        actions.append(.denied(Denial(kind: .other, subject: nil, text: text)))
+      } else {
+        lastError = text
+        if phase != .open { close("The server refuses the connection: \(text).", &actions) }
+      }
+    }
+
+    // MARK: Sending
+
+    /// A ping was sent: its answer confirms what was sent before.
+    mutating func pinged(marking mark: UInt64) { pings.append(mark) }
+
+    // MARK: Time and ends
+
+    /// A second has gone by.
+    ///
+    /// - Parameter isReading: Whether answers are read at all.
+    mutating func tick(isReading: Bool, _ actions: inout [Action]) {
+      age += 1
+      switch phase {
+      case .greeting, .accepting:
+        if age >= Self.openingLimit {
+          close("The server doesn't answer within \(Self.openingLimit) seconds.", &actions)
+        }
+      case .open:
+        guard isReading, age % Self.pingInterval == 0 else { return }
+        if unanswered >= 2 {
+          return close("The server has not answered two pings in a row.", &actions)
+        }
+        unanswered += 1
+        pings.append(nil)
+        actions.append(.sendPing)
+      case .closed: break
+      }
+    }
+
+    /// The connection has ended.
+    ///
+    /// - Returns: Why, as a sentence; nothing if it was open and the server gave no reason.
+    mutating func closed(_ reason: String?) -> String? {
+      defer { phase = .closed }
+      if let lastError { return "The server ended the connection: \(lastError)." }
+      return reason ?? (phase == .open ? nil : "The server ended the connection at once.")
+    }
+
+    private mutating func close(_ reason: String, _ actions: inout [Action]) {
+      phase = .closed
+      actions.append(.close(reason))
+    }
+  }
+#endif

@@ -1,0 +1,65 @@
+#if NATS
+  /// The headers of a message, as they came: a line with the version, fields, and an empty line.
+  ///
+  /// Names are compared as they are written.
+  struct HeaderBlock: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    /// No headers.
+    static let none = HeaderBlock(bytes: [])
+
+    /// The status of a server's own message, like 503 for a request that nobody answers.
+    var status: Int? {
+      // NATS/1.0 503 No Responders
+      var words = firstLine.split(separator: UInt8(ascii: " "), maxSplits: 2)[...]
+      guard words.popFirst()?.elementsEqual("NATS/1.0".utf8) == true, let word = words.popFirst()
+      else { return nil }
+      return Int(String(decoding: word, as: UTF8.self))
+    }
+
+    /// What a server says about the status.
+    var statusText: String {
+      let words = firstLine.split(separator: UInt8(ascii: " "), maxSplits: 2)
+      return words.count == 3 ? String(decoding: words[2], as: UTF8.self) : ""
+    }
+
+    private var firstLine: ArraySlice<UInt8> { line(from: 0) }
+
+    /// The first value of a field, without the space around it.
+    func value(of name: String) -> ArraySlice<UInt8>? {
+      let name = name.utf8
+      var start = line(from: 0).endIndex + 2
+      while start < bytes.count {
+        let line = line(from: start)
+        if line.isEmpty { return nil }
+        if line.count > name.count, line[start + name.count] == UInt8(ascii: ":"),
+          line.prefix(name.count).elementsEqual(name)
+        {
+          return line.dropFirst(name.count + 1).trimmed
+        }
+        start = line.endIndex + 2
+      }
+      return nil
+    }
+
+    func text(of name: String) -> String? {
+      value(of: name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func line(from start: Int) -> ArraySlice<UInt8> {
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: "\r")) ?? bytes.count
+      return bytes[start..<end]
+    }
+  }
+
+  extension ArraySlice<UInt8> {
+    fileprivate var trimmed: Self {
+      func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+      }
+      var rest = drop(while: isSpace)
+      while let last = rest.last, isSpace(last) { rest.removeLast() }
+      return rest
+    }
+  }
+#endif

@@ -1,0 +1,42 @@
+#if NATS
+  /// Subjects as servers take them.
+  ///
+  /// A server doesn't say what is wrong with a subject: it ignores one with an empty token, takes a
+  /// space for its end, delivers to `*`, and cuts the connection at a line that is too long.
+  enum NATSSubject {
+    /// The bytes of a subject at the most: a line of the protocol has 4,096, and more than the
+    /// subject in it.
+    static let limit = 3_072
+
+    /// Whether messages can be sent under this name.
+    static func isName(_ text: String) -> Bool {
+      var isTokenEmpty = true
+      var count = 0
+      for byte in text.utf8 {
+        count += 1
+        switch byte {
+        case UInt8(ascii: "."):
+          if isTokenEmpty { return false }
+          isTokenEmpty = true
+        case 0...0x20, 0x7F, UInt8(ascii: "*"), UInt8(ascii: ">"): return false
+        default: isTokenEmpty = false
+        }
+      }
+      return !isTokenEmpty && count <= limit
+    }
+
+    /// Whether it belongs to the protocol or to relays themselves, so that nobody is told of it who
+    /// listens to everything.
+    static func isInternal(_ subject: String) -> Bool {
+      switch subject.utf8.first {
+      case UInt8(ascii: "$"): true
+      case UInt8(ascii: "_"): subject.hasPrefix("_INBOX.") || subject.hasPrefix(prefix)
+      default: false
+      }
+    }
+
+    /// What relays tell each other about themselves.
+    static let prefix = "_campanile."
+    static let presence = "_campanile.here"
+  }
+#endif

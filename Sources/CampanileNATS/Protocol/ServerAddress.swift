@@ -1,0 +1,87 @@
+#if NATS
+  import NIOCore
+
+  /// Where a server is.
+  struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+    var host: String
+    var port: Int
+    /// Whether the address asks for TLS.
+    var isSecure = false
+
+    /// Without names and passwords.
+    var description: String {
+      "\(isSecure ? "tls" : "nats")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
+    /// Reads an address, and who to be there, if it says that.
+    ///
+    /// `nats://name:password@host:4222`, `tls://token@host`, `host`
+    static func parse(
+      _ text: some StringProtocol
+    ) throws(ServerAddressError) -> (address: Self, authentication: Authentication) {
+      var rest = Substring(text)
+      var isSecure = false
+      if let end = rest.firstRange(of: "://") {
+        switch rest[..<end.lowerBound].lowercased() {
+        case "nats": break
+        case "tls": isSecure = true
+        case let scheme:
+          throw ServerAddressError(
+            "A server of NATS was given with the scheme \"\(scheme)\"; it takes nats or tls.")
+        }
+        rest = rest[end.upperBound...]
+      }
+      var authentication = Authentication.none
+      if let at = rest.lastIndex(of: "@") {
+        let words = rest[..<at].split(
+          separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let texts = words.map { $0.removingPercents }
+        authentication =
+          texts.count == 2
+          ? .user(texts[0], password: Secret(texts[1])) : .token(Secret(texts[0]))
+        rest = rest[rest.index(after: at)...]
+      }
+      while rest.last == "/" { rest.removeLast() }
+      var port = 4_222
+      let afterHost = rest.lastIndex(of: "]") ?? rest.startIndex
+      if let colon = rest[afterHost...].lastIndex(of: ":") {
+        guard let number = UInt16(rest[rest.index(after: colon)...]), number > 0 else {
+          throw ServerAddressError("The server \"\(rest)\" of NATS has a port that is no number.")
+        }
+        port = Int(number)
+        rest = rest[..<colon]
+      }
+      if rest.first == "[", rest.last == "]" { rest = rest.dropFirst().dropLast() }
+      guard !rest.isEmpty, !rest.contains(where: { $0.isWhitespace || "/[]".contains($0) }) else {
+        throw ServerAddressError("A server of NATS was given as \"\(rest)\", which is no host.")
+      }
+      return (Self(host: String(rest), port: port, isSecure: isSecure), authentication)
+    }
+
+    /// Whether the host is an address rather than a name.
+    var isNumeric: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
+  }
+
+  /// What is wrong with an address, as a sentence without a secret.
+  struct ServerAddressError: Error, Hashable, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  extension Substring {
+    fileprivate var removingPercents: String {
+      var (bytes, rest): ([UInt8], UTF8View) = ([], utf8)
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "%"), rest.count >= 2,
+          let value = UInt8(Substring(rest.prefix(2)), radix: 16)
+        {
+          bytes.append(value)
+          rest = rest.dropFirst(2)
+        } else {
+          bytes.append(byte)
+        }
+      }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+#endif

@@ -1,0 +1,28 @@
+#if NATS
+  /// What a server says.
+  enum ServerFrame: Hashable, Sendable {
+    case info(ServerInfo)
+    case message(ServerMessage)
+    case ping
+    case pong
+    case ok
+    case error(String)
+  }
+
+  /// A message as a server delivers it.
+  struct ServerMessage: Hashable, Sendable {
+    var subject: String
+    /// The number of the subscription.
+    var sid: UInt64
+    /// Where an answer is to be sent.
+    var reply: String?
+    var headers: HeaderBlock
+    var payload: [UInt8]
+  }
+
+  /// What breaks the protocol of NATS.
+  struct ProtocolError: Error, Hashable, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+#endif

@@ -1,0 +1,110 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+
+  /// What a relay says about a message, in a header of it.
+  ///
+  /// Its fields, with spaces between them: the sender as a hexadecimal number, the number of the
+  /// message among those of its sender and subject, the number from which the sender counts without
+  /// a gap, the version, the sender's name, and the path, hexadecimal numbers with commas, or a
+  /// hyphen. A request has the number 0.
+  struct Envelope: Equatable, Sendable {
+    var sender: UInt64
+    var number: UInt64 = 0
+    var since: UInt64 = 0
+    var version: UInt32
+    var name: String
+    var path: [UInt64] = []
+
+    static let field = "Campanile"
+
+    var isRequest: Bool { number == 0 }
+
+    /// Nothing if there is none, or one that is written otherwise.
+    init?(_ headers: HeaderBlock) {
+      guard let text = headers.value(of: Self.field) else { return nil }
+      let words = text.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+      guard words.count == 6, let sender = words[0].number(16), let number = words[1].number(10),
+        let since = words[2].number(10), let version = words[3].number(10),
+        let version = UInt32(exactly: version), since <= number
+      else { return nil }
+      self.init(
+        sender: sender, number: number, since: since, version: version,
+        name: SubjectName.unescaped(Substring(decoding: words[4], as: UTF8.self)) ?? "")
+      guard !words[5].elementsEqual("-".utf8) else { return }
+      for step in words[5].split(separator: UInt8(ascii: ",")) {
+        guard let step = step.number(16) else { return nil }
+        path.append(step)
+      }
+    }
+
+    init(
+      sender: UInt64, number: UInt64 = 0, since: UInt64 = 0, version: UInt32, name: String,
+      path: [UInt64] = []
+    ) {
+      self.sender = sender
+      self.number = number
+      self.since = since
+      self.version = version
+      self.name = name
+      self.path = path
+    }
+  }
+
+  extension ByteBuffer {
+    mutating func writeHeaderStart() { writeStaticString("NATS/1.0\r\n") }
+
+    /// - Parameter value: Without line breaks.
+    mutating func writeHeader(_ name: String, _ value: String) {
+      writeString(name)
+      writeStaticString(": ")
+      writeString(value)
+      writeStaticString("\r\n")
+    }
+
+    mutating func writeHeaderEnd() { writeStaticString("\r\n") }
+
+    /// - Parameters:
+    ///   - sender: The number as it is written.
+    ///   - name: The name as it is written.
+    mutating func writeEnvelope(
+      sender: String, number: UInt64, since: UInt64, version: UInt32, name: String, path: [UInt64]
+    ) {
+      writeString(Envelope.field)
+      writeStaticString(": ")
+      writeString(sender)
+      for number in [number, since, UInt64(version)] {
+        writeStaticString(" ")
+        writeString(String(number))
+      }
+      writeStaticString(" ")
+      writeString(name)
+      writeStaticString(" ")
+      writeString(
+        path.isEmpty ? "-" : path.map { String($0, radix: 16) }.joined(separator: ","))
+      writeStaticString("\r\n")
+    }
+  }
+
+  extension ArraySlice<UInt8> {
+    /// A number without a sign.
+    fileprivate func number(_ radix: UInt64) -> UInt64? {
+      if isEmpty { return nil }
+      var number: UInt64 = 0
+      for byte in self {
+        let digit: UInt64
+        switch byte {
+        case 0x30...0x39: digit = UInt64(byte - 0x30)
+        case 0x61...0x66: digit = UInt64(byte - 0x61 + 10)
+        default: return nil
+        }
+        if digit >= radix { return nil }
+        let (product, overflows) = number.multipliedReportingOverflow(by: radix)
+        let (sum, exceeds) = product.addingReportingOverflow(digit)
+        if overflows || exceeds { return nil }
+        number = sum
+      }
+      return number
+    }
+  }
+#endif

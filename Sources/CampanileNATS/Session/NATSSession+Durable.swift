@@ -1,0 +1,113 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+
+  extension NATSSession {
+    // MARK: What is heard
+
+    /// Whether a stream has what a subscription is about.
+    func isStored(_ subscription: Subscription) -> Bool {
+      durable != nil && !subscription.answers
+    }
+
+    mutating func patternsChanged() {
+      let patterns = subscriptions.values.filter { !$0.answers }.map(\.pattern.text)
+      durable?.setPatterns(patterns.sorted())
+    }
+
+    /// A message of the stream, or how a pull of messages goes on.
+    mutating func receivedStored(_ message: ServerMessage) {
+      guard let news = durable?.received(message) else { return }
+      switch news {
+      case .none: break
+      case .double(let acknowledgment): acknowledgments.append(acknowledgment)
+      case .new(let acknowledgment):
+        if let acknowledgment { acknowledgments.append(acknowledgment) }
+        // The server's filter may be wider.
+        let isWanted = subscriptions.values.contains {
+          !$0.answers && $0.pattern.matches(message.subject)
+        }
+        if isWanted { deliverStored(message) }
+      }
+    }
+
+    private mutating func deliverStored(_ message: ServerMessage) {
+      let envelope = Envelope(message.headers)
+      if let envelope {
+        if envelope.isRequest || envelope.sender == id { return }
+        know(envelope)
+      }
+      incidents.append(
+        .message(
+          sender: envelope?.sender ?? 0, subject: message.subject,
+          version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload))
+    }
+
+    /// Messages have been delivered to all who observe them.
+    mutating func acknowledge(_ subjects: [String]) {
+      guard server != nil else { return }
+      for subject in subjects {
+        output.writePublish(subject, headers: ByteBuffer(), payload: Array("+ACK".utf8))
+      }
+    }
+
+    // MARK: What is asked
+
+    mutating func writeStreamRequests() {
+      guard let requests = durable?.requests, !requests.isEmpty else { return }
+      for request in requests {
+        output.writePublish(
+          request.subject, reply: inbox + request.token, headers: ByteBuffer(),
+          payload: request.json)
+      }
+      durable?.requests = []
+    }
+
+    /// An answer of JetStream.
+    mutating func receivedAnswer(
+      _ message: ServerMessage, _ token: Substring, _ durable: DurableState
+    ) {
+      if token.first == "a" { return receivedAcknowledgment(message, token.dropFirst()) }
+      let wasReady = durable.isReady
+      if let reason = self.durable?.answered(token, message) {
+        incidents.append(.denied(subject: nil, reason))
+      }
+      if !wasReady, self.durable?.isReady == true { wantsPing = true }
+    }
+
+    // MARK: What is stored
+
+    /// The stream has stored a post, or says why not.
+    private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
+      guard let mark = UInt64(token), let post = outbox.post(mark) else { return }
+      // Nobody leads the stream, at present, or there is none: it is sent again after a second.
+      if message.headers.status != nil { return storing = Self.storingLimit - 1 }
+      // A post that was stored before is as good as one that is stored now.
+      if let error = StreamResponse(message.payload)?.error {
+        if error.code >= 500 { return storing = Self.storingLimit - 1 }
+        incidents.append(
+          .refused(
+            subject: post.subject,
+            "The stream does not store it: \(error.description ?? "error \(error.code)")."))
+      }
+      for token in outbox.stored(mark) { incidents.append(.flushed(token)) }
+      storing = outbox.isAwaiting ? 0 : nil
+    }
+
+    /// So many seconds may go by without anything being stored.
+    private static let storingLimit = 4
+
+    mutating func tickDurable() {
+      guard durable != nil, server != nil else { return }
+      let wasReady = durable?.isReady == true
+      durable?.tick()
+      if !wasReady, durable?.isReady == true { wantsPing = true }
+      guard let seconds = storing else { return }
+      storing = seconds + 1
+      if seconds + 1 >= Self.storingLimit {
+        storing = nil
+        outbox.rewind()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,141 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+
+  extension NATSSession {
+    // MARK: Receiving
+
+    mutating func received(_ message: ServerMessage) {
+      switch message.sid {
+      case Self.inboxSid: receivedAnswer(message)
+      case Self.presenceSid: receivedPresence(message)
+      case Self.streamSid: receivedStored(message)
+      default:
+        guard let subscription = subscriptions[message.sid] else { return }
+        if NATSSubject.isInternal(message.subject),
+          !NATSSubject.isInternal(subscription.pattern.text)
+        {
+          return
+        }
+        let envelope = Envelope(message.headers)
+        if subscription.answers {
+          receivedRequest(message, envelope)
+        } else {
+          received(message, envelope)
+        }
+      }
+    }
+
+    mutating func received(_ message: ServerMessage, _ envelope: Envelope?) {
+      guard let envelope else {
+        return incidents.append(
+          .message(
+            sender: 0, subject: message.subject, version: 0, path: [], payload: message.payload))
+      }
+      // A request is for those who answer; what one has sent oneself is not heard.
+      if envelope.isRequest || envelope.sender == id { return }
+      switch heard.hear(
+        envelope.number, since: envelope.since, from: envelope.sender, message.subject)
+      {
+      case .double: return
+      case .new(let lost):
+        know(envelope)
+        if lost > 0 {
+          incidents.addLoss(
+            sender: envelope.sender, message.subject, lost,
+            "The connection was interrupted, or the server dropped what was not read in time.")
+        }
+        incidents.append(
+          .message(
+            sender: envelope.sender, subject: message.subject, version: envelope.version,
+            path: envelope.path, payload: message.payload))
+      }
+    }
+
+    mutating func receivedRequest(_ message: ServerMessage, _ envelope: Envelope?) {
+      guard let reply = message.reply, envelope?.isRequest ?? true,
+        let correlation = requests.received(reply)
+      else { return }
+      if let envelope { know(envelope) }
+      incidents.append(
+        .request(
+          from: envelope?.sender ?? 0, correlation: correlation, subject: message.subject,
+          version: envelope?.version ?? 0, payload: message.payload))
+    }
+
+    mutating func receivedAnswer(_ message: ServerMessage) {
+      guard message.subject.hasPrefix(inbox) else { return }
+      let token = message.subject.dropFirst(inbox.count)
+      if token == Self.presenceToken { return receivedPresence(message) }
+      if let durable, token.first?.isLetter == true {
+        return receivedAnswer(message, token, durable)
+      }
+      guard let correlation = UInt64(token), requests.ended(correlation) else { return }
+      if message.headers.status == 503 {
+        incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
+      } else if let error = message.headers.text(of: "Nats-Service-Error") {
+        let payload = message.payload.isEmpty ? Array(error.utf8) : message.payload
+        incidents.append(.reply(correlation: correlation, .failed, payload: payload))
+      } else {
+        incidents.append(.reply(correlation: correlation, .answered, payload: message.payload))
+      }
+    }
+
+    /// The server doesn't permit something.
+    mutating func denied(_ denial: ConnectionState.Denial) {
+      switch denial.subject {
+      case NATSSubject.presence, inbox + "*":
+        // Without it nobody is known; without answers requests time out.
+        incidents.append(.denied(subject: denial.subject, denial.text))
+      case let subject:
+        if denial.kind == .subscribing {
+          // Final: the server has no such subscription.
+          subscriptions = subscriptions.filter { $0.value.pattern.text != subject }
+        }
+        incidents.append(.denied(subject: subject, denial.text))
+      }
+    }
+
+    // MARK: Presence
+
+    static let presenceToken = "here"
+
+    mutating func know(_ envelope: Envelope) {
+      if presence.heard(from: envelope.sender, name: envelope.name) {
+        incidents.append(.peers(presence.list))
+      }
+    }
+
+    mutating func receivedPresence(_ message: ServerMessage) {
+      guard let line = Presence.Line(message.payload), line.id != id else { return }
+      if presence.heard(line) { incidents.append(.peers(presence.list)) }
+      if let reply = message.reply, NATSSubject.isName(reply) { announce(to: reply) }
+    }
+
+    /// Says that this relay is there, or that it leaves.
+    mutating func announce(
+      to subject: String = NATSSubject.presence, asksForAnswers: Bool = false, leaves: Bool = false
+    ) {
+      let line = Presence.Line(
+        id: id, processID: processID, seconds: leaves ? 0 : presence.interval, name: name)
+      output.writePublish(
+        subject, reply: asksForAnswers ? inbox + Self.presenceToken : nil, headers: ByteBuffer(),
+        payload: Array(line.text.utf8))
+    }
+
+    /// A second has gone by.
+    mutating func tick() {
+      for correlation in requests.tick() {
+        incidents.append(.reply(correlation: correlation, .timedOut, payload: []))
+      }
+      tickDurable()
+      guard server != nil else { return }
+      let (hasChanged, announces) = presence.tick()
+      if hasChanged { incidents.append(.peers(presence.list)) }
+      if announces { announce() }
+    }
+
+    /// The relay ends.
+    mutating func leave() { if server != nil { announce(leaves: true) } }
+  }
+#endif

@@ -1,0 +1,296 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+
+  /// What one relay does on NATS, without connections and without a clock.
+  ///
+  /// It outlives connections. What is to be sent on the present one is written to ``output``, what
+  /// the relay is to be told is added to ``incidents``; whoever asks takes both.
+  struct NATSSession {
+    struct Subscription {
+      var sid: UInt64
+      var pattern: SubjectPattern
+      /// Whether it is for requests.
+      var answers: Bool
+    }
+
+    let id: UInt64
+    let name: String
+    let processID: Int32
+    /// What is written before the numbers of a message.
+    let idText: String
+    let nameText: String
+    /// Where answers to this relay are sent: tokens after this.
+    let inbox: String
+
+    var output = ByteBuffer()
+    var incidents: [RelayIncident] = []
+    var outbox: Outbox
+    /// Whether there is a connection, and what its server takes.
+    private(set) var server: ServerInfo?
+    var subscriptions: [UInt64: Subscription] = [:]
+    private var lastSid: UInt64 = Self.firstSid
+    private var sent = SentNumbers()
+    var heard = HeardNumbers()
+    var requests = RequestTable()
+    var presence = Presence()
+    /// What stores the messages, if anything does.
+    var durable: DurableState?
+    /// Messages of a stream to acknowledge, once they have been delivered.
+    var acknowledgments: [String] = []
+    /// For how many seconds what was sent has not been stored, if anything was.
+    var storing: Int?
+    /// Whether a ping that confirms what was sent has no answer yet.
+    private var isPinging = false
+    /// Whether a ping is to follow the output.
+    var wantsPing = false
+    private var bytesSincePing = 0
+    private var headers = ByteBuffer()
+
+    // The subscriptions of each relay: answers to it, and the presence of others.
+    static let inboxSid: UInt64 = 1
+    static let presenceSid: UInt64 = 2
+    static let streamSid: UInt64 = 3
+    static let firstSid: UInt64 = 9
+
+    init(
+      id: UInt64, name: String, processID: Int32, inboxPrefix: String = "_INBOX",
+      keepsNewest: Bool = true, limit: Int = 8 << 20, durable: DurableOptions? = nil
+    ) {
+      (self.id, self.name, self.processID) = (id, name, processID)
+      idText = String(id, radix: 16)
+      nameText = SubjectName.escaped(name)
+      inbox = "\(inboxPrefix).\(idText)."
+      outbox = Outbox(keepsNewest: keepsNewest, limit: limit, isStored: durable != nil)
+      self.durable = durable.map { DurableState($0, id: idText) }
+    }
+
+    // MARK: What the relay wants
+
+    mutating func perform(_ operation: RelayOperation) {
+      switch operation {
+      case .subscribe(let pattern): subscribe(pattern, answers: false)
+      case .answer(let pattern): subscribe(pattern, answers: true)
+      case .unsubscribe(let pattern): unsubscribe(pattern, answers: false)
+      case .stopAnswering(let pattern): unsubscribe(pattern, answers: true)
+      case .post(let subject, let version, let path, let payload):
+        guard check(subject) else { return }
+        let (number, since) = sent.next(subject)
+        let post = Outbox.Post(
+          subject: subject, number: number, since: since, version: version, path: path,
+          payload: payload)
+        outbox.append(post) { subject in
+          incidents.addLoss(
+            sender: id, subject, 1,
+            "More was posted than the relay's buffer holds until it is sent.")
+        }
+      case .request(let correlation, let subject, let version, let payload, let milliseconds):
+        guard check(subject) else {
+          return incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
+        }
+        requests.asked(correlation, seconds: Int(milliseconds / 1_000) + 1)
+        outbox.append(
+          .request(
+            correlation: correlation, subject: subject, version: version, payload: payload))
+      case .reply(_, let correlation, let status, let payload):
+        guard let subject = requests.answered(correlation) else { return }
+        outbox.append(.reply(to: subject, hasFailed: status != .answered, payload: payload))
+      case .flush(let token): outbox.append(.flush(token))
+      }
+    }
+
+    private mutating func check(_ subject: String) -> Bool {
+      if NATSSubject.isName(subject) { return true }
+      incidents.append(
+        .refused(
+          subject: subject,
+          "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "
+            + "them, without spaces and without the signs * and >."))
+      return false
+    }
+
+    private mutating func subscribe(_ pattern: String, answers: Bool) {
+      guard pattern.utf8.count <= NATSSubject.limit,
+        let known = try? SubjectPattern(validating: pattern)
+      else {
+        return incidents.append(.denied(subject: pattern, "NATS takes no such pattern of names."))
+      }
+      lastSid += 1
+      let new = Subscription(sid: lastSid, pattern: known, answers: answers)
+      subscriptions[lastSid] = new
+      if isStored(new) {
+        patternsChanged()
+      } else if server != nil {
+        output.writeSubscribe(pattern, sid: lastSid)
+      }
+    }
+
+    private mutating func unsubscribe(_ pattern: String, answers: Bool) {
+      let found = subscriptions.values.first { $0.pattern.text == pattern && $0.answers == answers }
+      guard let found else { return }
+      subscriptions[found.sid] = nil
+      if isStored(found) { return patternsChanged() }
+      if server != nil { output.writeUnsubscribe(sid: found.sid) }
+      if !answers { heard.forget { found.pattern.matches($0) } }
+    }
+
+    // MARK: Connections
+
+    /// All subscriptions, for a new connection.
+    func writeSubscriptions(to output: inout ByteBuffer) {
+      output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
+      output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
+      if durable != nil { output.writeSubscribe(inbox + "p.*", sid: Self.streamSid) }
+      for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
+      where !isStored(subscription) {
+        output.writeSubscribe(subscription.pattern.text, sid: subscription.sid)
+      }
+    }
+
+    /// A connection is there.
+    ///
+    /// - Parameter isSubscribed: Whether it takes the place of one that was there until now.
+    mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
+      server = info
+      output.clear()
+      isPinging = false
+      durable?.connected(info)
+      if isSubscribed { return }
+      writeSubscriptions(to: &output)
+      announce(asksForAnswers: true)
+      incidents.append(.connected)
+    }
+
+    /// The server has changed what it takes.
+    mutating func updated(_ info: ServerInfo) { if server != nil { server = info } }
+
+    mutating func disconnected(_ reason: String) {
+      guard server != nil else { return incidents.append(.disconnected(reason)) }
+      server = nil
+      lost()
+      presence.disconnect()
+      incidents += [.peers([]), .disconnected(reason)]
+    }
+
+    /// What was sent on a connection that has ended is to be sent again, or has failed.
+    mutating func lost() {
+      output.clear()
+      durable?.disconnected()
+      (isPinging, wantsPing, storing) = (false, false, nil)
+      for correlation in outbox.disconnect() where requests.ended(correlation) {
+        incidents.append(.reply(correlation: correlation, .disconnected, payload: []))
+      }
+    }
+
+    // MARK: Sending
+
+    /// Writes what waits, as far as the window allows.
+    ///
+    /// - Returns: Whether a ping is to follow, and what it confirms.
+    mutating func write() -> UInt64? {
+      guard let server else { return nil }
+      while let (item, mark) = outbox.next() {
+        switch item {
+        case .post(let post):
+          writeEnvelope(
+            number: post.number, since: post.since, post.version, post.path, mark: mark)
+          if publish(
+            post.subject, durable == nil ? nil : "\(inbox)a\(mark)", post.payload, mark, server),
+            durable != nil
+          {
+            storing = storing ?? 0
+          }
+        case .request(let correlation, let subject, let version, let payload):
+          writeEnvelope(number: 0, since: 0, version, [])
+          if !publish(subject, inbox + String(correlation), payload, mark, server),
+            requests.ended(correlation)
+          {
+            incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
+          }
+        case .reply(let subject, let hasFailed, let payload):
+          headers.clear()
+          headers.writeHeaderStart()
+          if hasFailed {
+            headers.writeHeader("Nats-Service-Error", Self.line(payload))
+            headers.writeHeader("Nats-Service-Error-Code", "500")
+          }
+          headers.writeHeaderEnd()
+          publish(subject, nil, payload, mark, server)
+        case .flush: break
+        }
+        // Stored posts are confirmed one by one.
+        switch item {
+        case .post: break
+        case .flush: wantsPing = true
+        case .request, .reply: if durable != nil { wantsPing = true }
+        }
+      }
+      writeStreamRequests()
+      let isDue = bytesSincePing > 256 << 10 || outbox.isAwaiting && !isPinging
+      guard wantsPing || durable == nil && isDue else { return nil }
+      (wantsPing, isPinging, bytesSincePing) = (false, true, 0)
+      return outbox.sentMark
+    }
+
+    /// - Parameter mark: That of the post in the outbox, which its stream knows it by.
+    private mutating func writeEnvelope(
+      number: UInt64, since: UInt64, _ version: UInt32, _ path: [UInt64], mark: UInt64? = nil
+    ) {
+      headers.clear()
+      headers.writeHeaderStart()
+      headers.writeEnvelope(
+        sender: idText, number: number, since: since, version: version, name: nameText, path: path)
+      if let mark, let durable {
+        headers.writeHeader("Nats-Msg-Id", "\(idText)-\(mark)")
+        headers.writeHeader("Nats-Expected-Stream", durable.options.stream)
+      }
+      headers.writeHeaderEnd()
+    }
+
+    /// - Returns: Whether the server takes as much.
+    @discardableResult
+    private mutating func publish(
+      _ subject: String, _ reply: String?, _ payload: [UInt8], _ mark: UInt64, _ server: ServerInfo
+    ) -> Bool {
+      let size = headers.readableBytes + payload.count
+      if size > server.maxPayload {
+        outbox.drop(mark)
+        incidents.append(
+          .refused(
+            subject: subject,
+            "A message has \(size) bytes with its headers; the server takes \(server.maxPayload) at "
+              + "the most."))
+        return false
+      }
+      output.writePublish(subject, reply: reply, headers: headers, payload: payload)
+      bytesSincePing += size
+      return true
+    }
+
+    /// Text for a header, which ends at a line break.
+    private static func line(_ text: [UInt8]) -> String {
+      String(decoding: text.prefix(512).map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// The server has taken all up to a mark.
+    mutating func confirmed(_ mark: UInt64) {
+      isPinging = false
+      // A flush also tells that what was to be heard is in force.
+      if let durable, !durable.isReady { return }
+      for token in outbox.confirm(through: mark) { incidents.append(.flushed(token)) }
+    }
+  }
+
+  extension [RelayIncident] {
+    /// Adds a loss; several of one kind in a row are one.
+    mutating func addLoss(
+      sender: UInt64, _ subject: String, _ count: Int, _ reason: String
+    ) {
+      guard case .lost(sender, subject, .some(let before), reason)? = last else {
+        return append(.lost(sender: sender, subject: subject, count: count, reason))
+      }
+      self[self.count - 1] = .lost(
+        sender: sender, subject: subject, count: before + count, reason)
+    }
+  }
+#endif

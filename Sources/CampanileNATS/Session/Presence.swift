@@ -1,0 +1,88 @@
+#if NATS
+  import CampanileRelay
+
+  /// Who else is there, as far as relays tell each other.
+  ///
+  /// Each says on ``NATSSubject/presence`` that it is there: at first, when it leaves, and again
+  /// after a while. A newcomer is answered by each. The more there are, the rarer each speaks.
+  struct Presence {
+    private struct Peer {
+      var name: String
+      var processID: Int32
+      /// The second after which it counts as gone.
+      var deadline: Int
+    }
+
+    private var peers: [UInt64: Peer] = [:]
+    private var now = 0
+    private var nextAnnouncement = 0
+    /// So many are remembered.
+    private static let limit = 4_096
+
+    /// A relay's own line.
+    struct Line: Equatable {
+      var id: UInt64
+      var processID: Int32
+      /// How long to wait for the next one; 0 from one that leaves.
+      var seconds: Int
+      var name: String
+
+      var text: String {
+        "\(String(id, radix: 16)) \(processID) \(seconds) \(SubjectName.escaped(name))"
+      }
+
+      init(id: UInt64, processID: Int32, seconds: Int, name: String) {
+        (self.id, self.processID, self.seconds, self.name) = (id, processID, seconds, name)
+      }
+
+      init?(_ bytes: [UInt8]) {
+        let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+        guard words.count == 4, let id = UInt64(words[0], radix: 16), let process = Int32(words[1]),
+          let seconds = Int(words[2]), (0...3_600).contains(seconds),
+          let name = SubjectName.unescaped(words[3])
+        else { return nil }
+        self.init(id: id, processID: process, seconds: seconds, name: name)
+      }
+    }
+
+    /// How long it is to one's next line: all hear at most ten lines a second.
+    var interval: Int { max(10, peers.count / 10) }
+
+    var list: [RelayPeer] {
+      peers.map { RelayPeer(id: $0, name: $1.name, processID: $1.processID, isHub: false) }
+    }
+
+    /// - Returns: Whether the list has changed.
+    mutating func heard(_ line: Line) -> Bool {
+      if line.seconds == 0 { return peers.removeValue(forKey: line.id) != nil }
+      let old = peers[line.id]
+      guard old != nil || peers.count < Self.limit else { return false }
+      peers[line.id] = Peer(
+        name: line.name, processID: line.processID, deadline: now + 3 * line.seconds)
+      return old?.name != line.name || old?.processID != line.processID
+    }
+
+    /// A message came from somebody.
+    ///
+    /// - Returns: Whether the list has changed.
+    mutating func heard(from sender: UInt64, name: String) -> Bool {
+      if peers[sender] != nil { return false }
+      return heard(Line(id: sender, processID: 0, seconds: 10, name: name))
+    }
+
+    /// A second has gone by.
+    ///
+    /// - Returns: Whether the list has changed, and whether it is time for one's own line.
+    mutating func tick() -> (hasChanged: Bool, announces: Bool) {
+      now += 1
+      let count = peers.count
+      peers = peers.filter { $0.value.deadline >= now }
+      let announces = now >= nextAnnouncement
+      if announces { nextAnnouncement = now + interval }
+      return (peers.count != count, announces)
+    }
+
+    /// Without a connection nobody is there.
+    mutating func disconnect() { peers = [:] }
+  }
+#endif

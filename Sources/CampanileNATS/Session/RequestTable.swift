@@ -1,0 +1,58 @@
+#if NATS
+  import NIOCore
+
+  /// The requests that a relay has sent, and those that it has received.
+  struct RequestTable {
+    /// The second in which each request of the relay's own ends.
+    private var deadlines: [UInt64: Int] = [:]
+    private var now = 0
+    /// Where the answers of those that were received go.
+    private var replies: [UInt64: String] = [:]
+    private var numbers: [String: UInt64] = [:]
+    private var order = CircularBuffer<UInt64>()
+    private var last: UInt64 = 0
+    /// So many requests may be open: what is answered after as many others is not sent.
+    static let limit = 65_536
+
+    // MARK: Sent
+
+    mutating func asked(_ correlation: UInt64, seconds: Int) {
+      deadlines[correlation] = now + seconds + 1
+    }
+
+    /// - Returns: Whether the request was still open.
+    mutating func ended(_ correlation: UInt64) -> Bool {
+      deadlines.removeValue(forKey: correlation) != nil
+    }
+
+    /// A second has gone by.
+    ///
+    /// - Returns: The requests whose time is over.
+    mutating func tick() -> [UInt64] {
+      now += 1
+      let over = deadlines.filter { $0.value < now }.keys.sorted()
+      for correlation in over { deadlines[correlation] = nil }
+      return over
+    }
+
+    // MARK: Received
+
+    /// - Returns: The number of a request that is to be answered at a subject; nothing if it has
+    ///   come already, by another pattern.
+    mutating func received(_ reply: String) -> UInt64? {
+      guard NATSSubject.isName(reply), numbers[reply] == nil else { return nil }
+      last += 1
+      (replies[last], numbers[reply]) = (reply, last)
+      order.append(last)
+      if order.count > Self.limit, let oldest = order.popFirst() { _ = answered(oldest) }
+      return last
+    }
+
+    /// - Returns: Where the answer goes.
+    mutating func answered(_ correlation: UInt64) -> String? {
+      guard let reply = replies.removeValue(forKey: correlation) else { return nil }
+      numbers[reply] = nil
+      return reply
+    }
+  }
+#endif

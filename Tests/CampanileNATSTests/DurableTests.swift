@@ -1,0 +1,123 @@
+#if NATS
+  import Campanile
+  import CampanileNATS
+  import CampanileRelay
+  import CampanileTesting
+  import Foundation
+  import Testing
+
+  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(2)))
+  struct DurableTests {
+    private func server(_ program: String) throws -> NATSServer {
+      try NATSServer(program, "jetstream { store_dir: \"FOLDER/js\" }")
+    }
+
+    private func bus(_ server: NATSServer, as name: String? = nil) -> Relay.Transport {
+      .nats(server.url, .durable("S", creating: ["clock.>"], as: name), .pedantic)
+    }
+
+    /// How many messages the stream has.
+    private func count(_ relay: Relay) async throws -> Int {
+      struct Info: Decodable {
+        struct State: Decodable { var messages: Int }
+        var state: State
+      }
+      let bytes = try await relay.request(
+        raw: [], to: "$JS.API.STREAM.INFO.S", within: .seconds(20))
+      return try JSONDecoder().decode(Info.self, from: Data(bytes)).state.messages
+    }
+
+    @Test(
+      "R2 R4 What is posted is stored once, and heard once, in order",
+      arguments: NATSServer.programs, ["a", nil])
+    func order(program: String, name: String?) async throws {
+      let server = try server(program)
+      let (one, two) = (Member(bus(server)), Member(bus(server, as: name)))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...2_000)
+      #expect(try await two.ticks.next(2_000) == Array(1...2_000))
+      try await one.relay.flush()
+      #expect(try await count(one.relay) == 2_000)
+      #expect(one.ticks.values == Array(1...2_000))
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test("R10 postAndWait returns when the stream has the message", arguments: NATSServer.programs)
+    func postAndWait(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      for number in 1...20 {
+        try await one.center.postAndWait(Tick(number: number))
+        #expect(try await count(one.relay) == number)
+      }
+      withExtendedLifetime(one) {}
+    }
+
+    @Test(
+      "A receiver with a name hears what was posted while it was not there",
+      arguments: NATSServer.programs)
+    func resumes(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      var two: Member? = Member(bus(server, as: "two"), carrying: .inward)
+      for member in [one, two] { try await member?.relay.flush() }
+      one.post(1...100)
+      #expect(try await two?.ticks.next(100) == Array(1...100))
+      // So that all that was heard has been acknowledged.
+      await two?.relay.drain()
+      two = nil
+      one.post(101...200)
+      try await one.relay.flush()
+      two = Member(bus(server, as: "two"), carrying: .inward)
+      var heard: [Int] = []
+      while heard.last != 200 { heard.append(try #require(await two?.ticks.next())) }
+      // What had not been acknowledged comes again.
+      #expect(Array(heard.drop { $0 <= 100 }) == Array(101...200))
+      #expect(heard == heard.sorted())
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test(
+      "R4 A server that is killed again and again loses nothing that was posted",
+      arguments: NATSServer.programs, ["two", nil])
+    func killed(program: String, name: String?) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      let two = Member(bus(server, as: name), carrying: .inward)
+      for member in [one, two] { try await member.relay.flush() }
+      var last = 0
+      for _ in 1...3 {
+        for _ in 1...20 {
+          one.post((last + 1)...(last + 49))
+          last += 50
+          try await one.center.postAndWait(Tick(number: last))
+        }
+        // Nobody knows which of these the server has when it is killed.
+        one.post((last + 1)...(last + 500))
+        last += 500
+        server.kill()
+        one.post((last + 1)...(last + 50))
+        last += 50
+        try server.start()
+      }
+      try await one.relay.flush()
+      let heard = Set(try await two.ticks.next(last))
+      #expect(heard == Set(1...last))
+      #expect(try await count(one.relay) == last)
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test(
+      "A stream that is not there is reported, and so is a name that none stores",
+      arguments: NATSServer.programs)
+    func missing(program: String) async throws {
+      let server = try server(program)
+      let one = Member(.nats(server.url, .durable("none"), .pedantic))
+      #expect(try await one.event(.denied).reason.contains("\"none\""))
+      let plain = try NATSServer(program)
+      let two = Member(bus(plain))
+      #expect(try await two.event(.denied).reason.contains("\"S\""))
+      withExtendedLifetime((one, two)) {}
+    }
+  }
+#endif

@@ -1,0 +1,74 @@
+#if NATS
+  import Campanile
+  import CampanileNATS
+  import CampanileRelay
+  import CampanileTesting
+  import Logging
+  import enum CoreMetrics.MetricsSystem
+  import MetricsTestKit
+  import ServiceLifecycle
+  import Testing
+
+  /// Keeps what is logged.
+  private struct KeepingHandler: LogHandler {
+    let lines: CampanileTesting.Recorder<String>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      let all = metadata.merging(event.metadata ?? [:]) { $1 }
+      lines.record("\(event.level) \(event.message) \(all)")
+    }
+  }
+
+  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(2)))
+  struct OperationsTests {
+    @Test(
+      "Connections, their ends and refusals are logged, without secrets",
+      arguments: NATSServer.programs)
+    func logging(program: String) async throws {
+      let server = try NATSServer(program, "authorization { user: me, password: s3cret }")
+      let lines = CampanileTesting.Recorder<String>(timeout: .seconds(60))
+      let logger = Logger(label: "test") { _ in KeepingHandler(lines: lines) }
+      let one = Member(
+        .nats(server.url, .user("me", password: "s3cret"), .logger(logger), .pedantic), "one")
+      let first = try await lines.next()
+      #expect(first.hasPrefix("info Connected to NATS."))
+      #expect(first.contains("one"))
+      one.relay.post(raw: [1], to: String(repeating: "a", count: 4_000))
+      #expect(try await lines.next().hasPrefix("warning A message was refused."))
+      server.kill()
+      #expect(try await lines.next().hasPrefix("notice No connection to NATS."))
+      let wrong = Relay(.nats(server.url, .user("me", password: "s3cret!"), .logger(logger)))
+      try server.start()
+      try await one.relay.flush()
+      while try await !lines.next().contains("Authorization Violation") {}
+      #expect(!lines.values.contains { $0.contains("s3cret") })
+      withExtendedLifetime((one, wrong)) {}
+    }
+
+    @Test(
+      "A relay is a service, which sends what was posted before it ends",
+      arguments: NATSServer.programs)
+    func service(program: String) async throws {
+      let server = try NATSServer(program)
+      let (one, two) = (
+        Member(.nats(server.url, .pedantic)), Member(.nats(server.url, .pedantic))
+      )
+      for member in [one, two] { try await member.relay.flush() }
+      let group = ServiceGroup(services: [one.relay], logger: Logger(label: "test"))
+      let running = Task { try await group.run() }
+      one.post(1...100)
+      await group.triggerGracefulShutdown()
+      try await running.value
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      #expect(try await one.relay.first { $0 == .ended } == .ended)
+      withExtendedLifetime((one, two)) {}
+    }
+  }
+#endif

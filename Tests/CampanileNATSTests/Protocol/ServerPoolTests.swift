@@ -1,0 +1,122 @@
+#if NATS
+  import Testing
+
+  @testable import CampanileNATS
+
+  /// Numbers that are the same in each run.
+  private struct Dice: RandomNumberGenerator {
+    var state: UInt64 = 1
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state
+    }
+  }
+
+  @Suite("Addresses of servers of NATS")
+  struct ServerAddressTests {
+    @Test("Schemes, ports, names and addresses")
+    func addresses() throws {
+      #expect(try ServerAddress.parse("a").address.description == "nats://a:4222")
+      #expect(try ServerAddress.parse("nats://a:1").address == ServerAddress(host: "a", port: 1))
+      #expect(try ServerAddress.parse("TLS://a/").address.description == "tls://a:4222")
+      #expect(try ServerAddress.parse("[::1]:5").address == ServerAddress(host: "::1", port: 5))
+      #expect(try ServerAddress.parse("[::1]").address.description == "nats://[::1]:4222")
+      #expect(try ServerAddress.parse("127.0.0.1").address.isNumeric)
+      #expect(try !ServerAddress.parse("localhost").address.isNumeric)
+    }
+
+    @Test("Who to be, and no description shows it")
+    func users() throws {
+      let (address, user) = try ServerAddress.parse("nats://me:s%40cret@host:9")
+      #expect(user == .user("me", password: Secret("s@cret")))
+      #expect(
+        try ServerAddress.parse("nats://t0ken@host").authentication == .token(Secret("t0ken")))
+      let options = [
+        NATSOption.user("me", password: "s@cret"), .token("s@cret"), .nkey(seed: "s@cret"),
+      ]
+      var configuration = try NATSConfiguration(servers: "nats://me:s%40cret@host:9")
+      var texts = [
+        "\(address)", "\(user)", "\(options)", "\(configuration)", String(reflecting: user),
+      ]
+      texts += [String(reflecting: configuration)]
+      for option in options {
+        option.apply(&configuration)
+        texts.append("\(configuration)")
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        texts.append(dumped)
+      }
+      for text in texts { #expect(!text.contains("s@cret") && !text.contains("s%40cret")) }
+    }
+
+    @Test(
+      "What is no address is refused with what was given, without a secret",
+      arguments: [
+        "", "http://a", "a:0", "a:x", "a:70000", "nats://me:s3cret@", "a b", "ws://a", ",",
+      ])
+    func refusals(text: String) {
+      do throws(ServerAddressError) {
+        _ = try NATSConfiguration(servers: text)
+        Issue.record("\(text) was taken.")
+      } catch {
+        #expect(!error.description.contains("s3cret"))
+      }
+    }
+  }
+
+  @Suite("Servers of NATS that are tried")
+  struct ServerPoolTests {
+    private let servers = ["a", "b", "c"].map { ServerAddress(host: $0, port: 1) }
+
+    private func connects(
+      _ pool: inout ServerPool, _ dice: inout Dice, _ count: Int
+    ) -> [ServerAddress] {
+      (0..<count).compactMap { _ in
+        if case .connect(let address) = pool.next(&dice) { address } else { nil }
+      }
+    }
+
+    @Test("Each is tried at once, then after a pause that grows to two seconds, for ever")
+    func passes() {
+      var dice = Dice()
+      var pool = ServerPool(servers, &dice)
+      var pauses: [Int] = []
+      for _ in 0..<200 {
+        #expect(Set(connects(&pool, &dice, 3)) == Set(servers))
+        if case .wait(let pause) = pool.next(&dice) { pauses.append(pause) }
+      }
+      #expect(pauses.count == 200)
+      #expect(pauses[0] <= 100)
+      #expect(pauses.dropFirst(10).allSatisfy { (1_000...2_000).contains($0) })
+      #expect(Set(pauses.dropFirst(10)).count > 20)
+    }
+
+    @Test("After a connection the others are tried first, and its server at once after them")
+    func reconnecting() {
+      var dice = Dice()
+      var pool = ServerPool(servers, &dice)
+      _ = connects(&pool, &dice, 3)
+      pool.connected(to: servers[1], &dice)
+      let order = connects(&pool, &dice, 3)
+      #expect(order.last == servers[1])
+      #expect(Set(order) == Set(servers))
+    }
+
+    @Test("Servers that others tell are tried too, until they are told no more")
+    func gossip() throws {
+      var dice = Dice()
+      var pool = ServerPool([ServerAddress(host: "a", port: 1, isSecure: true)], &dice)
+      _ = connects(&pool, &dice, 1)
+      pool.connected(to: pool.given[0], &dice)
+      pool.learn(["10.0.0.1:2", "a:1", "no port:x"])
+      let learned = ServerAddress(host: "10.0.0.1", port: 2, isSecure: true)
+      #expect(pool.all.contains(learned))
+      #expect(pool.another(&dice) != pool.given[0])
+      // Its certificate has the name of a server that was given.
+      #expect(pool.certificateName(of: learned) == "a")
+      pool.learn([])
+      #expect(pool.all == pool.given)
+      #expect(pool.another(&dice) == nil)
+    }
+  }
+#endif

@@ -1,0 +1,293 @@
+#if NATS
+  import Campanile
+  @testable import CampanileNATS
+  import CampanileRelay
+  import CampanileTesting
+  import Crypto
+  import Foundation
+  import NIOCore
+  import NIOPosix
+  import Testing
+
+  extension Relay {
+    /// The first state that is wanted.
+    func first(
+      _ isWanted: @escaping @Sendable (RelayState) -> Bool
+    ) async throws -> RelayState {
+      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let token = state.observe(.initial) { states.record($0.new) }
+      while true {
+        let state = try await states.next()
+        if isWanted(state) { return withExtendedLifetime(token) { state } }
+      }
+    }
+
+    /// Whether the server has accepted it, or why it has not.
+    func outcome() async throws -> String {
+      switch try await first({ $0 != .connecting }) {
+      case .connected: "connected"
+      case .unavailable(let reason): reason
+      case let state: "\(state)"
+      }
+    }
+  }
+
+  private func isAtLeast2_10(_ program: String) throws -> Bool {
+    let process = Process()
+    process.executableURL = URL(filePath: program)
+    process.arguments = ["--version"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let text = String(
+      decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    return !text.contains("v2.9.")
+  }
+
+  @Suite("Who may use a server of NATS", .withServers, .timeLimit(.minutes(2)))
+  struct AuthenticationAtServersTests {
+    @Test("Names and passwords, in an option or in the address", arguments: NATSServer.programs)
+    func passwords(program: String) async throws {
+      let server = try NATSServer(program, "authorization { user: me, password: \"pw@1\" }")
+      let right = Relay(.nats(server.url, .user("me", password: "pw@1"), .pedantic))
+      #expect(try await right.outcome() == "connected")
+      let address = Relay(.nats("nats://me:pw%401@127.0.0.1:\(server.port)"))
+      #expect(try await address.outcome() == "connected")
+      let wrong = Relay(.nats(server.url, .user("me", password: "s3cret")))
+      let reason = try await wrong.outcome()
+      #expect(reason.contains("Authorization Violation"))
+      #expect(!reason.contains("s3cret"))
+      #expect(try await Relay(.nats(server.url)).outcome().contains("Authorization Violation"))
+    }
+
+    @Test("Tokens", arguments: NATSServer.programs)
+    func tokens(program: String) async throws {
+      let server = try NATSServer(program, "authorization { token: t0ken }")
+      #expect(try await Relay(.nats(server.url, .token("t0ken"))).outcome() == "connected")
+      #expect(try await Relay(.nats(server.url, .token("other"))).outcome() != "connected")
+    }
+
+    private let seed = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
+    private let publicKey = "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
+
+    @Test("Keys", arguments: NATSServer.programs)
+    func keys(program: String) async throws {
+      let server = try NATSServer(
+        program, "authorization { users = [ { nkey: \(publicKey) } ] }")
+      #expect(try await Relay(.nats(server.url, .nkey(seed: seed))).outcome() == "connected")
+      let broken = Relay(.nats(server.url, .nkey(seed: "SUBROKEN")))
+      let reason = try await broken.outcome()
+      #expect(reason.contains("nkey seed"))
+      #expect(!reason.contains("SUBROKEN"))
+    }
+
+    @Test("Files of credentials", arguments: NATSServer.programs)
+    func credentials(program: String) async throws {
+      let (operator_, account) = (Issuer(14), Issuer(0))
+      let server = try NATSServer(
+        program,
+        """
+        operator: \(operator_.token(for: operator_.publicKey, "operator"))
+        resolver: MEMORY
+        resolver_preload: {
+          \(account.publicKey): \(operator_.token(for: account.publicKey, "account"))
+        }
+        """)
+      let file = server.folder.appending(path: "user.creds")
+      try """
+      -----BEGIN NATS USER JWT-----
+      \(account.token(for: publicKey, "user"))
+      ------END NATS USER JWT------
+
+      -----BEGIN USER NKEY SEED-----
+      \(seed)
+      ------END USER NKEY SEED------
+      """.write(to: file, atomically: true, encoding: .utf8)
+      #expect(try await Relay(.nats(server.url, .credentials(file.path))).outcome() == "connected")
+      let missing = Relay(.nats(server.url, .credentials(file.path + ".none")))
+      #expect(try await missing.outcome().contains("can't be read"))
+    }
+
+    /// Whoever signs tokens for servers.
+    private struct Issuer {
+      let key = Curve25519.Signing.PrivateKey()
+      let publicKey: String
+
+      init(_ kind: UInt8) {
+        let raw = [kind << 3] + [UInt8](key.publicKey.rawRepresentation)
+        let sum = raw.crc16
+        publicKey = Base32.encode(raw + [UInt8(sum & 0xFF), UInt8(sum >> 8)])
+      }
+
+      func token(for subject: String, _ type: String) -> String {
+        let limits = #""subs":-1,"data":-1,"payload":-1"#
+        let more =
+          type == "account"
+          ? #","limits":{\#(limits),"imports":-1,"exports":-1,"wildcards":true,"conn":-1,"leaf":-1}"#
+          : type == "user" ? ",\(limits)" : ""
+        let head = [UInt8](#"{"typ":"JWT","alg":"ed25519-nkey"}"#.utf8).base64URL
+        let body = [UInt8](
+          #"{"jti":"x","iat":1,"iss":"\#(publicKey)","name":"n","sub":"\#(subject)","nats":{"type":"\#(type)","version":2\#(more)}}"#
+            .utf8
+        ).base64URL
+        let signature = try? key.signature(for: Array("\(head).\(body)".utf8))
+        return "\(head).\(body).\([UInt8](signature ?? Data()).base64URL)"
+      }
+    }
+  }
+
+  @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.minutes(2)))
+  struct TLSTests {
+    /// A folder with a certificate for 127.0.0.1 and localhost, and one for a client.
+    private func certificates() throws -> URL {
+      let folder = URL(filePath: "/tmp/tls\(UInt32.random(in: 0 ... .max))")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let script = """
+        set -e
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
+        for name in server client; do
+          openssl req -newkey rsa:2048 -nodes -subj /CN=$name -keyout $name.key -out $name.csr
+          printf 'subjectAltName=DNS:localhost,IP:127.0.0.1' > ext
+          openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
+            -extfile ext -out $name.pem
+        done
+        """
+      let process = Process()
+      process.executableURL = URL(filePath: "/bin/sh")
+      process.arguments = ["-c", script]
+      process.currentDirectoryURL = folder
+      process.standardError = FileHandle.nullDevice
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      process.waitUntilExit()
+      return folder
+    }
+
+    private func configuration(_ folder: URL, _ more: String = "") -> String {
+      """
+      tls { cert_file: "\(folder.path)/server.pem", key_file: "\(folder.path)/server.key"
+        ca_file: "\(folder.path)/ca.pem" \(more) }
+      """
+    }
+
+    @Test("A certificate is verified unless it is said otherwise", arguments: NATSServer.programs)
+    func verification(program: String) async throws {
+      let folder = try certificates()
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let server = try NATSServer(program, configuration(folder))
+      let ca = folder.path + "/ca.pem"
+      let trusting = Relay(.nats(server.url, .trusting(ca), .pedantic))
+      let trust = try await trusting.outcome()
+      #expect(trust == "connected")
+      let name = Relay(.nats("tls://localhost:\(server.port)", .trusting(ca)))
+      #expect(try await name.outcome() == "connected")
+      #expect(try await Relay(.nats(server.url)).outcome().contains("TLS failed"))
+      #expect(
+        try await Relay(.nats(server.url, .acceptingAnyCertificate)).outcome() == "connected")
+      // The certificate is for another name.
+      let other = Relay(.nats("tls://127.0.0.2:\(server.port)", .trusting(ca)))
+      #expect(try await other.outcome() != "connected")
+    }
+
+    @Test(
+      "A server without TLS is refused where the address asks for it",
+      arguments: NATSServer.programs)
+    func noTLS(program: String) async throws {
+      let server = try NATSServer(program)
+      let relay = Relay(.nats("tls://127.0.0.1:\(server.port)"))
+      #expect(try await relay.outcome().contains("doesn't offer TLS"))
+    }
+
+    @Test("A server may ask for the client's certificate", arguments: NATSServer.programs)
+    func clientCertificate(program: String) async throws {
+      let folder = try certificates()
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let server = try NATSServer(program, configuration(folder, ", verify: true"))
+      let path = folder.path
+      let relay = Relay(
+        .nats(
+          server.url, .trusting(path + "/ca.pem"),
+          .certificate(path + "/client.pem", key: path + "/client.key")))
+      #expect(try await relay.outcome() == "connected")
+      #expect(
+        try await Relay(.nats(server.url, .trusting(path + "/ca.pem"))).outcome() != "connected")
+    }
+
+    @Test("TLS may begin before the server says anything", arguments: NATSServer.programs)
+    func tlsFirst(program: String) async throws {
+      // Version 2.9 doesn't have it.
+      guard try isAtLeast2_10(program) else { return }
+      let folder = try certificates()
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let server = try NATSServer(program, configuration(folder, ", handshake_first: true"))
+      let ca = folder.path + "/ca.pem"
+      let (one, two) = (
+        Member(.nats(server.url, .trusting(ca), .tlsFirst)),
+        Member(.nats(server.url, .trusting(ca), .tlsFirst))
+      )
+      try await two.relay.flush()
+      one.post(1...100)
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      withExtendedLifetime((one, two)) {}
+    }
+  }
+
+  @Suite("Servers that are none", .withServers, .timeLimit(.minutes(2)))
+  struct HostileServerTests {
+    /// Says something to each client, and nothing more.
+    private func hostile(_ text: String) async throws -> any Channel {
+      try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .childChannelInitializer { channel in
+          channel.writeAndFlush(ByteBuffer(string: text)).flatMapError { _ in
+            channel.eventLoop.makeSucceededVoidFuture()
+          }
+        }
+        .bind(host: "127.0.0.1", port: 0).get()
+    }
+
+    private static let greeting = "INFO {\"headers\":true,\"max_payload\":1048576}\r\n"
+
+    @Test(
+      "Garbage, giant lengths and silence are survived, and another server is found",
+      arguments: [
+        "HTTP/1.1 400 Bad Request\r\n\r\n", String(repeating: "x", count: 100_000), "\r\n",
+        greeting + "MSG a 1 99999999999999\r\n", greeting + "PONG\r\nHMSG a 1 9999999999 1\r\n",
+        greeting + "MSG a 1 1\r\nx\r\n", greeting + "-ERR 'Authorization Violation'\r\n",
+        "INFO {\"headers\":true,\"tls_required\":true}\r\n+OK\r\n", "", greeting,
+        "INFO {\"connect_urls\":[\"\",\"\\u0000\",\"a b\"],\"headers\":true}\r\nPONG\r\nPONG\r\nx",
+      ])
+    func survival(text: String) async throws {
+      let program = try #require(NATSServer.programs.first)
+      let (server, bad) = (try NATSServer(program), try await hostile(text))
+      let port = try #require(bad.localAddress?.port)
+      let one = Member(.nats("nats://127.0.0.1:\(port),\(server.url)"))
+      let two = Member(.nats(server.url))
+      for member in [one, two] {
+        // A hostile server may have said that it is one, before it breaks the protocol.
+        let states = Recorder<Int>(timeout: .seconds(60))
+        let token = member.relay.raw("probe").observe { states.record($0.bytes.count) }
+        let other = member === one ? two : one
+        while states.values.isEmpty {
+          other.relay.post(raw: [1], to: "probe")
+          try await other.relay.flush()
+        }
+        withExtendedLifetime(token) {}
+      }
+      one.post([1])
+      #expect(try await two.ticks.next() == 1)
+      try await bad.close().get()
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test("An address that is none is the reason why there is no connection")
+    func noAddress() async throws {
+      let relay = Relay(.nats("http://me:s3cret@host"))
+      let reason = try await relay.outcome()
+      #expect(reason.contains("\"http\""))
+      #expect(!reason.contains("s3cret"))
+      #expect(try await Relay(.nats("nats://127.0.0.1:1")).outcome().contains("refused"))
+      let nowhere = try await Relay(.nats("nats://no-such-host.invalid")).outcome()
+      #expect(nowhere.contains("no-such-host.invalid"))
+    }
+  }
+#endif

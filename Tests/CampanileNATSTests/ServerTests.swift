@@ -1,0 +1,229 @@
+#if NATS
+  import Campanile
+  import CampanileNATS
+  import CampanileRelay
+  import CampanileTesting
+  import Foundation
+  import Testing
+
+  extension Member {
+    /// Events of one kind, the first that comes.
+    func event(_ kind: RelayEvent.Kind) async throws -> RelayEvent {
+      while true {
+        let event = try await events.next()
+        if event.kind == kind { return event }
+      }
+    }
+  }
+
+  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(2)))
+  struct ServerTests {
+    private func relay(_ server: NATSServer) -> Relay.Transport { .nats(server.url, .pedantic) }
+
+    private func waitFor(
+      _ relay: Relay, _ isWanted: @escaping @Sendable (RelayState) -> Bool
+    ) async throws {
+      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let token = relay.state.observe(.initial) { states.record($0.new) }
+      while try await !isWanted(states.next()) {}
+      withExtendedLifetime(token) {}
+    }
+
+    @Test(
+      "A message that is longer than the server takes is refused, and the next is heard",
+      arguments: NATSServer.programs)
+    func maxPayload(program: String) async throws {
+      let server = try NATSServer(program, "max_payload: 1024")
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      try await two.relay.flush()
+      one.relay.post(raw: [UInt8](repeating: 0x20, count: 2_000), to: "clock.tick")
+      one.post([1])
+      #expect(try await two.ticks.next() == 1)
+      let refused = try await one.event(.refused)
+      #expect(refused.subject == "clock.tick")
+      #expect(refused.reason.contains("1024"))
+      // The limit is another one after the server has started again.
+      server.kill()
+      try "max_payload: 4096".write(
+        to: server.folder.appending(path: "server.conf"), atomically: true, encoding: .utf8)
+      try server.start()
+      for member in [one, two] { try await member.relay.flush() }
+      let heard = Recorder<Int>(timeout: .seconds(60))
+      let token = two.relay.raw("long").observe { heard.record($0.bytes.count) }
+      try await two.relay.flush()
+      one.relay.post(raw: [UInt8](repeating: 0x20, count: 2_000), to: "long")
+      #expect(try await heard.next() == 2_000)
+      withExtendedLifetime((one, two, token)) {}
+    }
+
+    @Test(
+      "A name that is too long for a line is refused, and the next message is heard",
+      arguments: NATSServer.programs)
+    func controlLine(program: String) async throws {
+      let server = try NATSServer(program)
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      try await two.relay.flush()
+      one.relay.post(raw: [1], to: String(repeating: "a", count: 5_000))
+      one.post([1])
+      #expect(try await two.ticks.next() == 1)
+      #expect(try await one.event(.refused).reason.contains("3072"))
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test(
+      "What is not permitted is reported, once and for all, and the rest goes on",
+      arguments: NATSServer.programs)
+    func permissions(program: String) async throws {
+      let server = try NATSServer(
+        program,
+        """
+        authorization { users = [
+          { user: some, password: pw,
+            permissions: { publish: { deny: "secret.out" }, subscribe: { deny: "secret.in" } } }
+          { user: all, password: pw }
+        ] }
+        """)
+      let some = Member(.nats(server.url, .user("some", password: "pw"), .pedantic))
+      let all = Member(.nats(server.url, .user("all", password: "pw"), .pedantic))
+      let heard = Recorder<String>(timeout: .seconds(60))
+      let tokens = [
+        some.relay.raw("secret.in").observe { heard.record($0.subject) },
+        all.relay.raw("secret.>").observe { heard.record("all \($0.subject)") },
+      ]
+      #expect(try await some.event(.denied).subject == "secret.in")
+      for member in [some, all] { try await member.relay.flush() }
+      some.relay.post(raw: [], to: "secret.out")
+      #expect(try await some.event(.denied).subject == "secret.out")
+      all.relay.post(raw: [], to: "secret.in")
+      some.relay.post(raw: [], to: "secret.other")
+      #expect(try await heard.next() == "all secret.other")
+      // A server that has started again is not asked again.
+      server.kill()
+      try server.start()
+      for member in [some, all] { try await member.relay.flush() }
+      all.post([1])
+      #expect(try await some.ticks.next() == 1)
+      #expect(!some.events.values.dropFirst(2).contains { $0.kind == .denied })
+      withExtendedLifetime((some, all, tokens)) {}
+    }
+
+    @Test(
+      "A server that is killed and comes back finds the relays, and nothing that waited is lost",
+      arguments: NATSServer.programs)
+    func killed(program: String) async throws {
+      let server = try NATSServer(program)
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...100)
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      for round in 1...3 {
+        server.kill()
+        for member in [one, two] { try await waitFor(member.relay) { $0 != .connected } }
+        try server.start()
+        // The one who listens is there first.
+        try await two.relay.flush()
+        one.post((round * 100 + 1)...(round * 100 + 100))
+        #expect(try await two.ticks.next(100) == Array((round * 100 + 1)...(round * 100 + 100)))
+      }
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test(
+      "R1 A flush ends though the server is killed meanwhile, and the order holds",
+      arguments: NATSServer.programs)
+    func flushedOverRestart(program: String) async throws {
+      let server = try NATSServer(program)
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      for member in [one, two] { try await member.relay.flush() }
+      server.signal(SIGSTOP)
+      one.post(1...100)
+      async let flushed: Void = one.relay.flush()
+      server.kill()
+      for member in [one, two] { try await waitFor(member.relay) { $0 != .connected } }
+      try server.start()
+      try await flushed
+      try await two.relay.flush()
+      // What `two` missed while it was away is counted as soon as something comes.
+      one.post([101])
+      while try await two.ticks.next() != 101 {}
+      let lost = two.events.values.filter { $0.kind == .lost }.compactMap(\.count).reduce(0, +)
+      let heard = two.ticks.values
+      #expect(heard == heard.sorted())
+      // The first message tells nothing of those before it.
+      #expect(lost + heard.count <= 101)
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test(
+      "R6 R7 Without a connection the outbox is bounded, and what it drops is counted",
+      arguments: NATSServer.programs)
+    func bounded(program: String) async throws {
+      let server = try NATSServer(program)
+      let one = Member(relay(server), buffering: .newest(bytes: 65_536))
+      let two = Member(relay(server))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post([0])
+      #expect(try await two.ticks.next() == 0)
+      server.kill()
+      try await waitFor(one.relay) { $0 != .connected }
+      for number in 1...2_000 {
+        one.post([number])
+        // So that what is posted is encoded, and waits for the server.
+        if number % 100 == 0 { await encoded(one.relay) }
+      }
+      try server.start()
+      try await two.relay.flush()
+      try await one.relay.flush();
+      one.post([2_001])
+      var heard = [0]
+      while heard.last != 2_001 { heard.append(try await two.ticks.next()) }
+      let losses = one.events.values.filter { $0.kind == .lost }
+      // What could not even be encoded has no number.
+      let unnumbered = losses.filter { $0.sender == nil }.compactMap(\.count).reduce(0, +)
+      let dropped = losses.filter { $0.sender != nil }.compactMap(\.count).reduce(0, +)
+      // What came before the one who listens was there again is missed too, and counted.
+      let missed = two.events.values.filter { $0.kind == .lost }.compactMap(\.count).reduce(0, +)
+      #expect(dropped > 0)
+      #expect(missed >= dropped)
+      #expect(heard.count + missed + unnumbered == 2_002)
+      withExtendedLifetime((one, two)) {}
+    }
+
+    /// Waits until what was posted has been taken by the link.
+    private func encoded(_ relay: Relay) async {
+      _ = try? await relay.request(raw: [], to: "nobody", within: .milliseconds(1))
+    }
+
+    @Test(
+      "R7 What a slow reader loses is counted, to the last message",
+      arguments: NATSServer.programs)
+    func slowConsumer(program: String) async throws {
+      let server = try NATSServer(
+        program, "max_payload: 131072\nmax_pending: 1000000\nwrite_deadline: \"1s\"")
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      let gate = Gate()
+      let heard = Recorder<Int>(timeout: .seconds(120))
+      let token = two.relay.raw("big").observe { payload in
+        heard.record(Int(payload.version))
+        if payload.version == 1 { gate.pass() }
+      }
+      for member in [one, two] { try await member.relay.flush() }
+      let bytes = [UInt8](repeating: 7, count: 65_536)
+      one.relay.post(raw: bytes, to: "big", version: 1)
+      #expect(try await heard.next() == 1)
+      for number in 2...400 {
+        one.relay.post(raw: bytes, to: "big", version: number)
+        if number % 20 == 0 { try await one.relay.flush() }
+      }
+      try await one.relay.flush()
+      gate.open()
+      try await two.relay.flush()
+      one.relay.post(raw: bytes, to: "big", version: 401)
+      while try await heard.next() != 401 {}
+      let lost = two.events.values.filter { $0.kind == .lost }.compactMap(\.count).reduce(0, +)
+      #expect(lost > 0)
+      #expect(heard.values.count + lost == 401)
+      withExtendedLifetime((one, two, token)) {}
+    }
+  }
+#endif

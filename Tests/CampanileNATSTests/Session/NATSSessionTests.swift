@@ -1,0 +1,185 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+  import Testing
+
+  @testable import CampanileNATS
+
+  @Suite("What a relay does on NATS, without a server")
+  struct NATSSessionTests {
+    private var session = NATSSession(id: 0xAB, name: "me", processID: 1)
+
+    private func connected() -> NATSSession {
+      var session = session
+      var info = ServerInfo()
+      info.maxPayload = 1_000
+      session.connected(info)
+      session.incidents = []
+      session.output.clear()
+      return session
+    }
+
+    private func post(_ subject: String, bytes: Int = 0) -> RelayOperation {
+      .post(
+        subject: subject, version: 3, path: [1], payload: [UInt8](repeating: 0x78, count: bytes))
+    }
+
+    /// What is written, and the mark of the ping after it.
+    private func written(_ session: inout NATSSession) -> (text: String, mark: UInt64?) {
+      let mark = session.write()
+      defer { session.output.clear() }
+      return (String(buffer: session.output), mark)
+    }
+
+    private func message(
+      _ subject: String, sid: UInt64 = 10, reply: String? = nil, _ envelope: String? = nil
+    ) -> ServerMessage {
+      let headers = envelope.map { "NATS/1.0\r\nCampanile: \($0)\r\n\r\n" } ?? ""
+      return ServerMessage(
+        subject: subject, sid: sid, reply: reply, headers: HeaderBlock(bytes: Array(headers.utf8)),
+        payload: [])
+    }
+
+    /// What the relay is told, in short.
+    private func told(_ session: inout NATSSession) -> [String] {
+      defer { session.incidents = [] }
+      return session.incidents.compactMap { incident in
+        switch incident {
+        case .message(let sender, let subject, _, _, _): "message \(subject) of \(sender)"
+        case .request(_, _, let subject, _, _): "request \(subject)"
+        case .reply(let correlation, let status, _): "reply \(correlation) \(status)"
+        case .flushed(let token): "flushed \(token)"
+        case .lost(_, let subject, let count, _): "lost \(count ?? 0) \(subject ?? "")"
+        case .refused(let subject, _): "refused \(subject)"
+        case .denied(let subject, _): "denied \(subject ?? "")"
+        case .disconnected: "disconnected"
+        default: nil
+        }
+      }
+    }
+
+    @Test(
+      "A subject that a server would ignore, cut or take for others is refused",
+      arguments: ["a..b", "a b", "*", "a.>", "", "a\r\nPUB b 0"])
+    func subjects(subject: String) {
+      var session = connected()
+      session.perform(post(subject))
+      #expect(told(&session) == ["refused \(subject)"])
+      session.perform(
+        .request(correlation: 1, subject: subject, version: 0, payload: [], milliseconds: 1))
+      #expect(told(&session).last == "reply 1 nobodyAnswers")
+      #expect(written(&session).text == "")
+    }
+
+    @Test("A message has one header, and a ping confirms it")
+    func posting() {
+      var session = connected()
+      session.perform(post("a", bytes: 1))
+      session.perform(.flush(5))
+      let (text, mark) = written(&session)
+      #expect(
+        text == "HPUB a 38 39\r\nNATS/1.0\r\nCampanile: ab 1 1 3 me 1\r\n\r\nx\r\n")
+      #expect(mark == 2)
+      session.confirmed(2)
+      #expect(told(&session) == ["flushed 5"])
+    }
+
+    @Test("What is longer than the server takes is refused, by the limit of the present server")
+    func limits() {
+      var session = connected()
+      session.perform(post("a", bytes: 990))
+      #expect(written(&session).text == "")
+      #expect(told(&session) == ["refused a"])
+      var info = ServerInfo()
+      info.maxPayload = 2_000
+      session.updated(info)
+      session.perform(post("a", bytes: 990))
+      #expect(written(&session).text.hasPrefix("HPUB a"))
+    }
+
+    @Test("R3 R7 Doubles, echoes and requests are not heard as messages, and gaps are counted")
+    func hearing() {
+      var session = connected()
+      session.perform(.subscribe("a.>"))
+      session.received(message("a.b", "1 1 1 0 n -"))
+      session.received(message("a.b", "1 1 1 0 n -"))
+      session.received(message("a.b", "ab 7 1 0 me -"))
+      session.received(message("a.b", reply: "r", "1 0 0 0 n -"))
+      session.received(message("a.b", "1 4 1 0 n -"))
+      session.received(message("a.b"))
+      session.received(message("a.b", sid: 99, "1 5 1 0 n -"))
+      #expect(
+        told(&session) == [
+          "message a.b of 1", "lost 2 a.b", "message a.b of 1", "message a.b of 0",
+        ])
+      session.perform(.unsubscribe("a.>"))
+      session.received(message("a.b", "1 5 1 0 n -"))
+      #expect(told(&session) == [])
+      #expect(written(&session).text.hasSuffix("UNSUB 10\r\n"))
+    }
+
+    @Test("Who listens to everything is not told what relays and servers tell each other")
+    func everything() {
+      var session = connected()
+      session.perform(.subscribe(">"))
+      for subject in ["_INBOX.x.1", "_campanile.here", "$JS.API.INFO", "_other"] {
+        session.received(message(subject))
+      }
+      #expect(told(&session) == ["message _other of 0"])
+    }
+
+    @Test("A request is told once, though two patterns fit, and is answered where it says")
+    func requests() {
+      var session = connected()
+      session.perform(.answer("a"))
+      session.perform(.answer("*"))
+      session.received(message("a", sid: 10, reply: "r.1"))
+      session.received(message("a", sid: 11, reply: "r.1"))
+      // A message without a place for an answer is no request.
+      session.received(message("a", sid: 10))
+      #expect(told(&session) == ["request a"])
+      session.perform(.reply(to: 0, correlation: 1, .failed, payload: Array("no\r\nA: b".utf8)))
+      session.perform(.reply(to: 0, correlation: 1, .answered, payload: []))
+      #expect(written(&session).text.contains("Nats-Service-Error: no  A: b\r\n"))
+      #expect(written(&session).text == "")
+    }
+
+    @Test("Answers come to requests that are open, and the end of the connection ends them")
+    func answers() {
+      var session = connected()
+      for number in 1...3 {
+        session.perform(
+          .request(
+            correlation: UInt64(number), subject: "q", version: 0, payload: [], milliseconds: 100))
+      }
+      #expect(written(&session).text.contains("HPUB q _INBOX.ab.2 "))
+      session.received(message("_INBOX.ab.1", sid: NATSSession.inboxSid))
+      session.received(message("_INBOX.ab.1", sid: NATSSession.inboxSid))
+      session.received(message("_INBOX.other.2", sid: NATSSession.inboxSid))
+      session.disconnected("")
+      session.perform(
+        .request(correlation: 4, subject: "q", version: 0, payload: [], milliseconds: 100))
+      for _ in 1...3 { session.tick() }
+      #expect(
+        told(&session) == [
+          "reply 1 answered", "reply 2 disconnected", "reply 3 disconnected", "disconnected",
+          "reply 4 timedOut",
+        ])
+    }
+
+    @Test("A subscription that is denied is not asked for again")
+    func denied() {
+      var session = connected()
+      session.perform(.subscribe("a"))
+      session.perform(.subscribe("b"))
+      session.denied(.init(kind: .subscribing, subject: "a", text: "no"))
+      session.denied(.init(kind: .publishing, subject: "b", text: "no"))
+      #expect(told(&session) == ["denied a", "denied b"])
+      var output = ByteBuffer()
+      session.writeSubscriptions(to: &output)
+      let text = String(buffer: output)
+      #expect(text.contains("SUB b "))
+      #expect(!text.contains("SUB a "))
+    }
+  }
+#endif

@@ -1,0 +1,220 @@
+#if NATS
+  import Testing
+
+  @testable import CampanileNATS
+
+  @Suite("What a relay has to send to a server of NATS")
+  struct OutboxTests {
+    private func post(_ number: Int, bytes: Int = 0) -> Outbox.Post {
+      Outbox.Post(
+        subject: "\(number)", number: 1, since: 1, version: 0, path: [],
+        payload: [UInt8](repeating: 0, count: bytes))
+    }
+
+    private func sendAll(_ outbox: inout Outbox) -> [String] {
+      var sent: [String] = []
+      while let (item, _) = outbox.next() {
+        switch item {
+        case .post(let post): sent.append(post.subject)
+        case .request(let number, _, _, _): sent.append("request \(number)")
+        case .reply: sent.append("reply")
+        case .flush(let token): sent.append("flush \(token)")
+        }
+      }
+      return sent
+    }
+
+    @Test("What was not confirmed is sent again, in order, but for requests and replies")
+    func again() {
+      var outbox = Outbox(keepsNewest: true, limit: 1 << 20)
+      for number in 1...3 { outbox.append(post(number)) { _ in } }
+      outbox.append(.request(correlation: 7, subject: "a", version: 0, payload: []))
+      outbox.append(.reply(to: "a", hasFailed: false, payload: []))
+      outbox.append(.flush(9))
+      #expect(sendAll(&outbox) == ["1", "2", "3", "request 7", "reply", "flush 9"])
+      #expect(outbox.confirm(through: 1) == [])
+      outbox.append(.request(correlation: 8, subject: "a", version: 0, payload: []))
+      #expect(outbox.disconnect() == [7])
+      #expect(sendAll(&outbox) == ["2", "3", "flush 9", "request 8"])
+      #expect(outbox.confirm(through: outbox.sentMark) == [9])
+      #expect(outbox.isEmpty)
+    }
+
+    @Test("A mark above what was sent confirms no more than that")
+    func earlyMark() {
+      var outbox = Outbox(keepsNewest: true, limit: 1 << 20)
+      outbox.append(.flush(1))
+      #expect(outbox.confirm(through: 100) == [])
+      #expect(sendAll(&outbox) == ["flush 1"])
+      #expect(outbox.confirm(through: 100) == [1])
+    }
+
+    @Test("Without room the oldest go, or the newest, and each is told", arguments: [true, false])
+    func bounded(keepsNewest: Bool) {
+      var outbox = Outbox(keepsNewest: keepsNewest, limit: 10_000)
+      var dropped: [String] = []
+      outbox.append(.flush(1))
+      for number in 1...20 { outbox.append(post(number, bytes: 872)) { dropped.append($0) } }
+      let all = (1...20).map { "\($0)" }
+      let (first, last) = (Array(all[..<10]), Array(all[10...]))
+      #expect(dropped == (keepsNewest ? first : last))
+      #expect(sendAll(&outbox) == ["flush 1"] + (keepsNewest ? last : first))
+    }
+
+    @Test("No more than a window is sent without being confirmed")
+    func window() {
+      var outbox = Outbox(keepsNewest: true, limit: 64 << 20)
+      for number in 0..<20 { outbox.append(post(number, bytes: 1 << 20)) { _ in } }
+      #expect(sendAll(&outbox).count == 4)
+      #expect(sendAll(&outbox).isEmpty)
+      _ = outbox.confirm(through: 2)
+      #expect(sendAll(&outbox) == ["4", "5"])
+      _ = outbox.disconnect()
+      #expect(sendAll(&outbox) == ["2", "3", "4", "5"])
+    }
+  }
+
+  @Suite("What a relay has to send to a stream")
+  struct StoredOutboxTests {
+    private func outbox() -> Outbox {
+      var outbox = Outbox(keepsNewest: true, limit: 1 << 20, isStored: true)
+      for number in 1...3 {
+        outbox.append(
+          Outbox.Post(
+            subject: "\(number)", number: 1, since: 1, version: 0, path: [], payload: [])
+        ) { _ in }
+      }
+      outbox.append(.flush(9))
+      return outbox
+    }
+
+    private func sendAll(_ outbox: inout Outbox) -> [UInt64] {
+      var marks: [UInt64] = []
+      while let (_, mark) = outbox.next() { marks.append(mark) }
+      return marks
+    }
+
+    @Test("A flush ends when each post before it has been stored, in whatever order")
+    func flush() {
+      var outbox = outbox()
+      #expect(sendAll(&outbox) == [1, 2, 3, 4])
+      #expect(outbox.confirm(through: 4) == [])
+      #expect(outbox.stored(3) == [])
+      #expect(outbox.stored(1) == [])
+      #expect(outbox.stored(7) == [])
+      #expect(outbox.stored(2) == [9])
+      #expect(outbox.isEmpty)
+    }
+
+    @Test("What was not stored is sent again with its mark")
+    func again() {
+      var outbox = outbox()
+      _ = sendAll(&outbox)
+      _ = outbox.stored(2)
+      outbox.rewind()
+      #expect(outbox.post(1) == nil)
+      #expect(sendAll(&outbox) == [1, 3, 4])
+      #expect(outbox.post(1) != nil)
+      _ = outbox.confirm(through: 4)
+      #expect(outbox.disconnect() == [])
+      // A flush is to be confirmed by the next connection too.
+      #expect(sendAll(&outbox) == [1, 3, 4])
+      #expect(outbox.stored(1) == [])
+      #expect(outbox.stored(3) == [])
+      #expect(outbox.confirm(through: 4) == [9])
+    }
+  }
+
+  @Suite("Numbers of messages on NATS")
+  struct MessageNumbersTests {
+    @Test("Each subject is counted from one")
+    func sent() {
+      var sent = SentNumbers()
+      #expect(sent.next("a") == (1, 1))
+      #expect(sent.next("a") == (2, 1))
+      #expect(sent.next("b") == (1, 1))
+    }
+
+    @Test("When too many subjects are counted, all are counted anew, above what was")
+    func manySubjects() {
+      var (sent, heard) = (SentNumbers(limit: 2), HeardNumbers())
+      let names = ["a", "a", "a", "b", "c", "a", "d", "a", "b", "b"]
+      var last: [String: UInt64] = [:]
+      for name in names {
+        let (number, since) = sent.next(name)
+        #expect(number > last[name] ?? 0)
+        last[name] = number
+        #expect(heard.hear(number, since: since, from: 1, name) == .new(lost: 0))
+      }
+    }
+
+    @Test("Gaps are losses, and what is not above the last is a double")
+    func heard() {
+      var heard = HeardNumbers()
+      #expect(heard.hear(5, since: 1, from: 1, "a") == .new(lost: 0))
+      #expect(heard.hear(6, since: 1, from: 1, "a") == .new(lost: 0))
+      #expect(heard.hear(6, since: 1, from: 1, "a") == .double)
+      #expect(heard.hear(9, since: 1, from: 1, "a") == .new(lost: 2))
+      #expect(heard.hear(7, since: 1, from: 1, "a") == .double)
+      #expect(heard.hear(1, since: 1, from: 2, "a") == .new(lost: 0))
+      #expect(heard.hear(1, since: 1, from: 1, "b") == .new(lost: 0))
+      // Its sender has counted anew: nobody knows what was between.
+      #expect(heard.hear(20, since: 20, from: 1, "a") == .new(lost: 0))
+      heard.forget { $0 == "a" }
+      #expect(heard.hear(30, since: 20, from: 1, "a") == .new(lost: 0))
+      #expect(heard.hear(3, since: 1, from: 1, "b") == .new(lost: 1))
+    }
+
+    @Test("What has not been heard for long is forgotten, and memory is bounded")
+    func forgetting() {
+      var heard = HeardNumbers(limit: 10)
+      for number in 1...1_000 {
+        #expect(heard.hear(1, since: 1, from: UInt64(number), "a") == .new(lost: 0))
+        #expect(heard.hear(UInt64(number) + 1, since: 1, from: 0, "a") != .double)
+      }
+      #expect(heard.hear(3, since: 1, from: 1_000, "a") == .new(lost: 1))
+      #expect(heard.hear(3, since: 1, from: 1, "a") == .new(lost: 0))
+    }
+  }
+
+  @Suite("Who is there on NATS")
+  struct PresenceTests {
+    private func line(_ id: UInt64, _ seconds: Int = 10) -> Presence.Line {
+      Presence.Line(id: id, processID: 5, seconds: seconds, name: "a b")
+    }
+
+    @Test("Lines say the same when they are read, and others are none")
+    func lines() {
+      #expect(Presence.Line(Array(line(255).text.utf8)) == line(255))
+      for text in ["", "x", "g 1 2 n", "1 2 -3 n", "1 2 3", "1 2 3 %", "1 2 3 n n", "1 2 9999 n"] {
+        let line = Presence.Line(Array(text.utf8))
+        #expect(line == nil || text == "1 2 3 %")
+      }
+    }
+
+    @Test("Who says nothing more is gone, and who leaves at once")
+    func leaving() {
+      var presence = Presence()
+      #expect(presence.heard(line(1)) == true)
+      #expect(presence.heard(line(1)) == false)
+      #expect(presence.heard(line(2)) == true)
+      #expect(presence.heard(line(2, 0)) == true)
+      #expect(presence.heard(line(2, 0)) == false)
+      let changes = (0..<31).map { _ in presence.tick().hasChanged }
+      #expect(changes.firstIndex(of: true) == 30)
+      #expect(presence.list.isEmpty)
+    }
+
+    @Test("The more there are, the rarer each speaks")
+    func rates() {
+      var presence = Presence()
+      #expect(presence.interval == 10)
+      for id in 1...1_000 { _ = presence.heard(line(UInt64(id), 100)) }
+      #expect(presence.interval == 100)
+      let times = (1...400).filter { _ in presence.tick().announces }
+      #expect(times.count <= 30)
+      for id in 1...10_000 { _ = presence.heard(line(UInt64(id))) }
+      #expect(presence.list.count <= 4_096)
+    }
+  }
+#endif

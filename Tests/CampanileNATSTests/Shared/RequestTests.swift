@@ -1,0 +1,1 @@
+../../CampanileRelayTests/RequestTests.swift

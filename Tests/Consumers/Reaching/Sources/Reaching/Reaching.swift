@@ -1,0 +1,7 @@
+import CampanileNATS
+import CampanileRelay
+
+/// Reaches other hosts.
+func reach() -> Relay {
+  Relay(.nats("nats://a,nats://b", .credentials("player.creds")), name: "screen")
+}
