@@ -9,7 +9,7 @@
 struct MailboxState: ~Copyable {
   /// What came since the older was handed out.
   private var filling = RecordBuffer()
-  /// What is older: what a job left, or what a waiting reader was woken for. Else a batch's memory.
+  /// What is older, left by a job or handed to a waiting reader, or else the memory of a batch.
   private var rest = RecordBuffer()
   private var activity = Activity()
   /// How much may wait for the only observer or for the reader; `nil` in the mailbox of a target.

@@ -9,8 +9,10 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     public static let lost = Kind(description: "lost")
     /// A message came that cannot be decoded.
     public static let undecodable = Kind(description: "undecodable")
-    /// A message cannot be sent: it cannot be encoded, or is too long. Or, without a subject, a
-    /// process was sent away that is another user's, or that does not speak as relays do.
+    /// A message cannot be sent, because it cannot be encoded or is too long.
+    ///
+    /// Without a subject, a process was sent away that is another user's, or that does not speak as
+    /// relays do.
     public static let refused = Kind(description: "refused")
     /// The server of the bus does not permit to send, or to listen, under a name.
     public static let denied = Kind(description: "denied")
