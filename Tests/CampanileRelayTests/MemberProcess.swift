@@ -63,7 +63,7 @@ final class MemberProcess {
   }
 
   /// What it has heard of each sender.
-  func report() throws -> Report { Report(try ask("report")) }
+  func report() throws -> Report { try Report(ask("report")) }
 
   /// What its relay has reported: how many of what, from whom and why.
   func events() throws -> [String] {
@@ -71,7 +71,7 @@ final class MemberProcess {
   }
 
   var isHub: Bool {
-    get throws { try ask("peers").split(separator: " ")[1] == name }
+    get throws { try ask("peers").hasPrefix("peers \(name) ") }
   }
 }
 
@@ -92,9 +92,10 @@ struct Report {
   var heard: [String: Heard] = [:]
   var numbers: [String: Int] = [:]
 
-  init(_ line: String) {
+  init(_ line: String) throws {
     for part in line.split(separator: " ").dropFirst() {
       let pair = part.split(separator: "=").map(String.init)
+      try #require(pair.count == 2, "It is no report: \(line)")
       let values = pair[1].split(separator: ",").compactMap { Int($0) }
       if values.count == 1 {
         numbers[pair[0]] = values[0]
@@ -127,7 +128,9 @@ extension [MemberProcess] {
   func rest() throws -> [String: Int] {
     var posted: [String: Int] = [:]
     for member in self {
-      posted[member.name] = Int(try member.ask("stop").split(separator: " ")[1])
+      let line = try member.ask("stop")
+      let number = try #require(Int(line.trimmingPrefix("stopped ")), "\(line)") as Int
+      posted[member.name] = number
     }
     // What has come has been posted there when an answer to a later line comes back.
     for _ in 0..<3 { for member in self { try member.ask("flush") } }

@@ -56,9 +56,6 @@ var tokens = [
     }
   },
   relay!.events.observe { event in counts.withLock { $0.note(event) } },
-  state.observe(.initial) { change in
-    if case .unavailable(let reason) = change.new { say("trouble \(reason)") }
-  },
 ]
 relay?.carry(Question.self, in: center)
 relay?.carry(Answer.self, in: center)
@@ -167,6 +164,12 @@ while let line = readLine() {
   case "over":
     for await change in state.values(.initial) where change.new == .ended { break }
     say("over")
+  case "trouble":
+    for await change in state.values(.initial) {
+      guard case .unavailable(let reason) = change.new else { continue }
+      say("trouble \(reason)")
+      break
+    }
   case "flush":
     try await relay?.flush()
     for case let beyond as Relay in others { try await beyond.flush() }
