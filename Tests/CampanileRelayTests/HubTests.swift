@@ -14,6 +14,9 @@ struct HubTests {
       let second = Member(bus, "second")
       try await first.relay.flush()
       try await second.relay.flush()
+      // From the beginning: a hub that is silent for too long loses its office again.
+      async let hub = first.relay.peers.values(.initial)
+        .compactMap { $0.new.first(where: \.isHub) }.first { $0.name == "third" }
       let count = 20_000
       let third = Locked<Member?>(nil)
       for number in 0..<count {
@@ -26,11 +29,7 @@ struct HubTests {
         if number % 1_000 == 0 { try await first.relay.flush() }
       }
       #expect(try await second.ticks.next(count) == Array(0..<count))
-      let hub = try #require(
-        await first.relay.peers.values(.initial).compactMap { $0.new.first(where: \.isHub) }.first {
-          $0.name == "third"
-        })
-      #expect(hub.name == "third")
+      #expect(await hub?.name == "third")
       withExtendedLifetime((first, second, third.withLock { $0 })) {}
     }
   }
