@@ -117,7 +117,7 @@ let package = Package(
     ),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["CampanileCommand", "CampanileRelay", "Campanile", "player"]
+      dependencies: ["CampanileCommand", "CampanileRelay", "Campanile", "TestSupport", "player"]
     ),
     .testTarget(
       name: "CampanileTestingTests", dependencies: ["CampanileTesting", "Campanile", "TestSupport"]

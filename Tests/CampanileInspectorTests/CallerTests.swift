@@ -1,5 +1,6 @@
 #if canImport(Glibc)
   import Foundation
+  import TestSupport
   import Testing
 
   /// The call stacks of a small program: the names in one as large as that of the tests take long to
@@ -25,7 +26,7 @@
       process.arguments = arguments
       let pipe = Pipe()
       process.standardOutput = pipe
-      try process.run()
+      try process.start()
       let output = pipe.fileHandleForReading.readDataToEndOfFile()
       process.waitUntilExit()
       #expect(process.terminationStatus == 0)

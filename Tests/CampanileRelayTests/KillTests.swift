@@ -37,6 +37,7 @@ struct KillTests {
       try members.load()
       let hub = try #require(try members.firstIndex { try $0.isHub })
       let killed = [members.remove(at: hub), members.removeLast()]
+      for member in killed { member.signal(SIGKILL) }
       for member in killed { member.kill() }
       let posted = try members.rest()
       try members.check(posted: posted, dead: Set(killed.map(\.name)))

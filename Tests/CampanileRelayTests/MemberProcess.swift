@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A process on a bus, told what to do by lines.
@@ -24,7 +25,7 @@ final class MemberProcess {
     process.arguments = Array(command.dropFirst())
     process.standardInput = input
     process.standardOutput = output
-    try process.run()
+    try process.start()
   }
 
   deinit { kill() }
@@ -55,11 +56,9 @@ final class MemberProcess {
   func signal(_ number: Int32) { Foundation.kill(process.processIdentifier, number) }
 
   /// Ends it: no code of it runs from then on.
-  ///
-  /// Foundation sees the end of a process when a socket is closed, which another one that is started
-  /// at the same time may have as well. So nobody waits for that.
   func kill() {
     if process.isRunning { signal(SIGKILL) }
+    process.waitUntilExit()
   }
 
   /// What it has heard of each sender.

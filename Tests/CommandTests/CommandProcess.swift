@@ -1,6 +1,7 @@
 import CampanileRelay
 import Foundation
 import Synchronization
+import TestSupport
 
 /// The command `campanile`, or another program, while it runs.
 ///
@@ -23,7 +24,7 @@ final class CommandProcess: Sendable {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output.pipe
     process.standardError = errors.pipe
-    try process.run()
+    try process.start()
   }
 
   deinit {

@@ -1,6 +1,7 @@
 import Campanile
 import CampanileRelay
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The other commands", .timeLimit(.minutes(30)))
@@ -216,7 +217,7 @@ struct CommandLineTests {
     process.arguments = [shell] + options + [file]
     process.standardOutput = pipe
     process.standardError = pipe
-    try process.run()
+    try process.start()
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
