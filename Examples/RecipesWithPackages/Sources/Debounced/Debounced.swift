@@ -10,9 +10,9 @@ import Campanile
     }()
     for word in ["b", "be", "bell", "bell t", "bell tower"] {
       text.value = word
-      if word == "bell" { try await Task.sleep(for: .milliseconds(600)) }
+      if word == "bell" { try await Task.sleep(for: .seconds(1)) }
     }
-    try await Task.sleep(for: .milliseconds(600))
+    try await Task.sleep(for: .seconds(1))
     text.finish()
     await searching
   }

@@ -9,7 +9,7 @@ func shareInCombine() -> Screen {
   }
   let files = PassthroughSubject<String, Never>()
   let images = files.map(decode).share()
-  let cancellables = ["grid", "detail"].map { view in
+  let cancellables = ["detail", "grid"].map { view in
     images.sink { screen.show("\(view) shows \($0)") }
   }
   files.send("bell")
@@ -26,7 +26,7 @@ func shareInCampanile() -> Screen {
   let files = Broadcaster<String>()
   let images = Broadcaster<String>()
   let decoding = files.map(decode).observe { images.send($0) }
-  let tokens = ["grid", "detail"].map { view in
+  let tokens = ["detail", "grid"].map { view in
     images.observe { screen.show("\(view) shows \($0)") }
   }
   files.send("bell")
