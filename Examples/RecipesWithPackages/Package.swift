@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// The programs of the guides "Recipes for sequences", "Recipes for servers" and "Moving from Combine
-// and Rx", a target each, with the packages that each of them imports.
+// The programs of the guides "Recipes for sequences", "Recipes for servers" and "Moving a pipeline", a
+// target each, with the products that each of them imports, and their packages.
 let recipes: [String: [(product: String, package: String)]] = [
   "ServerSentEvents": [("Hummingbird", "hummingbird")],
   "Logged": [("Logging", "swift-log")],
@@ -36,7 +36,7 @@ let package = Package(
     .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
   ],
-  targets: recipes.map { name, products in
+  targets: recipes.sorted { $0.key < $1.key }.map { name, products in
     .executableTarget(
       name: name,
       dependencies: [.product(name: "Campanile", package: "campanile")]
