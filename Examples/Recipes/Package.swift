@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// The programs of the guide "Recipes", a target each.
+let recipes = [
+  "Appearing", "Asking", "Claiming", "CommandLine", "FindingOut", "LastOfEach", "Progress",
+  "StartingLate", "ViewModel",
+]
+
+let package = Package(
+  name: "recipes",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "campanile", path: "../..")],
+  targets: recipes.map { name in
+    .executableTarget(
+      name: name,
+      dependencies: ["Campanile", "CampanileInspector"].map {
+        .product(name: $0, package: "campanile")
+      },
+      swiftSettings: [.treatAllWarnings(as: .error)]
+    )
+  },
+  swiftLanguageModes: [.v6]
+)

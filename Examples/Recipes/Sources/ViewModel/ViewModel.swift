@@ -1,0 +1,30 @@
+import Campanile
+import Observation
+
+final class Player: Sendable {
+  let title = CurrentValue("Aria")
+  let isPlaying = CurrentValue(false)
+}
+
+@MainActor @Observable final class PlayerModel {
+  private(set) var caption = ""
+
+  init(_ player: Player) {
+    let caption = player.title.combined(with: player.isPlaying)
+      .map { title, isPlaying in isPlaying ? "Playing \(title)" : title }
+    caption.observe(owner: self, on: .main, [.initial, .distinct]) { model, change in
+      model.caption = change.new
+      print(change.new)
+    }
+  }
+}
+
+@main struct ViewModel {
+  @MainActor static func main() {
+    let player = Player()
+    let model = PlayerModel(player)
+    player.isPlaying.value = true
+    player.title.value = "Var. 1"
+    print("The view shows \(model.caption)")
+  }
+}
