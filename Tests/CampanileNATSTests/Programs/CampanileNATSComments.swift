@@ -1,0 +1,17 @@
+// The examples of the documentation comments.
+#if NATS
+  import CampanileNATS
+  import CampanileRelay
+  import Logging
+  import ServiceLifecycle
+
+  private func connect() -> Relay {
+    let relay = Relay(.nats("nats://a,nats://b", .credentials("/etc/player.creds")))
+    return relay
+  }
+
+  private func serve(_ relay: Relay, _ logger: Logger) async throws {
+    let group = ServiceGroup(services: [relay], logger: logger)
+    try await group.run()
+  }
+#endif
