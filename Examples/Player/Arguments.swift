@@ -1,11 +1,13 @@
 /// The parsed command line.
 struct Arguments {
   static let usage = """
-    usage: player [--speed N] [--trace FILE] [--inspect] [--relay[=BUS]] [FILE.wav]
+    usage: player [--speed N] [--raw] [--trace FILE] [--inspect] [--relay[=BUS]] [FILE.wav]
 
-    Plays a WAVE file to whoever follows, without a sound. Without a file it rings some bells.
+    Plays a WAVE file to its observers, without a sound. Without a file it plays a tune on bells.
 
       --speed N     N times as fast, for example 8 or 0.5
+      --raw         writes the samples to standard output, and shows the rest on standard error:
+                    swift run player --raw | aplay -f S16_LE -r 22050
       --trace FILE  writes who posted what and who heard it, for ui.perfetto.dev
       --inspect     shows that in a browser while it plays; needs the trait Page:
                     swift run --traits default,Page player --inspect
@@ -23,6 +25,8 @@ struct Arguments {
 
   private(set) var path: String?
   private(set) var speed = 1.0
+  /// Whether to write the samples to standard output.
+  private(set) var wantsSamples = false
   /// The file to write a trace to.
   private(set) var tracePath: String?
   /// Whether to serve a page that shows what happens.
@@ -44,6 +48,8 @@ struct Arguments {
           throw Mistake(description: "--speed needs a positive number, not '\(text)'.")
         }
         self.speed = speed
+      case "--raw":
+        wantsSamples = true
       case "--trace":
         guard let path = rest.popFirst(), !path.isEmpty else {
           throw Mistake(description: "--trace needs the name of the file to write.")

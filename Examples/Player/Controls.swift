@@ -9,7 +9,7 @@ import Synchronization
     case togglePause, quit
   }
 
-  /// Whether single keys can be read, which requires a terminal for both input and output.
+  /// Whether single keys can be read, which requires a terminal for the input and for `display`.
   let hasKeys: Bool
   private let source = Broadcaster<Command>()
   private let mode: termios
@@ -26,10 +26,10 @@ import Synchronization
 
   var commands: Signal<Command> { source.signal }
 
-  init() {
+  init(display: FileHandle) {
     var mode = termios()
     let isKnown = unsafe tcgetattr(STDIN_FILENO, &mode) == 0
-    hasKeys = isKnown && isatty(STDOUT_FILENO) == 1
+    hasKeys = isKnown && isatty(display.fileDescriptor) == 1
     self.mode = mode
     // On these signals, the program restores the terminal before it exits.
     for number in [SIGHUP, SIGINT, SIGTERM] { quit(on: number) }

@@ -4,7 +4,7 @@ import Foundation
 
 /// Reads the file on a separate thread, at the speed of the music, and posts levels and positions.
 struct Decoder: Sendable {
-  let tally = Tally("decoding thread")
+  let tally = Tally("decoding thread", counts: "states after the start")
   private let player: Player
   private let speed: Double
   private var reader: WaveReader
@@ -56,6 +56,7 @@ struct Decoder: Sendable {
       player.position = Position(
         seconds: Double(reader.position) / sampleRate,
         fraction: Double(reader.position) / Double(reader.frameCount))
+      player.samples.send(samples)
       post(
         LevelChanged(peak: min(samples.reduce(0) { max($0, abs($1)) }, 1)),
         waiting: isLast || blockCount.isMultiple(of: 8))

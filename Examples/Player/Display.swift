@@ -1,16 +1,19 @@
 import Foundation
 
-/// Standard output: a few lines that are redrawn in place on a terminal, and plain lines elsewhere.
+/// Standard output or standard error: a few lines that are redrawn in place on a terminal, and plain lines elsewhere.
 @MainActor final class Display {
+  private let output: FileHandle
   private let canRedraw: Bool
   private var picture = Picture()
 
   /// The time between two updates of the lines.
   var secondsPerRefresh: Double { canRedraw ? 0.04 : 0.5 }
 
-  init() {
+  /// Draws on `output`.
+  init(on output: FileHandle) {
+    self.output = output
     let terminal = ProcessInfo.processInfo.environment["TERM"]
-    canRedraw = isatty(STDOUT_FILENO) == 1 && Self.canMoveCursor(terminal)
+    canRedraw = isatty(output.fileDescriptor) == 1 && Self.canMoveCursor(terminal)
     // The reader of the output may exit first. A write then fails, instead of ending the program.
     signal(SIGPIPE, SIG_IGN)
   }
@@ -40,14 +43,14 @@ import Foundation
   /// The current size of the terminal, which may change at any time.
   private var size: TerminalSize {
     var size = winsize()
-    let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
+    let isKnown = unsafe ioctl(output.fileDescriptor, UInt(TIOCGWINSZ), &size) == 0
     guard isKnown, size.ws_col > 0, size.ws_row > 0 else { return TerminalSize() }
     return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
   private func write(_ text: String) {
     do {
-      try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+      try output.write(contentsOf: Data(text.utf8))
     } catch CocoaError.fileWriteOutOfSpace {
       FileHandle.standardError.write(Data("player: The output is full.\n".utf8))
       exit(1)

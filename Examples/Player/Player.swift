@@ -45,9 +45,13 @@ final class Player: SharedObservable {
   }
 
   let center = MessageCenter(label: "player")
-  let positionsSet = Tally("position")
-  let levelsPosted = Tally("LevelChanged")
-  let statesSent = Tally("state")
+  /// The samples, block by block, with the channels of a frame adjacent.
+  ///
+  /// While nobody observes them, sending them costs almost nothing.
+  let samples = Broadcaster<[Float]>()
+  let positionsSet = Tally("position", counts: "one for each block of samples")
+  let levelsPosted = Tally("LevelChanged", counts: "one for each block of samples")
+  let statesSent = Tally("state", counts: "the start, the end, and pauses")
 
   private let currentState = CurrentValue(State.ready)
 

@@ -17,13 +17,20 @@ import Foundation
 
   @MainActor private static func play(_ arguments: Arguments) async throws {
     let reader = try open(arguments.path)
-    let controls = Controls()
-    let display = Display()
+    if arguments.wantsSamples, isatty(STDOUT_FILENO) == 1 {
+      throw Arguments.Mistake(description: "--raw needs a pipe or a file for its samples.")
+    }
+    let output = arguments.wantsSamples ? FileHandle.standardError : .standardOutput
+    let controls = Controls(display: output)
+    let display = Display(on: output)
+    display.say("Watch the visualizer: it is released halfway, and hears nothing from then on.")
     let title = arguments.path ?? "A tune on four bells"
-    display.say("\(title): \(reader.format)")
-    if controls.hasKeys { display.say("Space pauses, q quits.") }
+    display.say(
+      "\(title): \(reader.format)\(controls.hasKeys ? ". Space pauses, q quits." : "")")
 
     let player = Player()
+    let raw = arguments.wantsSamples ? RawOutput(player) : nil
+    defer { withExtendedLifetime(raw) {} }
     let trace = arguments.tracePath.map { _ in Trace(of: player.center, player.changesOfState) }
     #if Page
       let inspector =

@@ -1,20 +1,27 @@
-/// The table at the end: what was posted or set, and how often and where each observer was called.
+/// The table at the end: what was posted or set, how often and where each observer was called, and
+/// what the numbers count.
 struct Report {
   let posted: [Tally]
   let observers: [Tally]
 
   var lines: [String] {
-    let head = row("posted or set", "times", "")
-    let body = posted.map { row($0.name, "\($0.count)", "") }
-    let observerHead = row("observer", "deliveries", "ran on")
-    let observerBody = observers.map { tally in
-      row(tally.name, "\(tally.count)", tally.places.joined(separator: ", "))
-    }
-    return ["", head] + body + ["", observerHead] + observerBody + [""]
+    ["", row("posted or set", "times", "what is counted")]
+      + posted.map { row($0.name, "\($0.count)", $0.counts) }
+      + ["", row("observer", "calls", column("ran on", "what is counted"))]
+      + observers.map { tally in
+        row(
+          tally.name, "\(tally.count)",
+          column(tally.places.joined(separator: ", "), tally.counts))
+      } + [""]
   }
 
-  private func row(_ name: String, _ count: String, _ place: String) -> String {
-    let gap = String(repeating: " ", count: max(1, 32 - name.count - count.count))
-    return name + gap + count + (place.isEmpty ? "" : "  " + place)
+  private func row(_ name: String, _ count: String, _ rest: String) -> String {
+    name + spaces(26 - name.count - count.count) + count + "  " + rest
   }
+
+  private func column(_ place: String, _ counts: String) -> String {
+    place + spaces(16 - place.count) + "  " + counts
+  }
+
+  private func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 }

@@ -31,7 +31,7 @@ import CampanileKVO
   fileprivate let followings = TokenBag()
 
   init(_ name: String, _ player: Player) {
-    tally = Tally(name)
+    tally = Tally(name, counts: "positions while it is on top")
     player.changes(of: \.position)
       .observe(owner: self, on: .main) { screen, _ in screen.tally.note() }
       .store(in: followings)

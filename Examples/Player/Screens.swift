@@ -13,7 +13,7 @@ import Foundation
 /// when the screen is released. The player's properties are observed by key path, and the screen is
 /// passed to each observer.
 @MainActor final class NowPlayingScreen: Screen {
-  let tally = Tally("now-playing screen")
+  let tally = Tally("now-playing screen", counts: "positions, states, one track")
   private var state = Player.State.ready
   private var duration = 0.0
   private var seconds = 0.0
@@ -57,7 +57,7 @@ import Foundation
 
 /// Floats above the other screens, and shows the loudness of the music while it plays.
 @MainActor final class FloatingBar: Screen {
-  let tally = Tally("floating bar")
+  let tally = Tally("floating bar", counts: "levels and states")
   private var isPlaying = false
   private var peak: Float = 0
 

@@ -14,8 +14,8 @@ import CampanileKVO
   private let track: StackedScreen
   private let stack = ScreenStack()
   private var visualizer: Visualizer?
-  private let visualizerTally = Tally("visualizer")
-  /// The number of changes and levels, and how many of them the visualizer received, at its end.
+  private let visualizerTally = Tally("visualizer", counts: "levels until it is closed")
+  /// When the visualizer was closed: the positions and levels until then, and how many it received.
   private var atClose: (told: Int, heard: Int)?
 
   /// All screens, held weakly.
@@ -79,8 +79,8 @@ import CampanileKVO
     if let atClose {
       display.say(
         """
-        After the visualizer was closed, there was news \(player.newsCount - atClose.told) times, \
-        and it heard \(visualizerTally.count - atClose.heard) of it.
+        After the visualizer was closed, it received \(visualizerTally.count - atClose.heard) of \
+        \(player.newsCount - atClose.told) positions and levels.
         """)
     }
   }

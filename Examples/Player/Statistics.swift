@@ -3,7 +3,7 @@ import Foundation
 
 /// Computes how loud the music was, off the main thread.
 actor Statistics {
-  let tally = Tally("statistics")
+  let tally = Tally("statistics", counts: "levels")
   private var loudest: Float = 0
   private var sum = 0.0
 

@@ -9,9 +9,14 @@ final class Tally: Sendable {
   }
 
   let name: String
+  /// What is counted, for the table at the end.
+  let counts: String
   private let notes = Mutex(Notes())
 
-  init(_ name: String) { self.name = name }
+  init(_ name: String, counts: String) {
+    self.name = name
+    self.counts = counts
+  }
 
   var count: Int { notes.withLock { $0.count } }
 

@@ -108,3 +108,10 @@ extension [UInt8] {
     return number
   }
 }
+
+extension FixedWidthInteger {
+  /// The bytes of the integer, in little-endian order.
+  var littleEndianBytes: [UInt8] {
+    (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> (8 * $0)) }
+  }
+}
