@@ -16,7 +16,7 @@
     ///   - servers: Addresses with commas between them: `nats://host:4222`, or `tls://host` for a
     ///     connection that must be encrypted. An address may say who to be:
     ///     `nats://name:password@host`. What is no address is the reason of
-    ///     ``RelayState/unavailable(_:)``.
+    ///     ``/CampanileRelay/RelayState/unavailable(_:)``.
     ///   - options: Who to be, and how to connect.
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
       Self { name, buffering in
