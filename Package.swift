@@ -13,6 +13,7 @@ let client: [Target.Dependency] = [
 
 let package = Package(
   name: "campanile",
+  // Nobody has built the package for these yet; the README says what was verified where.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Campanile", targets: ["Campanile"]),

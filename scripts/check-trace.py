@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from playwright.sync_api import sync_playwright
+import browser
 
 QUERY = """async (sql) => {
   const result = await window.app.trace.engine.query(sql);
@@ -87,10 +87,8 @@ def main():
     server = subprocess.Popen([viewer, "--server_only", "--port", str(port), trace],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-            page = browser.new_page()
+        with browser.chromium() as chromium:
+            page = chromium.new_page()
             for _ in range(100):
                 try:
                     page.goto(f"http://localhost:{port}/")
@@ -100,7 +98,6 @@ def main():
             page.wait_for_function(
                 "() => window.app && window.app.trace && window.app.trace.engine", timeout=60000)
             check(lambda sql: page.evaluate(QUERY, sql), source)
-            browser.close()
     finally:
         server.terminate()
     print("The faults are found in Perfetto.")
