@@ -9,10 +9,13 @@ import shutil
 import sys
 import threading
 
+from playwright.sync_api import TimeoutError
+
 import browser
 
 # A window of this size shows the list of pages beside a page.
 SIZE = {"width": 1280, "height": 900}
+NOTHING = "shows nothing"
 
 
 def paths(site):
@@ -47,15 +50,19 @@ def lost(site, pages):
 def look(page, address, pictures, path, blank):
     """What is wrong with a page in the browser."""
     page.goto(address + path + "/")
-    page.wait_for_selector("main h1")
-    page.wait_for_selector(".navigator .leaf-link")
-    page.wait_for_function("[...document.images].every((image) => image.complete)")
+    try:
+        page.wait_for_selector("main h1")
+        page.wait_for_selector(".navigator .leaf-link")
+        page.wait_for_function("[...document.images].every((image) => image.complete)")
+    except TimeoutError:
+        yield f"{path} {NOTHING}"
+        return
     shot = page.screenshot(path=pictures / (path[1:].replace("/", "-") + ".png"))
     digest = hashlib.sha256(shot).digest()
     if digest in blank:
         yield f"{path} looks like {blank[digest]}"
     blank[digest] = path
-    if len(page.locator("main").inner_text().split()) < 5:
+    if len(page.locator("main .doc-content").inner_text().split()) < 5:
         yield f"{path} says nothing"
     if page.locator('#all-products[href$="/documentation/"]:visible').count() != 1:
         yield f"{path} has no link to the landing page"
@@ -101,7 +108,7 @@ def main():
         blank = {hashlib.sha256(missing).digest(): "a page without content"}
 
         page = chromium.new_page(viewport=SIZE)
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(60_000)
         trouble = browser.watch(page, address.split("/")[2])
         page.goto(address + "/")
         page.wait_for_url(address + "/documentation/")
@@ -109,6 +116,8 @@ def main():
             problems += look(page, address, pictures, path, blank)
             problems += [f"{path}: {one}" for one in trouble]
             trouble.clear()
+            if sum(problem.endswith(NOTHING) for problem in problems) == 3:
+                break
     for problem in problems:
         print(f"FAILED: {problem}")
     print(f"{len(pages)} pages, of which {len(shown)} were looked at: {len(problems)} problems")
