@@ -31,15 +31,12 @@
       process.executableURL = URL(filePath: Self.python ?? "")
       process.arguments = ["-c", script]
       process.standardInput = input
-      process.standardError = FileHandle.nullDevice
-      let output = Pipe()
-      process.standardOutput = output
-      try process.run()
+      let output = try process.start()
       // A thread of its own: whoever waits for a line must not keep others from running.
       Thread.detachNewThread { [lines] in
         var rest = Data()
         while true {
-          let data = output.fileHandleForReading.availableData
+          let data = output.availableData
           if data.isEmpty { return }
           rest += data
           while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
