@@ -11,8 +11,8 @@ import Testing
 
     /// Starts the program, while no other one is started here.
     ///
-    /// Foundation sees that a program has ended, or writes no more, when the last copy of a socket or a
-    /// pipe is closed. A program that is started at the same time may have one too.
+    /// Foundation sees that a program has ended, or writes no more, when the last copy of a socket or
+    /// a pipe is closed. A program that is started at the same time may have one too.
     ///
     /// - Returns: What it writes, to its standard output and as errors.
     @discardableResult
