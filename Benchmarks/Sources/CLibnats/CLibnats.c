@@ -1,8 +1,10 @@
 #include "CLibnats.h"
 
+#include <inttypes.h>
 #include <nats/nats.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static natsConnection *connectTo(const char *url) {
@@ -75,16 +77,22 @@ int64_t libnats_receive(const char *url, long count, int size) {
   return status == NATS_OK ? arrivals.last - arrivals.first : -1;
 }
 
-int64_t libnats_store(const char *url, long count, int size) {
+int64_t libnats_store(const char *url, long count, int size, int hasIDs) {
   natsConnection *connection = connectTo(url);
   if (connection == NULL) return -1;
   jsCtx *stream = NULL;
   char *bytes = calloc(1, size);
   natsStatus status = natsConnection_JetStream(&stream, connection, NULL);
-  int64_t start = nats_NowInNanoSeconds();
-  for (long i = 0; i < count && status == NATS_OK; i++)
-    status = js_PublishAsync(stream, "stored", bytes, size, NULL);
   jsPubOptions options;
+  jsPubOptions_Init(&options);
+  options.ExpectStream = "SPEED";
+  char id[64];
+  int64_t start = nats_NowInNanoSeconds();
+  for (long i = 0; i < count && status == NATS_OK; i++) {
+    snprintf(id, sizeof id, "%" PRIx64 "-%ld", start, i);
+    options.MsgId = id;
+    status = js_PublishAsync(stream, "stored", bytes, size, hasIDs ? &options : NULL);
+  }
   jsPubOptions_Init(&options);
   options.MaxWait = 60000;
   if (status == NATS_OK) status = js_PublishAsyncComplete(stream, &options);

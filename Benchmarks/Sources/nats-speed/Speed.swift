@@ -58,7 +58,8 @@ struct Speed: Sendable {
   }
 
   func publishByLibnats() -> Int64 { unsafe libnats_publish(url, count, Int32(payload.count)) }
-  func storeByLibnats() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count)) }
+  func storeByLibnats() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count), 0) }
+  func storeWithIDs() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count), 1) }
   func receiveByLibnats() -> Int64 { unsafe libnats_receive(url, count, Int32(payload.count)) }
 
   private func post(on relay: Relay, to subject: String) async throws -> Int64 {

@@ -8,5 +8,6 @@ int64_t libnats_publish(const char *url, long count, int size);
 // The time between the first message and the last, while another thread publishes to "speed".
 int64_t libnats_receive(const char *url, long count, int size);
 
-// Stores messages in the stream that has "stored", without waiting for each, and waits for all.
-int64_t libnats_store(const char *url, long count, int size);
+// Stores messages in the stream that has "stored", without waiting for each, and waits for all; with
+// ids, by which the server knows doubles, or without.
+int64_t libnats_store(const char *url, long count, int size, int hasIDs);
