@@ -42,3 +42,20 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The C client of NATS, Debian's libnats-dev, is needed only by who asks for this comparison.
+if Context.environment["CAMPANILE_NATS_SPEED"] != nil {
+  package.dependencies[0] = .package(name: "campanile", path: "..", traits: [.defaults, "NATS"])
+  package.targets += [
+    .target(name: "CLibnats", linkerSettings: [.linkedLibrary("nats")]),
+    .executableTarget(
+      name: "nats-speed",
+      dependencies: [
+        "CLibnats",
+        .product(name: "CampanileNATS", package: "campanile"),
+        .product(name: "CampanileRelay", package: "campanile"),
+        .product(name: "Campanile", package: "campanile"),
+      ],
+      swiftSettings: package.targets[0].swiftSettings),
+  ]
+}

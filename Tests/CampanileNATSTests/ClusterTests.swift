@@ -11,7 +11,7 @@
     let servers: [NATSServer]
 
     init(_ program: String, _ count: Int, _ configuration: String = "") throws {
-      let routes = (0..<count).map { _ in Self.freePort() }
+      let routes = (0..<count).map { _ in NATSServer.freePort() }
       servers = try routes.indices.map { index in
         try NATSServer(
           program,
@@ -27,9 +27,6 @@
     }
 
     var url: String { servers.map(\.url).joined(separator: ",") }
-
-    /// A port that nobody has, at present.
-    private static func freePort() -> Int { .random(in: 20_000...30_000) }
 
     /// Waits until two relays at different servers hear each other.
     static func connect(_ one: Member, _ two: Member) async throws {

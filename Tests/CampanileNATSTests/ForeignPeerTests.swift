@@ -6,16 +6,12 @@
   import Foundation
   import Testing
 
-  /// A program for Python with the client nats-py, which `CAMPANILE_NATS_PYTHON` has.
-  private final class PythonPeer: Sendable {
-    static let python = ProcessInfo.processInfo.environment["CAMPANILE_NATS_PYTHON"]
-
-    private let process = Process()
-    private let input = Pipe()
-    private let lines = Recorder<String>(timeout: .seconds(60))
+  /// Python with the client nats-py, which `CAMPANILE_NATS_PYTHON` names.
+  private enum Python {
+    static let program = ProcessInfo.processInfo.environment["CAMPANILE_NATS_PYTHON"]
 
     /// - Parameter body: Statements of a coroutine, in which `nc` is the client.
-    init(_ url: String, _ body: String) throws {
+    static func run(_ url: String, _ body: String) throws -> Peer {
       let statements = body.split(separator: "\n", omittingEmptySubsequences: false)
         .map { "  " + $0 }.joined(separator: "\n")
       let script = """
@@ -28,41 +24,13 @@
           await nc.drain()
         asyncio.run(main())
         """
-      process.executableURL = URL(filePath: Self.python ?? "")
-      process.arguments = ["-c", script]
-      process.standardInput = input
-      process.standardError = FileHandle.nullDevice
-      let output = Pipe()
-      process.standardOutput = output
-      try process.run()
-      // A thread of its own: whoever waits for a line must not keep others from running.
-      Thread.detachNewThread { [lines] in
-        var rest = Data()
-        while true {
-          let data = output.fileHandleForReading.availableData
-          if data.isEmpty { return }
-          rest += data
-          while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.record(String(decoding: rest[..<end], as: UTF8.self))
-            rest = rest[(end + 1)...]
-          }
-        }
-      }
-    }
-
-    deinit { if process.isRunning { process.terminate() } }
-
-    /// The next line.
-    func hear() async throws -> String { try await lines.next() }
-
-    func say(_ line: String) throws {
-      try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+      return try Peer(program ?? "", ["-c", script])
     }
   }
 
   @Suite(
     "Messages to and from the client of NATS for Python", .timeLimit(.minutes(2)),
-    .enabled(if: PythonPeer.python != nil, "CAMPANILE_NATS_PYTHON names no Python with nats-py"))
+    .enabled(if: Python.program != nil, "CAMPANILE_NATS_PYTHON names no Python with nats-py"))
   struct ForeignPeerTests {
     @Test(
       "What Python publishes is heard, and what is posted, Python hears",
@@ -71,7 +39,7 @@
       let server = try NATSServer(program)
       let one = Member(.nats(server.url, .pedantic))
       try await one.relay.flush()
-      let peer = try PythonPeer(
+      let peer = try Python.run(
         server.url,
         """
         sub = await nc.subscribe("clock.tick")
@@ -100,7 +68,7 @@
         return bytes + bytes
       }
       try await one.relay.flush()
-      let peer = try PythonPeer(
+      let peer = try Python.run(
         server.url,
         """
         async def answer(message): await message.respond(b"py:" + message.data)
@@ -140,7 +108,7 @@
       try await one.relay.flush()
       one.post(1...3)
       try await one.relay.flush()
-      let peer = try PythonPeer(
+      let peer = try Python.run(
         server.url,
         """
         js = nc.jetstream()

@@ -1,94 +1,159 @@
-import Campanile
-import Foundation
 import Testing
 
-/// A server of NATS that a test starts, on a port of the system's choosing.
-final class NATSServer: Sendable {
-  private let program: String
-  private let arguments: [String]
-  private let process = Locked<Process?>(nil)
-  private let chosen = Locked<Int?>(nil)
-  let folder: URL
+#if NATS
+  import Campanile
+  import Foundation
+  import NIOCore
+  import NIOPosix
 
-  /// The programs that tests use.
-  ///
-  /// `CAMPANILE_NATS_SERVERS` names them, with colons between their paths.
-  static let programs: [String] = {
-    #if NATS
-      let value = ProcessInfo.processInfo.environment["CAMPANILE_NATS_SERVERS"]
-      return value?.split(separator: ":").map(String.init) ?? []
-    #else
-      return []
-    #endif
-  }()
+  extension Process {
+    private static let starting = Locked(())
 
-  /// - Parameter configuration: In the server's own language; FOLDER stands for a folder for it.
-  init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
-    self.program = program
-    folder = URL(filePath: "/tmp/nats\(UInt32.random(in: 0 ... .max))")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let file = folder.appending(path: "server.conf")
-    try configuration.replacing("FOLDER", with: folder.path).write(
-      to: file, atomically: true, encoding: .utf8)
-    self.arguments = ["-c", file.path, "-a", "127.0.0.1"] + arguments
-    try start()
-  }
-
-  deinit {
-    kill()
-    try? FileManager.default.removeItem(at: folder)
-  }
-
-  var port: Int { chosen.withLock { $0 ?? 0 } }
-  var url: String { "nats://127.0.0.1:\(port)" }
-
-  /// Starts the server, on the port that it had before.
-  func start() throws {
-    let new = Process()
-    new.executableURL = URL(filePath: program)
-    let pipe = Pipe()
-    new.standardError = pipe
-    new.arguments = arguments + ["-p", "\(chosen.withLock { $0 } ?? -1)"]
-    try new.run()
-    process.withLock { $0 = new }
-    var log = Data()
-    while true {
-      let data = pipe.fileHandleForReading.availableData
-      if data.isEmpty {
-        throw ServerFailure(description: String(decoding: log, as: UTF8.self))
+    /// Starts the program, while no other one is started here.
+    ///
+    /// Foundation sees that a program has ended, or writes no more, when the last copy of a socket or
+    /// a pipe is closed. A program that is started at the same time may have one too.
+    ///
+    /// - Returns: What it writes, to its standard output and as errors.
+    @discardableResult
+    func start(readingErrors: Bool = false) throws -> FileHandle {
+      try Self.starting.withLock { _ in
+        let output = Pipe()
+        standardOutput = output
+        standardError = readingErrors ? output : FileHandle.nullDevice
+        try run()
+        return output.fileHandleForReading
       }
-      log += data
-      let text = String(decoding: log, as: UTF8.self)
-      guard text.contains("Server is ready\n") else { continue }
-      for line in text.split(separator: "\n") {
-        guard let end = line.range(of: "client connections on 127.0.0.1:") else { continue }
-        chosen.withLock { $0 = Int(line[end.upperBound...]) }
-      }
-      break
     }
   }
 
-  func signal(_ number: Int32) {
-    process.withLock { process in
-      if let process { _ = Foundation.kill(process.processIdentifier, number) }
+  /// A server of NATS that a test starts.
+  final class NATSServer: Sendable {
+    private let program: String
+    private let arguments: [String]
+    private let process: Locked<Process?>
+    let port: Int
+    let folder: URL
+
+    /// The programs that tests use.
+    ///
+    /// `CAMPANILE_NATS_SERVERS` names them, with colons between their paths.
+    static let programs: [String] =
+      ProcessInfo.processInfo.environment["CAMPANILE_NATS_SERVERS"]?
+      .split(separator: ":").map(String.init) ?? []
+
+    /// - Parameter configuration: In the server's own language; FOLDER stands for a folder for it.
+    init(_ program: String, _ configuration: String = "", arguments: [String] = []) throws {
+      self.program = program
+      folder = URL(filePath: "/tmp/nats\(UInt32.random(in: 0 ... .max))")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let file = folder.appending(path: "server.conf")
+      try configuration.replacing("FOLDER", with: folder.path).write(
+        to: file, atomically: true, encoding: .utf8)
+      self.arguments = ["-c", file.path, "-a", "127.0.0.1"] + arguments
+      var tries = 0
+      while true {
+        let port = Self.freePort()
+        do {
+          process = Locked(try Self.start(program, self.arguments, port))
+          self.port = port
+          return
+        } catch let failure as ServerFailure {
+          // Another process may have taken the port meanwhile.
+          tries += 1
+          guard tries < 5, failure.description.contains("address already in use") else {
+            throw failure
+          }
+        }
+      }
+    }
+
+    deinit {
+      kill()
+      try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static let lastPort = Locked(Int.random(in: 20_000...31_000))
+
+    /// A port that nobody has, below those that the system gives to connections: a server that is
+    /// started again has it again.
+    static func freePort() -> Int {
+      lastPort.withLock { port in
+        repeat { port = port < 32_000 ? port + 1 : 20_000 } while !isFree(port)
+        return port
+      }
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+      let socket = try? ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .bind(host: "127.0.0.1", port: port).wait()
+      try? socket?.close().wait()
+      return socket != nil
+    }
+
+    var url: String { "nats://127.0.0.1:\(port)" }
+
+    /// Starts the server again, and returns when it is ready.
+    func start() throws {
+      let new = try Self.start(program, arguments, port)
+      process.withLock { $0 = new }
+    }
+
+    private static func start(
+      _ program: String, _ arguments: [String], _ port: Int
+    ) throws -> Process {
+      let new = Process()
+      new.executableURL = URL(filePath: program)
+      new.arguments = arguments + ["-p", "\(port)"]
+      let output = try new.start(readingErrors: true)
+      let log = Locked("")
+      let isStarted = DispatchSemaphore(value: 0)
+      // All that it writes is read: a server whose pipe is full would wait.
+      Thread.detachNewThread {
+        var isWaiting = true
+        while true {
+          let data = output.availableData
+          let text = log.withLock { log in
+            log += String(decoding: data, as: UTF8.self)
+            return log
+          }
+          if isWaiting, data.isEmpty || text.contains("Server is ready\n") {
+            isStarted.signal()
+            isWaiting = false
+          }
+          if data.isEmpty { return }
+        }
+      }
+      isStarted.wait()
+      let text = log.withLock { $0 }
+      if !text.contains("Server is ready\n") { throw ServerFailure(description: text) }
+      return new
+    }
+
+    func signal(_ number: Int32) {
+      process.withLock { process in
+        if let process { _ = Foundation.kill(process.processIdentifier, number) }
+      }
+    }
+
+    var isRunning: Bool { process.withLock { $0?.isRunning ?? false } }
+
+    /// Ends the server as no signal handler sees it.
+    func kill() {
+      guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
+      _ = Foundation.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
     }
   }
 
-  var isRunning: Bool { process.withLock { $0?.isRunning ?? false } }
-
-  /// Ends the server as no signal handler sees it.
-  func kill() {
-    guard let process = process.withLock({ $0.take() }) else { return }
-    let isOver = DispatchSemaphore(value: 0)
-    process.terminationHandler = { _ in isOver.signal() }
-    _ = Foundation.kill(process.processIdentifier, SIGKILL)
-    if process.isRunning { isOver.wait() }
+  struct ServerFailure: Error, CustomStringConvertible {
+    let description: String
   }
-}
-
-struct ServerFailure: Error, CustomStringConvertible {
-  let description: String
-}
+#else
+  enum NATSServer {
+    static let programs: [String] = []
+  }
+#endif
 
 extension Trait where Self == ConditionTrait {
   /// For tests that need servers.

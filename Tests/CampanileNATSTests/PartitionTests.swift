@@ -20,9 +20,11 @@
     private static func filter(_ action: String, _ port: Int) throws {
       for side in ["--dport", "--sport"] {
         let process = Process()
-        process.executableURL = URL(filePath: "/usr/sbin/iptables")
-        process.arguments = [action, "INPUT", "-p", "tcp", side, "\(port)", "-j", "DROP"]
-        try process.run()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+          "iptables", "-w", action, "INPUT", "-p", "tcp", side, "\(port)", "-j", "DROP",
+        ]
+        try process.start()
         process.waitUntilExit()
         if process.terminationStatus != 0 {
           throw ServerFailure(description: "iptables \(action) fails.")

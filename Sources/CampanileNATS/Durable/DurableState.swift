@@ -213,10 +213,15 @@
       silence = 0
       switch message.headers.status {
       case nil: break
-      case 100: return .none
+      case 100:
+        // The last message that was sent may be missing.
+        let last = message.headers.text(of: "Nats-Last-Consumer").flatMap(UInt64.init) ?? 0
+        if !isNamed, last > lastConsumerSequence { createConsumer() }
+        return .none
       case 408, 404:
-        // The time of the pull is over.
-        asked = 0
+        // The time of a pull is over: the server says how many messages it doesn't send.
+        let rest = message.headers.text(of: "Nats-Pending-Messages").flatMap(Int.init) ?? asked
+        asked = max(0, asked - rest)
         pull()
         return .none
       default:

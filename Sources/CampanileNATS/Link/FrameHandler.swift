@@ -113,6 +113,7 @@
         }
         return error.connectionErrors.first.map { sentence($0.error) } ?? "There is no connection."
       case NIOSSLError.handshakeFailed(let error): return "TLS failed: \(error)"
+      case is BoringSSLError, is NIOSSLExtraError: return "TLS failed: \(error)"
       case let error as IOError where error.errnoCode == ECONNREFUSED:
         return "The connection is refused: nobody listens there."
       case let error as IOError: return error.description

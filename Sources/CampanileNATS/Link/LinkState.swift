@@ -105,12 +105,11 @@
         lines[number]?.connection = connection
         if !isReading { connection.setReading(false) }
       case .frames(let frames, _):
+        guard var state = lines[number]?.state else { return }
         var actions: [ConnectionState.Action] = []
-        for frame in frames {
-          lines[number]?.state.received(frame, &actions)
-          for action in actions { perform(action, on: number) }
-          actions.removeAll(keepingCapacity: true)
-        }
+        for frame in frames { state.received(frame, &actions) }
+        lines[number]?.state = state
+        for action in actions { perform(action, on: number) }
       case .closed(let reason): closed(number, reason)
       }
     }
@@ -239,7 +238,7 @@
         for action in actions { perform(action, on: number) }
         actions.removeAll(keepingCapacity: true)
       }
-      session.tick()
+      session.tick(isReading: isReading)
     }
 
     // MARK: Effects
@@ -252,7 +251,11 @@
           session.output.writePing()
           lines[current]!.state.pinged(marking: mark)
         }
-        lines[current]!.output.writeBuffer(&session.output)
+        if lines[current]!.output.readableBytes == 0 {
+          swap(&lines[current]!.output, &session.output)
+        } else {
+          lines[current]!.output.writeBuffer(&session.output)
+        }
         session.output.clear()
       }
       for (number, line) in lines where line.output.readableBytes > 0 {
@@ -260,8 +263,7 @@
         // The bytes belong to the connection now.
         lines[number]?.output = ByteBuffer()
       }
-      effects.incidents += session.incidents
-      session.incidents.removeAll(keepingCapacity: true)
+      swap(&effects.incidents, &session.incidents)
       swap(&effects.acknowledgments, &session.acknowledgments)
       defer { effects = Effects() }
       return effects

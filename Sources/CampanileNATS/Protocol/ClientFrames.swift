@@ -26,26 +26,30 @@
       writeStaticString("\r\n")
     }
 
-    /// - Parameter headers: A whole block, with its first line and the empty one.
+    /// - Parameter headers: A whole block, with its first line and the empty one, or nothing.
     mutating func writePublish(
-      _ subject: String, reply: String? = nil, headers: ByteBuffer, payload: [UInt8]
+      _ subject: String, reply: String? = nil, headers: [UInt8] = [], payload: [UInt8]
     ) {
-      writeStaticString(headers.readableBytes == 0 ? "PUB " : "HPUB ")
-      writeString(subject)
-      writeStaticString(" ")
+      var message: [UInt8] = []
+      let length = headers.count + payload.count
+      message.reserveCapacity(subject.utf8.count + (reply?.utf8.count ?? 0) + 32 + length)
+      message.append(headers.isEmpty ? "PUB " : "HPUB ")
+      message.append(subject)
+      message.append(UInt8(ascii: " "))
       if let reply {
-        writeString(reply)
-        writeStaticString(" ")
+        message.append(reply)
+        message.append(UInt8(ascii: " "))
       }
-      if headers.readableBytes > 0 {
-        writeString(String(headers.readableBytes))
-        writeStaticString(" ")
+      if !headers.isEmpty {
+        message.append(decimal: UInt64(headers.count))
+        message.append(UInt8(ascii: " "))
       }
-      writeString(String(headers.readableBytes + payload.count))
-      writeStaticString("\r\n")
-      writeImmutableBuffer(headers)
-      writeBytes(payload)
-      writeStaticString("\r\n")
+      message.append(decimal: UInt64(length))
+      message.append("\r\n")
+      message += headers
+      message += payload
+      message.append("\r\n")
+      writeBytes(message)
     }
   }
 #endif

@@ -13,10 +13,10 @@
     init(limit: Int = 65_536) { self.limit = limit }
 
     mutating func next(_ subject: String) -> (number: UInt64, since: UInt64) {
-      if let last = last[subject] {
-        self.last[subject] = last + 1
-        highest = max(highest, last + 1)
-        return (last + 1, since)
+      if let index = last.index(forKey: subject) {
+        last.values[index] += 1
+        highest = max(highest, last.values[index])
+        return (last.values[index], since)
       }
       if last.count >= limit {
         last = [:]

@@ -47,7 +47,7 @@
     mutating func acknowledge(_ subjects: [String]) {
       guard server != nil else { return }
       for subject in subjects {
-        output.writePublish(subject, headers: ByteBuffer(), payload: Array("+ACK".utf8))
+        output.writePublish(subject, payload: Array("+ACK".utf8))
       }
     }
 
@@ -57,7 +57,7 @@
       guard let requests = durable?.requests, !requests.isEmpty else { return }
       for request in requests {
         output.writePublish(
-          request.subject, reply: inbox + request.token, headers: ByteBuffer(),
+          request.subject, reply: inbox + request.token,
           payload: request.json)
       }
       durable?.requests = []
@@ -83,7 +83,7 @@
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil { return storing = Self.storingLimit - 1 }
       // A post that was stored before is as good as one that is stored now.
-      if let error = StreamResponse(message.payload)?.error {
+      if message.payload.mayHaveError, let error = StreamResponse(message.payload)?.error {
         if error.code >= 500 { return storing = Self.storingLimit - 1 }
         incidents.append(
           .refused(
@@ -107,6 +107,17 @@
       if seconds + 1 >= Self.storingLimit {
         storing = nil
         outbox.rewind()
+      }
+    }
+  }
+
+  extension [UInt8] {
+    /// Whether the text "error" is in it: reading a whole answer takes longer than storing a message.
+    fileprivate var mayHaveError: Bool {
+      var word = 0
+      return contains { byte in
+        word = (word << 8 | Int(byte)) & 0xFF_FFFF_FFFF
+        return word == 0x65_7272_6F72
       }
     }
   }

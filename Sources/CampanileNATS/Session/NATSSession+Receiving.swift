@@ -119,16 +119,17 @@
       let line = Presence.Line(
         id: id, processID: processID, seconds: leaves ? 0 : presence.interval, name: name)
       output.writePublish(
-        subject, reply: asksForAnswers ? inbox + Self.presenceToken : nil, headers: ByteBuffer(),
+        subject, reply: asksForAnswers ? inbox + Self.presenceToken : nil,
         payload: Array(line.text.utf8))
     }
 
     /// A second has gone by.
-    mutating func tick() {
+    mutating func tick(isReading: Bool) {
       for correlation in requests.tick() {
         incidents.append(.reply(correlation: correlation, .timedOut, payload: []))
       }
-      tickDurable()
+      // A stream whose answers are not read is not silent.
+      if isReading { tickDurable() }
       guard server != nil else { return }
       let (hasChanged, announces) = presence.tick()
       if hasChanged { incidents.append(.peers(presence.list)) }

@@ -45,7 +45,7 @@
     /// Whether a ping is to follow the output.
     var wantsPing = false
     private var bytesSincePing = 0
-    private var headers = ByteBuffer()
+    private var headers: [UInt8] = []
 
     // The subscriptions of each relay: answers to it, and the presence of others.
     static let inboxSid: UInt64 = 1
@@ -208,13 +208,13 @@
             incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
           }
         case .reply(let subject, let hasFailed, let payload):
-          headers.clear()
-          headers.writeHeaderStart()
+          headers.removeAll(keepingCapacity: true)
+          headers.appendHeaderStart()
           if hasFailed {
-            headers.writeHeader("Nats-Service-Error", Self.line(payload))
-            headers.writeHeader("Nats-Service-Error-Code", "500")
+            headers.appendHeader("Nats-Service-Error", Self.line(payload))
+            headers.appendHeader("Nats-Service-Error-Code", "500")
           }
-          headers.writeHeaderEnd()
+          headers.appendHeaderEnd()
           publish(subject, nil, payload, mark, server)
         case .flush: break
         }
@@ -236,15 +236,15 @@
     private mutating func writeEnvelope(
       number: UInt64, since: UInt64, _ version: UInt32, _ path: [UInt64], mark: UInt64? = nil
     ) {
-      headers.clear()
-      headers.writeHeaderStart()
-      headers.writeEnvelope(
+      headers.removeAll(keepingCapacity: true)
+      headers.appendHeaderStart()
+      headers.appendEnvelope(
         sender: idText, number: number, since: since, version: version, name: nameText, path: path)
       if let mark, let durable {
-        headers.writeHeader("Nats-Msg-Id", "\(idText)-\(mark)")
-        headers.writeHeader("Nats-Expected-Stream", durable.options.stream)
+        headers.appendHeader("Nats-Msg-Id", "\(idText)-\(mark)")
+        headers.appendHeader("Nats-Expected-Stream", durable.options.stream)
       }
-      headers.writeHeaderEnd()
+      headers.appendHeaderEnd()
     }
 
     /// - Returns: Whether the server takes as much.
@@ -252,7 +252,7 @@
     private mutating func publish(
       _ subject: String, _ reply: String?, _ payload: [UInt8], _ mark: UInt64, _ server: ServerInfo
     ) -> Bool {
-      let size = headers.readableBytes + payload.count
+      let size = headers.count + payload.count
       if size > server.maxPayload {
         outbox.drop(mark)
         incidents.append(

@@ -27,11 +27,9 @@
     private struct Entry {
       // Nothing, once it was dropped or is of no use any more.
       var item: Item?
+      /// That of a post.
+      let cost: Int?
       var isConfirmed = false
-
-      var isPost: Bool {
-        if case .post = item { true } else { false }
-      }
     }
 
     private var entries = CircularBuffer<Entry>()
@@ -66,14 +64,14 @@
 
     // MARK: Keeping
 
-    mutating func append(_ item: Item) { entries.append(Entry(item: item)) }
+    mutating func append(_ item: Item) { entries.append(Entry(item: item, cost: nil)) }
 
     /// Keeps a post.
     ///
     /// - Parameter dropped: Called with the subject of each post for which there is no room.
     mutating func append(_ post: Post, dropped: (String) -> Void) {
       if !keepsNewest, waitingBytes + post.cost > limit { return dropped(post.subject) }
-      entries.append(Entry(item: .post(post)))
+      entries.append(Entry(item: .post(post), cost: post.cost))
       waitingBytes += post.cost
       oldest = max(oldest, sentCount)
       while waitingBytes > limit, oldest < entries.count - 1 {
@@ -96,9 +94,9 @@
         let entry = entries[offset: sentCount]
         sentCount += 1
         guard let item = entry.item, !entry.isConfirmed else { continue }
-        if case .post(let post) = item {
-          waitingBytes -= post.cost
-          sentBytes += post.cost
+        if let cost = entry.cost {
+          waitingBytes -= cost
+          sentBytes += cost
         }
         return (item, sentMark)
       }
@@ -120,7 +118,7 @@
     /// - Returns: The flushes that have ended.
     mutating func confirm(through mark: UInt64) -> [UInt64] {
       let count = min(sentCount, max(0, offset(mark) + 1))
-      for index in 0..<count where !isStored || !entries[offset: index].isPost {
+      for index in 0..<count where !isStored || entries[offset: index].cost == nil {
         confirm(at: index)
       }
       return popConfirmed()
@@ -138,7 +136,7 @@
     private mutating func confirm(at index: Int) {
       if entries[offset: index].isConfirmed { return }
       entries[offset: index].isConfirmed = true
-      if case .post(let post) = entries[offset: index].item { sentBytes -= post.cost }
+      if entries[offset: index].item != nil { sentBytes -= entries[offset: index].cost ?? 0 }
     }
 
     private mutating func popConfirmed() -> [UInt64] {

@@ -99,6 +99,52 @@
       #expect(asked(&state).last?.subject == "CONSUMER.CREATE.S.relayxn3")
     }
 
+    /// A consumer without a name that is asked for messages.
+    private func pulling() -> DurableState {
+      var state = DurableState(options(nil), id: "x")
+      state.setPatterns(["a"])
+      state.connected(info)
+      _ = answer(&state)
+      state.requests = []
+      return state
+    }
+
+    @Test("No more is asked for than two pulls, whatever time goes by between messages")
+    func bounded() {
+      var state = pulling()
+      var (open, sequence) = ([DurableState.batch], 0)
+      for _ in 1...100 {
+        // Two in three messages of a pull come, then the time of all pulls is over.
+        for _ in 1...333 {
+          sequence += 1
+          _ = state.received(message("$JS.ACK.S.c.1.\(sequence).\(sequence).0.0"))
+          open[0] -= 1
+          if open[0] == 0 { open.removeFirst() }
+          open += asked(&state).map { _ in DurableState.batch }
+        }
+        for rest in open {
+          let header = "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: \(rest)\r\n\r\n"
+          _ = state.received(message(nil, header))
+          open.removeFirst()
+          open += asked(&state).map { _ in DurableState.batch }
+          #expect(open.count <= 2)
+          #expect(!open.isEmpty)
+        }
+      }
+    }
+
+    @Test("A heartbeat tells that the last message is missing")
+    func lastMissing() {
+      var state = pulling()
+      _ = state.received(message("$JS.ACK.S.c.1.11.1.0.0"))
+      state.requests = []
+      let header = "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: "
+      #expect(state.received(message(nil, header + "1\r\n\r\n")) == .none)
+      #expect(state.requests.isEmpty)
+      #expect(state.received(message(nil, header + "2\r\n\r\n")) == .none)
+      #expect(asked(&state).last?.body.contains("\"opt_start_seq\":12") == true)
+    }
+
     @Test("Failures are told once, and asked again for ever")
     func failures() {
       var state = DurableState(options(nil, creating: ["a"]), id: "x")

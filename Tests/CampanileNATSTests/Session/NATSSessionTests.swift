@@ -159,7 +159,7 @@
       session.disconnected("")
       session.perform(
         .request(correlation: 4, subject: "q", version: 0, payload: [], milliseconds: 100))
-      for _ in 1...3 { session.tick() }
+      for _ in 1...3 { session.tick(isReading: true) }
       #expect(
         told(&session) == [
           "reply 1 answered", "reply 2 disconnected", "reply 3 disconnected", "disconnected",

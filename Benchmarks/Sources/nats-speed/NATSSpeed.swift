@@ -1,0 +1,31 @@
+import Foundation
+
+/// How fast a relay on NATS is beside libnats, the client in C: at one server, in one process, in
+/// turns.
+@main
+enum NATSSpeed {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard 3...4 ~= arguments.count, let count = Int(arguments[2]), count > 1 else {
+      print("usage: nats-speed URL MESSAGES [publish | receive | store | 'store once']")
+      exit(64)
+    }
+    let speed = Speed(url: arguments[1], count: count)
+    print(
+      "Thousands of messages of \(speed.payload.count) bytes in a second; medians of five rounds.")
+    print("")
+    print("| what | relay | libnats | ratio |")
+    print("|---|---|---|---|")
+    // In the stream the relay is first, and creates it.
+    let all = [
+      ("publish", speed.publish, speed.publishByLibnats),
+      ("receive", speed.receive, speed.receiveByLibnats),
+      ("store", speed.store, speed.storeByLibnats),
+      // As the relay does it: the server knows doubles.
+      ("store once", speed.store, speed.storeWithIDs),
+    ]
+    for (what, relay, libnats) in all where arguments.count == 3 || arguments[3] == what {
+      try await speed.compare(what, relay, libnats)
+    }
+  }
+}
