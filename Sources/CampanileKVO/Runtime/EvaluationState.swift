@@ -1,3 +1,4 @@
+import Campanile
 import Synchronization
 
 /// The state that observers of one evaluation check before each call: one word, which has no
@@ -24,12 +25,28 @@ final class EvaluationState: Sendable {
   /// The bits that do not matter to an observer that asks for old values only.
   static let olds: UInt = priorUnit - oldUnit
 
+  /// A reference to the evaluation, which observers do not keep.
+  private final class Place: Sendable {
+    private let reference: OwnerReference<Evaluation>
+    init(_ evaluation: Evaluation) { reference = OwnerReference(evaluation) }
+    var evaluation: Evaluation? { reference.object }
+  }
+
+  private let place = LazyReference<Place>()
   private let bits = Atomic<UInt>(always)
   private let toldNumber = Atomic<UInt>(0)
   private let toldCount = Atomic<UInt>(0)
   private let firstBegan = Atomic<UInt>(0)
   private let lastBegan = Atomic<UInt>(0)
   private let lastComer = Atomic<UInt>(0)
+
+  /// The evaluation, unless its deinit has begun.
+  ///
+  /// Used by code that has access to the observed object.
+  var evaluation: Evaluation? { place.load()?.evaluation }
+
+  /// Stores the evaluation, once.
+  func attach(to evaluation: Evaluation) { _ = place.storeIfNil(Place(evaluation)) }
 
   var word: UInt { bits.load(ordering: .relaxed) }
 
