@@ -140,20 +140,25 @@ extension KeyPathEvaluation {
     _ first: (Root) -> Value
   ) {
     let isOutdated = seat.forget() || isOutdated
-    let value: Value
-    if handsOver {
-      let exact = readExactly(with: ReadCollector()) { read(root) }
-      value = exact.value
-      seat.floor = exact.number
-    } else if request.isForAnyThread || isOutdated {
-      value = asOldReader { read(root) }
-    } else {
-      value = first(root)
-    }
+    let value = firstValue(for: seat, root, isOutdated, first)
     seat.comesAfter(begun)
     seat.begin(with: value, at: request.path) { change in
       let change = same(change, as: Change.self)
       Scope.withObservers { changes.post(change, onlyTo: registration) }
     }
+  }
+
+  private func firstValue(
+    for seat: ObserverSeat, _ root: Root, _ isOutdated: Bool, _ first: (Root) -> Value
+  ) -> Value {
+    if !handsOver {
+      let isReadAgain = request.isForAnyThread || isOutdated
+      let value = isReadAgain ? asOldReader { read(root) } : first(root)
+      // The class says so before it stores the first value.
+      if !handsOver { return value }
+    }
+    let exact = readExactly(with: ReadCollector()) { read(root) }
+    seat.floor = exact.number
+    return exact.value
   }
 }

@@ -22,8 +22,13 @@ struct EvaluationInterleavingTests {
   final class Meter: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked(0)
+    /// Called before the value is read.
+    let willRead = Slot<@Sendable () -> Void>()
     var count: Int {
-      get { registrar.value(of: self, \.count) { read in state.withLock { read($0) } } }
+      get {
+        willRead.value?()
+        return registrar.value(of: self, \.count) { read in state.withLock { read($0) } }
+      }
       set {
         registrar.change(of: self, \.count, under: { change in state.withLock { change(&$0) } }) {
           $0 = newValue
