@@ -82,7 +82,7 @@ final class EvaluationState: Sendable {
     if isSet {
       bits.bitwiseOr(bit, ordering: .relaxed)
     } else {
-      bits.bitwiseAnd(~bit, ordering: .relaxed)
+      bits.bitwiseAnd(~bit, ordering: .acquiringAndReleasing)
     }
   }
 
@@ -117,13 +117,16 @@ final class EvaluationState: Sendable {
     firstBegan.store(first, ordering: .relaxed)
     lastBegan.store(last, ordering: .relaxed)
     set(Self.early, first <= lastComer.load(ordering: .relaxed))
+    // An observer that is added meanwhile may have set the bit before it was cleared.
+    if first <= lastComer.load(ordering: .sequentiallyConsistent) { set(Self.early, true) }
   }
 
   /// Records that an observer was added when `begun` changes had begun.
   func note(_ begun: UInt) {
-    lastComer.store(begun, ordering: .sequentiallyConsistent)
+    // Another thread may have recorded an observer that was added later.
+    lastComer.max(begun, ordering: .sequentiallyConsistent)
     // The change that is being delivered may be one of them.
-    set(Self.early, true)
+    bits.bitwiseOr(Self.early, ordering: .sequentiallyConsistent)
   }
 
   /// The number of the change that is being delivered, if the class provided its values; otherwise
