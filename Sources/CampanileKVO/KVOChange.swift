@@ -122,6 +122,25 @@ extension KVOChange {
   init(initial value: Value, at path: KVOPath) {
     self.init(.initial, nil, new: value, path: path, changed: ChangedPaths(nil))
   }
+
+  /// The same change for an observer that does not ask for old values.
+  var withoutOld: Self {
+    KVOChange(step, deed, new: new, path: path, changed: changed)
+  }
+
+  /// The same change, of which the observer has missed what came before.
+  var asSetting: Self { renewed(new) }
+
+  /// The same change for an observer that does not know its old value.
+  var asUnknown: Self {
+    KVOChange(step, nil, new: new, path: path, changed: changed)
+  }
+
+  /// The same change with another new value.
+  func renewed(_ new: Value) -> Self {
+    KVOChange(
+      step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
+  }
 }
 
 extension KVOChange {

@@ -43,16 +43,18 @@ package struct SourceRegistry: Sendable {
     let outer = unsafe record.pointee.scope
     unsafe record.pointee.scope = Unmanaged.passUnretained(scope)
     // SAFETY: the record is the thread's own, and `body` cannot leave the thread.
-    defer { unsafe record.pointee.scope = outer }
-    // Kept until `body` has returned.
-    return try withExtendedLifetime(scope, body)
+    defer {
+      unsafe record.pointee.scope = outer
+      // Kept until `body` has returned.
+      extendLifetime(scope)
+    }
+    return try body()
   }
 
-  /// What the calling thread's code is part of, if it is a `Scope`.
-  package static func scope<Scope: AnyObject>(_ type: Scope.Type) -> Scope? {
+  /// What the calling thread's code is part of, if anything.
+  package static var scope: AnyObject? {
     // SAFETY: who has stored it keeps it until it stores what was there before.
-    guard let scope = unsafe ThreadRecord.current.pointee.scope else { return nil }
-    return unsafe scope.takeUnretainedValue() as? Scope
+    unsafe ThreadRecord.current.pointee.scope?.takeUnretainedValue()
   }
 
   /// How many posts the calling thread is inside of.
@@ -195,7 +197,7 @@ package struct UntypedSourceList: Sendable {
 
   /// Calls those who observe now, with a value of their type.
   package func post<Value>(_ value: Value) {
-    SourceList<Value>(registry: registry, list: list).post(value)
+    if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
 }
 

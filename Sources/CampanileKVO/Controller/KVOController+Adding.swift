@@ -26,8 +26,7 @@ extension KVOController {
     let (registration, isObserved) = request.observe(
       object, reading: makeRead, owner: reference.erased, lifetime: lifetime,
       { registration, root in
-        known = enter(
-          registration, object, root.erased, request, same, place, policy, &isSuspicious)
+        known = enter(registration, object, root, request, same, place, policy, &isSuspicious)
         return known == nil
       }
     ) { seat, root in
@@ -78,8 +77,8 @@ extension KVOController {
   ///   - place: The place for the new entry, valid unless another entry has been added since.
   ///   - isSuspicious: On return, whether ended entries have to be looked for.
   /// - Returns: The existing registration, if the policy is to keep it.
-  private func enter(
-    _ registration: Registration, _ object: AnyObject, _ root: OwnerReference<AnyObject>,
+  private func enter<Object: AnyObject>(
+    _ registration: Registration, _ object: Object, _ root: OwnerReference<Object>,
     _ request: KVORequest, _ same: [ObservationTable.Entry], _ place: ObservationTable.Place,
     _ policy: Policy, _ isSuspicious: inout Bool
   ) -> Registration? {
@@ -89,7 +88,7 @@ extension KVOController {
       objectType: type(of: object), wishes: request.wishes, file: request.file, line: request.line)
     while true {
       let entry = ObservationTable.Entry(
-        object: root, id, request.path, registration, text, at: place)
+        object: root.erased, id, request.path, registration, text, at: place)
       var isAdded = false
       observations.withLock { [same] observations in
         isAdded = observations.add(entry, isForced: policy == .append)

@@ -112,10 +112,10 @@ public struct KVORegistrar: ~Copyable, Sendable {
     // Inlined into the setter, where the key path is known to the compiler.
     let old = change.needsOld ? subject[keyPath: keyPath] : nil
     defer {
-      if change.isPlain {
-        if change.endPlainly() { change.tell(old, subject[keyPath: keyPath]) }
-      } else {
-        tellDidChange(subject, keyPath, change.property, old)
+      switch change.endPlainly() {
+      case nil: tellDidChange(subject, keyPath, change.property, old)
+      case .told: break
+      case .untold(let path): change.tell(old, subject[keyPath: keyPath], at: path)
       }
     }
     return try mutation()

@@ -198,10 +198,10 @@ final class ObservedCell: Sendable {
     _ cell: ObservedCell?, _ object: Object, _ keyPath: KeyPath<Object, Value>,
     _ change: OpenChange, _ old: Value?, _ new: Value
   ) {
-    if !change.isPlain {
-      didSet(cell, object, keyPath, box(old))
-    } else if change.endPlainly() {
-      change.tell(old, new)
+    switch change.endPlainly() {
+    case nil: didSet(cell, object, keyPath, box(old))
+    case .told: break
+    case .untold(let path): change.tell(old, new, at: path)
     }
   }
 

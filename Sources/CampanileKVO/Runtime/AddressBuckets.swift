@@ -29,6 +29,11 @@ struct AddressBuckets<Element: HasAddressKey> {
     count += 1
   }
 
+  /// The newest element of a key for which `isMeant` returns `true`.
+  func last(_ key: UInt, where isMeant: (Element) -> Bool) -> Element? {
+    buckets.isEmpty ? nil : buckets[index(key)].last(where: isMeant)
+  }
+
   /// Calls `body` with the elements of the bucket of `key`.
   ///
   /// The bucket may also hold elements with other keys.

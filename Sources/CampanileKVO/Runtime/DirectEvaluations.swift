@@ -13,9 +13,10 @@ enum DirectEvaluations {
     let root: ObjectIdentifier
     let path: ObjectIdentifier
     let isOnMain: Bool
-    let id: ObjectIdentifier
+    /// Knows the evaluation.
+    ///
     /// A caller that asks for the evaluation has the object, and so is in its isolation.
-    let evaluation: OwnerReference<Evaluation>
+    let state: EvaluationState
 
     var addressKey: UInt { UInt(bitPattern: root) }
   }
@@ -35,32 +36,29 @@ enum DirectEvaluations {
 
   /// The evaluation of a key path of an object, if it was added with the same key path object.
   static func find(_ root: ObjectIdentifier, _ request: KVORequest) -> Evaluation? {
-    var found: OwnerReference<Evaluation>?
-    stripe(of: root).slots.withLock { slots in
-      for slot in slots[UInt(bitPattern: root)]
-      where slot.root == root && slot.path == request.path.object
-        && slot.isOnMain == request.isOnMain
-      {
-        found = slot.evaluation
+    let (path, isOnMain) = (request.path.object, request.isOnMain)
+    let slot = stripe(of: root).slots.withLock { slots in
+      slots.last(UInt(bitPattern: root)) {
+        $0.root == root && $0.path == path && $0.isOnMain == isOnMain
       }
     }
     // Called outside the lock, since it may release an evaluation that nothing else keeps.
-    return found?.object
+    return slot?.state.evaluation
   }
 
   static func add(_ evaluation: Evaluation) {
     let request = evaluation.request
     let slot = Slot(
       root: evaluation.rootID, path: request.path.object, isOnMain: request.isOnMain,
-      id: ObjectIdentifier(evaluation), evaluation: OwnerReference(evaluation))
+      state: evaluation.state)
     stripe(of: slot.root).slots.withLock { $0.append(slot) }
   }
 
   /// Removes an evaluation, in its deinit.
   static func remove(_ evaluation: Evaluation) {
-    let (key, id) = (UInt(bitPattern: evaluation.rootID), ObjectIdentifier(evaluation))
+    let (key, state) = (UInt(bitPattern: evaluation.rootID), evaluation.state)
     var removed: Slot?
-    stripe(of: evaluation.rootID).slots.withLock { removed = $0.remove(key) { $0.id == id } }
+    stripe(of: evaluation.rootID).slots.withLock { removed = $0.remove(key) { $0.state === state } }
     withExtendedLifetime(removed) {}
   }
 }

@@ -16,8 +16,7 @@ import Synchronization
 /// changes next, so that a new observer can reuse it.
 ///
 /// So an evaluation lives until all objects that it follows have died, or until the last
-/// registration has ended. The evaluation of a direct key path then lives until the next change of
-/// the property.
+/// registration has ended. That of a direct key path also waits for the next change.
 ///
 /// ## Isolation
 ///
@@ -39,10 +38,6 @@ class Evaluation {
   let direct = Atomic<Bool>(false)
   /// The property of a direct key path.
   let directProperty = LazyReference<ObservedProperty>()
-  /// Whether the evaluation is in `DirectEvaluations`.
-  ///
-  /// Used by the thread that first follows.
-  private var isListed = false
   /// The number of the change that stored the value read last.
   ///
   /// Used by the delivering thread.
@@ -106,9 +101,10 @@ class Evaluation {
     keeper = UncheckedLock(ChangeKeeper(skipsBeginnings: !request.isForAnyThread))
     rootID = ObjectIdentifier(root)
     rootKey = SubjectIdentity.key(of: root)
+    state.attach(to: self)
   }
 
-  deinit { if isListed { DirectEvaluations.remove(self) } }
+  deinit { if directProperty.load() != nil { DirectEvaluations.remove(self) } }
 
   // MARK: Overridden for the types
 
@@ -224,12 +220,10 @@ class Evaluation {
     let isDirect =
       reads.count == 1 && reads[0].property.subject.id == rootID
       && reads[0].property.path == request.path && isOwn(request.path.identity.rootType)
-    if isDirect { _ = directProperty.storeIfNil(reads[0].property) }
+    let isNew = isDirect && directProperty.load() == nil
+    if isNew { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
-    if isDirect && request.isShared && !isListed {
-      isListed = true
-      DirectEvaluations.add(self)
-    }
+    if isNew && request.isShared { DirectEvaluations.add(self) }
     let began = begun
     forget(follow(reads, began: began))
     // For changes in progress, only the end will arrive.
@@ -273,30 +267,24 @@ class Evaluation {
   var followsSomething: Bool { following.withLock { !$0.links.isEmpty || $0.isOver } }
 
   /// Whether all changes of followed properties that have begun have ended.
-  var isQuiet: Bool {
-    var isQuiet = true
-    following.withLock { following in
-      for link in following.links where !link.property.isQuiet { isQuiet = false }
-    }
-    return isQuiet
-  }
+  var isQuiet: Bool { !followsAny { !$0.isQuiet } }
 
   /// Whether a change of a followed property is in progress that may be unrecorded.
-  var isInPlainChange: Bool {
-    var isInside = false
-    following.withLock { following in
-      for link in following.links where link.property.isInPlainChange { isInside = true }
-    }
-    return isInside
-  }
+  var isInPlainChange: Bool { followsAny(\.isInPlainChange) }
 
   /// Whether a change of a followed property is announced by hand.
-  var isAnnounced: Bool {
-    var isAnnounced = false
+  var isAnnounced: Bool { followsAny(\.isAnnouncedByHand) }
+
+  /// Whether `isMeant` returns `true` for a followed property.
+  @inline(__always)
+  private func followsAny(_ isMeant: (ObservedProperty) -> Bool) -> Bool {
+    var isAny = false
     following.withLock { following in
-      for link in following.links where link.property.isAnnouncedByHand { isAnnounced = true }
+      for index in following.links.indices where isMeant(following.links[index].property) {
+        isAny = true
+      }
     }
-    return isAnnounced
+    return isAny
   }
 
   /// Forgets the changes of properties that have left the key path.

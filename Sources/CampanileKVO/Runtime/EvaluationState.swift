@@ -1,3 +1,4 @@
+import Campanile
 import Synchronization
 
 /// The state that observers of one evaluation check before each call: one word, which has no
@@ -24,12 +25,28 @@ final class EvaluationState: Sendable {
   /// The bits that do not matter to an observer that asks for old values only.
   static let olds: UInt = priorUnit - oldUnit
 
+  /// A reference to the evaluation, which observers do not keep.
+  private final class Place: Sendable {
+    private let reference: OwnerReference<Evaluation>
+    init(_ evaluation: Evaluation) { reference = OwnerReference(evaluation) }
+    var evaluation: Evaluation? { reference.object }
+  }
+
+  private let place = LazyReference<Place>()
   private let bits = Atomic<UInt>(always)
   private let toldNumber = Atomic<UInt>(0)
   private let toldCount = Atomic<UInt>(0)
   private let firstBegan = Atomic<UInt>(0)
   private let lastBegan = Atomic<UInt>(0)
   private let lastComer = Atomic<UInt>(0)
+
+  /// The evaluation, unless its deinit has begun.
+  ///
+  /// Used by code that has access to the observed object.
+  var evaluation: Evaluation? { place.load()?.evaluation }
+
+  /// Stores the evaluation, once.
+  func attach(to evaluation: Evaluation) { _ = place.storeIfNil(Place(evaluation)) }
 
   var word: UInt { bits.load(ordering: .relaxed) }
 
@@ -65,7 +82,7 @@ final class EvaluationState: Sendable {
     if isSet {
       bits.bitwiseOr(bit, ordering: .relaxed)
     } else {
-      bits.bitwiseAnd(~bit, ordering: .relaxed)
+      bits.bitwiseAnd(~bit, ordering: .acquiringAndReleasing)
     }
   }
 
@@ -100,13 +117,16 @@ final class EvaluationState: Sendable {
     firstBegan.store(first, ordering: .relaxed)
     lastBegan.store(last, ordering: .relaxed)
     set(Self.early, first <= lastComer.load(ordering: .relaxed))
+    // An observer that is added meanwhile may have set the bit before it was cleared.
+    if first <= lastComer.load(ordering: .sequentiallyConsistent) { set(Self.early, true) }
   }
 
   /// Records that an observer was added when `begun` changes had begun.
   func note(_ begun: UInt) {
-    lastComer.store(begun, ordering: .sequentiallyConsistent)
+    // Another thread may have recorded an observer that was added later.
+    lastComer.max(begun, ordering: .sequentiallyConsistent)
     // The change that is being delivered may be one of them.
-    set(Self.early, true)
+    bits.bitwiseOr(Self.early, ordering: .sequentiallyConsistent)
   }
 
   /// The number of the change that is being delivered, if the class provided its values; otherwise

@@ -1,5 +1,7 @@
 import Campanile
 
+private typealias Shared<Root: AnyObject, Value> = KeyPathEvaluation<Root, Value, KVOChange<Value>>
+
 extension KVORequest {
   /// Registers an observer at the existing evaluation of its key path, or at a new one.
   ///
@@ -25,37 +27,23 @@ extension KVORequest {
     _ make: (ObserverSeat, OwnerReference<Object>) -> (KVOChange<Value>) throws -> Void
   ) -> (registration: Registration, isObserved: Bool) {
     func join(
-      _ evaluation: KeyPathEvaluation<Object, Value>, _ reads: [ReadCollector.Read]?,
+      _ evaluation: Shared<Object, Value>, _ reads: [ReadCollector.Read]?,
       _ first: (Object) -> Value
     ) -> (registration: Registration, isObserved: Bool) {
-      let seat = ObserverSeat(evaluation, self)
-      let registration = evaluation.changes.addConfined(
-        owner: owner, lifetime: lifetime, file: file, line: line, onEnd: onEnd,
-        make(seat, evaluation.root))
-      seat.take(registration)
-      // The object may be observed in its deinit.
-      if !enter(registration, evaluation.root) || evaluation.root.object == nil {
-        registration.cancel()
-        return (registration, true)
-      }
-      evaluation.begin(seat, registration, reads, first)
-      // The creator of an existing evaluation may not yet have linked it to the properties.
-      let isObserved = reads == nil || evaluation.followsSomething
-      if !isObserved { registration.cancel() }
-      return (registration, isObserved)
+      evaluation.add(self, reads, first, owner, lifetime, enter, onEnd, make)
     }
 
-    if let known: KeyPathEvaluation<Object, Value> = findDirect(object) {
+    if let known: Shared<Object, Value> = findDirect(object) {
       return join(known, nil) { known.readOnly($0) }
     }
     let read = makeRead()
     let collector = ReadCollector()
     let value = collector.collect { read(object) }
     let reads = collector.take()
-    if let known: KeyPathEvaluation<Object, Value> = find(object, in: reads) {
+    if let known: Shared<Object, Value> = find(object, in: reads) {
       return join(known, nil) { _ in value }
     }
-    let made = KeyPathEvaluation(self, object, read)
+    let made = Shared<Object, Value>(self, object, read)
     _ = made.open()
     return join(made, reads) { _ in value }
   }
@@ -63,41 +51,73 @@ extension KVORequest {
   /// The evaluation of the same key path, if it is direct, and opened for one more observer.
   private func findDirect<Object: AnyObject, Value>(
     _ object: Object
-  ) -> KeyPathEvaluation<Object, Value>? {
-    guard isShared, let known = DirectEvaluations.find(ObjectIdentifier(object), self),
-      let typed = known as? KeyPathEvaluation<Object, Value>, typed.root.object === object,
-      typed.open()
-    else { return nil }
-    return typed
+  ) -> Shared<Object, Value>? {
+    guard isShared, let found = DirectEvaluations.find(ObjectIdentifier(object), self) else {
+      return nil
+    }
+    return open(found, of: object)
   }
 
   /// The evaluation of the same key path, found at the first property that it reads, and opened for
   /// one more observer.
   private func find<Object: AnyObject, Value>(
     _ object: Object, in reads: [ReadCollector.Read]
-  ) -> KeyPathEvaluation<Object, Value>? {
+  ) -> Shared<Object, Value>? {
     if !isShared { return nil }
     let id = ObjectIdentifier(object)
     guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
       return nil
     }
-    for follower in first.property.currentFollowers {
-      let known = follower.evaluation
-      if known.isOf(self, rootID: id), let known = known as? KeyPathEvaluation<Object, Value>,
-        known.open()
-      {
-        return known
-      }
+    for follower in first.property.currentFollowers where follower.evaluation.isOf(self, rootID: id)
+    {
+      if let known: Shared<Object, Value> = open(follower.evaluation, of: object) { return known }
     }
     return nil
+  }
+
+  /// Opens an evaluation of the same key path for one more observer.
+  private func open<Object: AnyObject, Value>(
+    _ found: Evaluation, of object: Object
+  ) -> Shared<Object, Value>? {
+    // Equal key paths have the same types, and these are the types of the evaluation.
+    let known = known(found, as: Shared<Object, Value>.self)
+    return known.isOf(object) && known.open() ? known : nil
   }
 }
 
 extension KeyPathEvaluation {
+  /// Adds an observer, for whom the evaluation has been opened.
+  ///
   /// - Parameters:
   ///   - reads: What was read, if no property is followed yet.
   ///   - first: Returns the value that was read, or reads it now.
-  fileprivate func begin(
+  fileprivate func add(
+    _ request: KVORequest, _ reads: [ReadCollector.Read]?, _ first: (Root) -> Value,
+    _ owner: OwnerReference<AnyObject>?, _ lifetime: OwnerLifetime,
+    _ enter: (Registration, OwnerReference<Root>) -> Bool, _ onEnd: (@Sendable () -> Void)?,
+    _ make: (ObserverSeat, OwnerReference<Root>) -> (Change) throws -> Void
+  ) -> (registration: Registration, isObserved: Bool) {
+    let seat = ObserverSeat(self, request.wishes, comparing: request.areEqual)
+    let registration = changes.addConfined(
+      owner: owner, lifetime: lifetime, file: request.file, line: request.line, onEnd: onEnd,
+      make(seat, root))
+    seat.take(registration)
+    // The object may be observed in its deinit.
+    if !enter(registration, root) || root.object == nil {
+      registration.cancel()
+      return (registration, true)
+    }
+    begin(seat, registration, reads, first)
+    // The creator of an existing evaluation may not yet have linked it to the properties.
+    let isObserved = reads == nil || followsSomething
+    if !isObserved { registration.cancel() }
+    return (registration, isObserved)
+  }
+
+  /// Whether this is an evaluation of `object`, and not of an earlier object at its address.
+  fileprivate func isOf(_ object: Root) -> Bool { root.object === object }
+
+  private func begin(
     _ seat: ObserverSeat, _ registration: Registration, _ reads: [ReadCollector.Read]?,
     _ first: (Root) -> Value
   ) {
@@ -120,19 +140,25 @@ extension KeyPathEvaluation {
     _ first: (Root) -> Value
   ) {
     let isOutdated = seat.forget() || isOutdated
-    let value: Value
-    if handsOver {
-      let exact = readExactly(with: ReadCollector()) { read(root) }
-      value = exact.value
-      seat.floor = exact.number
-    } else if request.isForAnyThread || isOutdated {
-      value = asOldReader { read(root) }
-    } else {
-      value = first(root)
-    }
+    let value = firstValue(for: seat, root, isOutdated, first)
     seat.comesAfter(begun)
     seat.begin(with: value, at: request.path) { change in
+      let change = same(change, as: Change.self)
       Scope.withObservers { changes.post(change, onlyTo: registration) }
     }
+  }
+
+  private func firstValue(
+    for seat: ObserverSeat, _ root: Root, _ isOutdated: Bool, _ first: (Root) -> Value
+  ) -> Value {
+    if !handsOver {
+      let isReadAgain = request.isForAnyThread || isOutdated
+      let value = isReadAgain ? asOldReader { read(root) } : first(root)
+      // The class says so before it stores the first value.
+      if !handsOver { return value }
+    }
+    let exact = readExactly(with: ReadCollector()) { read(root) }
+    seat.floor = exact.number
+    return exact.value
   }
 }

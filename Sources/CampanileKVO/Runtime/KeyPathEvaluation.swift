@@ -1,16 +1,29 @@
 import Campanile
 import Synchronization
 
+/// A change of a `Value`: always a `KVOChange<Value>`.
+///
+/// Code that is generic over the change knows its type, and need not look it up at each change.
+protocol ChangeOfValue<Value> {
+  associatedtype Value
+
+  init(
+    _ step: ChangeStep, _ deed: CollectionEdit.Deed?, old: Value, new: Value, hasOld: Bool,
+    path: KVOPath, changed: ChangedPaths?)
+}
+
+extension KVOChange: ChangeOfValue {}
+
 /// Follows a key path of one object: reads its values, and posts its changes to its observers.
-final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
+final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Value>>: Evaluation {
   /// The list of observers.
-  let changes: SourceList<KVOChange<Value>>
+  let changes: SourceList<Change>
   private let untyped: UntypedSourceList
   let root: OwnerReference<Root>
   let read: (Root) -> Value
 
   init(_ request: KVORequest, _ root: Root, _ read: @escaping (Root) -> Value) {
-    changes = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
+    changes = SourceRegistry.inCommonOrder.makeList(of: Change.self)
     untyped = changes.untyped
     self.root = OwnerReference(root)
     self.read = read
@@ -60,8 +73,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     let old = OldValue(value)
     priorMark.store(state.count, ordering: .relaxed)
     if state.needsPrior {
-      let change = KVOChange(
-        .prior, report.edit?.edit.deed, old: value, new: value, path: request.path,
+      let change = Change(
+        .prior, report.edit?.edit.deed, old: value, new: value, hasOld: true, path: request.path,
         changed: report.changed)
       Scope.withObservers { changes.post(change) }
     }
@@ -79,7 +92,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   }
 
   /// Whether a change has no observer, and the path need not be followed either.
-  private var isUnheard: Bool { isDirect ? changes.isEmpty : isOver }
+  private var isUnheard: Bool { changes.isEmpty && (isDirect || isOver) }
 
   override func followAnew(after report: ChangeReport) {
     if !isDirect && !isOver { _ = change(for: report) }
@@ -95,20 +108,22 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
     post(value, isDirect ? nil : ChangedPaths(path))
   }
 
-  override func deliver<Change, Member>(_ change: Change, of type: Member.Type) {
+  override func deliver<Made, Member>(_ change: Made, of type: Member.Type) {
     // The property of a direct key path has the value's type.
     precondition(Member.self == Value.self, "A property changed its type")
     state.clear()
     untyped.post(change)
   }
 
-  private func post(_ value: Value, _ changed: ChangedPaths?) {
+  private func post(_ value: Value, _ changed: consuming ChangedPaths?) {
     state.clear()
-    changes.post(KVOChange(.changed, nil, new: value, path: request.path, changed: changed))
+    changes.post(
+      Change(
+        .changed, nil, old: value, new: value, hasOld: false, path: request.path, changed: changed))
   }
 
   override func preparation(of report: ChangeReport) -> (ClosedRange<UInt64>) -> Void {
-    var change: KVOChange<Value>?
+    var change: Change?
     var isMade = false
     return { [self] range in
       // Read when its turn comes, since earlier observers may make further changes.
@@ -121,7 +136,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
   override func firstObserver(from id: UInt64) -> UInt64? { changes.first(from: id) }
 
   /// The change to deliver; `nil` if its value has been delivered.
-  private func change(for report: ChangeReport) -> KVOChange<Value>? {
+  private func change(for report: ChangeReport) -> Change? {
     guard let root = root.object else { return nil }
     if let values = report.values, isDirect { return change(of: values, report) }
     state.number = 0
@@ -149,7 +164,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   /// The change to deliver, with values that the class provided.
   @inline(never)
-  private func change(of box: AnyObject, _ report: ChangeReport) -> KVOChange<Value>? {
+  private func change(of box: AnyObject, _ report: ChangeReport) -> Change? {
     guard let values = box as? ValuesOfChange<Value>, !isTold(values.number) else { return nil }
     state.number = values.number
     let old = state.needsOld ? OldValue(values.old) : nil
@@ -176,8 +191,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value>: Evaluation {
 
   private func makeChange(
     _ old: OldValue<Value>?, _ new: Value, _ report: ChangeReport, _ edit: CollectionEdit?
-  ) -> KVOChange<Value> {
-    KVOChange(
+  ) -> Change {
+    Change(
       .changed, edit?.deed, old: old?.value ?? new, new: new, hasOld: old != nil,
       path: request.path, changed: report.changed)
   }

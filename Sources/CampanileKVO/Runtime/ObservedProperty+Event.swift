@@ -2,6 +2,12 @@ import Campanile
 import Synchronization
 
 extension ObservedProperty {
+  /// An evaluation, and its link to the property.
+  struct Follower {
+    let link: Link
+    let evaluation: Evaluation
+  }
+
   /// The object that the property belongs to: its identity, and whether it has died.
   final class Subject: Sendable {
     let id: ObjectIdentifier
@@ -62,5 +68,12 @@ extension ObservedProperty {
     var old: AnyObject?
     /// At the end, the number of changes of the property that had begun and not ended.
     var openCount: UInt = 0
+  }
+
+  /// A change whose values the class provides, from its beginning until its value has been stored.
+  struct KnownChange {
+    let maker: Maker
+    let edit: AnnouncedEdit?
+    let collector: ReadCollector?
   }
 }

@@ -6,11 +6,8 @@ import Synchronization
 final class ObservedProperty: Sendable {
   let subject: Subject
   let path: KVOPath
-  /// An evaluation, and its link to the property.
-  struct Follower {
-    let link: Link
-    let evaluation: Evaluation
-  }
+  /// The key path as an object.
+  let pathID: ObjectIdentifier
 
   // SAFETY: an evaluation is called by code that may change the property.
   private let followers = UncheckedLock<[Follower]>([])
@@ -35,6 +32,7 @@ final class ObservedProperty: Sendable {
   init(_ keyPath: AnyKeyPath, of subject: Subject) {
     self.subject = subject
     path = KVOPath(keyPath)
+    pathID = ObjectIdentifier(keyPath)
   }
 
   // MARK: Followers
@@ -97,8 +95,7 @@ final class ObservedProperty: Sendable {
   func willChange(isShared: Bool = false) {
     // The old value will not be known at the end.
     if !isShared, beginPlainly(isOldKnown: false) != nil { return }
-    let isAnnounced = isAnnounced.load(ordering: .acquiring)
-    if isAnnounced, byHand.withLock({ $0.begin(by: .current) }) { return }
+    if isAnnouncedByHand, byHand.withLock({ $0.begin(by: .current) }) { return }
     begin(by: .current)
   }
 
@@ -112,7 +109,7 @@ final class ObservedProperty: Sendable {
       if endPlainly(evaluation) { evaluation.tellPlainly(self) }
       return
     }
-    if isAnnounced.load(ordering: .acquiring), let isLast = update({ $0.end(by: .current) }) {
+    if isAnnouncedByHand, let isLast = update({ $0.end(by: .current) }) {
       if isLast { end(by: .hand) }
     } else {
       end(by: .current, old)
@@ -136,7 +133,8 @@ final class ObservedProperty: Sendable {
   }
 
   /// Whether changes may be part of others.
-  private var isPart: Bool { isAnnounced.load(ordering: .acquiring) || Scope.isAnyOpen }
+  private var isPart: Bool { isAnnouncedByHand || Scope.isAnyOpen }
+
   /// Begins a plain change: nothing but the values before and after has to be delivered.
   ///
   /// - Parameter isOldKnown: Whether the caller will have the old value.
@@ -208,13 +206,6 @@ final class ObservedProperty: Sendable {
 
   // MARK: Changes that are known with their values
 
-  /// A change whose values the class provides, from its beginning until its value has been stored.
-  struct KnownChange {
-    fileprivate let maker: Maker
-    fileprivate let edit: AnnouncedEdit?
-    fileprivate let collector: ReadCollector?
-  }
-
   /// Whether a class has provided values of any property, of any object.
   static var isAnyHandedOver: Bool { anyHandedOver.load(ordering: .relaxed) }
   private static let anyHandedOver = Atomic<Bool>(false)
@@ -227,9 +218,7 @@ final class ObservedProperty: Sendable {
   /// - Returns: `nil` if the change is part of a transaction or of a change announced by hand. The
   ///   value is then read at the end of that change.
   func beginKnown() -> KnownChange? {
-    if isAnnounced.load(ordering: .acquiring) || Scope.current?.transaction != nil {
-      return nil
-    }
+    if isAnnouncedByHand || Scope.current?.transaction != nil { return nil }
     if !handsOver {
       Self.anyHandedOver.store(true, ordering: .relaxed)
       hasHandedOver.store(true, ordering: .releasing)

@@ -6,7 +6,6 @@ import Synchronization
 /// Used by the delivering thread, and by the thread that makes the initial call.
 final class ObserverSeat {
   private let state: EvaluationState
-  private let evaluation: OwnerReference<Evaluation>
   let wishes: ObserverWishes
   /// Compares the boxes of two values, if changes to equal values are left out.
   private let areEqual: ((AnyObject, AnyObject) -> Bool)?
@@ -77,11 +76,13 @@ final class ObserverSeat {
   /// Creates the seat of an observer for whom the evaluation has been opened.
   ///
   /// The observer receives the changes that begin from here on.
-  init(_ evaluation: Evaluation, _ request: KVORequest) {
-    self.evaluation = OwnerReference(evaluation)
+  init(
+    _ evaluation: Evaluation, _ wishes: ObserverWishes,
+    comparing areEqual: ((AnyObject, AnyObject) -> Bool)?
+  ) {
     state = evaluation.state
-    wishes = request.wishes
-    areEqual = request.areEqual
+    self.wishes = wishes
+    self.areEqual = areEqual
     let isInitial = wishes.contains(.initial)
     waiting = isInitial || wishes.contains(.once) ? Waiting(isInitial) : nil
     let units = units
@@ -93,7 +94,7 @@ final class ObserverSeat {
 
   deinit {
     if units != 0 { state.remove(units) }
-    evaluation.object?.close()
+    state.evaluation?.close()
   }
 
   /// What the observer adds to the counts of the evaluation's state.
@@ -172,7 +173,7 @@ final class ObserverSeat {
     case .initial: break
     case .prior:
       if !wishes.contains(.prior) { return nil }
-      if let evaluation = evaluation.object, evaluation.isPriorStale {
+      if let evaluation = state.evaluation, evaluation.isPriorStale {
         change = evaluation.renewed(change)
       }
     case .changed:
@@ -188,10 +189,10 @@ final class ObserverSeat {
         if state.count <= fresh.load(ordering: .relaxed) { change = refreshed(change) }
       }
       let told = mark.exchange(state.count, ordering: .relaxed)
-      if state.isStale, let evaluation = evaluation.object { change = evaluation.renewed(change) }
+      if state.isStale, let evaluation = state.evaluation { change = evaluation.renewed(change) }
       // An earlier observer has made a change that this observer receives first.
       if change.deed != nil && told &+ 1 != state.count { change = change.asSetting }
-      if let areEqual, let evaluation = evaluation.object {
+      if let areEqual, let evaluation = state.evaluation {
         if let known = evaluation.known(after: told), areEqual(known, OldValue(change.new)) {
           return nil
         }
@@ -227,7 +228,7 @@ final class ObserverSeat {
   /// The same change with the current value, because the observer may know a newer value than the
   /// change has.
   private func refreshed<Value>(_ change: KVOChange<Value>) -> KVOChange<Value> {
-    guard let evaluation = evaluation.object else { return change }
+    guard let evaluation = state.evaluation else { return change }
     let change = evaluation.renewed(change)
     // Values that are delivered from here on are read after this one.
     fresh.store(state.count, ordering: .relaxed)
@@ -283,26 +284,5 @@ final class ObserverSeat {
     var kept: [Kept] = []
     waiting?.state.withLock { swap(&$0.kept, &kept) }
     return !kept.isEmpty
-  }
-}
-
-extension KVOChange {
-  fileprivate var withoutOld: Self {
-    KVOChange(step, deed, new: new, path: path, changed: changed)
-  }
-
-  fileprivate var asSetting: Self {
-    renewed(new)
-  }
-
-  /// The same change for an observer that does not know its old value.
-  fileprivate var asUnknown: Self {
-    KVOChange(step, nil, new: new, path: path, changed: changed)
-  }
-
-  /// The same change with another new value.
-  func renewed(_ new: Value) -> Self {
-    KVOChange(
-      step, nil, old: hasOld ? known : new, new: new, hasOld: hasOld, path: path, changed: changed)
   }
 }

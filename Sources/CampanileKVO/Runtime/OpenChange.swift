@@ -22,30 +22,32 @@ struct OpenChange {
     needsOld = evaluation.state.needsOld
   }
 
-  /// Whether only the values have to be delivered, to one evaluation.
+  /// What remains to be done after a plain change.
   @usableFromInline
-  var isPlain: Bool { evaluation != nil && property?.isPlain(self) == true }
+  enum PlainEnd {
+    /// Nothing: the change has been delivered, or another one around it will be.
+    case told
+    /// Deliver the values, as a change of the observed key path.
+    case untold(KVOPath)
+  }
 
   /// Ends a plain change, and delivers it if the caller need not provide its values.
   ///
-  /// - Returns: Whether the caller has to deliver the values.
+  /// - Returns: `nil` if more than the values has to be delivered, or to several evaluations.
   @usableFromInline
-  func endPlainly() -> Bool {
-    guard let evaluation, let property, property.endPlainly(evaluation) else { return false }
-    if evaluation.isDirect { return true }
+  func endPlainly() -> PlainEnd? {
+    guard let evaluation, let property, property.isPlain(self) else { return nil }
+    if !property.endPlainly(evaluation) { return .told }
+    if evaluation.isDirect { return .untold(evaluation.request.path) }
     evaluation.tellPlainly(property)
-    return false
+    return .told
   }
 
-  /// Delivers the current value of the property, and the old one, if there is one.
+  /// Delivers the values before and after a change of the property of a direct key path.
   @inlinable
-  func tell<Member>(_ old: Member?, _ new: Member) {
-    if let path { tell(KVOChange(setting: old, new, path), of: Member.self) }
+  func tell<Member>(_ old: Member?, _ new: Member, at path: KVOPath) {
+    tell(KVOChange(setting: old, new, path), of: Member.self)
   }
-
-  /// The observed key path.
-  @usableFromInline
-  var path: KVOPath? { evaluation?.request.path }
 
   // Generic over the change, whose type the caller knows. Here it would be looked up.
   @usableFromInline

@@ -11,8 +11,14 @@ final class PropertyTable: Sendable {
   /// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. So look-ups in
   /// the dictionary happen outside the lock, and additions replace it with a larger one.
   private typealias Properties = [KeyPathIdentity: ObservedProperty]
-  /// Key paths that were looked up, found or not.
-  private typealias Familiar = [(keyPath: KeyPathIdentity, property: ObservedProperty?)]
+
+  /// A key path that was looked up, found or not.
+  private struct Familiar {
+    let keyPath: KeyPathIdentity
+    /// The key path as an object: comparing it retains nothing.
+    let object: ObjectIdentifier
+    let property: ObservedProperty?
+  }
 
   /// Protected by the lock.
   private struct State {
@@ -24,13 +30,13 @@ final class PropertyTable: Sendable {
     ///
     /// A key path literal of a class that is not generic is one object. Finding it by identity
     /// takes a fraction of the time of hashing it.
-    private var familiar: Familiar = []
+    private var familiar: [Familiar] = []
 
     /// Finds a key path by identity.
     ///
     /// - Returns: Whether it is familiar.
-    func find(_ keyPath: KeyPathIdentity, _ property: inout ObservedProperty?) -> Bool {
-      for index in familiar.indices where familiar[index].keyPath.object == keyPath.object {
+    func find(_ keyPath: ObjectIdentifier, _ property: inout ObservedProperty?) -> Bool {
+      for index in familiar.indices where familiar[index].object == keyPath {
         property = familiar[index].property
         return true
       }
@@ -40,7 +46,7 @@ final class PropertyTable: Sendable {
     /// Remembers the result of a look-up among `count` properties.
     mutating func remember(_ keyPath: KeyPathIdentity, _ property: ObservedProperty?, count: Int) {
       if familiar.count < Self.familiarLimit, count == properties.count {
-        familiar.append((keyPath, property))
+        familiar.append(Familiar(keyPath: keyPath, object: keyPath.object, property: property))
       }
     }
 
@@ -50,7 +56,7 @@ final class PropertyTable: Sendable {
     /// - Parameters:
     ///   - more: The new properties. On return, the previous ones, which the caller releases.
     ///   - stale: On return, the remembered look-ups of the previous properties.
-    mutating func exchange(_ more: inout Properties, _ stale: inout Familiar) -> Bool {
+    mutating func exchange(_ more: inout Properties, _ stale: inout [Familiar]) -> Bool {
       guard more.count == properties.count + 1 else { return false }
       swap(&properties, &more)
       swap(&familiar, &stale)
@@ -73,9 +79,9 @@ final class PropertyTable: Sendable {
   func known(_ keyPath: AnyKeyPath) -> ObservedProperty? {
     var property: ObservedProperty?
     var isFamiliar = false
-    let key = KeyPathIdentity(keyPath)
-    state.withLock { isFamiliar = $0.find(key, &property) }
-    return isFamiliar ? property : look(key)
+    let object = ObjectIdentifier(keyPath)
+    state.withLock { isFamiliar = $0.find(object, &property) }
+    return isFamiliar ? property : look(KeyPathIdentity(keyPath))
   }
 
   private func look(_ keyPath: KeyPathIdentity) -> ObservedProperty? {
@@ -92,7 +98,7 @@ final class PropertyTable: Sendable {
     // Most properties exist already.
     if let known = known(keyPath) { return known }
     let key = KeyPathIdentity(keyPath)
-    var stale: Familiar = []
+    var stale: [Familiar] = []
     while true {
       var properties = state.withLock { $0.properties }
       if let known = properties[key] { return known }

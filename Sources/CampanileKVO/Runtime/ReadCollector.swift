@@ -19,79 +19,19 @@ final class ReadCollector: Scope {
     var isExact = false
   }
 
-  /// The collected reads.
-  ///
-  /// They are in one struct because each access to a property of an object is checked at run time.
-  private struct State {
-    private static let scanLimit = 16
+  private static let scanLimit = 16
 
-    /// The current reads, followed by the previous ones that may be read again.
-    var reads: [Read] = []
-    private var count = 0
-    /// Whether the reads differ from the previous ones.
-    private(set) var isOther = true
-    /// The properties of `reads`, once they are too many for a linear search.
-    private var known: Set<ObjectIdentifier> = []
-    private var isOpen = false
-
-    mutating func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-      guard isOpen, count < reads.count else { return false }
-      let property = reads[count].property
-      guard property.path.object == ObjectIdentifier(keyPath),
-        property.subject.id == ObjectIdentifier(subject),
-        // Another object may have been allocated at its address.
-        !property.subject.hasEnded
-      else { return false }
-      // If another property is read after all, this revision is older than necessary, and all is
-      // read again.
-      count += 1
-      return true
-    }
-
-    mutating func add(_ read: Read) {
-      guard isOpen else { return }
-      if count < reads.count {
-        if reads[count].property === read.property {
-          reads[count] = read
-          count += 1
-          return
-        }
-        if contains(read.property) { return }
-        reads.removeSubrange(count...)
-      } else if contains(read.property) {
-        return
-      }
-      isOther = true
-      if !known.isEmpty { known.insert(ObjectIdentifier(read.property)) }
-      reads.append(read)
-      count += 1
-    }
-
-    private mutating func contains(_ property: ObservedProperty) -> Bool {
-      if count < Self.scanLimit {
-        return reads[..<count].contains { $0.property === property }
-      }
-      if known.isEmpty { known = Set(reads[..<count].map { ObjectIdentifier($0.property) }) }
-      return known.contains(ObjectIdentifier(property))
-    }
-
-    mutating func begin() {
-      count = 0
-      if !known.isEmpty { known = [] }
-      isOther = false
-      isOpen = true
-    }
-
-    mutating func end() {
-      isOpen = false
-      if count < reads.count {
-        reads.removeSubrange(count...)
-        isOther = true
-      }
-    }
-  }
-
-  private var state = State()
+  // Each of these is read or replaced as a whole. Otherwise each access would be checked at run
+  // time.
+  /// The current reads, followed by the previous ones that may be read again.
+  private var reads: [Read] = []
+  /// The number of current reads.
+  private var count = 0
+  /// Whether the reads differ from the previous ones.
+  private var isOther = true
+  /// The properties of `reads`, once they are too many for a linear search.
+  private var known: Set<ObjectIdentifier> = []
+  private var isOpen = false
 
   /// Whether properties that have not been observed are left out.
   let isOfKnown: Bool
@@ -110,7 +50,16 @@ final class ReadCollector: Scope {
   /// - Returns: Whether it was that property.
   func takeExpected(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
     // Several threads may read old values with one silent collector, so its state is not accessed.
-    !isSilent && state.takeExpected(subject, keyPath)
+    guard !isSilent, isOpen, count < reads.count,
+      reads[count].property.pathID == ObjectIdentifier(keyPath),
+      reads[count].property.subject.id == ObjectIdentifier(subject),
+      // Another object may have been allocated at its address.
+      !reads[count].property.subject.hasEnded
+    else { return false }
+    // If another property is read after all, this revision is older than necessary, and all is
+    // read again.
+    count += 1
+    return true
   }
 
   func add(_ property: ObservedProperty) {
@@ -118,32 +67,65 @@ final class ReadCollector: Scope {
   }
 
   func add(_ property: ObservedProperty, _ revision: UInt, isExact: Bool) {
-    if isSilent { return }
-    state.add(Read(property: property, revision: revision, isExact: isExact))
+    guard !isSilent, isOpen else { return }
+    let read = Read(property: property, revision: revision, isExact: isExact)
+    if count < reads.count && reads[count].property === property {
+      change { reads, _ in reads[count] = read }
+    } else if contains(property) {
+      return
+    } else {
+      change { reads, known in
+        reads.removeSubrange(count...)
+        reads.append(read)
+        if !known.isEmpty { known.insert(ObjectIdentifier(property)) }
+      }
+      isOther = true
+    }
+    count += 1
+  }
+
+  private func change(_ body: (inout [Read], inout Set<ObjectIdentifier>) -> Void) {
+    var (reads, known) = (reads, known)
+    (self.reads, self.known) = ([], [])
+    body(&reads, &known)
+    (self.reads, self.known) = (reads, known)
+  }
+
+  private func contains(_ property: ObservedProperty) -> Bool {
+    if count < Self.scanLimit { return reads[..<count].contains { $0.property === property } }
+    // Reads that were expected are not among them yet.
+    if known.count != count { known = Set(reads[..<count].map { ObjectIdentifier($0.property) }) }
+    return known.contains(ObjectIdentifier(property))
   }
 
   /// Runs `body`, and records the properties that it reads, each once, in the order of the reads.
   func collect<Result>(_ body: () -> Result) -> Result {
-    state.begin()
-    defer { state.end() }
+    count = 0
+    known = []
+    isOther = false
+    isOpen = true
+    defer { end() }
     return runInside(body)
   }
 
+  private func end() {
+    isOpen = false
+    if count == reads.count { return }
+    reads = Array(reads[..<count])
+    isOther = true
+  }
+
   /// The reads.
-  func take() -> [Read] { state.reads }
+  func take() -> [Read] { reads }
 
   /// The reads, if they differ from the previous ones.
-  func takeNew() -> [Read]? {
-    let state = state
-    return state.isOther ? state.reads : nil
-  }
+  func takeNew() -> [Read]? { isOther ? reads : nil }
 
   /// The revision of the only property that was read, if it was read together with its value.
   var exactRevision: UInt? {
-    let reads = state.reads
-    return reads.count == 1 && reads[0].isExact ? reads[0].revision : nil
+    reads.count == 1 && reads[0].isExact ? reads[0].revision : nil
   }
 
   /// Continues with the reads of another collector.
-  func expect(_ reads: [Read]) { state.reads = reads }
+  func expect(_ reads: [Read]) { self.reads = reads }
 }

@@ -23,7 +23,10 @@ class Scope {
   }
 
   /// The scope of the calling code.
-  static var current: Scope? { isAnyOpen ? SourceRegistry.scope(Scope.self) : nil }
+  static var current: Scope? {
+    // Nothing but a scope opens one.
+    isAnyOpen ? SourceRegistry.scope.map { known($0, as: Scope.self) } : nil
+  }
 
   /// Whether any thread has an open scope.
   ///

@@ -235,4 +235,21 @@ struct InitialTests {
     #expect(heard.values == [0, 1])
     withExtendedLifetime(token) {}
   }
+
+  // Broken by: KeyPathEvaluation.firstValue, if it does not look again.
+  @Test("K14 The first value of an observer has the first change that is handed over meanwhile")
+  func handedOverMeanwhile() {
+    let meter = EvaluationInterleavingTests.Meter()
+    let first = meter.observe(\.count) { _, _ in }
+    meter.willRead.set { [meter] in
+      meter.willRead.set(nil)
+      onThread { meter.count = 1 }()
+    }
+    let heard = Recorder<Int>()
+    let second = meter.observe(\.count, .initial) { heard.record($1.new) }
+    #expect(heard.values == [1])
+    meter.count = 2
+    #expect(heard.values == [1, 2])
+    withExtendedLifetime((first, second)) {}
+  }
 }

@@ -22,8 +22,13 @@ struct EvaluationInterleavingTests {
   final class Meter: SharedObservable {
     private let registrar = KVORegistrar()
     private let state = Locked(0)
+    /// Called before the value is read.
+    let willRead = Slot<@Sendable () -> Void>()
     var count: Int {
-      get { registrar.value(of: self, \.count) { read in state.withLock { read($0) } } }
+      get {
+        willRead.value?()
+        return registrar.value(of: self, \.count) { read in state.withLock { read($0) } }
+      }
       set {
         registrar.change(of: self, \.count, under: { change in state.withLock { change(&$0) } }) {
           $0 = newValue
@@ -102,12 +107,12 @@ struct EvaluationInterleavingTests {
     }
     do {
       let reset = Reset(radio)
-      owner.kvo.observe(radio, \.volume) { _, _, _ in withExtendedLifetime(reset) {} }
+      owner.kvo.observe(radio, \.display) { _, _, _ in withExtendedLifetime(reset) {} }
     }
-    owner.kvo.observe(radio, \.volume, .initial, policy: .replace) { owner, _, change in
-      owner.lines.append("\(change.new)")
+    owner.kvo.observe(radio, \.display, .initial, policy: .replace) { owner, _, change in
+      owner.lines.append(change.new)
     }
-    #expect(owner.lines.last == "9")
+    #expect(owner.lines.last == radio.display && radio.volume == 9)
   }
 
   // Broken by: ChangeKeeper.tell, if it does not look what is being told.
