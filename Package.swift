@@ -110,7 +110,9 @@ let package = Package(
     ),
     .testTarget(
       name: "CampanileNATSTests",
-      dependencies: ["CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile"] + client
+      dependencies: [
+        "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "TestSupport",
+      ] + client
         + [
           .product(
             name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["NATS"]))

@@ -24,9 +24,12 @@
       process.executableURL = URL(filePath: CommandLine.arguments[0])
         .deletingLastPathComponent().appending(path: "traced")
       process.arguments = arguments
-      let pipe = Pipe()
-      process.standardOutput = pipe
-      try process.start()
+      let pipe = try startingAlone {
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        return pipe
+      }
       let output = pipe.fileHandleForReading.readDataToEndOfFile()
       process.waitUntilExit()
       #expect(process.terminationStatus == 0)

@@ -5,19 +5,15 @@ import Testing
   import Foundation
   import NIOCore
   import NIOPosix
+  import TestSupport
 
   extension Process {
-    private static let starting = Locked(())
-
     /// Starts the program, while no other one is started here.
-    ///
-    /// Foundation sees that a program has ended, or writes no more, when the last copy of a socket or
-    /// a pipe is closed. A program that is started at the same time may have one too.
     ///
     /// - Returns: What it writes, to its standard output and as errors.
     @discardableResult
     func start(readingErrors: Bool = false) throws -> FileHandle {
-      try Self.starting.withLock { _ in
+      try startingAlone {
         let output = Pipe()
         standardOutput = output
         standardError = readingErrors ? output : FileHandle.nullDevice

@@ -6,8 +6,7 @@ import Testing
 final class MemberProcess {
   let name: String
   private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
+  private let (input, output): (Pipe, Pipe)
   private var rest = Data()
 
   /// The program that is a member.
@@ -23,9 +22,13 @@ final class MemberProcess {
     self.name = name
     process.executableURL = URL(filePath: command[0])
     process.arguments = Array(command.dropFirst())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.start()
+    (input, output) = try startingAlone { [process] in
+      let (input, output) = (Pipe(), Pipe())
+      process.standardInput = input
+      process.standardOutput = output
+      try process.run()
+      return (input, output)
+    }
   }
 
   deinit { kill() }

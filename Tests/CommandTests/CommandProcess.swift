@@ -8,8 +8,8 @@ import TestSupport
 /// To wait for it takes a thread besides those of tasks: what answers it may be a task of the test.
 final class CommandProcess: Sendable {
   private let process = Process()
-  private let output = Lines()
-  private let errors = Lines()
+  private let output: Lines
+  private let errors: Lines
 
   /// - Parameters:
   ///   - program: A program of this package.
@@ -22,9 +22,13 @@ final class CommandProcess: Sendable {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output.pipe
-    process.standardError = errors.pipe
-    try process.start()
+    (output, errors) = try startingAlone { [process] in
+      let (output, errors) = (Lines(), Lines())
+      process.standardOutput = output.pipe
+      process.standardError = errors.pipe
+      try process.run()
+      return (output, errors)
+    }
   }
 
   deinit {

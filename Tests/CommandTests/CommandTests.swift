@@ -212,12 +212,16 @@ struct CommandLineTests {
     let file = "/tmp/k\(UInt32.random(in: 0 ... .max)).script"
     try Data(script.utf8).write(to: URL(filePath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
-    let (process, pipe) = (Process(), Pipe())
+    let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [shell] + options + [file]
-    process.standardOutput = pipe
-    process.standardError = pipe
-    try process.start()
+    let pipe = try startingAlone {
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      process.standardError = pipe
+      try process.run()
+      return pipe
+    }
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
