@@ -3,7 +3,7 @@
   public import ServiceLifecycle
 
   extension Relay: Service {
-    /// Waits for the end of the program, and then drains the relay.
+    /// Waits for the service group's graceful shutdown, and then drains the relay.
     ///
     /// ```swift
     /// let group = ServiceGroup(services: [relay], logger: logger)

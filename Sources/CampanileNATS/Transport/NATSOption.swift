@@ -1,11 +1,11 @@
 #if NATS
   public import Logging
 
-  /// Who a relay is for servers of NATS, and how it connects.
+  /// A setting of a relay on NATS: how it authenticates, encrypts, stores and logs.
   ///
-  /// No description of it shows a password, a token or a key.
+  /// The description of an option never shows a password, a token or a key.
   public struct NATSOption: Sendable, CustomStringConvertible {
-    /// What the option is about.
+    /// The name of the option, with its arguments that are not secret.
     public let description: String
     let apply: @Sendable (inout NATSConfiguration) -> Void
 
@@ -16,32 +16,36 @@
 
     // MARK: Who to be
 
-    /// The user of a file of credentials, as `nsc` writes it.
+    /// Authenticates with a file of credentials, as the tool `nsc` writes it.
     ///
-    /// The file is read at each connection, so that it can be renewed.
+    /// The relay reads the file at each connection, so you can replace the file at any time.
     public static func credentials(_ path: String) -> Self {
       Self("credentials(\(path))") { $0.authentication = .credentials(path: path) }
     }
 
-    /// A user with a password.
+    /// Authenticates as a user with a password.
     public static func user(_ name: String, password: String) -> Self {
       Self("user(\(name))") { $0.authentication = .user(name, password: Secret(password)) }
     }
 
-    /// Whoever knows a token.
+    /// Authenticates with a token that the server knows.
     public static func token(_ token: String) -> Self {
       Self("token") { $0.authentication = .token(Secret(token)) }
     }
 
-    /// The user of a key.
+    /// Authenticates with an NKey, a pair of Ed25519 keys.
     ///
     /// - Parameter seed: The seed of the key, which begins with SU. It stays in this process.
     public static func nkey(seed: String) -> Self {
       Self("nkey") { $0.authentication = .nkey(seed: Secret(seed)) }
     }
 
-    /// The prefix of the subjects on which answers come, where a server permits no other than one's
-    /// own; `_INBOX` unless said.
+    /// Sets the prefix of the subjects under which answers arrive.
+    ///
+    /// The default is `_INBOX`. Use another prefix if the server permits this user only certain
+    /// subjects.
+    ///
+    /// - Parameter prefix: A subject without wildcards.
     public static func inboxPrefix(_ prefix: String) -> Self {
       precondition(
         NATSSubject.isName(prefix),
@@ -51,18 +55,21 @@
 
     // MARK: Storing
 
-    /// What is posted is stored by a stream of JetStream, and heard from there.
+    /// Stores posted messages in a JetStream stream, and receives messages from the stream.
     ///
-    /// Each message is stored once, and heard at least once by each receiver that has a name, also
-    /// after a restart of the servers or of the receiver. A flush waits until the stream has stored
-    /// what was posted.
+    /// Each message is stored once. Each receiver that has a name hears each message at least once,
+    /// even after a restart of the servers or of the receiver. A flush waits until the stream has
+    /// stored the earlier posts.
     ///
     /// - Parameters:
     ///   - stream: The name of the stream.
-    ///   - subjects: What it stores, if it is to be created unless there is one: names, or patterns.
-    ///   - replicas: How many servers of a cluster keep it, if it is created.
-    ///   - receiver: A name under which the server keeps how much has been heard. It belongs to one
-    ///     process at a time. Without it, what is posted while the process doesn't run is not heard.
+    ///   - subjects: The names or patterns that the stream stores. The relay creates the stream if
+    ///     the server has none of this name. If `subjects` is empty, the stream must exist.
+    ///   - replicas: The number of servers in a cluster that store the stream, if the relay creates
+    ///     the stream.
+    ///   - receiver: A name under which the server records which messages this process has heard.
+    ///     Only one process may use the name at a time. Without a name, the process does not hear
+    ///     messages that are posted while it does not run.
     public static func durable(
       _ stream: String, creating subjects: [String] = [], replicas: Int = 1,
       as receiver: String? = nil
@@ -81,7 +88,7 @@
 
     // MARK: Encryption
 
-    /// Encryption begins before the server says anything, as `handshake_first` asks for.
+    /// Begins encryption before the server sends anything, for servers with `handshake_first`.
     public static var tlsFirst: Self {
       Self("tlsFirst") {
         $0.tls.isFirst = true
@@ -89,18 +96,18 @@
       }
     }
 
-    /// The certificates to trust, instead of those of the system.
+    /// Trusts the certificates in a file, instead of those of the system.
     ///
-    /// - Parameter path: A file of certificates as PEM.
+    /// - Parameter path: A file of certificates in PEM format.
     public static func trusting(_ path: String) -> Self {
       Self("trusting(\(path))") { $0.tls.trusted = path }
     }
 
-    /// The certificate of the client, for servers that ask for one.
+    /// Sends a client certificate to servers that ask for one.
     ///
     /// - Parameters:
-    ///   - path: A file of certificates as PEM, the client's first.
-    ///   - key: A file with its key as PEM.
+    ///   - path: A file of certificates in PEM format; the client's certificate is the first.
+    ///   - key: A file with the private key of the client's certificate, in PEM format.
     public static func certificate(_ path: String, key: String) -> Self {
       Self("certificate(\(path))") {
         $0.tls.certificate = path
@@ -108,18 +115,23 @@
       }
     }
 
-    /// Takes any certificate of a server: whoever is between can read and change everything.
+    /// Accepts any certificate of a server, which is not safe.
+    ///
+    /// Anyone between the relay and the server can read and change everything.
     public static var acceptingAnyCertificate: Self {
       Self("acceptingAnyCertificate") { $0.tls.verifies = false }
     }
 
     // MARK: Operations
 
-    /// Where connections, their ends, losses and refusals are logged, without secrets.
+    /// Logs connections, disconnections, losses and refusals, without secrets.
     ///
-    /// The same is counted in the program's metrics, each with the name of the relay: the counters
-    /// `campanile_nats_connections`, `…_lost_messages`, `…_refused_messages`, `…_sent_bytes` and
-    /// `…_received_bytes`, and the gauge `campanile_nats_connected`.
+    /// The relay also reports metrics, with or without a logger. Each metric has the name of the
+    /// relay as a dimension.
+    ///
+    /// - The counters are `campanile_nats_connections`, `…_lost_messages`, `…_refused_messages`,
+    ///   `…_sent_bytes` and `…_received_bytes`.
+    /// - The gauge is `campanile_nats_connected`: 1 with a connection, 0 without one.
     public static func logger(_ logger: Logger) -> Self { Self("logger") { $0.logger = logger } }
 
     /// For tests: the server checks more than it needs to.

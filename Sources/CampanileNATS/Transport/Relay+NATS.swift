@@ -3,21 +3,22 @@
   import Dispatch
 
   extension Relay.Transport {
-    /// Servers of NATS, on any hosts.
+    /// Connects through NATS servers, on any hosts.
     ///
     /// ```swift
     /// let relay = Relay(.nats("nats://a,nats://b", .credentials("/etc/player.creds")))
     /// ```
     ///
-    /// Servers tell of others of their cluster, which are tried too. Without a connection the relay
-    /// tries for ever.
+    /// A server reports the other servers of its cluster, and the relay tries these too. Without a
+    /// connection, the relay never stops trying.
     ///
     /// - Parameters:
     ///   - servers: Addresses with commas between them: `nats://host:4222`, or `tls://host` for a
-    ///     connection that must be encrypted. An address may say who to be:
-    ///     `nats://name:password@host`. What is no address is the reason of
-    ///     ``/CampanileRelay/RelayState/unavailable(_:)``.
-    ///   - options: Who to be, and how to connect.
+    ///     connection that must be encrypted. The default port is 4222. An address may contain a
+    ///     name and a password, `nats://name:password@host`, or a token, `nats://token@host`. If an
+    ///     address is invalid, the relay never connects, and its state is
+    ///     ``/CampanileRelay/RelayState/unavailable(_:)`` with the reason.
+    ///   - options: How the relay authenticates, encrypts, stores and logs.
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
       Self { name, buffering in
         do throws(ServerAddressError) {
