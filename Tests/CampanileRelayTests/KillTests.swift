@@ -18,8 +18,7 @@ struct KillTests {
       var members = try [MemberProcess].start(count, in: folder)
       for round in 0..<Effort.times(2, long: 5) {
         try members.load()
-        let place = try members.lastIndex { try $0.isHub == (victim == .hub) }
-        let killed = members.remove(at: try #require(place))
+        let killed = members.remove(at: try members.place(ofHub: victim == .hub))
         killed.kill()
         let posted = try members.rest()
         try members.check(posted: posted, dead: [killed.name])
@@ -35,8 +34,7 @@ struct KillTests {
     try await withFolder { folder in
       var members = try [MemberProcess].start(5, in: folder)
       try members.load()
-      let hub = try #require(try members.firstIndex { try $0.isHub })
-      let killed = [members.remove(at: hub), members.removeLast()]
+      let killed = [members.remove(at: try members.place(ofHub: true)), members.removeLast()]
       for member in killed { member.signal(SIGKILL) }
       for member in killed { member.kill() }
       let posted = try members.rest()
@@ -49,7 +47,7 @@ struct KillTests {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)
       try members.load()
-      let stopped = try #require(try members.first { try $0.isHub })
+      let stopped = members[try members.place(ofHub: true)]
       stopped.signal(SIGSTOP)
       let others = members.filter { $0 !== stopped }
       // Each flush waits for a hub that works; the old one does for as long as it takes to stop it.

@@ -135,6 +135,16 @@ extension [MemberProcess] {
     for member in self { try member.ask("flush") }
   }
 
+  /// Where one is that is the hub, or is not.
+  ///
+  /// While the hub changes, nobody says that it is.
+  func place(ofHub isHub: Bool) throws -> Int {
+    while true {
+      if let place = try lastIndex(where: { try $0.isHub == isHub }) { return place }
+      for member in self { try member.ask("flush") }
+    }
+  }
+
   /// Stops all posting, and waits until what was posted has come.
   func rest() throws -> [String: Int] {
     var posted: [String: Int] = [:]
