@@ -95,7 +95,9 @@ let package = Package(
       dependencies: ["CampanileKVO", "Campanile", "TestSupport"]
     ),
     .executableTarget(
-      name: "traced", dependencies: ["CampanileInspector", "Campanile"], path: "Tests/Traced"),
+      name: "traced", dependencies: ["CampanileInspector", "CampanileFoundation", "Campanile"],
+      path: "Tests/Traced"
+    ),
     .testTarget(
       name: "CampanileInspectorTests",
       dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced", sockets]

@@ -95,10 +95,8 @@ private struct Receiver {
 
   func waitUntilReady() async throws {
     let (news, source) = AsyncStream<Bool>.makeStream()
-    output.fileHandleForReading.readabilityHandler = { output in
-      source.yield(!output.availableData.isEmpty)
-      output.readabilityHandler = nil
-    }
+    let output = output.fileHandleForReading
+    Thread.detachNewThread { source.yield(!output.availableData.isEmpty) }
     for await isReady in news {
       if isReady { return }
       throw Ending.failed("The other process ended too early.")
@@ -121,8 +119,9 @@ extension Session {
       relay.answer(raw: Bench.question) { _, _ in Array("\(count.withLock { $0 })".utf8) })
     try await relay.flush()
     try Output.write("ready")
-    FileHandle.standardInput.readabilityHandler = { input in
-      if input.availableData.isEmpty { self.end(.done) }
+    Thread.detachNewThread {
+      while !FileHandle.standardInput.availableData.isEmpty {}
+      self.end(.done)
     }
     return await waitForEnd()
   }

@@ -18,6 +18,9 @@ void *_Nullable swift_tryRetain(void *_Nonnull object);
 int backtrace(void *_Nullable *_Nonnull buffer, int size);
 
 #if defined(__linux__)
+// The C library's module in Swift leaves this header out.
+#include <sys/epoll.h>
+
 /// Returns the system's number for the calling thread.
 ///
 /// A function of the C library that is declared for few of its users.

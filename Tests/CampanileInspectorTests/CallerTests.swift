@@ -21,6 +21,7 @@
 
     private func run(_ arguments: [String]) throws -> [Substring] {
       let process = Process()
+      let end = ProgramEnd(of: process)
       process.executableURL = URL(filePath: CommandLine.arguments[0])
         .deletingLastPathComponent().appending(path: "traced")
       process.arguments = arguments
@@ -31,7 +32,7 @@
         return pipe
       }
       let output = pipe.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
+      end.wait()
       #expect(process.terminationStatus == 0)
       return String(decoding: output, as: UTF8.self).split(separator: "\n")
     }
@@ -46,6 +47,9 @@
       let second = try line("the second title")
       #expect(lines.contains { $0.hasPrefix("1 main.swift:\(first) showNextTitle") })
       #expect(lines.contains { $0.hasPrefix("1 main.swift:\(second) showTitleOfQueue") })
+      #expect(lines.contains("callers: some, of the package: 0"))
+      let carried = try line("the notification")
+      #expect(lines.contains { $0.hasPrefix("1 main.swift:\(carried) turnUp") })
       // The observer was registered in the line before the one that is marked.
       let slow = try line("slow") - 1
       #expect(lines.contains { $0.hasPrefix("traced/main.swift:\(slow), owner Meter, 5 calls") })

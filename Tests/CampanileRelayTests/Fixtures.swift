@@ -18,6 +18,32 @@ struct Ring: RelayedMessage, Equatable {
   var count = 1
 }
 
+/// Some bytes, as many as a test needs.
+struct Load: RelayedMessage {
+  static let relaySubject: RelaySubject<Self> = "load"
+  var byteCount: Int
+
+  init(byteCount: Int) { self.byteCount = byteCount }
+  func relayPayload() -> [UInt8] { Array(repeating: 0, count: byteCount) }
+  init(relayPayload: [UInt8], version: Int) { byteCount = relayPayload.count }
+}
+
+/// Records each time that it is encoded.
+struct Encoded: RelayedMessage {
+  static let relaySubject: RelaySubject<Self> = "encoded"
+  /// The test that posts, and whether the calling task is the one that posts.
+  static let encodings = Recorder<(test: UInt8, isPosting: Bool)>()
+  @TaskLocal static var isPosting = false
+  var test: UInt8
+
+  init(test: UInt8) { self.test = test }
+  func relayPayload() -> [UInt8] {
+    Self.encodings.record((test, Self.isPosting))
+    return [test]
+  }
+  init(relayPayload: [UInt8], version: Int) { test = relayPayload[0] }
+}
+
 final class Player: Sendable {
   let id: String
   init(_ id: String) { self.id = id }

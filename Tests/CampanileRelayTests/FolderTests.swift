@@ -1,9 +1,51 @@
 import Campanile
 import CampanileTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
+
+/// A hub that closes each connection, and counts them.
+private final class ClosingHub: Sendable {
+  private struct State {
+    let accepts: any DispatchSourceProtocol
+    var claim: FileLock?
+    var count = 0
+  }
+
+  private let socket: UnixSocket
+  private let state: Locked<State>
+
+  init(in folder: BusFolder) throws {
+    let claim = try folder.claim(1)
+    socket = try UnixSocket.listening(at: folder.socketPath(1))
+    state = Locked(
+      State(
+        accepts: socket.makeSource(of: .readable, on: DispatchQueue(label: "closing hub")),
+        claim: claim))
+    state.withLock { state in
+      state.accepts.setEventHandler { self.closeAll() }
+      state.accepts.setCancelHandler { withExtendedLifetime(self) {} }
+      state.accepts.activate()
+    }
+  }
+
+  private func closeAll() {
+    while (try? socket.accepted()) != nil { state.withLock { $0.count += 1 } }
+  }
+
+  /// Leaves the bus to others.
+  ///
+  /// - Returns: How many connections it has closed.
+  func end() -> Int {
+    state.withLock { state in
+      state.accepts.cancel()
+      state.claim = nil
+      return state.count
+    }
+  }
+}
 
 /// Where a bus cannot be had, a relay says why, and goes on trying.
 @Suite("Folders of a bus", .timeLimit(.minutes(30)))
@@ -53,6 +95,61 @@ struct FolderTests {
       try Data().write(to: link)
       #expect(
         try await trouble(folder.path) == "\(link.path) is no folder, and must be one of yours.")
+    }
+  }
+
+  @Test("A member that joins while others look for the dead is not taken for dead")
+  func announcing() async throws {
+    try await withFolder { path in
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      let isOver = Locked(false)
+      let hasLooked = onThread {
+        while !isOver.withLock({ $0 }) { _ = try? folder.livingMembers() }
+      }
+      for number in 1...2_000 {
+        let lock = try folder.announce(UInt64(number))
+        #expect(try folder.livingMembers().contains(UInt64(number)))
+        withExtendedLifetime(lock) {}
+        folder.remove(UInt64(number))
+      }
+      isOver.withLock { $0 = true }
+      hasLooked()
+    }
+  }
+
+  @Test("A hub that closes each connection is asked ever more rarely, and that is said")
+  func closedAtOnce() async throws {
+    var attempts = 0
+    // A hub that the system leaves no time for half a second loses its office.
+    while try await becomesHub() {
+      attempts += 1
+      try #require(attempts < 5, "The hub has never had time")
+    }
+  }
+
+  /// Whether a relay takes over from a hub that closes its connections, instead of saying so.
+  private func becomesHub() async throws -> Bool {
+    try await withFolder { path in
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      let hub = try ClosingHub(in: folder)
+      let relay = Relay(.host("test", in: path.path))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let token = relay.state.observe(.initial) { states.record($0.new) }
+      defer { withExtendedLifetime((relay, token)) {} }
+      #expect(try await states.next() == .connecting)
+      let state = try await states.next()
+      let count = hub.end()
+      if state == .connected { return true }
+      #expect(
+        state
+          == .unavailable(
+            "The process that is the hub closes each connection. It has no file descriptors left, or "
+              + "it uses another version of this package."))
+      #expect(count >= 8)
+      #expect(try await states.next() == .connected)
+      return false
     }
   }
 

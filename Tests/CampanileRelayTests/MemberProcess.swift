@@ -6,6 +6,7 @@ import Testing
 final class MemberProcess {
   let name: String
   private let process = Process()
+  private let end: ProgramEnd
   private let (input, output): (Pipe, Pipe)
   private var rest = Data()
 
@@ -20,6 +21,7 @@ final class MemberProcess {
   /// - Parameter command: The program, after what starts it, and before its arguments.
   init(_ command: [String], _ name: String) throws {
     self.name = name
+    end = ProgramEnd(of: process)
     process.executableURL = URL(filePath: command[0])
     process.arguments = Array(command.dropFirst())
     (input, output) = try startingAlone { [process] in
@@ -61,7 +63,7 @@ final class MemberProcess {
   /// Ends it: no code of it runs from then on.
   func kill() {
     if process.isRunning { signal(SIGKILL) }
-    process.waitUntilExit()
+    end.wait()
   }
 
   /// What it has heard of each sender.
@@ -125,13 +127,13 @@ extension [MemberProcess] {
     #if TSAN
       5_000
     #else
-      200
+      500
     #endif
   }
 
   /// Begins to post; when this returns, all have heard something of each.
-  func load() throws {
-    for member in self { try member.ask("start \(Self.pace)") }
+  func load(every microseconds: Int = Self.pace) throws {
+    for member in self { try member.ask("start \(microseconds)") }
     for member in self { try member.ask("flush") }
   }
 

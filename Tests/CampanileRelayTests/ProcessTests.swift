@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Each promise, among two processes and among five.
@@ -23,6 +24,34 @@ struct ProcessTests {
         for other in members { #expect(report.heard[other.name] == .all(1_000)) }
         #expect(try member.events() == [])
       }
+    }
+  }
+
+  @Test(
+    "R1 A hub whose process has no descriptors left says so, and another one takes its place",
+    arguments: 20...22)
+  func descriptors(limit: Int) async throws {
+    try await withFolder { folder in
+      let hub = try MemberProcess(
+        [
+          "/bin/sh", "-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", MemberProcess.program.path,
+          folder.path, "test", "hub",
+        ], "hub")
+      try hub.carry()
+      try hub.ask("flush")
+      let members = [hub] + (try (1...6).map { try MemberProcess(folder, "m\($0)") })
+      for member in members.dropFirst() { try member.carry() }
+      for member in members { try member.ask("flush") }
+      try hub.ask("post 100")
+      _ = try members.rest()
+      for member in members.dropFirst() {
+        #expect(try member.report().heard == ["hub": .all(100)])
+      }
+      #expect(
+        try hub.events().contains {
+          $0.hasPrefix("1 refused ") && $0.contains("A process could not be let in.")
+            && $0.hasSuffix("Too many open files.")
+        })
     }
   }
 
@@ -185,12 +214,12 @@ struct ProcessTests {
     }
   }
 
-  /// Kills all but one after one has waited: each that might be left has what was posted before.
+  /// Kills all but one after one has waited: whoever is left has what was posted before.
   ///
   /// A process that the system leaves no time for half a second counts as stopped, and nobody waits
   /// for it. So each has some attempts.
   private func lastOne(of count: Int, after command: String) async throws {
-    for survivor in 1..<count {
+    for survivor in stride(from: 1, to: count, by: Effort.times(3, long: 1)) {
       var attempts = 0
       while try await !has(survivor, of: count, after: command) {
         attempts += 1

@@ -158,6 +158,30 @@ struct RelayTests {
   }
 
   @Test(
+    "R5 A post is encoded once, however many hear it, and not by the poster",
+    arguments: Array(zip(Kind.allCases, 0...)), [2, 5])
+  func encoding(kind: (Kind, UInt8), width: Int) async throws {
+    try await kind.0.withBus { bus in
+      let test = kind.1 * 8 + UInt8(width)
+      let members = (0..<width).map { Member(bus, "\($0)") }
+      let heard = Recorder<UInt8>(timeout: .seconds(600))
+      for member in members { member.relay.carry(Encoded.self, in: member.center) }
+      let tokens = members.dropFirst().map {
+        $0.center.observe(Encoded.self) { heard.record($0.test) }
+      }
+      for member in members { try await member.relay.flush() }
+      Encoded.$isPosting.withValue(true) {
+        for _ in 0..<100 { members[0].center.post(Encoded(test: test)) }
+      }
+      let count = 100 * (width - 1)
+      #expect(try await heard.next(count) == Array(repeating: test, count: count))
+      let encodings = Encoded.encodings.values.filter { $0.test == test }
+      #expect(encodings.count == 100 && !encodings.contains(where: \.isPosting))
+      withExtendedLifetime((members, tokens)) {}
+    }
+  }
+
+  @Test(
     "R8 What cannot be decoded is reported, with name, version and sender",
     arguments: Kind.allCases)
   func undecodable(kind: Kind) async throws {
@@ -188,9 +212,12 @@ struct RelayTests {
       one.relay.carry(Broken.self, in: one.center)
       one.center.post(Broken())
       one.relay.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
-      let events = try await one.events.next(2)
-      #expect(events.map(\.kind) == [.refused, .refused])
-      #expect(events.map(\.subject) == ["broken", "long"])
+      let name = String(repeating: "n", count: 5_000_000)
+      one.relay.post(raw: [], to: name)
+      let events = try await one.events.next(3)
+      #expect(events.map(\.kind) == [.refused, .refused, .refused])
+      #expect(events.map(\.subject) == ["broken", "long", name])
+      try await one.relay.flush()
       withExtendedLifetime(one) {}
     }
   }

@@ -35,11 +35,18 @@ struct RequestTests {
     try await kind.withBus { bus in
       let (one, two) = (Member(bus), Member(bus))
       func code(within limit: Duration) async -> RelayError? {
-        do {
-          _ = try await one.relay.request(WhoIsThere(), as: [String].self, within: limit)
-          return nil
-        } catch {
-          return error as? RelayError
+        // A hub that the system leaves no time for half a second counts as stopped, and what is on
+        // its way then is asked again.
+        var attempts = 0
+        while true {
+          do {
+            _ = try await one.relay.request(WhoIsThere(), as: [String].self, within: limit)
+            return nil
+          } catch {
+            attempts += 1
+            let error = error as? RelayError
+            if error?.code != .disconnected || attempts == 5 { return error }
+          }
         }
       }
       try await two.relay.flush()
@@ -67,6 +74,41 @@ struct RequestTests {
       one.relay.cancel()
       #expect(await asking.value?.code == .ended)
       withExtendedLifetime((one, two, silent)) {}
+    }
+  }
+
+  @Test(
+    "A request or an answer that is too long is refused, and the bus stays as it is",
+    arguments: Kind.allCases)
+  func tooLong(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let long = [UInt8](repeating: 0x20, count: 1 << 20 + 1)
+      let token = two.relay.answer(raw: "echo") { _, bytes in bytes.isEmpty ? long : bytes }
+      try await two.relay.flush()
+      func code(_ bytes: [UInt8]) async -> RelayError? {
+        await #expect(throws: RelayError.self) {
+          try await one.relay.request(raw: bytes, to: "echo", within: .seconds(60))
+        }
+      }
+      let request = await code(long)
+      #expect(request?.code == .refused)
+      #expect(
+        request?.message == "A request has 1048577 bytes; a relay carries 1048576 at the most.")
+      let answer = await code([])
+      #expect(answer?.code == .failed)
+      #expect(
+        answer?.message == "An answer has 1048577 bytes; a relay carries 1048576 at the most.")
+      #expect(try await one.relay.request(raw: [1], to: "echo", within: .seconds(60)) == [1])
+      #expect(one.events.values.isEmpty && two.events.values.isEmpty)
+      withExtendedLifetime((one, two, token)) {}
+    }
+  }
+
+  @Test("A wildcard that is a part of a token is a mistake of the caller's")
+  func badPattern() async {
+    await #expect(processExitsWith: .failure) {
+      _ = Relay(.loopback("pattern")).raw("player.tr*")
     }
   }
 

@@ -8,6 +8,7 @@ import TestSupport
 /// To wait for it takes a thread besides those of tasks: what answers it may be a task of the test.
 final class CommandProcess: Sendable {
   private let process = Process()
+  private let end: ProgramEnd
   private let output: Lines
   private let errors: Lines
 
@@ -17,6 +18,7 @@ final class CommandProcess: Sendable {
   init(
     _ arguments: [String], program: String = "campanile", environment: [String: String] = [:]
   ) throws {
+    end = ProgramEnd(of: process)
     process.executableURL = URL(filePath: CommandLine.arguments[0])
       .deletingLastPathComponent().appending(path: program)
     process.arguments = arguments
@@ -33,7 +35,7 @@ final class CommandProcess: Sendable {
 
   deinit {
     if process.isRunning { signal(SIGKILL) }
-    process.waitUntilExit()
+    end.wait()
   }
 
   var isRunning: Bool { process.isRunning }
@@ -57,8 +59,8 @@ final class CommandProcess: Sendable {
 
   /// Waits for the end; -1 after a signal that killed it.
   func status() async -> Int32 {
-    await onThread { [process] in
-      process.waitUntilExit()
+    await onThread { [process, end] in
+      end.wait()
       return process.terminationReason == .exit ? process.terminationStatus : -1
     }
   }

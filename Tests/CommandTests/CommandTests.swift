@@ -213,6 +213,7 @@ struct CommandLineTests {
     try Data(script.utf8).write(to: URL(filePath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
     let process = Process()
+    let end = ProgramEnd(of: process)
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [shell] + options + [file]
     let pipe = try startingAlone {
@@ -223,7 +224,7 @@ struct CommandLineTests {
       return pipe
     }
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
+    end.wait()
     #expect(process.terminationStatus == 0)
     return String(decoding: output, as: UTF8.self)
   }

@@ -1,4 +1,6 @@
 import Campanile
+import Dispatch
+package import Foundation
 
 private let isStarting = Locked(())
 
@@ -10,4 +12,29 @@ package func startingAlone<Result: Sendable>(
   _ body: () throws -> Result
 ) throws -> Result {
   try isStarting.withLock { _ in try body() }
+}
+
+/// The end of a program, for which any thread can wait.
+///
+/// `Process.waitUntilExit()` gives its thread a run loop. Foundation allocates memory when a thread
+/// with a run loop ends, after Thread Sanitizer has taken the thread's allocator down, which stops the
+/// tests.
+package struct ProgramEnd: Sendable {
+  private let hasEnded = DispatchSemaphore(value: 0)
+
+  /// - Parameter process: A program that has not been started.
+  package init(of process: Process) {
+    process.terminationHandler = { [hasEnded] process in
+      hasEnded.signal()
+      // A process and the source of its run loop retain each other until somebody has waited for its
+      // end. The main thread has a run loop anyway.
+      DispatchQueue.main.async { process.waitUntilExit() }
+    }
+  }
+
+  /// Returns when the program has ended; it must have been started.
+  package func wait() {
+    hasEnded.wait()
+    hasEnded.signal()
+  }
 }

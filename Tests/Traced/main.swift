@@ -3,8 +3,10 @@
 // to the path that it is given.
 
 import Campanile
+import CampanileFoundation
 import CampanileInspector
 import Dispatch
+import Foundation
 
 struct TitleChanged: MessageCenter.Message {
   var title: String
@@ -15,6 +17,13 @@ struct LevelChanged: MessageCenter.Message {
 }
 
 struct TrackEnded: MessageCenter.Message {}
+
+struct VolumeChanged: MessageCenter.Message, TypedNotification {
+  static let notificationName = Notification.Name("VolumeChanged")
+  init() {}
+  init(from notification: Notification) {}
+  var userInfo: [AnyHashable: any Sendable] { [:] }
+}
 
 final class Screen: Sendable {}
 final class Meter: Sendable {}
@@ -34,6 +43,12 @@ func showTitleOfQueue(_ center: MessageCenter) {
   }
 }
 
+@inline(never)
+func turnUp(_ center: NotificationCenter) {
+  center.post(VolumeChanged())  // planted: the notification
+  print("", terminator: "")
+}
+
 /// Uses up time.
 func work(milliseconds: Int) {
   let end = ContinuousClock.now + .milliseconds(milliseconds)
@@ -51,7 +66,7 @@ center.observe(TrackEnded.self, owner: screen, on: .queue(queue)) { _, _ in
 }
 center.observe(LevelChanged.self, owner: meter) { _, _ in work(milliseconds: 1) }
 center.observe(LevelChanged.self, owner: meter, on: .queue(queue)) { _, _ in
-  work(milliseconds: 12)  // planted: slow
+  work(milliseconds: 100)  // planted: slow
 }
 var leaked: [ObservationToken] = []
 for _ in 0..<40 {
@@ -67,6 +82,13 @@ queue.sync {}
 
 print("posters:")
 print(trace.posters(of: TitleChanged.self))
+let bridged = MessageCenter(label: "bridged")
+let notifications = NotificationCenter()
+let bridge = NotificationBridge(between: bridged, and: notifications)
+bridge.carry(VolumeChanged.self)
+let bridgeTrace = Trace(of: bridged)
+turnUp(notifications)
+print(bridgeTrace.posters(of: VolumeChanged.self))
 print("slowest:")
 print(trace.slowest(1))
 print("lines:")
@@ -75,5 +97,8 @@ print("hearers: \(center.hearers(of: TitleChanged.self).count)")
 for post in trace.posts(of: TitleChanged.self) {
   print("title: \(post.value ?? ""), causes: \(post.causes.count), calls: \(post.calls.count)")
 }
+let callers = trace.posts(of: TitleChanged.self).flatMap(\.callers)
+let ownCallers = callers.filter { $0.path?.contains("/Sources/Campanile") == true }
+print("callers: \(callers.isEmpty ? "none" : "some"), of the package: \(ownCallers.count)")
 if CommandLine.arguments.count > 1 { try trace.write(to: CommandLine.arguments[1]) }
 withExtendedLifetime((screen, meter, leaked, asynchronous)) {}

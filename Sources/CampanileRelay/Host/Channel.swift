@@ -19,7 +19,7 @@ protocol Channel: AnyObject, Sendable {
 /// What becomes of a channel.
 enum ChannelEvent: Sendable {
   case read(ArraySlice<UInt8>)
-  /// All that there was has been read.
+  /// What was read together has been handed over.
   case readEnd
   /// More has been written; so many bytes have not.
   case written(Int)
@@ -30,8 +30,8 @@ enum ChannelEvent: Sendable {
 /// A channel over a socket.
 final class SocketChannel: Channel {
   fileprivate struct State {
-    let reads: any DispatchSourceRead
-    let writes: any DispatchSourceWrite
+    let reads: any DispatchSourceProtocol
+    let writes: any DispatchSourceProtocol
     var output: [UInt8] = []
     var written = 0
     var isReading = true
@@ -41,6 +41,7 @@ final class SocketChannel: Channel {
 
   private let state: Locked<State>
   private let socket: UnixSocket
+  private let queue: DispatchQueue
   private let handle: @Sendable (ChannelEvent) -> Void
 
   /// How many bytes are read at a time, and how often before others have their turn.
@@ -50,15 +51,15 @@ final class SocketChannel: Channel {
     _ socket: consuming UnixSocket, on queue: DispatchQueue,
     _ handle: @escaping @Sendable (ChannelEvent) -> Void
   ) {
-    let descriptor = socket.descriptor
+    let state = State(
+      reads: socket.makeSource(of: .readable, on: queue),
+      writes: socket.makeSource(of: .writable, on: queue))
     self.socket = socket
+    self.queue = queue
     self.handle = handle
-    state = Locked(
-      State(
-        reads: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue),
-        writes: DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)))
+    self.state = Locked(state)
     // The sources keep the channel, and with it the socket, until they are canceled.
-    state.withLock { state in
+    self.state.withLock { state in
       state.reads.setEventHandler { self.read() }
       state.writes.setEventHandler { self.writeMore() }
       state.reads.setCancelHandler { withExtendedLifetime(self) {} }
@@ -74,16 +75,18 @@ final class SocketChannel: Channel {
       if state.withLock({ $0.isClosed || !$0.isReading }) { return }
       let (transfer, bytes) = socket.read(atMost: Self.chunk)
       switch transfer {
-      case .bytes: handle(.read(bytes[...]))
-      case .none: return handle(.readEnd)
-      case .end:
+      case .bytes:
+        handle(.read(bytes[...]))
         handle(.readEnd)
-        if state.withLock({ !$0.isClosed }) { handle(.closed) }
-        return
+      case .none: return
+      case .end: return end()
       }
-      if bytes.count < Self.chunk { return handle(.readEnd) }
+      if bytes.count < Self.chunk { return }
     }
-    handle(.readEnd)
+  }
+
+  private func end() {
+    if state.withLock({ !$0.isClosed }) { handle(.closed) }
   }
 
   func setReading(_ reads: Bool) {
@@ -126,7 +129,9 @@ final class SocketChannel: Channel {
       case .bytes(let count): state.written += count
       case .none: isFull = true
       case .end:
-        // The end is read too, and said there.
+        // What has come before the end is read first.
+        socket.shutDown()
+        if !state.isReading { queue.async { self.end() } }
         (state.output, state.written) = ([], 0)
         isFull = false
       }

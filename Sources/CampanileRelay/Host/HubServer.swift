@@ -13,16 +13,35 @@ import Dispatch
 final class HubServer: Sendable {
   fileprivate struct State {
     var hub: HubState
-    var channels: [ConnectionID: any Channel] = [:]
-    var parsers: [ConnectionID: FrameParser<MemberFrame>] = [:]
+    var connections: [ConnectionID: Connection] = [:]
+    /// The connection that was looked for last, which the next one often is, too.
+    var latest: Connection?
     var lastID = 0
     /// Members that it waits for.
     var expected: Set<MemberID>
     /// Why connections were closed that are not a member's, or not any more.
     var refusals: [String] = []
+    /// Whether nobody is accepted until the next tick, because the system had no room.
+    var isFull = false
+    /// Whether that has been reported since somebody was accepted.
+    var hasReportedFull = false
     var isClosed = false
     let timer: any DispatchSourceTimer
-    let accepts: (any DispatchSourceRead)?
+    let accepts: (any DispatchSourceProtocol)?
+  }
+
+  /// A channel, and the bytes read from it that do not make a whole frame; used only under the lock.
+  fileprivate final class Connection {
+    let id: ConnectionID
+    let channel: any Channel
+    var parser = FrameParser<MemberFrame>()
+    /// Whether it has been sent something that is not flushed.
+    var isTouched = false
+
+    init(_ id: ConnectionID, _ channel: any Channel) {
+      self.id = id
+      self.channel = channel
+    }
   }
 
   private let state: Locked<State>
@@ -51,7 +70,7 @@ final class HubServer: Sendable {
     self.folder = folder
     self.claim = claim
     let socket = try UnixSocket.listening(at: folder.socketPath(generation))
-    let accepts = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
+    let accepts = socket.makeSource(of: .readable, on: queue)
     listener = Listener(socket)
     let expected = expected.filter { !folder.isDead($0.rawValue) }
     state = Locked(
@@ -75,9 +94,7 @@ final class HubServer: Sendable {
   func start() {
     state.withLock { state in
       if let listener, let accepts = state.accepts {
-        accepts.setEventHandler { [weak self] in
-          while let accepted = listener.socket.accepted() { self?.accept(accepted) }
-        }
+        accepts.setEventHandler { [weak self] in self?.acceptAll(from: listener) }
         accepts.setCancelHandler { withExtendedLifetime(listener) {} }
         accepts.activate()
       }
@@ -95,6 +112,25 @@ final class HubServer: Sendable {
   }
 
   // MARK: Connections
+
+  private func acceptAll(from listener: Listener) {
+    do throws(SystemError) {
+      while let accepted = try listener.socket.accepted() {
+        state.withLock { $0.hasReportedFull = false }
+        accept(accepted)
+      }
+    } catch {
+      // Who waits for a place would make the handler run again at once.
+      let reports = state.withLock { state in
+        if state.isClosed { return false }
+        state.isFull = true
+        state.accepts?.suspend()
+        defer { state.hasReportedFull = true }
+        return !state.hasReportedFull
+      }
+      if reports { onRefusal("A process could not be let in. \(error)") }
+    }
+  }
 
   private func accept(_ socket: consuming UnixSocket) {
     // The folder keeps others out; who got in all the same is sent away.
@@ -131,8 +167,7 @@ final class HubServer: Sendable {
   private func add(_ channel: any Channel, _ id: ConnectionID) {
     let isClosed = state.withLock { state in
       if state.isClosed { return true }
-      state.channels[id] = channel
-      state.parsers[id] = FrameParser()
+      state.connections[id] = Connection(id, channel)
       state.hub.connected(id)
       return false
     }
@@ -149,8 +184,7 @@ final class HubServer: Sendable {
       case .readEnd: state.hub.endRead(of: id, &actions)
       case .written(let rest): state.hub.waiting(rest, on: id, &actions)
       case .closed:
-        state.channels.removeValue(forKey: id)?.close()
-        state.parsers[id] = nil
+        state.close(id)
         state.hub.disconnected(id, &actions)
       }
     }
@@ -158,6 +192,7 @@ final class HubServer: Sendable {
 
   private func tick() {
     if let folder, folder.isClaimed(generation + 1) { return close() }
+    state.withLock { $0.acceptAgain() }
     act { $0.hub.tick(&$1) }
   }
 
@@ -185,10 +220,10 @@ final class HubServer: Sendable {
       body(&state, &actions)
       while !actions.isEmpty {
         let touched = state.perform(actions)
-        actions = []
-        for id in touched {
-          guard let channel = state.channels[id] else { continue }
-          state.hub.waiting(channel.flush(), on: id, &actions)
+        actions.removeAll(keepingCapacity: true)
+        for connection in touched {
+          connection.isTouched = false
+          state.hub.waiting(connection.channel.flush(), on: connection.id, &actions)
         }
       }
       defer { state.refusals = [] }
@@ -203,33 +238,55 @@ final class HubServer: Sendable {
       if state.isClosed { return [] }
       state.isClosed = true
       state.timer.cancel()
+      // A source that is suspended cannot be canceled for good.
+      state.acceptAgain()
       state.accepts?.cancel()
-      defer { (state.channels, state.parsers) = ([:], [:]) }
-      return Array(state.channels.values)
+      defer { (state.connections, state.latest) = ([:], nil) }
+      return state.connections.values.map(\.channel)
     }
     for channel in channels { channel.close() }
   }
 }
 
 extension HubServer.State {
+  fileprivate mutating func acceptAgain() {
+    if isFull { accepts?.resume() }
+    isFull = false
+  }
+
+  fileprivate mutating func connection(_ id: ConnectionID) -> HubServer.Connection? {
+    if let latest, latest.id == id { return latest }
+    guard let connection = connections[id] else { return nil }
+    latest = connection
+    return connection
+  }
+
+  fileprivate mutating func close(_ id: ConnectionID) {
+    if latest?.id == id { latest = nil }
+    connections.removeValue(forKey: id)?.channel.close()
+  }
+
   fileprivate mutating func read(
     _ bytes: ArraySlice<UInt8>, of id: ConnectionID, _ actions: inout [HubAction]
   ) {
-    parsers[id]?.append(bytes)
+    guard let connection = connection(id) else { return }
+    var parser = FrameParser<MemberFrame>()
+    swap(&parser, &connection.parser)
+    parser.append(bytes)
     do throws(FrameError) {
-      while let frame = try parsers[id]?.next() { hub.received(frame, from: id, &actions) }
+      while let frame = try parser.next() { hub.received(frame, from: id, &actions) }
     } catch {
       // Whoever breaks the format is cut off: nothing can be read after it.
       refusals.append("A process was sent away. \(error.message)")
-      channels.removeValue(forKey: id)?.close()
-      parsers[id] = nil
+      close(id)
       hub.disconnected(id, &actions)
     }
+    swap(&parser, &connection.parser)
   }
 
   /// - Returns: The connections to which something is to be written.
-  fileprivate mutating func perform(_ actions: [HubAction]) -> Set<ConnectionID> {
-    var touched: Set<ConnectionID> = []
+  fileprivate mutating func perform(_ actions: [HubAction]) -> [HubServer.Connection] {
+    var touched: [HubServer.Connection] = []
     var bytes: [UInt8] = []
     for action in actions {
       switch action {
@@ -237,13 +294,15 @@ extension HubServer.State {
         bytes.removeAll(keepingCapacity: true)
         frame.append(to: &bytes)
         for id in receivers {
-          channels[id]?.send(bytes)
-          touched.insert(id)
+          guard let connection = connection(id) else { continue }
+          connection.channel.send(bytes)
+          if connection.isTouched { continue }
+          connection.isTouched = true
+          touched.append(connection)
         }
       case .close(let id, let reason):
         if let reason { refusals.append("A process was sent away. \(reason)") }
-        channels.removeValue(forKey: id)?.close()
-        parsers[id] = nil
+        close(id)
       case .opened: break
       }
     }

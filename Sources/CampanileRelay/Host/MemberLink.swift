@@ -27,6 +27,8 @@ final class MemberLink: RelayLink {
     var wantsHub: Bool
     /// How often it has been tried to join the hub of a generation that does not listen.
     var attempts = 0
+    /// How many connections in a row have ended before the bus was open.
+    var vainConnections = 0
     /// What was reported last, so that it is reported once.
     var trouble = ""
     /// The relay's numbers of requests, by the member's.
@@ -178,6 +180,19 @@ final class MemberLink: RelayLink {
     queue.asyncAfter(deadline: .now() + interval) { [weak self] in self?.join() }
   }
 
+  /// Joins after some connections in a row that ended before the bus was open.
+  ///
+  /// A hub that cannot take a member, or that takes it for broken, closes each connection at once.
+  private func joinAgain(after vain: Int) {
+    if vain == 0 { return join() }
+    if vain >= 8 {
+      report(
+        "The process that is the hub closes each connection. It has no file descriptors left, or it "
+          + "uses another version of this package.")
+    }
+    joinLater(.milliseconds(min(5 << min(vain, 8), 1_000)))
+  }
+
   private func prepare(_ folder: BusFolder) throws(SystemError) {
     try folder.prepare()
     if state.withLock({ $0.lock != nil }) { return }
@@ -220,7 +235,6 @@ final class MemberLink: RelayLink {
   private func connected(_ channel: any Channel, _ generation: UInt64) {
     let reads = state.withLock { state in
       (state.channel, state.parser, state.attempts) = (channel, FrameParser(), 0)
-      state.trouble = ""
       return state.isReading
     }
     if !reads { channel.setReading(false) }
@@ -243,7 +257,11 @@ final class MemberLink: RelayLink {
   // MARK: Events
 
   private func tick() {
-    act { $0.member.tick(isReading: $0.isReading && $0.channel != nil, &$1) }
+    let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
+    act { state, actions in
+      let isReading = state.isReading && state.channel != nil
+      state.member.tick(isReading: isReading, hasGoneOn: hasGoneOn, &actions)
+    }
   }
 
   private func handle(_ event: ChannelEvent, of connection: Int) {
@@ -260,15 +278,11 @@ final class MemberLink: RelayLink {
 
   /// Leaves the hub, and looks for another one.
   private func leave(claiming generation: UInt64? = nil) {
-    let (channel, hub) = state.withLock { state in
-      defer { (state.channel, state.hub) = (nil, nil) }
-      return (state.channel, state.hub)
-    }
-    guard let channel else { return }
+    guard let (channel, hub, vain) = state.withLock({ $0.leave() }) else { return }
     channel.close()
     if let hub { hub.queue.async { hub.close() } }
     act { $0.member.disconnected(&$1) }
-    guard let generation, case .folder(let folder) = bus else { return join() }
+    guard let generation, case .folder(let folder) = bus else { return joinAgain(after: vain) }
     do throws(SystemError) {
       try become(generation, in: folder)
     } catch {
@@ -314,6 +328,17 @@ private struct Silence {
 }
 
 extension MemberLink.State {
+  /// Takes the connection and the hub out.
+  ///
+  /// - Returns: Both, and how many connections in a row have ended before the bus was open; nothing
+  ///   without a connection.
+  fileprivate mutating func leave() -> (channel: any Channel, hub: HubServer?, vain: Int)? {
+    guard let channel else { return nil }
+    defer { (self.channel, hub) = (nil, nil) }
+    if member.isOpen { (vainConnections, trouble) = (0, "") } else { vainConnections += 1 }
+    return (channel, hub, vainConnections)
+  }
+
   /// - Returns: Whether the hub breaks the format.
   fileprivate mutating func read(
     _ bytes: ArraySlice<UInt8>, _ actions: inout [MemberAction]

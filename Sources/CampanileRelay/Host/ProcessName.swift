@@ -1,4 +1,4 @@
-/// What the program is called.
+/// The name of the program.
 enum ProcessName {
   static let own: String = {
     let path = CommandLine.arguments.first ?? ""

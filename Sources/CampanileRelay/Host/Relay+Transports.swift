@@ -3,16 +3,17 @@ import Campanile
 extension Relay.Transport {
   /// The bus of this name among the processes of the same user on this host.
   ///
-  /// There is nothing to install. One of the processes passes messages on; when it dies or is
-  /// stopped, another one does within half a second.
+  /// There is nothing to install. One of the relays is the hub, which passes messages on. When its
+  /// process dies, another relay becomes the hub at once. When it is stopped, this takes half a
+  /// second or more.
   ///
   /// - Parameters:
   ///   - bus: The name.
-  ///   - folder: Where the buses of the user are; a folder in `XDG_RUNTIME_DIR`, or else in the
-  ///     folder for temporary files, unless said. It must belong to the user, and nobody else may
-  ///     reach into it.
-  ///   - becomesHub: Whether this process takes over, once, from the one that passes messages on.
-  ///     For a process that is never stopped, not by a debugger either.
+  ///   - folder: The folder of the user's buses. The default is a folder in `XDG_RUNTIME_DIR`, or
+  ///     else in the folder for temporary files. It must belong to the user, and no other user may
+  ///     have access.
+  ///   - becomesHub: Whether this relay becomes the hub when it joins the bus. Use it in a process
+  ///     that runs for a long time and isn't stopped by a debugger.
   public static func host(
     _ bus: String = "default", in folder: String? = nil, becomesHub: Bool = false
   ) -> Self {
@@ -22,7 +23,7 @@ extension Relay.Transport {
     }
   }
 
-  /// The bus of this name inside the process, for tests: nothing of it can be seen from outside.
+  /// The bus of this name inside the process, for tests; other processes cannot see it.
   ///
   /// - Parameter bus: The name.
   public static func loopback(_ bus: String = "default") -> Self {
@@ -31,6 +32,8 @@ extension Relay.Transport {
   }
 
   /// The bus of this process, for tests.
+  ///
+  /// Tests that run at the same time share it. Give each of them a bus with its own name.
   public static var loopback: Self { loopback() }
 }
 

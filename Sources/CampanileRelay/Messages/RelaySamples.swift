@@ -4,10 +4,9 @@
   import Foundation
 #endif
 
-/// Encoded samples of relayed messages, one for each version, in the repository of those who send
-/// them.
+/// Encoded samples of relayed messages, one for each version, kept in the sender's repository.
 ///
-/// A test of yours checks each type:
+/// Check each type in a test:
 ///
 /// ```swift
 /// @Test("TrackChanged of earlier versions is understood")
@@ -16,40 +15,40 @@
 /// }
 /// ```
 ///
-/// The first check of a version writes the sample, and fails: commit the sample. From then on a
-/// change that another version of the program would not understand fails the test.
+/// The first check of a version writes the sample, and fails: commit the sample. From then on, the
+/// test fails after a change that another version of the program could not decode.
 public struct RelaySamples: Sendable {
-  /// Why a check has failed.
+  /// The reason why a check failed.
   public struct Failure: Error, Sendable, CustomStringConvertible {
-    /// What is wrong and what to do, a sentence or more for each sample.
+    /// A description of each problem and its remedy, in one or more sentences per sample.
     public let description: String
   }
 
   private let folder: String
 
-  /// Looks in a folder for the samples.
+  /// Uses the samples in a folder.
   ///
   /// - Parameter folder: Its path. It is created with the first sample.
   public init(in folder: String) { self.folder = folder }
 
-  /// Looks in the folder `RelaySamples` beside a source file.
+  /// Uses the samples in the folder `RelaySamples` next to a source file.
   ///
-  /// - Parameter file: The path of the file; the caller's unless said.
+  /// - Parameter file: The path of the file. The default is the caller's file.
   public init(beside file: String = #filePath) {
     folder = URL(filePath: file).deletingLastPathComponent().appending(path: "RelaySamples").path
   }
 
-  /// Checks that the samples of a message's type can be decoded, and that its fields are those of
-  /// the sample of its version.
+  /// Checks that the samples of a message's type can be decoded, and that its fields match the
+  /// sample of its version.
   ///
   /// The sample of version 2 of `player.track.changed` is `player.track.changed.2.json`. A key path
-  /// in the relay subject is a percent sign there. Of bytes that are JSON, the names of the fields at
-  /// each depth are compared, and whether they are text, numbers and so on.
+  /// in the relay subject becomes a percent sign in the file name. If the bytes are JSON, the check
+  /// compares the names of the fields at each depth, and their kinds, such as text or number.
   ///
-  /// - Parameter message: A message with something in each field. Each check of a version takes a
-  ///   message with the same fields: an optional field that is `nil` is not encoded.
-  /// - Throws: A ``Failure``, also if there was no sample of this version: the check has written it
-  ///   then. An error of the encoder or the file system.
+  /// - Parameter message: A message with a value in each field. Pass the same fields in each check
+  ///   of a version, because an optional field that is `nil` is not encoded.
+  /// - Throws: A ``Failure`` if a sample doesn't match, or if this version had no sample. In that
+  ///   case, the check has written the sample. Also errors of the encoder and the file system.
   public func check<M: RelayedMessage>(_ message: M) throws {
     let bytes = try message.relayPayload()
     var problems: [String] = []
@@ -118,7 +117,7 @@ public struct RelaySamples: Sendable {
     }
   }
 
-  /// What has changed, if anything has and both are JSON.
+  /// A description of the change, if there is one and both are JSON.
   private static func change(from old: [UInt8], to new: [UInt8]) -> String? {
     guard let old = try? JSON.decode(JSONShape.self, from: old).fields,
       let new = try? JSON.decode(JSONShape.self, from: new).fields

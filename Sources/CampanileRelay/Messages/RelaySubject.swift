@@ -6,9 +6,9 @@
 /// static let relaySubject: RelaySubject<Self> = "bell.\(\.tower).ring"
 /// ```
 ///
-/// A name consists of tokens with dots between them. A key path in it stands for one token: what the
-/// message says there, with everything escaped that has a meaning in a name. Names are written, and
-/// never derived from the type, so that a type can be renamed.
+/// A name consists of tokens with dots between them. A key path makes one token: the value of the
+/// message at that key path, with special characters escaped. You write the name, and it is never
+/// derived from the type, so you can rename the type.
 public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInterpolation {
   enum Part: Sendable {
     case text(String)
@@ -34,7 +34,7 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
         + "without spaces and without the signs * > %")
   }
 
-  /// What is written out, without the key paths.
+  /// The literal text, without the key paths.
   private var text: String {
     parts.reduce(into: "") { text, part in
       if case .text(let part) = part { text += part }
@@ -71,11 +71,11 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
     }
   }
 
-  /// The text and the key paths of a name, as they are written.
+  /// The text and the key paths of an interpolated name.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var parts: [Part] = []
 
-    /// Prepares for a literal.
+    /// Creates an empty interpolation.
     public init(literalCapacity: Int, interpolationCount: Int) {
       parts.reserveCapacity(2 * interpolationCount + 1)
     }
@@ -85,7 +85,7 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
       if !literal.isEmpty { parts.append(.text(literal)) }
     }
 
-    /// Adds what each message says at a key path.
+    /// Adds the value of each message at a key path.
     public mutating func appendInterpolation<Value: LosslessStringConvertible & Sendable>(
       _ keyPath: any KeyPath<Message, Value> & Sendable
     ) {
@@ -96,10 +96,10 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
 
 /// Names of messages and patterns of names, as text.
 package enum SubjectName {
-  /// A token that stands for any text; it has none of the signs that have a meaning in a name.
+  /// The token for a text, without characters that are special in a name.
   ///
-  /// What is no letter, digit, hyphen or underscore is written as the bytes of its UTF-8, each as a
-  /// percent sign and two digits. Text without anything is a percent sign.
+  /// Letters, digits, hyphens and underscores of ASCII stay. Each other byte of the UTF-8 becomes a
+  /// percent sign and two hexadecimal digits. The token of an empty text is a percent sign.
   package static func escaped(_ text: String) -> String {
     if text.isEmpty { return "%" }
     if text.utf8.allSatisfy(isPlain) { return text }
@@ -113,7 +113,7 @@ package enum SubjectName {
     }
   }
 
-  /// The text that a token stands for; `nil` if it stands for none.
+  /// The text of a token, or `nil` if its percent signs do not encode UTF-8.
   package static func unescaped(_ token: Substring) -> String? {
     if token == "%" { return "" }
     var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], token.utf8[...])

@@ -15,36 +15,38 @@ public import Campanile
 /// }
 /// ```
 ///
-/// It travels as JSON, unless the type supplies its bytes. Other processes may be of another
-/// version: a field that is added later is optional, or has a default in an `init(from:)` of the
-/// type's own. A process that cannot decode a message reports it, and hears nothing.
+/// The message is sent as JSON, unless the type supplies its own bytes. Other processes may have
+/// another version of the type. So make a field that you add later optional, or give it a default
+/// in an `init(from:)`. A process that cannot decode a message reports it, and its observers don't
+/// receive it.
 public protocol RelayedMessage: MessageCenter.Message, Codable {
-  /// The name under which messages of the type travel, the same in each process.
+  /// The name under which messages of the type are sent, which is the same in each process.
   static var relaySubject: RelaySubject<Self> { get }
 
-  /// The version of what is encoded, which travels along; 0 unless said.
+  /// The version of the encoded data, which is sent with each message. The default is 0.
   ///
-  /// A type that has changed reads it in `init(from:)`, under `CodingUserInfoKey.relayVersion`.
+  /// A type that has changed reads the sender's version in `init(from:)`, under
+  /// `CodingUserInfoKey.relayVersion`.
   static var relayVersion: Int { get }
 
-  /// The bytes that travel.
+  /// The encoded message.
   ///
-  /// Unless the type says otherwise, JSON. A type that supplies its bytes also reads them, in
+  /// The default is JSON. A type that implements this method also implements
   /// ``init(relayPayload:version:)``.
   func relayPayload() throws -> [UInt8]
 
-  /// Reads what a process sent whose type has this version.
+  /// Decodes a message from a process in which the type has this version.
   init(relayPayload: [UInt8], version: Int) throws
 }
 
 extension RelayedMessage {
-  /// No version.
+  /// Version 0, the default.
   public static var relayVersion: Int { 0 }
 
   /// The message as JSON.
   public func relayPayload() throws -> [UInt8] { [UInt8](try JSONEncoder().encode(self)) }
 
-  /// Reads JSON.
+  /// Decodes the message from JSON.
   public init(relayPayload: [UInt8], version: Int) throws {
     let decoder = JSONDecoder()
     decoder.userInfo[.relayVersion] = version
@@ -57,7 +59,7 @@ extension CodingUserInfoKey {
   public static let relayVersion = CodingUserInfoKey(rawValue: "CampanileRelayVersion")!
 }
 
-/// What else travels as JSON: the answers to requests.
+/// Encodes and decodes the answers to requests, which are sent as JSON.
 enum JSON {
   static func encode(_ value: some Encodable) throws -> [UInt8] {
     [UInt8](try JSONEncoder().encode(value))

@@ -1,6 +1,7 @@
-/// What a hub does with messages for a member that reads too slowly.
+/// How a hub treats messages for a member that reads too slowly.
 ///
-/// What waits is bounded in bytes. What is dropped is counted, and the member is told the counts.
+/// The waiting messages are bounded in bytes. The hub counts the dropped messages, and sends the
+/// counts to the member.
 struct BufferingPolicy: Hashable, Sendable {
   enum Kept: UInt8, Hashable, Sendable {
     /// Drops the oldest messages that wait.

@@ -1,4 +1,4 @@
-/// Says why bytes are no frame, or why a frame is not allowed.
+/// The reason why bytes are not a frame, or why a frame is not allowed.
 package struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
   var message: String
 

@@ -57,7 +57,11 @@ struct FrameReader {
   mutating func string() throws(FrameError) -> String {
     let count = try count(of: 1)
     defer { offset += count }
-    guard let string = String(validating: bytes[offset..<offset + count], as: UTF8.self) else {
+    let text = bytes[offset..<offset + count]
+    // `String(validating:)` looks types up at each call.
+    let string = String(decoding: text, as: UTF8.self)
+    // What is not UTF-8 has been replaced.
+    guard string.utf8.elementsEqual(text) else {
       throw FrameError("A string of a frame is not UTF-8.")
     }
     return string

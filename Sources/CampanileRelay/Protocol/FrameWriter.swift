@@ -13,7 +13,7 @@ struct FrameWriter {
     integer(type)
   }
 
-  /// Gives the bytes back, with the length of the frame in its place.
+  /// Returns the bytes through `bytes`, with the length of the frame filled in.
   mutating func end(_ bytes: inout [UInt8]) {
     let length = UInt32(self.bytes.count - start - 4)
     for index in 0..<4 {

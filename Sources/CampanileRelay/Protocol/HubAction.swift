@@ -3,7 +3,7 @@ struct ConnectionID: Hashable, Sendable {
   var rawValue: Int
 }
 
-/// What a hub's transport has to do.
+/// An action for a hub's transport.
 enum HubAction: Hashable, Sendable {
   /// Append the frame to the bytes of each connection. It is encoded once.
   case send([ConnectionID], HubFrame)

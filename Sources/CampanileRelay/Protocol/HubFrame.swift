@@ -1,15 +1,19 @@
-/// What a hub sends to a member.
+/// A frame that a hub sends to a member.
 enum HubFrame: Hashable, WireFrame {
   case welcome(generation: UInt64, busID: UInt64)
-  /// Asks for what the member's log has after a position, and for what has no position yet.
+  /// Asks for the entries of the member's log after a position, and for those without a position.
   case collect(token: UInt64, since: Position)
   case message(Message)
-  /// Losses, told at once: their messages may be mixed.
+  /// Losses, reported together, whose messages may be interleaved.
   case lost([Loss])
-  /// A message, without its payload, that the member cannot get any more: it may have heard later ones.
+  /// A message that the member can no longer get, without its payload.
+  ///
+  /// The member may have heard later messages.
   case missed(Message)
-  /// The member is part of the generation. All before `position` has been sent to it. Its messages up
-  /// to `ownNumber` have been sequenced.
+  /// The member is part of the generation.
+  ///
+  /// All messages before `position` have been sent to it. Its messages up to `ownNumber` have been
+  /// sequenced.
   case open(position: Position, ownNumber: UInt64, Recovery)
   /// Messages of a sender have got their positions, one after another from `position`.
   case sequenced(sender: MemberID, first: UInt64, count: UInt32, position: Position)
@@ -17,7 +21,7 @@ enum HubFrame: Hashable, WireFrame {
   case reply(correlation: UInt64, status: ReplyStatus, payload: [UInt8])
   case peers([Peer], hub: MemberID)
   case flushed(token: UInt64)
-  /// The member has been sent everything up to `position`; `none` says nothing.
+  /// The hub has sent the member everything up to `position`; `none` carries no information.
   case ping(Position)
 
   func append(to bytes: inout [UInt8]) {

@@ -2,11 +2,11 @@
 struct HubMember {
   let connection: ConnectionID
   var stage = Stage.greeting
-  /// Who it is, from `hello`.
+  /// The identity of the member, from `hello`.
   var peer = Peer(id: MemberID(rawValue: 0), name: "", processID: 0)
   /// Whether it had no position on this bus when it joined: it lacks nothing.
   var isNew = true
-  /// What it had when it joined.
+  /// The position of the member when it joined.
   var joinedAt = Position.none
   var subscriptions: [SubjectPattern] = []
   var answers: [SubjectPattern] = []
@@ -18,16 +18,16 @@ struct HubMember {
   /// The ticks since a frame of it was read.
   var silentTicks = 0
 
-  /// The messages of it that were sequenced and of which it has not been told.
+  /// The messages of the member that were sequenced, but not yet reported to it.
   var run: Run?
-  /// The last subject it posted to, and who hears that.
+  /// The last subject that it posted to, and the receivers of that subject.
   var route: (subject: String, receivers: Receivers)?
 
   /// The part of its log that has been read, and the token of `collect` that it has to answer.
   var collected: [LogEntry] = []
   var collectToken: UInt64?
   var floor = Position.none
-  /// For how many ticks of silence its log is waited for: more each time that it has not come.
+  /// How many ticks of silence the hub waits for its log; more after each failed attempt.
   var patience = HubState.patience
 
   /// The requests that it has to reply to.
@@ -42,7 +42,7 @@ struct HubMember {
     case recovering
     /// Has messages of an older generation, and waits for its turn to be repaired.
     case late
-    /// Is part of the generation: hears all that it subscribes to.
+    /// Is part of the generation, and receives all that it subscribes to.
     case open
   }
 

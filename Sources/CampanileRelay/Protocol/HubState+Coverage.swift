@@ -1,4 +1,4 @@
-/// What a member has, as its position says.
+/// The messages that a member has, according to its position.
 extension HubState {
   /// The last position of older generations that this hub has recovered.
   var recovered: Position { recoveries[generation]?.last ?? Position.none }
@@ -10,14 +10,14 @@ extension HubState {
     }
   }
 
-  /// From where on a member at a position may have what others lack.
+  /// The position from which on a member at a given position may have messages that others lack.
   ///
-  /// That may be before its position, if others have gone on without it.
+  /// It may be before the member's position, if others have continued without it.
   func lowest(for position: Position) -> Position {
     min(position, recovery(of: position)?.since ?? position)
   }
 
-  /// Whether a member that was at `joinedAt` has been told a message, or that it is lost.
+  /// Whether a member that was at `joinedAt` has received a message, or the report of its loss.
   func covers(_ position: Position, _ joinedAt: Position) -> Bool {
     guard position.generation < joinedAt.generation else { return position <= joinedAt }
     return position <= recovery(of: position)?.last ?? joinedAt
@@ -32,7 +32,7 @@ extension HubState {
       .joinedAt.generation
   }
 
-  /// Tells a member that it cannot get a message any more.
+  /// Reports to a member that it can no longer get a message.
   mutating func reportMissed(_ message: Message, by place: Int, _ actions: inout [HubAction]) {
     var message = message
     message.payload = []

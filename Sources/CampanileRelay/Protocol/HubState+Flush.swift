@@ -3,7 +3,7 @@ extension HubState {
   struct Flush {
     var connection: ConnectionID
     var token: UInt64
-    /// What has to be acknowledged, and by whom.
+    /// The positions that must be acknowledged, by connection.
     var awaited: [ConnectionID: Position]
   }
 

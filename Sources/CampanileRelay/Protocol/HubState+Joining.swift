@@ -109,7 +109,7 @@ extension HubState {
     repairNext(&actions)
   }
 
-  /// Puts the logs of members together, and gives each what it lacks.
+  /// Merges the logs of the members, and sends each member what it lacks.
   private mutating func recover(_ answered: [Int], _ actions: inout [HubAction]) {
     var merged = Recovered.merge(answered.flatMap { members[$0].collected })
     let positions = merged.map(\.message.position) + answered.map { members[$0].joinedAt }
@@ -132,10 +132,12 @@ extension HubState {
     for place in answered { members[place].collected = [] }
   }
 
-  /// Sends to a member what it subscribes to and lacks, and the positions of its own messages.
+  /// Sends a member the messages that it subscribes to and lacks, and the positions of those it
+  /// posted.
   ///
-  /// What came to light too late is reported: messages that were missing when the member's generation
-  /// was recovered, and those of a sender of whom the member has later ones.
+  /// It reports messages that were found too late as lost. These are messages that were missing
+  /// when the member's generation was recovered, and messages whose sender has later ones at the
+  /// member.
   mutating func give(
     _ merged: [Recovered], floor: Position, to place: Int, _ actions: inout [HubAction]
   ) {
@@ -190,7 +192,7 @@ extension HubState {
     forgetRoutes()
   }
 
-  /// Tells the open members who they are.
+  /// Sends the list of the open members to each of them.
   mutating func sendPeers(_ actions: inout [HubAction]) {
     let open = members.indices.filter { members[$0].stage == .open }
     let peers = open.map { members[$0].peer }

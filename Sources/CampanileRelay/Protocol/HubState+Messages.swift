@@ -28,7 +28,7 @@ extension HubState {
     }
   }
 
-  /// Tells a member the positions of its messages.
+  /// Sends a member the positions of its messages.
   mutating func endRun(of place: Int, _ actions: inout [HubAction]) {
     guard let run = members[place].run else { return }
     members[place].run = nil
@@ -37,7 +37,8 @@ extension HubState {
     send(frame, to: place, &actions)
   }
 
-  /// Gives a message the next position, keeps it, and sends it to the open members that subscribe.
+  /// Assigns the next position to a message, stores it, and sends it to the open members that
+  /// subscribe.
   mutating func sequence(
     _ message: Message, isForgotten: Bool, from place: Int, _ actions: inout [HubAction]
   ) -> Position {
@@ -75,9 +76,10 @@ extension HubState {
     return last
   }
 
-  /// Sends a message to those for whom nothing waits.
+  /// Sends a message to the members for which nothing waits.
   ///
-  /// Whoever has been handed the message has nothing that waits. The others have this message.
+  /// For members that receive the message here, nothing waits. The other members have this message
+  /// already.
   private func sendToOthers(
     _ message: Message, _ receivers: HubMember.Receivers, _ actions: inout [HubAction]
   ) {
@@ -87,7 +89,7 @@ extension HubState {
     actions.append(.send(connections, .message(message)))
   }
 
-  /// Who hears a subject, without the member that posts.
+  /// The receivers of a subject, without the member that posts.
   private mutating func route(of subject: String, from place: Int) -> HubMember.Receivers {
     if let route = members[place].route, route.subject == subject { return route.receivers }
     var receivers = route(of: subject)

@@ -1,6 +1,6 @@
 /// Members of an older generation that join when the hub is open.
 ///
-/// One after another they are asked for what they have, and given what they lack.
+/// The hub asks them one after another for what they have, and sends them what they lack.
 extension HubState {
   /// The repair of one late member.
   struct Repair {
@@ -130,10 +130,11 @@ extension HubState {
       entries.map { ($0.message.key, $0.message.position) }, uniquingKeysWith: max)
   }
 
-  /// Sequences what a late member alone knows, and returns all that it knows.
+  /// Sequences the messages that only a late member knows, and returns all that it knows.
   ///
-  /// A message comes too late if a later one of its sender is known, or if it was sequenced before
-  /// what has been recovered: it might be heard after its answer. Such a message is reported as lost.
+  /// A message is too late if a later one of its sender is known. It is also too late if it was
+  /// sequenced before the recovered messages, because it might be heard after its answer. Such a
+  /// message is reported as lost.
   private mutating func takeOver(
     from place: Int, _ actions: inout [HubAction]
   ) -> Set<Message.Key> {
@@ -168,7 +169,7 @@ extension HubState {
     return Set(merged.map(\.message.key))
   }
 
-  /// Tells those who were here at the recovery that they will not get a message.
+  /// Reports to the members that were present at the recovery that they will not get a message.
   private mutating func reportLate(
     _ message: Message, from place: Int, _ actions: inout [HubAction]
   ) {

@@ -1,7 +1,8 @@
 extension HubState {
   /// Passes a request to the member that has joined first of those who answer its subject.
   ///
-  /// The member that asks is taken last.
+  /// A member that is stopped is asked only if no other one answers. The member that asks is taken
+  /// last.
   mutating func ask(
     _ request: Request, _ deadline: UInt32, from place: Int, _ actions: inout [HubAction]
   ) {
@@ -10,7 +11,9 @@ extension HubState {
     let answering = members.indices.filter {
       members[$0].stage == .open && members[$0].answers.contains { $0.matches(request.subject) }
     }
-    guard let answerer = answering.first(where: { $0 != place }) ?? answering.first else {
+    let others = answering.filter { $0 != place }
+    let answerer = others.first { members[$0].isPresent } ?? others.first ?? answering.first
+    guard let answerer else {
       send(
         .reply(correlation: request.correlation, status: .nobody, payload: []), to: place, &actions)
       return
@@ -48,7 +51,7 @@ extension HubState {
     }
   }
 
-  /// Forgets the requests whose members have given up.
+  /// Forgets the requests whose members have stopped waiting.
   mutating func tickRequests(_ actions: inout [HubAction]) {
     for place in members.indices where !members[place].asked.isEmpty {
       for index in members[place].asked.indices { members[place].asked[index].ticks -= 1 }

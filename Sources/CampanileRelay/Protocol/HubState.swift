@@ -1,10 +1,11 @@
-/// What a hub of a bus knows, and what it does next.
+/// The state of a hub, which decides what the hub does next.
 ///
 /// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
 /// array of actions.
 ///
-/// A hub begins by gathering: it waits for the members of the generation before. Then it asks for
-/// their logs, and gives each what it lacks. Then it is open, and gives each message a position.
+/// A hub begins by gathering: it waits for the members of the previous generation. Then it asks for
+/// their logs, and sends each member what it lacks. Then it is open, and assigns a position to each
+/// message.
 struct HubState {
   let generation: UInt64
   let busID: UInt64
@@ -15,20 +16,22 @@ struct HubState {
   /// The connections, in the order in which they were made.
   var members: [HubMember] = []
   var places: [ConnectionID: Int] = [:]
-  /// Who hears a subject; emptied when members or subscriptions change.
+  /// The place that was looked for last, which the next one often is, too.
+  private var latestPlace = 0
+  /// The receivers by subject; emptied when members or subscriptions change.
   var routes: [String: HubMember.Receivers] = [:]
 
-  /// The last position that was given.
+  /// The last position that was assigned.
   var last: Position
   /// The highest number of each sender that has a position.
   var known: [MemberID: UInt64] = [:]
-  /// What was recovered when the hub opened, and what was sequenced.
+  /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
-  /// What late members have brought to light of older generations.
+  /// The messages of older generations that late members have provided.
   var older: MessageLog
   /// The two logs have all after this position that a present member knows.
   var since = Position.none
-  /// What this hub and those before it recovered, as far as the members know.
+  /// The recoveries of this hub and earlier ones, as far as the members know them.
   var recoveries: [UInt64: Recovery] = [:]
 
   var lastToken: UInt64 = 0
@@ -66,6 +69,15 @@ struct HubState {
 
   var isOpen: Bool {
     if case .open = phase { true } else { false }
+  }
+
+  private mutating func place(of connection: ConnectionID) -> Int? {
+    if latestPlace < members.count, members[latestPlace].connection == connection {
+      return latestPlace
+    }
+    guard let place = places[connection] else { return nil }
+    latestPlace = place
+    return place
   }
 
   /// A connection has been accepted.
@@ -112,7 +124,7 @@ struct HubState {
   mutating func received(
     _ frame: MemberFrame, from connection: ConnectionID, _ actions: inout [HubAction]
   ) {
-    guard let place = places[connection] else { return }
+    guard let place = place(of: connection) else { return }
     members[place].silentTicks = 0
     switch frame {
     case .message(let message): post(message, isForgotten: false, from: place, &actions)
@@ -153,7 +165,7 @@ struct HubState {
 
   /// All bytes of a connection that could be read have been read.
   mutating func endRead(of connection: ConnectionID, _ actions: inout [HubAction]) {
-    guard let place = places[connection] else { return }
+    guard let place = place(of: connection) else { return }
     endRun(of: place, &actions)
   }
 
@@ -179,7 +191,7 @@ struct HubState {
   mutating func waiting(
     _ bytes: Int, on connection: ConnectionID, _ actions: inout [HubAction]
   ) {
-    guard let place = places[connection] else { return }
+    guard let place = place(of: connection) else { return }
     for frame in members[place].outgoing.waiting(bytes) {
       actions.append(.send([connection], frame))
     }

@@ -1,4 +1,5 @@
-/// What a member or a hub keeps of one message, for those who lack it after a hub's death.
+/// The record that a member or a hub keeps of one message, for members that lack it after a hub's
+/// death.
 struct LogEntry: Hashable, Sendable {
   /// The message; without path and payload if it has been forgotten.
   var message: Message
@@ -6,8 +7,8 @@ struct LogEntry: Hashable, Sendable {
   var isForgotten = false
   /// The highest position that the sender had heard when it posted the message.
   ///
-  /// It bounds the place of a message that has no position yet: whatever the message answers is at
-  /// or before it, and whatever answers the message is after it.
+  /// It bounds the place of a message that has no position yet. The question that the message
+  /// answers is at or before it, and every answer to the message is after it.
   var after = Position.none
 
   /// The bytes that count against the bound of a log.

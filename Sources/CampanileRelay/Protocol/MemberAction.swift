@@ -1,11 +1,11 @@
-/// What a member's transport has to do.
+/// An action for a member's transport.
 enum MemberAction: Hashable, Sendable {
   case send(MemberFrame)
   /// A message of another member, once and in order.
   case deliver(Message)
-  /// Messages of others that this member does not get.
+  /// Messages of other members that this member does not get.
   case lost(Loss)
-  /// An own message was forgotten before a hub had it: too much waited.
+  /// A message of this member was dropped from a full log before a hub had it.
   case dropped(number: UInt64, subject: String)
   case opened
   case closed
@@ -14,7 +14,7 @@ enum MemberAction: Hashable, Sendable {
   /// If none has, and `claims`: close the connection, and claim the next generation.
   case silent(after: UInt64, claims: Bool)
   case peers([Peer], hub: MemberID)
-  /// All members that are present have what was posted before `flush`.
+  /// All members that are present have the messages posted before `flush`.
   case flushed(token: UInt64)
   /// Another member asks; answer with `reply`.
   case requested(Request)

@@ -1,6 +1,6 @@
-/// What a member sends to its hub.
+/// A frame that a member sends to its hub.
 enum MemberFrame: Hashable, WireFrame {
-  /// What a member says first.
+  /// The first frame of a member.
   struct Hello: Hashable, Sendable {
     var version = protocolVersion
     /// The bus whose messages the member knows, or 0.
@@ -24,12 +24,14 @@ enum MemberFrame: Hashable, WireFrame {
   case stopAnswering(String)
   /// A message of this member; the position is `none`.
   case message(Message)
-  /// A message that fell out of this member's log before it could be sent.
+  /// A message that was dropped from this member's log before it could be sent.
   case forgotten(number: UInt64, subject: String)
   case request(Request, deadline: UInt32)
   case reply(to: MemberID, correlation: UInt64, status: ReplyStatus, payload: [UInt8])
   case collected(LogEntry)
-  /// The end of what `collect` asked for. The log has forgotten all trace of messages up to `floor`.
+  /// The end of the answer to `collect`.
+  ///
+  /// The log has forgotten all traces of messages up to `floor`.
   case collectedAll(token: UInt64, floor: Position)
   case flush(token: UInt64)
   /// The member has received everything up to here.

@@ -1,4 +1,4 @@
-/// What a member does with the frames of its hub.
+/// Handles the frames of a member's hub.
 extension MemberState {
   mutating func receive(_ message: Message, _ actions: inout [MemberAction]) {
     advance(to: message.position)
@@ -44,10 +44,10 @@ extension MemberState {
     }(&heard[sender, default: 0])
   }
 
-  /// Goes on to a position in the order of the hub.
+  /// Advances to a position in the order of the hub.
   ///
-  /// While a member joins, it is told old messages in another order than that of their positions.
-  /// What it has is complete again with `open`.
+  /// While a member joins, it receives old messages, which are not in the order of their positions.
+  /// With `open`, it has all messages up to its position again.
   mutating func advance(to position: Position) {
     guard isOpen, position > self.position else { return }
     self.position = position

@@ -3,11 +3,11 @@
 /// It has no thread, lock, socket or clock. Each method takes an event and appends what to do to an
 /// array of actions.
 ///
-/// The member keeps a log of its own messages and one of those it has heard. When a hub dies, the
-/// next one puts the logs of all members together, so that each has what any of them has.
+/// The member keeps two logs: its own messages, and those it has heard. When a hub dies, the next
+/// one puts the logs of all members together, so that each has what any of them has.
 ///
-/// A message is dropped as known by its number alone. A hub tells the messages of a sender in the
-/// order of their numbers, so that each number below the highest heard is known or not subscribed.
+/// A message is recognized as known by its number alone. A hub sends the messages of a sender in
+/// the order of their numbers. So each number below the highest one is known, or not subscribed.
 struct MemberState {
   let id: MemberID
   private let name: String
@@ -214,11 +214,20 @@ struct MemberState {
 
   /// A tenth of a second has passed.
   ///
-  /// - Parameter isReading: Whether bytes of the hub would be read. A member that does not read
-  ///   cannot say that its hub is silent.
-  mutating func tick(isReading: Bool, _ actions: inout [MemberAction]) {
+  /// - Parameters:
+  ///   - isReading: Whether bytes of the hub would be read. A member that does not read cannot say
+  ///     that its hub is silent.
+  ///   - hasGoneOn: Whether something has been delivered since the last time. A member that does not
+  ///     read because much waits, and gets on with it, does not count as stopped.
+  mutating func tick(
+    isReading: Bool, hasGoneOn: Bool = false, _ actions: inout [MemberAction]
+  ) {
     requests.tick(&actions)
-    guard stage != .disconnected, isReading else { return }
+    guard stage != .disconnected else { return }
+    if !isReading {
+      if hasGoneOn && isOpen { actions.append(.send(.pong(position))) }
+      return
+    }
     silentTicks += 1
     if isOpen && silentTicks == 1 { noteCalm() }
     guard silentTicks >= HubState.patience else { return }

@@ -15,7 +15,7 @@ struct Message: Hashable, Sendable {
 
   var key: Key { Key(sender: sender, number: number) }
 
-  /// What identifies a message.
+  /// The identity of a message.
   struct Key: Hashable, Comparable {
     var sender: MemberID
     var number: UInt64

@@ -1,8 +1,8 @@
-/// The last messages of a member or a hub, from which another member can be given what it lacks.
+/// The last messages of a member or a hub, from which another member can get what it lacks.
 ///
-/// The log is bounded in bytes. The oldest messages are forgotten first, in two steps. First place,
-/// sender, number and subject are left, so that a loss can be counted. Of what is older still, only
-/// the highest position is known.
+/// The log is bounded in bytes. The oldest messages are forgotten first, in two steps. After the
+/// first step, place, sender, number and subject are left, so that a loss can be counted. Of even
+/// older messages, only the highest position is known.
 struct MessageLog {
   private let limit: Int
   private let traceLimit: Int
@@ -28,7 +28,7 @@ struct MessageLog {
   /// Appends an entry.
   ///
   /// Call `trim` afterwards until it returns nil.
-  mutating func append(_ entry: LogEntry) {
+  mutating func append(_ entry: consuming LogEntry) {
     if entry.isForgotten, entries.isEmpty {
       appendTrace(entry)
     } else {
@@ -68,9 +68,9 @@ struct MessageLog {
   /// Sets the position of the entry at an index.
   mutating func setPosition(_ position: Position, at index: Int) {
     if index < traces.count {
-      traces[index].message.position = position
+      traces.update(index) { $0.message.position = position }
     } else {
-      entries[index - traces.count].message.position = position
+      entries.update(index - traces.count) { $0.message.position = position }
     }
   }
 

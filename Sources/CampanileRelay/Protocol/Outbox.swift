@@ -94,7 +94,7 @@ struct Outbox {
     sentNumber = sequencedNumber
   }
 
-  /// The hub is gone.
+  /// Handles the loss of the hub.
   ///
   /// Flushes, and requests that have not been sent, wait for the next one.
   ///
@@ -117,7 +117,7 @@ struct Outbox {
     return correlations
   }
 
-  /// The member has joined another bus: what was sequenced on the old one is of no use there.
+  /// Forgets the sequenced messages, because the member has joined another bus.
   mutating func forgetSequenced() {
     let waiting = Int(lastNumber - sequencedNumber)
     log.keepLast(waiting)

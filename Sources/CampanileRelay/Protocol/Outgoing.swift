@@ -1,12 +1,13 @@
-/// What waits to be written for one member of a hub.
+/// The frames that wait to be written for one member of a hub.
 ///
-/// Some bytes are handed to the transport. The rest waits here, where messages can be dropped. All
-/// other frames keep their place and are not dropped. Losses are told in the place of the messages.
+/// Some bytes are passed to the transport. The rest waits here, where messages can be dropped. All
+/// other frames keep their place and are not dropped. Losses are sent in the place of the dropped
+/// messages.
 struct Outgoing {
   private let policy: BufferingPolicy
   /// The bytes that the transport has and could not write yet.
   private var handed = 0
-  /// What waits before `rest`: no messages that may be dropped.
+  /// The frames before `rest`, none of which may be dropped.
   private var front = Queue<Item>()
   private var rest = Queue<Item>()
   /// The bytes of the messages in `rest` that may be dropped.
@@ -71,19 +72,23 @@ struct Outgoing {
 
   /// Counts a dropped message in the last item of a queue, or in a new one.
   private static func add(_ message: Message, toLastOf queue: inout Queue<Item>) {
-    var losses: [Subject: Loss] = [:]
-    if !queue.isEmpty, case .lost(let last) = queue[queue.count - 1], last.count < 1_000 {
-      losses = last
-    } else {
-      queue.append(.lost([:]))
-    }
-    // Released first, so that the dictionary is not copied.
-    queue[queue.count - 1] = .lost([:])
+    let isLastFull =
+      if !queue.isEmpty, case .lost(let last) = queue[queue.count - 1] {
+        last.count >= 1_000
+      } else {
+        true
+      }
+    if isLastFull { queue.append(.lost([:])) }
     let subject = Subject(sender: message.sender, subject: message.subject)
-    var loss = Loss(message)
-    loss.count += losses[subject]?.count ?? 0
-    losses[subject] = loss
-    queue[queue.count - 1] = .lost(losses)
+    queue.update(queue.count - 1) { item in
+      guard case .lost(var losses) = item else { return }
+      // Released first, so that the dictionary is not copied.
+      item = .lost([:])
+      var loss = Loss(message)
+      loss.count += losses[subject]?.count ?? 0
+      losses[subject] = loss
+      item = .lost(losses)
+    }
   }
 
   /// The transport has some bytes that it could not write yet.

@@ -25,7 +25,7 @@ struct PatternCounts {
     return count == 1
   }
 
-  /// The member is new, and gets what comes after a position.
+  /// Begins for a new member, which gets the messages after a position.
   mutating func begin(at position: Position) {
     for pattern in entries.keys { entries[pattern]?.since = position }
   }

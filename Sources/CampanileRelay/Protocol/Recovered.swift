@@ -6,7 +6,7 @@ struct Recovered {
   var isForgotten: Bool
   /// Whether its sender knows no position of it.
   var isUnknownToSender: Bool
-  /// The place in which it is told.
+  /// The place of the message in the order of delivery.
   private(set) var place: Place
 
   /// At a position, or after it and before the next one.
@@ -43,10 +43,10 @@ struct Recovered {
 
   /// Puts the entries of several logs in one order.
   ///
-  /// Each message is placed as early as its entries allow. What a message answers is before it: the
-  /// sender of an answer has the question in its log, at or before the place after which it posted
-  /// the answer. A message that only its sender knows is placed right after what the sender had
-  /// heard. A hub may have sequenced it later: whatever answered it then is later still.
+  /// Each message is placed as early as its entries allow. A question is placed before its answer:
+  /// the sender of the answer has the question in its log, before the place of the answer. A
+  /// message that only its sender knows is placed right after the last message that the sender had
+  /// heard. A hub may have sequenced it later; any answer to it is then later still.
   ///
   /// The messages of one sender stay in the order of their numbers.
   static func merge(_ entries: [LogEntry]) -> [Recovered] {

@@ -1,14 +1,15 @@
-/// What the hub of a generation recovered before it opened.
+/// The messages that the hub of a generation recovered before it opened.
 ///
-/// A member at a position of this generation has what was recovered, and nothing else of older
-/// generations. It cannot have what came to light later, from a member that was late.
+/// A member at a position of this generation has the recovered messages, and no others of older
+/// generations. It cannot have messages that a late member provided afterwards.
 struct Recovery: Hashable, Sendable {
   var generation: UInt64
-  /// All who took part had everything up to here.
+  /// All members that took part had everything up to here.
   var since: Position
   /// The last position of older generations that was recovered.
   ///
-  /// What only a late member has at or before it comes too late: others may have heard its answer.
+  /// A message at or before it that only a late member has is too late, because others may have
+  /// heard its answer.
   var last: Position
 }
 

@@ -1,6 +1,6 @@
-/// A question to whoever answers a subject.
+/// A question to the members that answer a subject.
 struct Request: Hashable, Sendable {
-  /// Identifies the request among those of the member that asks.
+  /// Identifies the request among the requests of the member that asks.
   var correlation: UInt64
   /// The member that asks.
   var from: MemberID

@@ -4,6 +4,8 @@
 package struct SubjectPattern: Hashable, Sendable {
   package let text: String
   private let tokens: [Substring]
+  /// Whether the pattern has a wildcard, so that it cannot be the subject of a message.
+  let hasWildcard: Bool
 
   /// Checks a pattern.
   ///
@@ -21,13 +23,12 @@ package struct SubjectPattern: Hashable, Sendable {
     }
     self.text = text
     self.tokens = tokens
+    hasWildcard = tokens.contains { $0 == "*" || $0 == ">" }
   }
-
-  /// Whether the pattern has a wildcard, so that it cannot be the subject of a message.
-  var hasWildcard: Bool { tokens.contains { $0 == "*" || $0 == ">" } }
 
   /// Whether the pattern matches the subject of a message.
   package func matches(_ subject: String) -> Bool {
+    if !hasWildcard { return text == subject }
     let parts = subject.split(separator: ".", omittingEmptySubsequences: false)
     for (index, token) in tokens.enumerated() {
       guard index < parts.count else { return false }

@@ -2,13 +2,17 @@ import Campanile
 
 /// What a link has received, in order, until it is delivered.
 ///
-/// The link stops reading while more than a megabyte waits.
+/// The link stops reading when more than a megabyte waits, and reads on when half of it is delivered.
 final class Inbox: Sendable {
   private struct State {
-    var incidents: [RelayIncident] = []
+    var incidents = Queue<RelayIncident>()
     var size = 0
+    /// How many have been appended, and how many of them taken.
+    var (appended, taken) = (0, 0)
     var isScheduled = false
     var isPaused = false
+    /// Whether something has been delivered since somebody asked.
+    var hasGoneOn = false
     var isClosed = false
   }
 
@@ -22,6 +26,7 @@ final class Inbox: Sendable {
     state.withLock { state in
       if state.isClosed { return (false, false) }
       state.incidents.append(incident)
+      state.appended += 1
       state.size += incident.size
       let pauses = state.size > Self.limit && !state.isPaused
       if pauses { state.isPaused = true }
@@ -30,23 +35,46 @@ final class Inbox: Sendable {
     }
   }
 
-  /// What is to be delivered, and whether the link is to read on; nothing if who delivers is done.
-  func takeAll() -> (incidents: [RelayIncident], resumes: Bool) {
+  /// What is to be delivered next, and whether the link is to read on; nothing if who delivers is
+  /// done.
+  func next() -> (incident: RelayIncident, resumes: Bool)? {
     state.withLock { state in
-      defer { (state.incidents, state.size, state.isPaused) = ([], 0, false) }
-      if state.incidents.isEmpty { state.isScheduled = false }
-      return (state.incidents, state.isPaused)
+      state.hasGoneOn = true
+      guard let incident = state.incidents.popFirst() else {
+        state.isScheduled = false
+        return nil
+      }
+      state.taken += 1
+      state.size -= incident.size
+      let resumes = state.isPaused && state.size <= Self.limit / 2
+      if resumes { state.isPaused = false }
+      return (incident, resumes)
     }
   }
 
-  var isClosed: Bool { state.withLock { $0.isClosed } }
+  /// How many have been appended.
+  var count: Int { state.withLock { $0.appended } }
+
+  /// Whether some of the first `count` have not been taken, and will be.
+  func isBehind(_ count: Int) -> Bool { state.withLock { !$0.isClosed && $0.taken < count } }
+
+  /// Whether something has been delivered since this was asked the last time.
+  func hasGoneOn() -> Bool {
+    state.withLock { state in
+      defer { state.hasGoneOn = false }
+      return state.hasGoneOn
+    }
+  }
 
   /// Takes nothing more, and forgets what there is.
   func close() {
-    state.withLock { state in
+    // What the incidents hold goes outside the lock.
+    let incidents = state.withLock { state -> Queue<RelayIncident> in
       state.isClosed = true
-      state.incidents = []
+      defer { state.incidents = Queue() }
+      return state.incidents
     }
+    withExtendedLifetime(incidents) {}
   }
 }
 

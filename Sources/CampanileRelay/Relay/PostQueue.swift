@@ -1,8 +1,8 @@
 import Campanile
 
-/// What a relay has to send, in order, until its link takes it.
+/// The messages that a relay has to send, in order, until its link takes them.
 ///
-/// To post costs a lock and one object. What is posted is encoded on the link's queue.
+/// A post costs a lock. Messages are encoded on the link's queue.
 final class PostQueue: Sendable {
   enum Item: Sendable {
     case message(OutgoingMessage)
@@ -12,9 +12,9 @@ final class PostQueue: Sendable {
 
   fileprivate struct State {
     var items: [Item?] = []
-    /// What has been taken, without its items: posts need not make room one by one.
+    /// The memory of items that have been taken, which later posts reuse.
     var spare: [Item?] = []
-    /// How much the messages may take in memory.
+    /// The approximate memory of the messages.
     var size = 0
     /// Where to look for the oldest message.
     var first = 0
@@ -29,34 +29,49 @@ final class PostQueue: Sendable {
 
   init(_ buffering: RelayBuffering) { self.buffering = buffering }
 
-  /// Takes a message, for which the oldest may have to go, or counts it if there is no room.
+  /// Queues a message, which may drop the oldest ones, or counts the message as lost if the queue
+  /// is full.
   ///
-  /// - Returns: Whether it is the first item, which somebody is to take.
-  func append(_ message: consuming OutgoingMessage) -> Bool {
+  /// - Parameter make: Makes the message in its final place, since moving it would copy it.
+  /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
+  @inline(__always)
+  func append(size: Int, _ make: () -> OutgoingMessage) -> Bool {
     var isFirst = false
-    let size = message.size
-    // Moved into the queue: nobody else has it, and to keep it would be to count it up and down.
-    var message: OutgoingMessage? = consume message
     // An array would be retained and released.
     var dropped: [OutgoingMessage]?
     let limit = buffering.byteCount
     state.withLock { state in
       if state.isClosed { return }
       if state.size + size > limit, buffering.policy == .oldest {
-        dropped = [state.counted(message.take())]
+        dropped = [make()]
         return
       }
       state.size += size
-      state.items.append(message.take().map(Item.message))
+      state.items.append(.message(make()))
       if state.size > limit { dropped = state.dropOldest(downTo: limit) }
       isFirst = !state.isScheduled
       state.isScheduled = true
     }
-    if let dropped { for message in dropped { message.hold?.end() } }
+    if let dropped, count(dropped) { return true }
     return isFirst
   }
 
-  /// - Returns: Whether it is the first item, which somebody is to take.
+  /// Counts messages that there was no room for, without the lock where their type is asked.
+  ///
+  /// - Returns: Whether somebody is to take the counts.
+  @inline(never)
+  private func count(_ dropped: [OutgoingMessage]) -> Bool {
+    let patterns = dropped.map(\.pattern)
+    for message in dropped { message.hold?.end() }
+    return state.withLock { state in
+      if state.isClosed { return false }
+      for pattern in patterns { state.lost[pattern, default: 0] += 1 }
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+  }
+
+  /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
   func append(_ operation: RelayOperation) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
@@ -77,8 +92,10 @@ final class PostQueue: Sendable {
     withExtendedLifetime(items) {}
   }
 
-  /// What is to be sent, in order, with `nil` in place of a message that was dropped; and how many of
-  /// each pattern were dropped since the last time.
+  /// Returns the items to send, and the number of dropped messages of each pattern since the last
+  /// call.
+  ///
+  /// The items are in order, with `nil` in place of a dropped message.
   func takeAll() -> (items: [Item?], lost: [String: Int]) {
     state.withLock { state in
       var items: [Item?] = []
@@ -89,7 +106,7 @@ final class PostQueue: Sendable {
     }
   }
 
-  /// Keeps the room that items had which have been sent, unless far fewer come now.
+  /// Keeps the memory of items that have been sent, unless there are far fewer items now.
   func recycle(_ items: consuming [Item?]) {
     let count = items.count
     items.removeAll(keepingCapacity: items.capacity <= 4 * count)
@@ -98,17 +115,6 @@ final class PostQueue: Sendable {
 }
 
 extension PostQueue.State {
-  @inline(never)
-  fileprivate mutating func count(_ message: OutgoingMessage) {
-    lost[message.pattern, default: 0] += 1
-  }
-
-  @inline(never)
-  fileprivate mutating func counted(_ message: OutgoingMessage?) -> OutgoingMessage {
-    count(message!)
-    return message!
-  }
-
   /// Takes out the oldest messages, until the others fit in.
   @inline(never)
   fileprivate mutating func dropOldest(downTo limit: Int) -> [OutgoingMessage] {
@@ -117,7 +123,6 @@ extension PostQueue.State {
       if case .message(let message) = items[first] {
         items[first] = nil
         size -= message.size
-        count(message)
         dropped.append(message)
       }
       first += 1
@@ -128,56 +133,77 @@ extension PostQueue.State {
 
 /// A message that is to be sent.
 ///
-/// Not generic: generic code would look its class up at each post.
-final class OutgoingMessage: Sendable {
+/// It is not generic, so that generic code need not look up its type at each post. It is not an
+/// object, which one thread would allocate and another would free.
+struct OutgoingMessage: Sendable {
   enum Content: Sendable {
-    /// A message, with the name of what it is about.
-    case typed(any RelayedMessage, about: String?)
-    /// Bytes that are sent as they are.
-    case raw([UInt8], subject: String, version: Int)
+    case typed(any RelayedMessage)
+    /// Bytes that are sent as they are; in a box, so that others are short.
+    indirect case raw([UInt8], subject: String, version: Int)
+  }
+
+  /// The fields that only few messages have; in an object, so that other messages need no reference
+  /// counting for them.
+  final class Details: Sendable {
+    /// The name of the subject.
+    fileprivate let about: String?
+    /// The centers that the message had passed through before it was posted here.
+    fileprivate let earlierPath: [PathStep]
+    /// The delivery that ends when the message has been taken.
+    fileprivate let hold: HeldDelivery?
+
+    init(_ about: String?, _ earlierPath: [PathStep], _ hold: HeldDelivery?) {
+      self.about = about
+      self.earlierPath = earlierPath
+      self.hold = hold
+    }
   }
 
   let content: Content
-  /// How many bytes it takes in memory, about.
-  let size: Int
-  private let earlierPath: [PathStep]
-  private let center: PathStep?
-  /// The delivery that ends when the message has been taken.
-  let hold: HeldDelivery?
+  private let details: Details?
+  /// The center that it was posted in; of raw bytes, what no center has.
+  private let center: PathStep
 
-  /// A message of a center.
-  ///
-  /// - Parameters:
-  ///   - about: The name of what it is about, if it is about anything.
-  ///   - earlierPath: Where it had been before it came to the center.
+  /// A message that was posted in a center.
   @inline(__always)
-  init<M: RelayedMessage>(
-    _ message: M, about: String?, came earlierPath: [PathStep], through center: PathStep,
-    hold: HeldDelivery?
-  ) {
-    content = .typed(message, about: about)
-    size = MemoryLayout<M>.size + 128
-    self.earlierPath = earlierPath
+  init<M: RelayedMessage>(_ message: M, through center: PathStep, _ details: Details?) {
+    content = .typed(message)
     self.center = center
-    self.hold = hold
+    self.details = details
   }
 
   init(raw bytes: [UInt8], subject: String, version: Int) {
     content = .raw(bytes, subject: subject, version: version)
-    size = bytes.count + 128
-    (earlierPath, center, hold) = ([], nil, nil)
+    (center, details) = (Self.nowhere, nil)
   }
+
+  /// The approximate number of bytes in memory.
+  var size: Int {
+    switch content {
+    case .typed(let message): Self.size(of: message)
+    case .raw(let bytes, _, _): Self.size(ofRaw: bytes)
+    }
+  }
+
+  private static let nowhere = PathStep(number: 0)
+
+  @inline(__always)
+  static func size<M: RelayedMessage>(of message: M) -> Int { MemoryLayout<M>.size + 128 }
+  static func size(ofRaw bytes: [UInt8]) -> Int { bytes.count + 128 }
+
+  /// The delivery that ends when the message has been taken.
+  var hold: HeldDelivery? { details?.hold }
 
   /// Where it has been.
   var path: [UInt64] {
-    guard let center else { return [] }
-    return earlierPath.map(\.number) + [center.number]
+    if center == Self.nowhere { return [] }
+    return (details?.earlierPath.map(\.number) ?? []) + [center.number]
   }
 
   /// The names under which messages of its type travel.
   var pattern: String {
     switch content {
-    case .typed(let message, _): type(of: message).pattern
+    case .typed(let message): type(of: message).pattern
     case .raw(_, let subject, _): subject
     }
   }
@@ -185,22 +211,22 @@ final class OutgoingMessage: Sendable {
   /// The name under which it travels.
   var subject: String {
     switch content {
-    case .typed(let message, let about):
-      about.map { message.name + "." + SubjectName.escaped($0) } ?? message.name
+    case .typed(let message):
+      details?.about.map { message.name + "." + SubjectName.escaped($0) } ?? message.name
     case .raw(_, let subject, _): subject
     }
   }
 
   var version: UInt32 {
     switch content {
-    case .typed(let message, _): UInt32(clamping: type(of: message).relayVersion)
+    case .typed(let message): UInt32(clamping: type(of: message).relayVersion)
     case .raw(_, _, let version): UInt32(clamping: version)
     }
   }
 
   func payload() throws -> [UInt8] {
     switch content {
-    case .typed(let message, _): try message.relayPayload()
+    case .typed(let message): try message.relayPayload()
     case .raw(let bytes, _, _): bytes
     }
   }

@@ -8,15 +8,15 @@ extension Relay {
   /// relay.carry(Ring.self, in: center, .inward, .where(\.tower, "north"))
   /// ```
   ///
-  /// For a type that is carried in this center already, this changes the direction and what is
-  /// carried. It is in force when ``flush()`` returns.
+  /// If the type is carried in this center already, this changes the direction and the filters. The
+  /// change is in effect when ``flush()`` returns.
   ///
   /// - Parameters:
   ///   - type: The type.
-  ///   - center: Kept weakly; with it the carrying ends.
-  ///   - direction: Both ways unless said.
-  ///   - filters: What the messages must say that others send; those of this process are sent in any
-  ///     case.
+  ///   - center: The center, which is held weakly. When it ends, nothing more is carried.
+  ///   - direction: Both ways by default.
+  ///   - filters: Which messages of other processes are received. Messages of this process are
+  ///     always sent.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   public func carry<M: RelayedMessage>(
@@ -27,30 +27,30 @@ extension Relay {
     let way = CarriedWay(core)
     guard core.carried.add(way, ObjectIdentifier(type), center) else { return }
     if direction != .inward {
-      way.carryOut(type, in: center, file, line) { _ in .some(nil) }
+      way.carryOut(type, in: center, file, line)
     }
     if direction != .outward {
-      way.carryIn(type, in: center, pattern) { center, message, _ in center.post(message) }
+      way.carryIn(type, in: center, pattern)
     }
   }
 
-  /// Carries the messages of a type that are about instances, each of which has a name.
+  /// Carries the messages of a type about instances, each of which has a name.
   ///
   /// ```swift
   /// relay.carry(LevelChanged.self, in: center, name: { $0.id }, find: { players[$0] })
   /// ```
   ///
-  /// The name travels as one more token after those of the type. A message about nothing is not
-  /// carried, and neither is one whose subject has no name. One that comes about an instance that is
-  /// not found here is ignored.
+  /// The name is sent as one more token after the tokens of the type's relay subject. A message
+  /// without a subject, or whose subject has no name, is not carried. If a message arrives and its
+  /// instance is not found here, it is ignored.
   ///
   /// - Parameters:
   ///   - type: The type.
-  ///   - center: Kept weakly; with it the carrying ends.
-  ///   - direction: Both ways unless said.
-  ///   - filters: What the messages must say that others send.
-  ///   - name: The name of an instance; called where a message is posted, by the poster.
-  ///   - find: The instance of a name; called on the relay's queue.
+  ///   - center: The center, which is held weakly. When it ends, nothing more is carried.
+  ///   - direction: Both ways by default.
+  ///   - filters: Which messages of other processes are received.
+  ///   - name: Returns the name of an instance. It is called on the thread that posts.
+  ///   - find: Returns the instance of a name. It is called on the relay's queue.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
   public func carry<M: RelayedMessage>(
@@ -64,34 +64,32 @@ extension Relay {
     guard core.carried.add(way, ObjectIdentifier(type), center) else { return }
     if direction != .inward {
       way.carryOut(type, in: center, file, line) { post in
-        guard let name = post.subject(of: type).flatMap(name) else { return .none }
-        return .some(name)
+        post.subject(of: type).flatMap(name)
       }
     }
     if direction != .outward {
-      way.carryIn(type, in: center, pattern) { center, message, token in
-        guard let name = SubjectName.unescaped(token), let subject = find(name) else { return }
-        center.post(message, about: subject)
-      }
+      way.carryIn(type, in: center, pattern) { SubjectName.unescaped($0).flatMap(find) }
     }
   }
 
-  /// Carries the messages of a type no more between the bus and a center.
+  /// Stops carrying the messages of a type between the bus and a center.
   ///
-  /// When it returns, no more of them are posted here; a call of an observer may still be running.
+  /// After this method has returned, the relay posts none of them in this center. A call of an
+  /// observer may still be running.
   public func stopCarrying<M: RelayedMessage>(_ type: M.Type, in center: MessageCenter) {
     core.carried.remove(ObjectIdentifier(type), center)?.end()
   }
 }
 
-/// What a message must say to be carried inward.
+/// A condition on the messages that are carried inward.
 public struct RelayFilter<Message: RelayedMessage>: Sendable {
   let keyPath: any PartialKeyPath<Message> & Sendable
   let value: String
 
-  /// Messages that say `value` at a key path that is a token of the type's relay subject.
+  /// Accepts messages with `value` at a key path that is a token of the type's relay subject.
   ///
-  /// Others are not sent to this process.
+  /// Other messages are not sent to this process. When the type is carried, a key path that is
+  /// not a token of the subject is a precondition failure.
   public static func `where`<Value: LosslessStringConvertible & Sendable>(
     _ keyPath: any KeyPath<Message, Value> & Sendable, _ value: Value
   ) -> Self {
@@ -143,7 +141,7 @@ final class CarriedTypes: Sendable {
     return state.withLock { $0.ways.removeValue(forKey: key) }
   }
 
-  /// Takes nothing more from centers; what comes is still posted.
+  /// Sends nothing more from the centers; arriving messages are still posted.
   func endOutward() {
     for way in state.withLock({ Array($0.ways.values) }) { way.endOutward() }
   }
@@ -173,20 +171,27 @@ final class CarriedWay: Sendable {
 
   init(_ core: RelayCore) { self.core = core }
 
+  /// - Parameter name: The name of what a post is about: messages without one are not carried. Without
+  ///   this closure, messages are about nothing.
   func carryOut<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
-    _ name: @escaping @Sendable (borrowing Post) -> String??
+    _ name: (@Sendable (borrowing Post) -> String?)? = nil
   ) {
     let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
-      [core, id = ObjectIdentifier(center)] message, post in
-      // The relay's end takes this observer away, and with it the core.
-      let path = ThreadMark.path(to: id)
-      // What has come from the carrier does not go back.
-      if !path.isEmpty && path.contains(carrier) { return }
-      guard let about = name(post) else { return }
-      core.send(
-        OutgoingMessage(message, about: about, came: path, through: step, hold: post.hold()))
+      // The relay's end removes this observer, and with it the core.
+      [core] message, post in
+      var details: OutgoingMessage.Details?
+      if name != nil || post.hasDetails {
+        // A message that came from the carrier does not return to it.
+        if post.path.contains(carrier) { return }
+        let about = name?(post)
+        if name != nil && about == nil { return }
+        details = OutgoingMessage.Details(about, post.path, post.hold())
+      }
+      core.send(size: OutgoingMessage.size(of: message)) { [details] in
+        OutgoingMessage(message, through: step, details)
+      }
     }
     let isOver = state.withLock { state in
       state.registration = registration
@@ -195,9 +200,11 @@ final class CarriedWay: Sendable {
     if isOver { registration.cancel() }
   }
 
+  /// - Parameter find: What a message is about, by the last token of its name: messages about what is
+  ///   not found are not posted. Without this closure, messages are about nothing.
   func carryIn<M: RelayedMessage>(
     _ type: M.Type, in center: MessageCenter, _ pattern: String,
-    _ post: @escaping @Sendable (MessageCenter, M, _ lastToken: Substring) -> Void
+    _ find: (@Sendable (Substring) -> M.Subject?)? = nil
   ) {
     let carrier = PathStep(number: core.link.step)
     let subscription = Subscription(core, to: pattern) { [weak center, weak core = core] payload in
@@ -209,10 +216,12 @@ final class CarriedWay: Sendable {
         core?.reportUndecodable(payload, M.self, error)
         return
       }
-      let token = payload.subject.split(separator: ".").last ?? ""
-      ThreadMark.carry(along: payload.path + [carrier], to: center) {
-        post(center, message, token)
+      var subject: M.Subject?
+      if let find {
+        subject = find(payload.subject.split(separator: ".").last ?? "")
+        if subject == nil { return }
       }
+      center.post(message, about: subject, along: payload.path + [carrier])
     }
     let isOver = state.withLock { state in
       state.subscription = subscription

@@ -1,31 +1,31 @@
 public import Campanile
 
-/// A message as it came, not decoded.
+/// A message as it arrived, not decoded.
 public struct RelayedPayload: Sendable {
-  /// The name under which it travels.
+  /// The name under which it was sent.
   public let subject: String
-  /// Who sent it.
+  /// The relay that sent it.
   public let sender: RelayPeer
-  /// The version of the type that encoded it.
+  /// The sender's version of the type.
   public let version: Int
-  /// What was encoded, JSON unless the type says otherwise.
+  /// The encoded message: JSON, unless the type supplies its own bytes.
   public let bytes: [UInt8]
   /// Where it has been.
   let path: [PathStep]
 }
 
 extension Relay {
-  /// What others send under names that a pattern fits, not decoded.
+  /// The messages that other relays send under names that match a pattern, not decoded.
   ///
   /// ```swift
   /// for await payload in relay.raw("player.>").values(buffering: .newest(100)) { … }
   /// ```
   ///
-  /// It is sent to this process while somebody observes; an observation is in force when
-  /// ``flush()`` returns.
+  /// The messages are sent to this process only while the signal has observers. An observation is
+  /// in effect when ``flush()`` returns.
   ///
-  /// - Parameter pattern: Tokens with dots between them, `*` for any one of them, `>` for all that
-  ///   follow. What is no pattern is a precondition failure.
+  /// - Parameter pattern: Tokens with dots between them. `*` matches any one token, and `>` matches
+  ///   all tokens that follow. Anything else is a precondition failure.
   public func raw(_ pattern: String) -> Signal<RelayedPayload> {
     let known = checked(pattern)
     return Signal(
@@ -36,17 +36,20 @@ extension Relay {
   ///
   /// - Parameters:
   ///   - bytes: At most a megabyte.
-  ///   - subject: Tokens with dots between them. What is no name is a precondition failure.
-  ///   - version: Travels along.
+  ///   - subject: Tokens with dots between them. Anything else is a precondition failure.
+  ///   - version: A version to send with the bytes.
   public func post(raw bytes: [UInt8], to subject: String, version: Int = 0) {
     precondition(
       SubjectName.isName(subject),
       "Bytes were posted to \"\(subject)\"; a name has tokens with dots between them, without "
         + "spaces and without the signs * and >")
-    core.send(OutgoingMessage(raw: bytes, subject: subject, version: version))
+    core.send(size: OutgoingMessage.size(ofRaw: bytes)) {
+      OutgoingMessage(raw: bytes, subject: subject, version: version)
+    }
   }
 
-  /// Reports what came under a name and is not of the kind that belongs there, on the relay's queue.
+  /// Reports on the relay's queue that a message under a name cannot be decoded as the expected
+  /// type.
   package func reportUndecodable(
     _ payload: RelayedPayload, as type: Any.Type, _ error: any Error
   ) {
@@ -59,6 +62,13 @@ extension Relay {
   }
 
   func checked(_ pattern: String) -> SubjectPattern {
+    precondition(
+      pattern.split(separator: ".").allSatisfy {
+        $0.utf8.count == 1
+          || !$0.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
+      },
+      "\"\(pattern)\" is no pattern of names: * and > stand for whole tokens, and not for a part of one"
+    )
     do {
       return try SubjectPattern(validating: pattern)
     } catch {
@@ -67,7 +77,7 @@ extension Relay {
   }
 }
 
-/// What comes under the names of a pattern, while somebody observes.
+/// The arriving messages under the names of a pattern, subscribed to while there are observers.
 final class Listening<Element: Sendable>: SignalBase {
   private let core: RelayCore
   private let pattern: String
@@ -77,8 +87,8 @@ final class Listening<Element: Sendable>: SignalBase {
 
   /// - Parameters:
   ///   - answers: Whether it is for requests.
-  ///   - all: What comes, under whatever name.
-  ///   - isWanted: Whether the pattern fits.
+  ///   - all: All arriving messages.
+  ///   - isWanted: Whether a message matches the pattern.
   init(
     _ core: RelayCore, to pattern: String, answers: Bool = false, _ all: Signal<Element>,
     _ isWanted: @escaping @Sendable (Element) -> Bool
@@ -118,7 +128,7 @@ final class Subscription: Sendable {
 
   /// - Parameters:
   ///   - answers: Whether it is for requests.
-  ///   - body: Called with what comes, on the relay's queue.
+  ///   - body: Called with each arriving message, on the relay's queue.
   init(
     _ core: RelayCore, to pattern: String, answers: Bool = false,
     _ body: (@Sendable (RelayedPayload) -> Void)?

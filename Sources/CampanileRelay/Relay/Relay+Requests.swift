@@ -1,23 +1,28 @@
 public import Campanile
 
 extension Relay {
-  /// Asks whoever answers such requests, and waits for the first answer.
+  /// Sends a request to a relay that answers it, and waits for the answer.
   ///
   /// ```swift
   /// let names = try await relay.request(WhoIsThere(), as: [String].self, within: .seconds(1))
   /// ```
   ///
-  /// A request is sent once, and heard in order with the messages that were posted before.
+  /// On one host, one relay is asked: of those that answer such requests, the one that joined first
+  /// and is not stopped. The relay that asks is itself asked only if no other one answers. On NATS,
+  /// all of them are asked, and the first answer counts.
+  ///
+  /// A request is sent once. It arrives after the messages that were posted before it. Requests and
+  /// answers do not count against the buffer. A request that timed out or was canceled may still be
+  /// answered later.
   ///
   /// - Parameters:
-  ///   - message: What is asked; its relay subject is the name of the request.
-  ///   - type: What an answer is decoded as.
+  ///   - message: The request. Its relay subject is the name of the request.
+  ///   - type: The type that the answer is decoded as.
   ///   - limit: How long to wait.
-  /// - Returns: The first answer.
-  /// - Throws: A ``RelayError``: ``RelayError/Code/nobodyAnswers`` at once if nobody does,
-  ///   ``RelayError/Code/timedOut``, ``RelayError/Code/failed`` with what the other side threw,
-  ///   ``RelayError/Code/disconnected``. An error of the decoder, or of the encoder.
-  ///   `CancellationError` if the task is canceled.
+  /// - Returns: The answer.
+  /// - Throws: A ``RelayError``, whose ``RelayError/Code`` is the reason. If nobody answers such
+  ///   requests, or the request has more bytes than a message may have, it is thrown at once. Also
+  ///   errors of the encoder and the decoder, and `CancellationError` if the task is canceled.
   public func request<M: RelayedMessage, Reply: Decodable & Sendable>(
     _ message: M, as type: Reply.Type = Reply.self, within limit: Duration
   ) async throws -> Reply {
@@ -27,9 +32,9 @@ extension Relay {
     return try JSON.decode(type, from: bytes)
   }
 
-  /// Asks with bytes, under a name, and returns the bytes of the first answer.
+  /// Sends bytes under a name as a request, and returns the bytes of the first answer.
   ///
-  /// As ``request(_:as:within:)``.
+  /// See ``request(_:as:within:)``.
   public func request(
     raw bytes: [UInt8], to subject: String, within limit: Duration
   ) async throws -> [UInt8] {
@@ -43,6 +48,9 @@ extension Relay {
   private func request(
     raw bytes: [UInt8], of subject: String, version: UInt32, within limit: Duration
   ) async throws -> [UInt8] {
+    if let reason = RelayLimits.objection("A request", to: bytes.count, named: subject) {
+      throw RelayError(.refused, reason)
+    }
     let waiting = core.waiting
     let correlation = Locked<UInt64?>(nil)
     // The task that ends the wait is canceled with this one, or by the answer.
@@ -80,14 +88,19 @@ extension Relay {
   /// let token = relay.answer(WhoIsThere.self) { _ in ["me"] }
   /// ```
   ///
-  /// Each request is answered in a task of its own. If several relays answer, the first answer
-  /// counts. It is in force when ``flush()`` returns.
+  /// An answer that has more bytes than a message may have is an error, which is sent instead.
+  ///
+  /// Each request is answered in its own task. The task does not know the deadline of the process
+  /// that asks, and is not canceled at the deadline. On one host, only one of several relays that
+  /// answer is asked.
+  ///
+  /// Other processes can reach the answer once ``flush()`` has returned.
   ///
   /// - Parameters:
-  ///   - type: The type, whose relay subject is the name.
+  ///   - type: The type of the requests. Its relay subject is their name.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
-  ///   - answer: What it throws is told to whoever asks.
+  ///   - answer: Returns the answer. An error that it throws is sent to the process that asks.
   public func answer<M: RelayedMessage, Reply: Encodable & Sendable>(
     _ type: M.Type, file: StaticString = #fileID, line: UInt = #line,
     _ answer: @escaping @Sendable (M) async throws -> Reply
@@ -98,15 +111,16 @@ extension Relay {
     }
   }
 
-  /// Answers requests under the names that a pattern fits, with bytes, until the token is released.
+  /// Answers requests under names that match a pattern, with bytes, until the token is released.
   ///
-  /// As ``answer(_:file:line:_:)``.
+  /// See ``answer(_:file:line:_:)``.
   ///
   /// - Parameters:
-  ///   - pattern: As in ``raw(_:)``.
+  ///   - pattern: The pattern; see ``raw(_:)``.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
-  ///   - answer: Given the name and the bytes of the request.
+  ///   - answer: Called with the name and the bytes of the request. It returns the bytes of the
+  ///     answer.
   public func answer(
     raw pattern: String, file: StaticString = #fileID, line: UInt = #line,
     _ answer: @escaping @Sendable (_ subject: String, _ bytes: [UInt8]) async throws -> [UInt8]
@@ -126,16 +140,16 @@ extension Relay {
     return source.observe(file: file, line: line) { [weak core = core] request in
       Task {
         do {
-          core?.reply(to: request, .answered, try await answer(request))
+          core?.answer(request, try await answer(request))
         } catch {
-          core?.reply(to: request, .failed, Array("\(error)".utf8))
+          core?.fail(request, "\(error)")
         }
       }
     }
   }
 }
 
-/// A request that came.
+/// A request that has arrived.
 struct IncomingRequest: Sendable {
   let from: UInt64
   let correlation: UInt64
@@ -145,7 +159,18 @@ struct IncomingRequest: Sendable {
 }
 
 extension RelayCore {
-  fileprivate func reply(to request: IncomingRequest, _ status: AnswerStatus, _ payload: [UInt8]) {
+  fileprivate func answer(_ request: IncomingRequest, _ payload: [UInt8]) {
+    if let reason = RelayLimits.objection("An answer", to: payload.count) {
+      return fail(request, reason)
+    }
+    reply(to: request, .answered, payload)
+  }
+
+  fileprivate func fail(_ request: IncomingRequest, _ reason: String) {
+    reply(to: request, .failed, Array(reason.utf8.prefix(RelayLimits.payload)))
+  }
+
+  private func reply(to request: IncomingRequest, _ status: AnswerStatus, _ payload: [UInt8]) {
     send(.reply(to: request.from, correlation: request.correlation, status, payload: payload))
   }
 }

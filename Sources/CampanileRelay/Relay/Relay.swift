@@ -1,6 +1,6 @@
 public import Campanile
 
-/// Carries messages between a message center and those of other processes.
+/// Carries messages between the message centers of several processes.
 ///
 /// ```swift
 /// let relay = Relay(.host("player"), name: "screen")
@@ -10,31 +10,34 @@ public import Campanile
 ///
 /// ## Behavior
 ///
-/// A relay returns at once and connects behind. What is posted meanwhile is kept, and sent then.
-/// Nothing is to be installed, and no process is special.
+/// The initializer returns at once, and the relay connects in the background. Messages that are
+/// posted meanwhile are stored and sent later. Nothing needs to be installed, and all processes are
+/// equal.
 ///
-/// - **Order.** What one relay sends, each process hears in the order in which it was posted, over
-///   all types. On one host, nobody hears an answer before its question.
-/// - **Delivery.** Once at most. A process that lives loses nothing by the death of another one. A
-///   process that takes nothing for a while loses what is more than the buffer holds; each loss is
-///   reported in ``events``, with its number.
-/// - **Echo.** Nothing comes back to a center that it has come through, along however many relays
-///   and bridges. A type that two relays on one bus carry in one center is sent twice.
-/// - **Thread.** What comes is posted on a queue of the relay's own. To post from there or from
-///   anywhere takes a lock; encoding happens elsewhere, once for each post.
-///
-/// Releasing the relay ends it, as ``cancel()`` does.
+/// - **Order.** Each process hears the messages of one relay in the order in which they were
+///   posted, across all types. On one host, no process hears an answer before its question.
+/// - **Delivery.** A message is heard at most once. When a process dies, the living processes lose
+///   nothing. If a process reads nothing for a while, it loses the messages that exceed its buffer.
+///   Each loss is reported in ``events``, with the number of messages.
+/// - **Echo.** A message never returns to a center that it has passed through, however many relays
+///   and bridges of notification centers carry it. If two relays on one bus carry a type in one
+///   center, each message is sent twice.
+/// - **Thread.** The relay posts arriving messages on its own queue. Any thread can post, and takes
+///   a lock for a moment. Another thread encodes the message, once for each post.
+/// - **Lifetime.** Keep the relay for as long as it should carry messages. Releasing it ends it, as
+///   ``cancel()`` does. A program needs one relay for each bus, and all its modules can share it.
 public final class Relay: Sendable {
-  /// The name that others see.
+  /// The name that other relays see.
   public let name: String
   let core: RelayCore
 
   /// Creates a relay that carries nothing yet, and begins to connect it.
   ///
   /// - Parameters:
-  ///   - transport: What connects it with others.
-  ///   - name: A name for others to see; that of the process unless said.
-  ///   - buffering: What is kept for others that do not take it, and for this process.
+  ///   - transport: The connection to other relays.
+  ///   - name: The name that other relays see. The default is the name of the process.
+  ///   - buffering: How many bytes are stored for a process that does not read, including this one,
+  ///     and which messages are dropped beyond that.
   public init(
     _ transport: Transport, name: String? = nil, buffering: RelayBuffering = .newest()
   ) {
@@ -47,33 +50,37 @@ public final class Relay: Sendable {
 
   // MARK: Looking
 
-  /// Whether there is a connection.
+  /// The state of the connection.
   public var state: ReadOnlyState<RelayState> { core.state.readOnly }
 
-  /// Who else is on the bus, in the order of their names.
+  /// The other relays on the bus, ordered by name.
+  ///
+  /// A process that is stopped stays in the list.
   public var peers: ReadOnlyState<[RelayPeer]> { core.peers.readOnly }
 
-  /// Losses, refusals, and messages that cannot be decoded.
+  /// Reports losses, refusals, and messages that cannot be decoded.
   ///
   /// Observers are called on the relay's queue, in order with the messages that it posts.
   public var events: Signal<RelayEvent> { core.events.signal }
 
   // MARK: Waiting
 
-  /// Waits until what was carried before is in force, and what was posted before has been taken.
+  /// Waits until the other processes know what this relay carries and have its earlier posts.
   ///
-  /// On a host it has been taken when each process on the bus that is not stopped has it. Without a
-  /// connection this waits for one.
+  /// On a host, it returns when each process on the bus that is not stopped has the messages. Without
+  /// a connection, it waits for one.
   ///
   /// - Throws: `CancellationError` if the task is canceled; a ``RelayError`` if the relay has ended.
   public func flush() async throws { try await core.flush() }
 
   // MARK: Ending
 
-  /// Sends what was posted, posts what has come, and ends.
+  /// Sends the messages posted so far, posts the messages that have arrived, and ends the relay.
   ///
-  /// Nothing that is posted from the call on is carried. If the task is canceled, or if there is no
-  /// connection, it ends at once.
+  /// Messages of carried types that are posted after this call begins are not carried. A relay that
+  /// is not connected when this call begins sends nothing more. If the task is canceled, the call
+  /// waits only for the observers of messages that have arrived. The call has no time limit: if the
+  /// program must end, call ``cancel()``.
   public func drain() async {
     core.carried.endOutward()
     if core.state.value == .connected { try? await core.flush() }
@@ -81,15 +88,15 @@ public final class Relay: Sendable {
     cancel()
   }
 
-  /// Ends at once: what has not been sent is forgotten.
+  /// Ends the relay at once, and discards messages that have not been sent.
   ///
-  /// When it returns, nothing more is posted by the relay; a call of an observer may still be
-  /// running. A second call does nothing.
+  /// After this method has returned, the relay posts nothing more, except a message whose delivery
+  /// has begun. That message may still reach its observers. A second call does nothing.
   public func cancel() { core.cancel() }
 }
 
 extension Relay {
-  /// What connects relays with each other.
+  /// The connection between relays.
   public struct Transport: Sendable {
     let makeLink: @Sendable (_ name: String, _ buffering: RelayBuffering) -> any RelayLink
 
@@ -100,18 +107,23 @@ extension Relay {
     }
   }
 
-  /// In which directions messages of a type are carried.
+  /// The directions in which messages of a type are carried.
   public enum Direction: Sendable, Hashable {
-    /// What is posted in one center is posted in the others, both ways.
+    /// Messages posted here reach the other processes, and their messages are posted here.
     case bothWays
-    /// What others post is posted here.
+    /// Messages of other processes are posted here. Messages posted here stay here.
     case inward
-    /// What is posted here is posted by others.
+    /// Messages posted here reach the other processes. Their messages are not posted here.
     case outward
   }
 }
 
-/// How much is kept for a process that does not take what is sent, and what is dropped beyond.
+/// How many bytes are stored for a process that does not read, and which messages are dropped.
+///
+/// Messages to a process that does not read are stored by the hub, with the policy of that process's
+/// own relay. The messages that a process posts are stored in that process until they can be sent.
+/// The policy holds for them until they are encoded. After that, on one host, the oldest ones are
+/// dropped first.
 public struct RelayBuffering: Sendable, Hashable {
   enum Policy: Sendable, Hashable {
     case newest
@@ -122,10 +134,18 @@ public struct RelayBuffering: Sendable, Hashable {
   package let byteCount: Int
   package var keepsNewest: Bool { policy == .newest }
 
-  /// Keeps the newest messages, as many as have this many bytes; 8 MB unless said.
+  /// Keeps the newest messages, up to this many bytes.
+  ///
+  /// The default is 8 MB.
+  ///
+  /// - Precondition: At least 65,536 bytes.
   public static func newest(bytes: Int = 8 << 20) -> Self { Self(.newest, bytes) }
 
-  /// Keeps the oldest messages, as many as have this many bytes; 8 MB unless said.
+  /// Keeps the oldest messages, up to this many bytes.
+  ///
+  /// The default is 8 MB.
+  ///
+  /// - Precondition: At least 65,536 bytes.
   public static func oldest(bytes: Int = 8 << 20) -> Self { Self(.oldest, bytes) }
 
   private init(_ policy: Policy, _ byteCount: Int) {

@@ -26,8 +26,9 @@ final class RelayCore: RelayReceiver, Sendable {
 
   // MARK: Sending
 
-  func send(_ message: consuming OutgoingMessage) {
-    if outbox.append(message) { scheduleSending() }
+  @inline(__always)
+  func send(size: Int, _ make: () -> OutgoingMessage) {
+    if outbox.append(size: size, make) { scheduleSending() }
   }
 
   func send(_ operation: RelayOperation) {
@@ -63,13 +64,12 @@ final class RelayCore: RelayReceiver, Sendable {
     let subject = message.subject
     do {
       let payload = try message.payload()
-      if payload.count <= RelayLimits.payload {
+      if let reason = RelayLimits.objection(to: payload.count, named: subject) {
+        reportRefused(subject, reason)
+      } else {
         return .post(
           subject: subject, version: message.version, path: message.path, payload: payload)
       }
-      reportRefused(
-        subject,
-        "A message has \(payload.count) bytes; a relay carries \(RelayLimits.payload) at the most.")
     } catch {
       reportRefused(subject, "A message could not be encoded: \(error)")
     }
@@ -98,17 +98,17 @@ final class RelayCore: RelayReceiver, Sendable {
     if isFirst { deliveries.async { self.deliverAll() } }
   }
 
+  /// Delivers what waits, and lets other blocks of the queue have their turn from time to time.
   private func deliverAll() {
-    while true {
-      let (incidents, resumes) = inbox.takeAll()
-      if incidents.isEmpty { return }
-      for incident in incidents {
-        if inbox.isClosed { return }
-        deliver(incident)
-      }
+    for _ in 0..<1_024 {
+      guard let (incident, resumes) = inbox.next() else { return }
       if resumes { link.queue.async { self.link.setReading(true) } }
+      deliver(incident)
     }
+    deliveries.async { self.deliverAll() }
   }
+
+  func hasGoneOn() -> Bool { inbox.hasGoneOn() }
 
   private func deliver(_ incident: RelayIncident) {
     switch incident {
@@ -128,9 +128,11 @@ final class RelayCore: RelayReceiver, Sendable {
       waiting.answer(correlation, status, payload)
     case .flushed(let token): waiting.flushed(token)
     case .lost(let sender, let subject, let count, let reason):
+      // Of a sender that is not on the bus any more, the name is not known.
       events.send(
         RelayEvent(
-          .lost, subject: subject, sender: sender.flatMap { peer($0) }, count: count, reason))
+          .lost, subject: subject == "" ? nil : subject,
+          sender: sender.flatMap { routes.peer($0) }, count: count, reason))
     case .sentAway(let reason): events.send(RelayEvent(.refused, reason))
     case .delivered(let body): body()
     case .refused(let subject, let reason): reportRefused(subject, reason)
@@ -163,11 +165,14 @@ final class RelayCore: RelayReceiver, Sendable {
     try await waiting.wait(for: token)
   }
 
-  /// Waits until what has come is delivered.
+  /// Waits until what has come is delivered, and not for what comes meanwhile.
   func finishDeliveries() async {
-    await withCheckedContinuation { continuation in
-      deliveries.async { continuation.resume() }
-    }
+    let count = inbox.count
+    repeat {
+      await withCheckedContinuation { continuation in
+        deliveries.async { continuation.resume() }
+      }
+    } while inbox.isBehind(count)
   }
 
   // MARK: Ending
@@ -192,4 +197,20 @@ final class RelayCore: RelayReceiver, Sendable {
 package enum RelayLimits {
   /// The bytes of one message.
   package static var payload: Int { 1 << 20 }
+  /// The bytes of the name of one message.
+  private static var name: Int { 1 << 16 }
+
+  /// Why a message, a request or an answer cannot be carried, as a sentence; `nil` if it can.
+  static func objection(
+    _ what: String = "A message", to byteCount: Int, named subject: String = ""
+  ) -> String? {
+    if byteCount > payload {
+      return "\(what) has \(byteCount) bytes; a relay carries \(payload) at the most."
+    }
+    if subject.utf8.count > name {
+      return
+        "\(what) has a name of \(subject.utf8.count) bytes; a relay carries \(name) at the most."
+    }
+    return nil
+  }
 }

@@ -1,36 +1,43 @@
-/// What a relay reports besides messages.
+/// An event that a relay reports, such as a loss or a refusal.
 public struct RelayEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
     /// The name of the kind.
     public let description: String
 
-    /// Messages did not reach this process, or another one: ``RelayEvent/count`` says how many.
+    /// Messages of other processes did not arrive here, or messages of this process could not be
+    /// sent.
+    ///
+    /// A process reports the messages of others that it misses, and its own messages that left its
+    /// full buffer before they were sent. One event may be about several messages, so add up
+    /// ``RelayEvent/count``.
     public static let lost = Kind(description: "lost")
-    /// A message came that cannot be decoded.
+    /// A message arrived that cannot be decoded.
     public static let undecodable = Kind(description: "undecodable")
     /// A message cannot be sent, because it cannot be encoded or is too long.
     ///
-    /// Without a subject, a process was sent away that is another user's, or that does not speak as
-    /// relays do.
+    /// An event without a subject is about a process that could not join. It belongs to another
+    /// user, or does not use the protocol of relays, or this process has no file descriptors left.
     public static let refused = Kind(description: "refused")
-    /// The server of the bus does not permit to send, or to listen, under a name.
+    /// The server of the bus does not permit this process to send, or to listen, under a name.
     public static let denied = Kind(description: "denied")
-    /// There is no connection, and trying again goes on.
+    /// The relay is not connected, and keeps trying.
     public static let unavailable = Kind(description: "unavailable")
   }
 
   /// What happened.
   public let kind: Kind
-  /// The name of the messages, if it is about messages.
+  /// The name of the messages, if the event is about messages.
   public let subject: String?
-  /// Who sent them, if that is known.
+  /// The relay that sent the messages of the event, if it is on the bus.
+  ///
+  /// It is `nil` for the messages of this relay.
   public let sender: RelayPeer?
-  /// How many messages it is about; `nil` if nobody can know.
+  /// The number of messages that the event is about; `nil` if it cannot be known.
   public let count: Int?
-  /// The version that they were encoded with, if they cannot be decoded.
+  /// The sender's version of the type, if the messages cannot be decoded.
   public let version: Int?
-  /// Why, as a sentence.
+  /// The reason, as a sentence.
   public let reason: String
 
   init(
@@ -45,7 +52,7 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// The kind, what it is about, and the reason.
+  /// The event as one line.
   public var description: String {
     var parts = ["\(kind)"]
     if kind == .lost { parts.append(count.map { "\($0)" } ?? "an unknown number") }
@@ -56,15 +63,15 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
   }
 }
 
-/// A process, or a part of one, that is connected to the same bus.
+/// Another relay on the same bus, in this process or another one.
 public struct RelayPeer: Sendable, Hashable, CustomStringConvertible {
   /// A number that no other relay has.
   public let id: UInt64
-  /// The name that it was given.
+  /// The name of the relay.
   public let name: String
-  /// The process that it is in.
+  /// The process that the relay belongs to.
   public let processID: Int32
-  /// Whether it passes the messages of the others on, at present.
+  /// Whether it is the hub at present, which passes on the messages of the others.
   public let isHub: Bool
 
   package init(id: UInt64, name: String, processID: Int32, isHub: Bool) {
@@ -78,21 +85,23 @@ public struct RelayPeer: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(name) (process \(processID))" }
 }
 
-/// Whether a relay is connected.
+/// The state of a relay's connection.
 public enum RelayState: Sendable, Hashable {
-  /// There is no connection yet, or none any more, and the relay looks for one.
+  /// The relay is not connected yet, or has lost its connection, and is connecting.
   case connecting
-  /// There can be no connection for a reason, which is a sentence; the relay tries again each second.
+  /// The relay cannot connect; the value is the reason, as a sentence.
+  ///
+  /// It tries again every second or two, unless its transport was given an invalid address.
   case unavailable(String)
-  /// What is posted travels at once.
+  /// The relay is connected: posted messages are sent at once.
   case connected
   /// The relay has been drained or canceled.
   case ended
 }
 
-/// What a relay throws.
+/// An error that a relay throws.
 public struct RelayError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong.
+  /// The kinds of errors that a relay throws.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The name of the code.
     public let description: String
@@ -101,17 +110,19 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
     public static let ended = Code(description: "ended")
     /// Nobody on the bus answers such requests.
     public static let nobodyAnswers = Code(description: "nobodyAnswers")
-    /// No answer came in time.
+    /// No answer arrived in time.
     public static let timedOut = Code(description: "timedOut")
-    /// Whoever was asked could not answer; the message has the reason that it gave.
+    /// The relay that was asked could not answer; the message contains its reason.
     public static let failed = Code(description: "failed")
-    /// The connection was lost before the answer came; it may have been on its way.
+    /// The connection was lost before the answer arrived; the request may have been answered.
     public static let disconnected = Code(description: "disconnected")
+    /// The request was not sent, because it has more bytes than a relay carries.
+    public static let refused = Code(description: "refused")
   }
 
-  /// What went wrong.
+  /// The kind of the error.
   public let code: Code
-  /// A sentence for people.
+  /// A sentence that describes the error.
   public let message: String
 
   init(_ code: Code, _ message: String) {

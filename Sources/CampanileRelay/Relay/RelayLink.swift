@@ -11,7 +11,7 @@ package protocol RelayLink: Sendable {
   var step: UInt64 { get }
   /// Connects, and goes on trying.
   func start(_ receiver: any RelayReceiver)
-  /// Does what it is told, in order; on its queue.
+  /// Performs operations in order, on the queue.
   func perform(_ operations: [RelayOperation])
   /// Whether the receiver takes what comes; on the queue.
   func setReading(_ reads: Bool)
@@ -66,4 +66,6 @@ package enum RelayIncident: Sendable {
 /// Whoever takes what a link has received.
 package protocol RelayReceiver: Sendable {
   func receive(_ incident: RelayIncident)
+  /// Whether something has been delivered since this was asked the last time; on the link's queue.
+  func hasGoneOn() -> Bool
 }

@@ -1,9 +1,9 @@
 import Campanile
 import Synchronization
 
-/// Where messages that come go, by their names.
+/// The receivers of arriving messages, by name.
 final class Routes: Sendable {
-  /// What hears the messages of a pattern.
+  /// A receiver of the messages that match a pattern.
   final class Route: Sendable {
     fileprivate let pattern: SubjectPattern
     private let body: @Sendable (RelayedPayload) -> Void
@@ -26,6 +26,8 @@ final class Routes: Sendable {
     var routes: [Route] = []
     /// Those of a name that has been looked for.
     var found: [String: [Route]] = [:]
+    /// The name that was looked for last, which the next message often has too, and what it found.
+    var last: (name: String, routes: [Route])?
     /// How many want each pattern.
     var wanted: [String: Int] = [:]
     var peers: [UInt64: RelayPeer] = [:]
@@ -63,7 +65,7 @@ final class Routes: Sendable {
   func add(_ route: Route) {
     state.withLock { state in
       state.routes.append(route)
-      state.found = [:]
+      (state.found, state.last) = ([:], nil)
     }
   }
 
@@ -71,17 +73,21 @@ final class Routes: Sendable {
     route.end()
     state.withLock { state in
       state.routes.removeAll { $0 === route }
-      state.found = [:]
+      (state.found, state.last) = ([:], nil)
     }
   }
 
   func find(_ subject: String) -> [Route] {
     state.withLock { state in
-      if let found = state.found[subject] { return found }
-      let found = state.routes.filter { $0.pattern.matches(subject) }
-      if state.found.count >= Self.limit { state.found = [:] }
-      state.found[subject] = found
-      return found
+      if let last = state.last, last.name == subject { return last.routes }
+      let known = state.found[subject]
+      let routes = known ?? state.routes.filter { $0.pattern.matches(subject) }
+      if known == nil {
+        if state.found.count >= Self.limit { state.found = [:] }
+        state.found[subject] = routes
+      }
+      state.last = (subject, routes)
+      return routes
     }
   }
 

@@ -1,12 +1,12 @@
 import Campanile
 
-/// Who waits for the carrier: for what was sent to be taken, and for answers.
+/// The calls that wait for the carrier: until sent messages are taken, or for answers.
 final class WaitingCalls: Sendable {
   fileprivate enum Wait: Sendable {
-    /// Nobody waits yet.
+    /// Nothing waits yet.
     case made
     case continuation(CheckedContinuation<Result<Void, RelayError>, Never>)
-    /// Deliveries of posts for which somebody waits.
+    /// Deliveries of posts that a caller waits for.
     case holds([HeldDelivery])
     case over(Result<Void, RelayError>)
   }
@@ -109,7 +109,7 @@ final class WaitingCalls: Sendable {
     end(correlation, result)
   }
 
-  /// Ends one request, unless its answer has come.
+  /// Ends one request, unless its answer has arrived.
   func end(_ correlation: UInt64, _ result: Result<[UInt8], RelayError>) {
     state.withLock { $0.requests.removeValue(forKey: correlation) }?.resume(returning: result)
   }

@@ -15,8 +15,8 @@ struct BusFolder: Sendable {
   let path: String
 
   /// - Parameters:
-  ///   - bus: The name of the bus, of any signs.
-  ///   - folder: What holds the folders of all buses; the user's own unless said.
+  ///   - bus: The name of the bus, of any characters.
+  ///   - folder: The folder that contains the folders of all buses; by default the user's.
   init(bus: String, in folder: String?) {
     let name = SubjectName.escaped(bus)
     // A long name would make the path of the socket too long.
@@ -27,7 +27,7 @@ struct BusFolder: Sendable {
   /// The place in the paths of messages that the bus is, the same for all of its members.
   var step: UInt64 { hash(path) ^ Self.host }
 
-  /// Tells hosts apart.
+  /// Identifies the host.
   private static let host: UInt64 = {
     var name = [CChar](repeating: 0, count: 256)
     unsafe gethostname(&name, name.count - 1)
@@ -148,10 +148,10 @@ struct BusFolder: Sendable {
     return FileLock(locking: descriptor) != nil
   }
 
-  /// Takes away what hubs before this generation have left.
+  /// Removes the files of hubs of earlier generations.
   ///
-  /// A hub that has been stopped looks for the file of the next generation when it goes on. That file
-  /// stays as long as the hub has its lock.
+  /// A hub that has been stopped looks for the file of the next generation when it continues. That
+  /// file stays as long as the hub has its lock.
   func removeGenerations(before generation: UInt64) {
     var isHeld = false
     for old in ((try? names()) ?? []).compactMap(Self.generation).sorted() where old < generation {
@@ -168,14 +168,17 @@ struct BusFolder: Sendable {
 
   // MARK: Members
 
-  /// Keeps a lock that tells others that a member lives.
+  /// Takes a lock that shows other processes that a member lives.
   func announce(_ member: UInt64) throws(SystemError) -> FileLock {
     let path = memberPath(member)
-    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0, let lock = FileLock(locking: descriptor) else {
-      throw SystemError("The file \(path) cannot be made")
+    for _ in 0..<100 {
+      let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+      if descriptor < 0 { throw SystemError("The file \(path) cannot be made") }
+      // Who finds the file before it is locked takes it for that of a dead member, and removes it.
+      guard let lock = FileLock(locking: descriptor), lock.hasName else { continue }
+      return lock
     }
-    return lock
+    throw SystemError(sentence: "The file \(path) cannot be locked.")
   }
 
   /// The members whose processes live.
@@ -193,8 +196,10 @@ struct BusFolder: Sendable {
   func isDead(_ member: UInt64) -> Bool {
     let descriptor = unsafe open(memberPath(member), O_RDWR | O_CLOEXEC)
     if descriptor < 0 { return errno == ENOENT }
-    guard FileLock(locking: descriptor) != nil else { return false }
+    guard let lock = FileLock(locking: descriptor) else { return false }
+    // Under the lock: the member may be about to lock the file.
     remove(member)
+    withExtendedLifetime(lock) {}
     return true
   }
 
@@ -250,7 +255,7 @@ struct BusFolder: Sendable {
   }
 }
 
-/// A file that this process has locked, until the object goes or the process dies.
+/// A file that this process has locked, until the object is released or the process dies.
 final class FileLock: Sendable {
   private let descriptor: Int32
 
@@ -258,6 +263,12 @@ final class FileLock: Sendable {
   init?(locking descriptor: Int32) {
     self.descriptor = descriptor
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 { return nil }
+  }
+
+  /// Whether the file has not been removed.
+  var hasName: Bool {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink > 0
   }
 
   deinit { close(descriptor) }

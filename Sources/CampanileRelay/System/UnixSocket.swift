@@ -10,6 +10,8 @@
   import CampanileRuntime
 #endif
 
+import Dispatch
+
 // The calls of the C library that sockets take, and all that differs between platforms. Pointers live
 // for the length of one call.
 
@@ -31,13 +33,100 @@ struct SystemError: Error, CustomStringConvertible {
   }
 }
 
+/// A descriptor, closed with its owner.
+struct Descriptor: ~Copyable {
+  let number: Int32
+
+  init(_ number: Int32) { self.number = number }
+
+  deinit { close(number) }
+}
+
 /// A Unix socket or a listening one, closed with its owner.
 struct UnixSocket: ~Copyable {
-  let descriptor: Int32
+  private let own: Descriptor
+  #if os(Linux)
+    private let readable: Descriptor
+    private let writable: Descriptor
+  #endif
 
-  init(descriptor: consuming Int32) { self.descriptor = descriptor }
+  #if os(Linux)
+    private init(_ own: consuming Descriptor) throws(SystemError) {
+      let readable = try Self.makePoll()
+      let writable = try Self.makePoll()
+      try self.init(own, readable, writable)
+    }
 
-  deinit { close(descriptor) }
+    private init(
+      _ own: consuming Descriptor, _ readable: consuming Descriptor,
+      _ writable: consuming Descriptor
+    ) throws(SystemError) {
+      try Self.watch(own.number, for: POLLIN, by: readable.number)
+      try Self.watch(own.number, for: POLLOUT, by: writable.number)
+      self.own = own
+      self.readable = readable
+      self.writable = writable
+    }
+  #else
+    private init(_ own: consuming Descriptor) throws(SystemError) { self.own = own }
+  #endif
+
+  private var descriptor: Int32 { own.number }
+
+  // MARK: Events
+
+  /// What a socket can be.
+  enum Event {
+    /// There are bytes, a connection or the end to be read.
+    case readable
+    /// The system takes bytes.
+    case writable
+  }
+
+  #if os(Linux)
+    /// Makes a descriptor that is to watch a socket.
+    private static func makePoll() throws(SystemError) -> Descriptor {
+      let poll = epoll_create1(Int32(EPOLL_CLOEXEC))
+      if poll < 0 { throw SystemError("A socket cannot be watched") }
+      return Descriptor(poll)
+    }
+
+    /// Makes a descriptor readable while a socket has an event.
+    ///
+    /// A source of Dispatch that watches a socket itself fails on Linux when the other end closes. Its
+    /// handler may be called once for the last bytes and the end together, and never again. Dispatch
+    /// may also use memory that it has freed:
+    /// https://github.com/swiftlang/swift-corelibs-libdispatch/issues/949. Both come from the event
+    /// that tells of a closed connection, which a descriptor of epoll does not have.
+    private static func watch(
+      _ socket: Int32, for event: Int32, by poll: Int32
+    ) throws(SystemError) {
+      // The events of epoll have the numbers of those of `poll`.
+      // SAFETY: the event is one, and is read during the call.
+      var wanted = unsafe epoll_event()
+      unsafe wanted.events = UInt32(event)
+      if unsafe epoll_ctl(poll, EPOLL_CTL_ADD, socket, &wanted) != 0 {
+        throw SystemError("A socket cannot be watched")
+      }
+    }
+  #endif
+
+  /// Makes a source whose handler is called while the socket has an event.
+  ///
+  /// The socket must not be closed before the source has been canceled.
+  borrowing func makeSource(
+    of event: Event, on queue: DispatchQueue
+  ) -> any DispatchSourceProtocol {
+    #if os(Linux)
+      let poll = event == .readable ? readable.number : writable.number
+      return DispatchSource.makeReadSource(fileDescriptor: poll, queue: queue)
+    #else
+      switch event {
+      case .readable: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+      case .writable: DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
+      }
+    #endif
+  }
 
   // MARK: Making
 
@@ -52,7 +141,7 @@ struct UnixSocket: ~Copyable {
       let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
     #endif
     if descriptor < 0 { throw SystemError("No socket can be made") }
-    let made = UnixSocket(descriptor: descriptor)
+    let made = try UnixSocket(Descriptor(descriptor))
     #if !os(Linux)
       made.setUp()
     #endif
@@ -79,9 +168,9 @@ struct UnixSocket: ~Copyable {
     throw SystemError("The socket \(path) cannot be connected to")
   }
 
-  /// Listens at a path, where a file of a hub that is gone is taken away.
+  /// Listens at a path, after removing the file of an earlier hub.
   ///
-  /// Nobody but the user can connect, whatever the umask says: the mode is set before the file
+  /// Only the user can connect, whatever the umask is, because the mode is set before the file
   /// exists.
   static func listening(at path: String) throws(SystemError) -> UnixSocket {
     let made = try make()
@@ -94,7 +183,7 @@ struct UnixSocket: ~Copyable {
     if status != 0 { throw SystemError("The socket \(path) cannot be made") }
     #if !os(Linux)
       // The folder lets nobody in meanwhile.
-      if chmod(path, 0o600) != 0 { throw SystemError("The mode of \(path) cannot be set") }
+      if unsafe chmod(path, 0o600) != 0 { throw SystemError("The mode of \(path) cannot be set") }
     #endif
     if listen(made.descriptor, 64) != 0 { throw SystemError("The socket \(path) cannot listen") }
     return made
@@ -123,19 +212,34 @@ struct UnixSocket: ~Copyable {
   }
 
   /// Accepts one connection; `nil` if nobody waits.
-  borrowing func accepted() -> UnixSocket? {
+  ///
+  /// - Throws: The system has no room for a connection. The next one may still wait.
+  borrowing func accepted() throws(SystemError) -> UnixSocket? {
     #if os(Linux)
-      let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-      let accepted = accept4(descriptor, nil, nil, flags)
+      // Made first: a connection that cannot be watched is not accepted, and waits.
+      let readable = try Self.makePoll()
+      let writable = try Self.makePoll()
+    #endif
+    var accepted: Int32
+    repeat {
+      #if os(Linux)
+        let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        accepted = accept4(descriptor, nil, nil, flags)
+      #else
+        accepted = accept(descriptor, nil, nil)
+      #endif
+    } while accepted < 0 && (errno == EINTR || errno == ECONNABORTED)
+    if accepted < 0 {
+      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
+      throw SystemError("A connection cannot be accepted")
+    }
+    #if os(Linux)
+      return try UnixSocket(Descriptor(accepted), readable, writable)
     #else
-      let accepted = unsafe accept(descriptor, nil, nil)
-    #endif
-    if accepted < 0 { return nil }
-    let made = UnixSocket(descriptor: accepted)
-    #if !os(Linux)
+      let made = try UnixSocket(Descriptor(accepted))
       made.setUp()
+      return made
     #endif
-    return made
   }
 
   /// The user of the process at the other end.
@@ -154,11 +258,14 @@ struct UnixSocket: ~Copyable {
 
   // MARK: Bytes
 
+  /// Ends the connection for both ends, so that each reads the end.
+  borrowing func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
   enum Transfer: Equatable {
     case bytes(Int)
-    /// Not now.
+    /// Nothing now.
     case none
-    /// The other end has closed, or is gone.
+    /// The other end has closed, or no longer exists.
     case end
   }
 

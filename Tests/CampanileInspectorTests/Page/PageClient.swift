@@ -1,14 +1,20 @@
 #if Page
-  import CampanileInspector
   import FlyingSocks
   import Testing
   import TestSupport
+
+  @testable import CampanileInspector
 
   #if canImport(FoundationEssentials)
     import FoundationEssentials
   #else
     import Foundation
   #endif
+
+  extension PageLimits {
+    /// The usual limits, but on a busy machine nobody is cut off for being slow.
+    static let patient = PageLimits(patience: TestSupport.patience)
+  }
 
   /// What a server sent on one connection, up to its end.
   struct Answer {

@@ -109,7 +109,7 @@
 
     @Test("Is refused with a status, and told nothing", arguments: Intrusion.all)
     func refused(_ intrusion: Intrusion) async throws {
-      let page = try await inspector.serve()
+      let page = try await inspector.serve(.patient)
       for host in ["127.0.0.1:\(page.port)", "localhost:\(page.port)"] {
         let answer = try await PageClient.ask(page, intrusion.request(page.secret, host))
         #expect(answer.head.hasPrefix("HTTP/1.1 \(intrusion.status.rawValue)\r\n"))
@@ -125,7 +125,7 @@
 
     @Test("A request that is not UTF-8 is refused")
     func nonsense() async throws {
-      let page = try await inspector.serve()
+      let page = try await inspector.serve(.patient)
       let client = try await PageClient(page)
       try await client.send(bytes: Array("GET /".utf8) + [0xFF, 0xFE] + Array("\r\n\r\n".utf8))
       #expect(await client.readToEnd().status == 400)
@@ -135,7 +135,7 @@
 
     @Test("A request that goes on without end is cut off")
     func endless() async throws {
-      var limits = PageLimits()
+      var limits = PageLimits.patient
       limits.refusedBytes = 100_000
       let page = try await inspector.serve(limits)
       let client = try await PageClient(page)
@@ -150,7 +150,7 @@
 
     @Test("Half a request that never ends is cut off, and makes room for others")
     func halfRequest() async throws {
-      var limits = PageLimits()
+      var limits = PageLimits.patient
       limits.connections = 2
       limits.patience = .milliseconds(300)
       let page = try await inspector.serve(limits)
@@ -166,10 +166,7 @@
 
     @Test("Ten thousand requests are each answered, and the page goes on", .timeLimit(.minutes(10)))
     func tenThousand() async throws {
-      var limits = PageLimits()
-      // On a busy machine nobody is to be cut off for being slow.
-      limits.patience = patience
-      let page = try await inspector.serve(limits)
+      let page = try await inspector.serve(.patient)
       let wrong = "GET /guess/ HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n"
       let refused = try await withThrowingTaskGroup { group in
         for _ in 0..<100 {
@@ -190,7 +187,7 @@
 
     @Test("More browsers than are allowed are told to come later")
     func streams() async throws {
-      var limits = PageLimits()
+      var limits = PageLimits.patient
       limits.streams = 2
       let page = try await inspector.serve(limits)
       let first = try await PageEvents(page)
@@ -202,7 +199,7 @@
 
     @Test("The secret has 128 bits, and each page its own")
     func secrets() async throws {
-      let pages = [try await inspector.serve(), try await inspector.serve()]
+      let pages = [try await inspector.serve(.patient), try await inspector.serve(.patient)]
       for page in pages {
         #expect(page.secret.count == 32)
         #expect(page.secret.allSatisfy { $0.isHexDigit })

@@ -15,11 +15,12 @@
   struct PageTests {
     let center = MessageCenter(label: "tower")
     /// Pages that tell news at once.
-    let quick = PageLimits(interval: .milliseconds(5), quietIntervals: 3)
+    let quick = PageLimits(
+      patience: patience, interval: .milliseconds(5), quietIntervals: 3)
 
     @Test("The document allows its own style and script, and nothing else")
     func document() async throws {
-      let page = try await Inspector(of: center).serve()
+      let page = try await Inspector(of: center).serve(.patient)
       let answers = [
         try await PageClient.ask(page, page.request()),
         try await PageClient.ask(page, page.request()),

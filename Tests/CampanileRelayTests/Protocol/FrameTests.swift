@@ -143,3 +143,20 @@ struct FrameTests {
     #expect(throws: FrameError.self) { try parser.next() }
   }
 }
+
+@Suite("Strings of frames")
+struct FrameStringTests {
+  @Test("What is not UTF-8 is refused, and its replacement character is a character like others")
+  func strings() throws {
+    for bad: [UInt8] in [[0xFF], [0xC3], [0x61, 0xED, 0xA0, 0x80]] {
+      let bytes = [UInt8(bad.count), 0, 0, 0] + bad
+      var reader = FrameReader(bytes, from: 0, to: bytes.count)
+      #expect(throws: FrameError.self) { try reader.string() }
+    }
+    for good in ["", "a.b", "\u{FFFD}", "Ä\u{1F514}"] {
+      let bytes = [UInt8(good.utf8.count), 0, 0, 0] + Array(good.utf8)
+      var reader = FrameReader(bytes, from: 0, to: bytes.count)
+      #expect(try reader.string() == good)
+    }
+  }
+}

@@ -62,6 +62,34 @@ final class HubStateTests {
     #expect(actions { $0.died(4, &$1) }.contains(.opened))
   }
 
+  @Test func asksFirstWhoIsPresent() {
+    for id in 1...3 { _ = join(id) }
+    for id in 1...3 { _ = receive(id, .answer("time")) }
+    func asked(_ correlation: UInt64) -> [HubAction] {
+      let request = Request(
+        correlation: correlation, from: 1, subject: "time", version: 0, payload: [])
+      let actions = receive(1, .request(request, deadline: 1_000))
+      return actions.filter {
+        if case .send(_, .request) = $0 { true } else { false }
+      }
+    }
+    func request(_ correlation: UInt64) -> HubFrame {
+      .request(
+        Request(correlation: correlation, from: 1, subject: "time", version: 0, payload: []))
+    }
+    #expect(asked(1) == [send(2, request(1))])
+    // The second one says nothing for half a second.
+    for _ in 1...5 {
+      _ = actions { $0.tick(&$1) }
+      for id in [1, 3] { _ = receive(id, .pong(.none)) }
+    }
+    #expect(asked(2) == [send(3, request(2))])
+    _ = receive(3, .stopAnswering("time"))
+    #expect(asked(3) == [send(2, request(3))])
+    _ = receive(2, .stopAnswering("time"))
+    #expect(asked(4) == [send(1, request(4))])
+  }
+
   @Test func opensAfterFiveTicks() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1)

@@ -142,6 +142,14 @@ final class MemberStateTests {
     #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: false)])
   }
 
+  @Test("A member that does not read says that it is there, if it delivers what it has")
+  func goesOn() {
+    open(3)
+    #expect(actions { $0.tick(isReading: false, hasGoneOn: false, &$1) } == [])
+    #expect(
+      actions { $0.tick(isReading: false, hasGoneOn: true, &$1) } == [.send(.pong(at(3, 0)))])
+  }
+
   @Test func pingMovesThePosition() {
     open()
     _ = receive(.ping(at(1, 8)), .ping(.none))

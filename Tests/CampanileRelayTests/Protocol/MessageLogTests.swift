@@ -66,28 +66,6 @@ struct MessageLogTests {
   }
 }
 
-struct QueueTests {
-  @Test func keepsTheOrderThroughManyTurns() {
-    var queue = Queue<Int>()
-    var next = 0
-    var expected = 0
-    for turn in 0..<300 {
-      for _ in 0..<(turn % 7) {
-        queue.append(next)
-        next += 1
-      }
-      for _ in 0..<(turn % 5) where !queue.isEmpty {
-        #expect(queue.first == expected && queue[0] == expected)
-        let element = queue.popFirst()
-        #expect(element == expected)
-        expected += 1
-      }
-      #expect(queue.count == next - expected)
-    }
-    #expect(queue.count > 100)
-  }
-}
-
 struct RecoveredTests {
   private func numbers(_ entries: [LogEntry]) -> [[UInt64]] {
     Recovered.merge(entries).map { [$0.message.sender.rawValue, $0.message.number] }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
@@ -6,11 +7,8 @@ import Testing
 ///
 /// A failure names its seed: `Simulation(seed:_:isTraced:)` with the same options repeats it.
 struct SimulationTests {
-  /// Raise it to look for what is rare.
-  private let factor: UInt64 = 1
-
-  private func run(_ seeds: UInt64, _ options: Simulation.Options) {
-    for seed in 0..<seeds * factor {
+  private func run(_ seeds: Int, _ options: Simulation.Options) {
+    for seed in 0..<UInt64(Effort.times(seeds / 4, long: seeds)) {
       let failures = Simulation(seed: seed, options).run()
       guard failures.isEmpty else {
         let again = Simulation(seed: seed, options, isTraced: true)
