@@ -51,5 +51,11 @@
 
     /// Accepts any certificate of a server, which is not safe; needs the trait `NATS`.
     public static var acceptingAnyCertificate: Self { Self() }
+
+    /// Tries the servers in the order in which they were given; needs the trait `NATS`.
+    public static var inGivenOrder: Self { Self() }
+
+    /// Logs connections, losses and refusals; needs the trait `NATS`.
+    public static func logger(_ logger: some Sendable) -> Self { Self() }
   }
 #endif

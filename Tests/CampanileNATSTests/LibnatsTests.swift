@@ -138,10 +138,7 @@
     func requests(program: String) async throws {
       let server = try NATSServer(program)
       let one = Member(.nats(server.url, .pedantic))
-      let token = one.relay.answer(raw: "double") { _, bytes in
-        if bytes.isEmpty { throw ServerFailure(description: "nothing to double") }
-        return bytes + bytes
-      }
+      let token = one.answerDouble()
       try await one.relay.flush()
       let peer = try Libnats.run(server.url, "requests")
       #expect(try await peer.hear() == "abab")

@@ -27,7 +27,7 @@ import Testing
   final class NATSServer: Sendable {
     private let program: String
     private let arguments: [String]
-    private let process: Locked<Process?>
+    private let running: Locked<(process: Process, end: ProgramEnd)?>
     let port: Int
     let folder: URL
 
@@ -51,7 +51,7 @@ import Testing
       while true {
         let port = Self.freePort()
         do {
-          process = Locked(try Self.start(program, self.arguments, port))
+          running = Locked(try Self.start(program, self.arguments, port))
           self.port = port
           return
         } catch let failure as ServerFailure {
@@ -92,13 +92,14 @@ import Testing
     /// Starts the server again, and returns when it is ready.
     func start() throws {
       let new = try Self.start(program, arguments, port)
-      process.withLock { $0 = new }
+      running.withLock { $0 = new }
     }
 
     private static func start(
       _ program: String, _ arguments: [String], _ port: Int
-    ) throws -> Process {
+    ) throws -> (Process, ProgramEnd) {
       let new = Process()
+      let end = ProgramEnd(of: new)
       new.executableURL = URL(filePath: program)
       new.arguments = arguments + ["-p", "\(port)"]
       let output = try new.start(readingErrors: true)
@@ -123,22 +124,22 @@ import Testing
       isStarted.wait()
       let text = log.withLock { $0 }
       if !text.contains("Server is ready\n") { throw ServerFailure(description: text) }
-      return new
+      return (new, end)
     }
 
     func signal(_ number: Int32) {
-      process.withLock { process in
-        if let process { _ = Foundation.kill(process.processIdentifier, number) }
+      running.withLock { running in
+        if let running { _ = Foundation.kill(running.process.processIdentifier, number) }
       }
     }
 
-    var isRunning: Bool { process.withLock { $0?.isRunning ?? false } }
+    var isRunning: Bool { running.withLock { $0?.process.isRunning ?? false } }
 
     /// Ends the server as no signal handler sees it.
     func kill() {
-      guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
+      guard let (process, end) = running.withLock({ $0.take() }), process.isRunning else { return }
       _ = Foundation.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      end.wait()
     }
   }
 

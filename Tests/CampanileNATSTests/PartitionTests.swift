@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import TestSupport
   import Testing
 
   /// Cuts processes off from a port of this host, by the filter of the kernel.
@@ -20,12 +21,13 @@
     private static func filter(_ action: String, _ port: Int) throws {
       for side in ["--dport", "--sport"] {
         let process = Process()
+        let end = ProgramEnd(of: process)
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [
           "iptables", "-w", action, "INPUT", "-p", "tcp", side, "\(port)", "-j", "DROP",
         ]
         try process.start()
-        process.waitUntilExit()
+        end.wait()
         if process.terminationStatus != 0 {
           throw ServerFailure(description: "iptables \(action) fails.")
         }

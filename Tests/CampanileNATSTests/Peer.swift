@@ -1,4 +1,6 @@
 #if NATS
+  import Campanile
+  import CampanileRelay
   import CampanileTesting
   import Foundation
 
@@ -35,6 +37,16 @@
 
     func say(_ line: String) throws {
       try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+    }
+  }
+
+  extension Member {
+    /// Answers requests under the name "double", and throws for empty ones.
+    func answerDouble() -> ObservationToken {
+      relay.answer(raw: "double") { _, bytes in
+        if bytes.isEmpty { throw ServerFailure(description: "nothing\nto double") }
+        return bytes + bytes
+      }
     }
   }
 #endif

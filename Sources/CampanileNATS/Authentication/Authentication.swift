@@ -5,26 +5,26 @@
     import Foundation
   #endif
 
-  /// How a relay tells a server who it is.
+  /// How a relay authenticates at a server.
   enum Authentication: Hashable, Sendable {
     case none
     case user(String, password: Secret)
     case token(Secret)
     /// A seed, which begins with SU.
     case nkey(seed: Secret)
-    /// A file with a token of a server's operator and the seed of its user.
+    /// A file with a token from the server's operator and the seed of its user.
     ///
-    /// It is read at each connection: it may have been renewed.
+    /// It is read at each connection, because it may have been renewed.
     case credentials(path: String)
   }
 
-  /// Why a relay can't tell who it is, as a sentence without a secret.
+  /// The reason why a relay can't authenticate, as a sentence without a secret.
   struct AuthenticationError: Error, Hashable, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
   }
 
-  /// What a client says about itself, first of all.
+  /// The first message of a client, which describes the client.
   struct ConnectOptions: Encodable {
     var verbose = false
     var pedantic = false
@@ -78,7 +78,7 @@
     }
   }
 
-  /// What a file of credentials has in it.
+  /// The contents of a file of credentials.
   struct Credentials {
     let token: Secret
     let key: NKey

@@ -3,7 +3,7 @@
 
   /// The key of a user: it signs what a server asks for, and never travels.
   struct NKey: Sendable, CustomStringConvertible {
-    /// How the server knows the user.
+    /// The name by which the server knows the user.
     let publicKey: String
     private let key: Curve25519.Signing.PrivateKey
 

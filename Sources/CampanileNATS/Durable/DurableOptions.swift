@@ -8,14 +8,14 @@
   /// A stream of JetStream that stores what a relay posts.
   struct DurableOptions: Hashable, Sendable {
     var stream: String
-    /// What the stream stores, if it is to be created.
+    /// The subjects that the stream stores, if the relay creates it.
     var subjects: [String]
     var replicas: Int
     /// The name under which the server keeps how much this receiver has heard.
     var consumer: String?
   }
 
-  /// What is asked of JetStream, and where the answer goes: a token after the relay's inbox.
+  /// A request to JetStream, and the address of the answer: a token after the relay's inbox.
   struct StreamRequest: Equatable {
     var subject: String
     var token: String
@@ -64,7 +64,7 @@
     var idle_heartbeat = 5_000_000_000
   }
 
-  /// What JetStream answers, as far as it is needed.
+  /// The needed part of an answer of JetStream.
   struct StreamResponse: Decodable {
     struct Failure: Decodable {
       var code: Int
@@ -89,7 +89,7 @@
     }
   }
 
-  /// What a message of a stream says about its place: tokens of the subject for its acknowledgement.
+  /// The place of a message in a stream, from tokens of the subject for its acknowledgement.
   struct StreamPlace: Equatable {
     var streamSequence: UInt64
     var consumerSequence: UInt64

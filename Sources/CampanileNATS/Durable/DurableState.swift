@@ -1,22 +1,24 @@
 #if NATS
   import CampanileRelay
 
-  /// What a relay hears from a stream, without connections and without a clock.
+  /// The state of receiving from a stream, without connections and without a clock.
   ///
-  /// A receiver with a name has a consumer that the server keeps: it acknowledges what has been
-  /// delivered, and after a restart hears the rest. One without a name has a consumer of its own,
-  /// which is made again after the last message that came whenever something is missing.
+  /// A receiver with a name has a consumer that the server keeps. The receiver acknowledges the
+  /// delivered messages, and receives the rest after a restart. A receiver without a name has an
+  /// ordered consumer. If a message is missing, the consumer is created again, after the last
+  /// message that arrived.
   struct DurableState {
     enum Phase: Equatable {
-      /// There is no connection, or nothing to hear.
+      /// Not connected, or nothing to receive.
       case idle
       case creatingStream
-      /// Until what is to be heard has not changed for a second: what a consumer with a name isn't
-      /// asked for, it doesn't keep.
+      /// Waits until the subscriptions have not changed for a second.
+      ///
+      /// A consumer with a name doesn't keep messages that it isn't asked for.
       case gathering
       case creatingConsumer
-      /// Until the server sends again what was sent and not acknowledged, lest newer messages
-      /// overtake it.
+      /// Waits until the server sends unacknowledged messages again, so that newer ones don't
+      /// overtake them.
       case settling(seconds: Int)
       case pulling
     }
@@ -32,14 +34,14 @@
     /// Counts requests: answers to older ones are not heard.
     private var generation = 0
     private var isStreamReady = false
-    /// How long nothing has come that was to come.
+    /// How long no expected message has arrived.
     private var silence = 0
     /// How many messages the server may still send.
     private var asked = 0
     private var lastConsumerSequence: UInt64 = 0
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
-    /// What a receiver with a name has heard, as far as it can come again.
+    /// The messages that a receiver with a name has heard and that can arrive again.
     private var heard: Set<UInt64> = []
     private var hasHeard = false
     private var hasGathered = false
@@ -201,13 +203,13 @@
 
     enum News: Equatable {
       case new(acknowledgment: String?)
-      /// It has been heard, and comes again.
+      /// It has been heard before, and arrives again.
       case double(acknowledgment: String)
-      /// It is no message.
+      /// Anything other than a message.
       case none
     }
 
-    /// What comes for a pull: a message of the stream, or how the pull goes on.
+    /// Handles an arrival for a pull: a message of the stream, or a status of the pull.
     mutating func received(_ message: ServerMessage) -> News {
       guard phase == .pulling else { return .none }
       silence = 0
@@ -257,7 +259,7 @@
 
     // MARK: Time
 
-    /// A second has gone by.
+    /// One second has passed.
     mutating func tick() {
       guard isConnected else { return }
       silence += 1

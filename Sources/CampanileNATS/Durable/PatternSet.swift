@@ -3,8 +3,10 @@
 
   /// The patterns of one consumer.
   enum PatternSet {
-    /// What a server is told to filter by; nothing if it is to send all that the stream has, because
-    /// patterns overlap, which it doesn't take.
+    /// The filters for a consumer, without those that another one covers.
+    ///
+    /// A server refuses filters that overlap. If some do, the result is empty, and the consumer sends
+    /// all that the stream has.
     static func filters(_ patterns: [String]) -> [String] {
       let all = Set(patterns).sorted()
       let kept = all.filter { pattern in !all.contains { $0 != pattern && covers($0, pattern) } }

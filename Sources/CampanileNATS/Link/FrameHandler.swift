@@ -21,7 +21,7 @@
     func set(_ sentence: String) { text.withLock { $0 = $0 ?? sentence } }
   }
 
-  /// Reads what a server sends, and hands it over as often as the socket has been read.
+  /// Reads the frames of a server, and delivers them each time the socket has been read.
   ///
   /// It also begins TLS where the server asks for it: right after the first line, before anything
   /// else is read or written.

@@ -4,22 +4,25 @@
 
   /// The connections of a link, and what it does on them.
   ///
-  /// There is one connection, and a second one while the server of the first is about to end: the
-  /// relay subscribes there first, and then leaves. What comes meanwhile on the second waits until
-  /// the first has sent all; numbers tell the doubles.
+  /// There is one connection, and a second one while the server of the first shuts down. The relay
+  /// subscribes on the second before it leaves the first. Messages that arrive meanwhile on the
+  /// second wait until the first has sent all its messages. Duplicates are recognized by their
+  /// numbers. A server of the cluster that does not know the second connection yet sends only to
+  /// the first. Messages still on their way when the first answers the last ping are lost, and are
+  /// counted like any gap.
   struct LinkState {
     private struct Line {
       let address: ServerAddress
       var connection: NATSConnection?
       var state = ConnectionState()
-      /// What is to be written there besides what the session writes.
+      /// The bytes to write there in addition to the session's.
       var output = ByteBuffer()
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
       var isSubscribed = false
     }
 
-    /// What is to be done outside of the lock.
+    /// The actions to perform outside the lock.
     struct Effects {
       var sends: [(connection: NATSConnection, bytes: ByteBuffer)] = []
       var closes: [NATSConnection] = []
@@ -27,7 +30,7 @@
       /// To try again after so many milliseconds.
       var wait: Int?
       var incidents: [RelayIncident] = []
-      /// What to acknowledge once the incidents have been delivered.
+      /// The messages to acknowledge once the incidents have been delivered.
       var acknowledgments: [String] = []
     }
 
@@ -40,7 +43,7 @@
     private var next: Int?
     /// Whether the present connection is asked for the last that it has to send.
     private var isHandingOver = false
-    /// What the relay wants while connections change.
+    /// The relay's operations that wait while connections change.
     private var deferred: [RelayOperation] = []
     private var lastNumber = 0
     private var isStopped = false
@@ -52,7 +55,8 @@
     init(_ session: NATSSession, _ configuration: NATSConfiguration) {
       self.session = session
       self.configuration = configuration
-      pool = ServerPool(configuration.servers, &random)
+      pool = ServerPool(
+        configuration.servers, isShuffled: configuration.shufflesServers, &random)
     }
 
     // MARK: What the relay wants
@@ -230,7 +234,7 @@
       }
     }
 
-    /// A second has gone by.
+    /// One second has passed.
     mutating func tick() {
       var actions: [ConnectionState.Action] = []
       for number in lines.keys.sorted() {
@@ -239,13 +243,14 @@
         actions.removeAll(keepingCapacity: true)
       }
       session.tick(isReading: isReading)
+      // Once in a second: the other server may refuse.
+      leaveLameDuck()
     }
 
     // MARK: Effects
 
     /// Takes what is to be done.
     mutating func takeEffects() -> Effects {
-      leaveLameDuck()
       if let current, !isHandingOver, lines[current] != nil, session.server != nil {
         if let mark = session.write() {
           session.output.writePing()

@@ -4,6 +4,8 @@
   /// How a relay reaches its servers.
   struct NATSConfiguration: Sendable {
     var servers: [ServerAddress] = []
+    /// Whether the servers are tried in a random order.
+    var shufflesServers = true
     var authentication = Authentication.none
     var tls = TLSOptions()
     var inboxPrefix = "_INBOX"

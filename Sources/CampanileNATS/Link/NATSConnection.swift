@@ -6,7 +6,7 @@
   final class NATSConnection: Sendable {
     enum Event: Sendable {
       case connected(NATSConnection)
-      /// What came, and in how many bytes.
+      /// Frames that arrived, and their number of bytes.
       case frames([ServerFrame], Int)
       /// It has ended, or there is none; the reason is a sentence.
       case closed(String?)

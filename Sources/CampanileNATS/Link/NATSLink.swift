@@ -12,7 +12,7 @@
     import Musl
   #endif
 
-  /// What carries the messages of one relay by servers of NATS.
+  /// Carries the messages of one relay through NATS servers.
   final class NATSLink: RelayLink {
     private struct State {
       var link: LinkState
@@ -78,7 +78,7 @@
 
     // MARK: Events
 
-    /// Asks the state, and does what it says; on the queue.
+    /// Asks the state, and performs its actions; called on the queue.
     private func act(_ body: (inout LinkState) -> Void) {
       let (effects, receiver) = state.withLock { state in
         body(&state.link)
@@ -94,7 +94,14 @@
           to: address, configuration.tls, certificateName: certificateName
         ) { [weak self, queue, observer] event in
           if case .frames(_, let bytes) = event { observer.received(bytes) }
-          queue.async { self?.act { $0.handle(event, of: number) } }
+          queue.async {
+            if let self {
+              self.act { $0.handle(event, of: number) }
+            } else if case .connected(let connection) = event {
+              // The relay has ended meanwhile.
+              connection.close()
+            }
+          }
         }
       }
       if let wait = effects.wait {

@@ -3,7 +3,7 @@
 
   /// How connections are encrypted.
   struct TLSOptions: Hashable, Sendable {
-    /// Whether TLS begins before the server says anything.
+    /// Whether TLS begins before the server sends anything.
     var isFirst = false
     /// Whether a server without TLS is refused.
     var isRequired = false
@@ -15,7 +15,8 @@
     var certificate: String?
     var key: String?
 
-    /// - Parameter name: The name that the certificate must have; that of the address unless given.
+    /// - Parameter name: The name that the certificate must have; by default the name of the
+    ///   address.
     func makeHandler(_ name: String?) throws -> NIOSSLClientHandler {
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.minimumTLSVersion = .tlsv12

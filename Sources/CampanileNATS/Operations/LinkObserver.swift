@@ -3,7 +3,7 @@
   import Logging
   import Metrics
 
-  /// Tells a logger and the program's metrics what a link does.
+  /// Reports to a logger and to the program's metrics what a link does.
   struct LinkObserver: Sendable {
     private let logger: Logger?
     private let connections: Counter

@@ -11,23 +11,23 @@
     }
 
     enum Action: Equatable {
-      /// The server has said what it is: it is to be told who the client is.
+      /// The server has described itself; the client must now describe itself.
       case introduce(ServerInfo)
-      /// The server takes everything from now on.
+      /// The server accepts everything from now on.
       case open(ServerInfo)
-      /// The server has said again what it is.
+      /// The server has described itself again.
       case update(ServerInfo)
       case message(ServerMessage)
       case sendPing
       case sendPong
-      /// All that was sent before a mark has been taken.
+      /// The server has accepted everything that was sent before a mark.
       case confirmed(UInt64)
       case denied(Denial)
-      /// To close; the reason is a sentence.
+      /// The connection must be closed; the reason is a sentence.
       case close(String)
     }
 
-    /// What a server doesn't permit, which doesn't end the connection.
+    /// Something that a server doesn't permit; it doesn't end the connection.
     struct Denial: Equatable {
       enum Kind { case publishing, subscribing, other }
       let kind: Kind
@@ -37,16 +37,16 @@
 
     private var phase = Phase.greeting
     private(set) var info = ServerInfo()
-    /// What each ping that has not been answered marks; keep-alive pings mark nothing.
+    /// The marks of the unanswered pings; keep-alive pings have no mark.
     private var pings = CircularBuffer<UInt64?>()
     /// Counts seconds.
     private var age = 0
     /// How many keep-alive pings in a row have no answer.
     private var unanswered = 0
-    /// The last error that the server has told: it explains why the connection ends.
+    /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
 
-    /// So many seconds are between two pings.
+    /// The number of seconds between two pings.
     static let pingInterval = 10
     /// So many seconds a server has to accept a client.
     static let openingLimit = 5
@@ -120,10 +120,12 @@
 
     // MARK: Time and ends
 
-    /// A second has gone by.
+    /// One second has passed.
     ///
     /// - Parameter isReading: Whether answers are read at all.
     mutating func tick(isReading: Bool, _ actions: inout [Action]) {
+      // An answer that is not read cannot be missed.
+      if phase != .open, !isReading { return }
       age += 1
       switch phase {
       case .greeting, .accepting:

@@ -1,5 +1,5 @@
 #if NATS
-  /// The headers of a message, as they came: a line with the version, fields, and an empty line.
+  /// The headers of a message, as they arrived: a line with the version, fields, and an empty line.
   ///
   /// Names are compared as they are written.
   struct HeaderBlock: Hashable, Sendable {
@@ -17,7 +17,7 @@
       return Int(String(decoding: word, as: UTF8.self))
     }
 
-    /// What a server says about the status.
+    /// The server's text for the status.
     var statusText: String {
       let words = firstLine.split(separator: UInt8(ascii: " "), maxSplits: 2)
       return words.count == 3 ? String(decoding: words[2], as: UTF8.self) : ""

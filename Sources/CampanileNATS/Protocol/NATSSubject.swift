@@ -1,8 +1,8 @@
 #if NATS
   /// Subjects as servers take them.
   ///
-  /// A server doesn't say what is wrong with a subject: it ignores one with an empty token, takes a
-  /// space for its end, delivers to `*`, and cuts the connection at a line that is too long.
+  /// A server doesn't say what is wrong with a subject. It ignores a subject with an empty token, takes
+  /// a space for the end, and delivers to `*`. If the line is too long, it closes the connection.
   enum NATSSubject {
     /// The bytes of a subject at the most: a line of the protocol has 4,096, and more than the
     /// subject in it.
@@ -25,8 +25,9 @@
       return !isTokenEmpty && count <= limit
     }
 
-    /// Whether it belongs to the protocol or to relays themselves, so that nobody is told of it who
-    /// listens to everything.
+    /// Whether a subject belongs to the protocol or to the relays themselves.
+    ///
+    /// Observers of all names do not hear its messages.
     static func isInternal(_ subject: String) -> Bool {
       switch subject.utf8.first {
       case UInt8(ascii: "$"): true
@@ -35,7 +36,7 @@
       }
     }
 
-    /// What relays tell each other about themselves.
+    /// The subjects on which relays announce themselves to each other.
     static let prefix = "_campanile."
     static let presence = "_campanile.here"
   }

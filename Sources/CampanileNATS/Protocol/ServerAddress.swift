@@ -13,7 +13,7 @@
       "\(isSecure ? "tls" : "nats")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// Reads an address, and who to be there, if it says that.
+    /// Reads an address, and the authentication in it, if there is one.
     ///
     /// `nats://name:password@host:4222`, `tls://token@host`, `host`
     static func parse(
@@ -25,9 +25,9 @@
         switch rest[..<end.lowerBound].lowercased() {
         case "nats": break
         case "tls": isSecure = true
-        case let scheme:
+        default:
           throw ServerAddressError(
-            "A server of NATS was given with the scheme \"\(scheme)\"; it takes nats or tls.")
+            "A server of NATS was given with a scheme that is neither nats nor tls.")
         }
         rest = rest[end.upperBound...]
       }
@@ -46,14 +46,17 @@
       let afterHost = rest.lastIndex(of: "]") ?? rest.startIndex
       if let colon = rest[afterHost...].lastIndex(of: ":") {
         guard let number = UInt16(rest[rest.index(after: colon)...]), number > 0 else {
-          throw ServerAddressError("The server \"\(rest)\" of NATS has a port that is no number.")
+          throw ServerAddressError(
+            "A server of NATS was given with a port that is no number: an address is like "
+              + "nats://user:password@host:4222, and a comma in a password is %2C.")
         }
         port = Int(number)
         rest = rest[..<colon]
       }
       if rest.first == "[", rest.last == "]" { rest = rest.dropFirst().dropLast() }
       guard !rest.isEmpty, !rest.contains(where: { $0.isWhitespace || "/[]".contains($0) }) else {
-        throw ServerAddressError("A server of NATS was given as \"\(rest)\", which is no host.")
+        throw ServerAddressError(
+          "A server of NATS was given without a host: an address is like nats://host:4222.")
       }
       return (Self(host: String(rest), port: port, isSecure: isSecure), authentication)
     }
@@ -62,7 +65,9 @@
     var isNumeric: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
   }
 
-  /// What is wrong with an address, as a sentence without a secret.
+  /// A description of what is wrong with an address, as a sentence without a secret.
+  ///
+  /// It quotes nothing: where an address is wrong, any part of it may be a password.
   struct ServerAddressError: Error, Hashable, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,5 +1,5 @@
 #if NATS
-  /// What a server says.
+  /// A frame that a server sends.
   enum ServerFrame: Hashable, Sendable {
     case info(ServerInfo)
     case message(ServerMessage)
@@ -20,7 +20,7 @@
     var payload: [UInt8]
   }
 
-  /// What breaks the protocol of NATS.
+  /// A violation of the NATS protocol.
   struct ProtocolError: Error, Hashable, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -5,7 +5,7 @@
     import Foundation
   #endif
 
-  /// What a server says about itself, first and whenever it changes.
+  /// A server's description of itself, which it sends first and after each change.
   struct ServerInfo: Hashable, Sendable, Decodable {
     var id = ""
     var name = ""

@@ -16,7 +16,7 @@
 
     /// How much of the next line has been looked through for its end.
     private var scanned = 0
-    /// The line of a message whose headers and payload are still to come.
+    /// The line of a message whose headers and payload have not arrived yet.
     private var head: Head?
 
     private struct Head {
@@ -70,7 +70,7 @@
       }
     }
 
-    /// The bytes of the message, when all have come.
+    /// The bytes of the message, once all have arrived.
     private mutating func message(_ head: Head, _ buffer: inout ByteBuffer) throws -> ServerFrame? {
       guard buffer.readableBytes >= head.length + 2 else { return nil }
       self.head = nil
@@ -182,7 +182,7 @@
       return number
     }
 
-    /// What the first word says, in small letters or in capitals.
+    /// The verb of the first word, in lowercase or uppercase.
     fileprivate func verb(_ range: Range<Int>) -> Verb? {
       if range.count > 4 { return nil }
       let word = range.reduce(UInt32(0)) { word, index in

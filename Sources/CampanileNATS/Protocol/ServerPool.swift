@@ -9,32 +9,45 @@
       case wait(milliseconds: Int)
     }
 
-    /// Those that were given.
+    /// The configured servers.
     let given: [ServerAddress]
-    /// Those that servers have told.
+    /// The servers that other servers have reported.
     private var learned: [ServerAddress] = []
     private var untried: [ServerAddress]
     private var passes = 0
+    /// Whether the servers are tried in a random order, or as they were given and reported.
+    private let isShuffled: Bool
     /// The server that is, or was, connected.
     private(set) var current: ServerAddress?
 
     /// The longest pause.
     static let longestPause = 2_000
 
-    init(_ given: [ServerAddress], _ random: inout some RandomNumberGenerator) {
-      self.given = given
-      untried = given.shuffled(using: &random)
+    init(
+      _ given: [ServerAddress], isShuffled: Bool = true,
+      _ random: inout some RandomNumberGenerator
+    ) {
+      (self.given, self.isShuffled) = (given, isShuffled)
+      untried = []
+      untried = arranged(given, &random)
+    }
+
+    /// The servers, the one to be tried first at the end.
+    private func arranged(
+      _ servers: [ServerAddress], _ random: inout some RandomNumberGenerator
+    ) -> [ServerAddress] {
+      isShuffled ? servers.shuffled(using: &random) : servers.reversed()
     }
 
     var all: [ServerAddress] { given + learned.filter { !given.contains($0) } }
 
-    /// What to do without a connection.
+    /// The next step without a connection.
     mutating func next(_ random: inout some RandomNumberGenerator) -> Step {
       if let next = untried.popLast() {
         current = next
         return .connect(next)
       }
-      untried = all.shuffled(using: &random)
+      untried = arranged(all, &random)
       passes += 1
       let pause = min(Self.longestPause, 50 << min(passes, 10))
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
@@ -42,16 +55,17 @@
 
     /// Another server than the present one, if there is any.
     func another(_ random: inout some RandomNumberGenerator) -> ServerAddress? {
-      all.filter { $0 != current }.randomElement(using: &random)
+      arranged(all.filter { $0 != current }, &random).last
     }
 
     mutating func connected(to server: ServerAddress, _ random: inout some RandomNumberGenerator) {
       (current, passes) = (server, 0)
       // When the connection ends, its server is tried last: it may have ended.
-      untried = [server] + all.filter { $0 != server }.shuffled(using: &random)
+      untried = [server] + arranged(all.filter { $0 != server }, &random)
     }
 
-    /// Servers of the cluster, as one of them tells: those that it doesn't tell any more have left.
+    /// Stores the servers of the cluster, as one of them reports them; servers that are not
+    /// reported any more have left.
     mutating func learn(_ hosts: [String]) {
       learned = hosts.compactMap { host in
         guard var address = try? ServerAddress.parse(host).address else { return nil }
@@ -60,11 +74,19 @@
       }
       let known = Set(all)
       untried.removeAll { !known.contains($0) }
-      for address in known.subtracting(untried) where address != current { untried.append(address) }
+      let new = known.subtracting(untried).filter { $0 != current }
+      if isShuffled {
+        untried += new
+      } else {
+        // The server that was connected stays the last to be tried.
+        untried.insert(
+          contentsOf: all.filter(new.contains).reversed(), at: min(1, untried.count))
+      }
     }
 
-    /// The name that a server's certificate must have: that of a given one, where a server was
-    /// learned by its address.
+    /// The name that a server's certificate must have.
+    ///
+    /// If a server was learned by its numeric address, it is the name of a configured server.
     func certificateName(of server: ServerAddress) -> String? {
       if !server.isNumeric { return server.host }
       return given.contains(server) ? nil : given.first { !$0.isNumeric }?.host

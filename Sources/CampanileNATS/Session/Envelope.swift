@@ -1,12 +1,16 @@
 #if NATS
   import CampanileRelay
 
-  /// What a relay says about a message, in a header of it.
+  /// The relay's description of a message, in one of its headers.
   ///
-  /// Its fields, with spaces between them: the sender as a hexadecimal number, the number of the
-  /// message among those of its sender and subject, the number from which the sender counts without
-  /// a gap, the version, the sender's name, and the path, hexadecimal numbers with commas, or a
-  /// hyphen. A request has the number 0.
+  /// Its fields, with spaces between them:
+  ///
+  /// - the sender, in hexadecimal
+  /// - the number of the message among those of its sender and subject; 0 for a request
+  /// - the number from which the sender counts without a gap
+  /// - the version
+  /// - the sender's name
+  /// - the path, in hexadecimal, with commas; or a hyphen
   struct Envelope: Equatable, Sendable {
     var sender: UInt64
     var number: UInt64 = 0

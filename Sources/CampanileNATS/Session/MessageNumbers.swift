@@ -36,7 +36,7 @@
     }
 
     enum News: Equatable {
-      /// It has not been heard; so many before it have been lost.
+      /// It has not been heard; `lost` messages before it have been lost.
       case new(lost: Int)
       case double
     }
@@ -63,7 +63,8 @@
       return .new(lost: Int(clamping: number - known - 1))
     }
 
-    /// Nothing more comes of some subjects: what is missed from now on is no loss.
+    /// Forgets subjects that are no longer subscribed to; missed messages of these subjects are not
+    /// losses.
     mutating func forget(where isForgotten: (String) -> Bool) {
       recent = recent.filter { !isForgotten($0.key.subject) }
       older = older.filter { !isForgotten($0.key.subject) }

@@ -15,7 +15,7 @@
       durable?.setPatterns(patterns.sorted())
     }
 
-    /// A message of the stream, or how a pull of messages goes on.
+    /// Handles a message of the stream, or the status of a pull.
     mutating func receivedStored(_ message: ServerMessage) {
       guard let news = durable?.received(message) else { return }
       switch news {
@@ -77,21 +77,26 @@
 
     // MARK: What is stored
 
-    /// The stream has stored a post, or says why not.
+    /// Handles the stream's answer to a post: it has stored the post, or reports why not.
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
       guard let mark = UInt64(token), let post = outbox.post(mark) else { return }
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil { return storing = Self.storingLimit - 1 }
       // A post that was stored before is as good as one that is stored now.
       if message.payload.mayHaveError, let error = StreamResponse(message.payload)?.error {
-        if error.code >= 500 { return storing = Self.storingLimit - 1 }
+        // Sent twice, and the first one is not stored yet: whether it will be is not known.
+        if error.code >= 500 || error.err_code == 10_158 {
+          return storing = Self.storingLimit - 1
+        }
         incidents.append(
           .refused(
             subject: post.subject,
             "The stream does not store it: \(error.description ?? "error \(error.code)")."))
       }
+      let first = outbox.firstMark
       for token in outbox.stored(mark) { incidents.append(.flushed(token)) }
-      storing = outbox.isAwaiting ? 0 : nil
+      // Later posts may be stored while the first one is not.
+      if outbox.firstMark != first { storing = outbox.isAwaiting ? 0 : nil }
     }
 
     /// So many seconds may go by without anything being stored.

@@ -112,7 +112,7 @@
       if let reply = message.reply, NATSSubject.isName(reply) { announce(to: reply) }
     }
 
-    /// Says that this relay is there, or that it leaves.
+    /// Announces that this relay is present, or that it leaves.
     mutating func announce(
       to subject: String = NATSSubject.presence, asksForAnswers: Bool = false, leaves: Bool = false
     ) {
@@ -123,7 +123,7 @@
         payload: Array(line.text.utf8))
     }
 
-    /// A second has gone by.
+    /// One second has passed.
     mutating func tick(isReading: Bool) {
       for correlation in requests.tick() {
         incidents.append(.reply(correlation: correlation, .timedOut, payload: []))

@@ -2,10 +2,10 @@
   import CampanileRelay
   import NIOCore
 
-  /// What one relay does on NATS, without connections and without a clock.
+  /// The session of one relay on NATS, without connections and without a clock.
   ///
-  /// It outlives connections. What is to be sent on the present one is written to ``output``, what
-  /// the relay is to be told is added to ``incidents``; whoever asks takes both.
+  /// It outlives connections. It writes the bytes for the present connection to ``output``, and
+  /// adds reports for the relay to ``incidents``. The caller takes both.
   struct NATSSession {
     struct Subscription {
       var sid: UInt64
@@ -17,7 +17,7 @@
     let id: UInt64
     let name: String
     let processID: Int32
-    /// What is written before the numbers of a message.
+    /// The text before the numbers of a message.
     let idText: String
     let nameText: String
     /// Where answers to this relay are sent: tokens after this.
@@ -34,7 +34,7 @@
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
-    /// What stores the messages, if anything does.
+    /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
     /// Messages of a stream to acknowledge, once they have been delivered.
     var acknowledgments: [String] = []
@@ -172,7 +172,7 @@
       incidents += [.peers([]), .disconnected(reason)]
     }
 
-    /// What was sent on a connection that has ended is to be sent again, or has failed.
+    /// Handles the end of a connection: what was sent on it is sent again, or has failed.
     mutating func lost() {
       output.clear()
       durable?.disconnected()

@@ -1,10 +1,10 @@
 #if NATS
   import NIOCore
 
-  /// What a relay has to send: what waits, and what was sent and has not been confirmed.
+  /// The items that a relay has to send: items that wait, and sent items that are not confirmed.
   ///
-  /// What was sent and not confirmed is sent again on the next connection; receivers know doubles by
-  /// their numbers. Each item has a mark, which is higher than those before it.
+  /// Unconfirmed items are sent again on the next connection; receivers recognize duplicates by
+  /// their numbers. Each item has a mark, which is higher than all earlier ones.
   struct Outbox {
     enum Item: Equatable, Sendable {
       case post(Post)
@@ -34,7 +34,7 @@
 
     private var entries = CircularBuffer<Entry>()
     /// The mark of the first entry.
-    private var firstMark: UInt64 = 1
+    private(set) var firstMark: UInt64 = 1
     /// So many entries were sent on the present connection.
     private var sentCount = 0
     /// Where to look for the oldest post that waits.
@@ -68,7 +68,7 @@
 
     /// Keeps a post.
     ///
-    /// - Parameter dropped: Called with the subject of each post for which there is no room.
+    /// - Parameter dropped: Called with the subject of each post that does not fit.
     mutating func append(_ post: Post, dropped: (String) -> Void) {
       if !keepsNewest, waitingBytes + post.cost > limit { return dropped(post.subject) }
       entries.append(Entry(item: .post(post), cost: post.cost))
@@ -137,6 +137,8 @@
       if entries[offset: index].isConfirmed { return }
       entries[offset: index].isConfirmed = true
       if entries[offset: index].item != nil { sentBytes -= entries[offset: index].cost ?? 0 }
+      // It is not kept while an earlier one waits to be confirmed.
+      if case .post = entries[offset: index].item { entries[offset: index].item = nil }
     }
 
     private mutating func popConfirmed() -> [UInt64] {
@@ -159,11 +161,14 @@
       return post
     }
 
-    /// Posts that were sent and not confirmed are to be sent again.
+    /// Posts that were sent and not confirmed are to be sent again; requests and replies are not.
     mutating func rewind() {
       for index in 0..<sentCount {
-        if case .post(let post) = entries[offset: index].item, !entries[offset: index].isConfirmed {
-          waitingBytes += post.cost
+        switch entries[offset: index].item {
+        case .post(let post):
+          if !entries[offset: index].isConfirmed { waitingBytes += post.cost }
+        case .request, .reply: entries[offset: index].isConfirmed = true
+        case .flush, nil: break
         }
       }
       (sentCount, sentBytes, oldest) = (0, 0, 0)

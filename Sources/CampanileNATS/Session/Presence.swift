@@ -1,15 +1,16 @@
 #if NATS
   import CampanileRelay
 
-  /// Who else is there, as far as relays tell each other.
+  /// The other relays that are present, as far as relays announce themselves.
   ///
-  /// Each says on ``NATSSubject/presence`` that it is there: at first, when it leaves, and again
-  /// after a while. A newcomer is answered by each. The more there are, the rarer each speaks.
+  /// Each relay announces itself on ``NATSSubject/presence`` when it joins, when it leaves, and
+  /// from time to time. Every relay answers a new one. The more relays there are, the less often
+  /// each announces itself.
   struct Presence {
     private struct Peer {
       var name: String
       var processID: Int32
-      /// The second after which it counts as gone.
+      /// The second after which the relay counts as absent.
       var deadline: Int
     }
 
@@ -62,7 +63,7 @@
       return old?.name != line.name || old?.processID != line.processID
     }
 
-    /// A message came from somebody.
+    /// Notes that a message arrived from a relay.
     ///
     /// - Returns: Whether the list has changed.
     mutating func heard(from sender: UInt64, name: String) -> Bool {
@@ -70,7 +71,7 @@
       return heard(Line(id: sender, processID: 0, seconds: 10, name: name))
     }
 
-    /// A second has gone by.
+    /// One second has passed.
     ///
     /// - Returns: Whether the list has changed, and whether it is time for one's own line.
     mutating func tick() -> (hasChanged: Bool, announces: Bool) {

@@ -11,7 +11,8 @@
     private var numbers: [String: UInt64] = [:]
     private var order = CircularBuffer<UInt64>()
     private var last: UInt64 = 0
-    /// So many requests may be open: what is answered after as many others is not sent.
+    /// The number of requests that may be open; an answer that comes after as many other requests
+    /// is not sent.
     static let limit = 65_536
 
     // MARK: Sent
@@ -25,7 +26,7 @@
       deadlines.removeValue(forKey: correlation) != nil
     }
 
-    /// A second has gone by.
+    /// One second has passed.
     ///
     /// - Returns: The requests whose time is over.
     mutating func tick() -> [UInt64] {
@@ -37,8 +38,8 @@
 
     // MARK: Received
 
-    /// - Returns: The number of a request that is to be answered at a subject; nothing if it has
-    ///   come already, by another pattern.
+    /// - Returns: The number of the request, whose answer goes to the subject; `nil` if it has
+    ///   arrived already, by another pattern.
     mutating func received(_ reply: String) -> UInt64? {
       guard NATSSubject.isName(reply), numbers[reply] == nil else { return nil }
       last += 1
@@ -48,7 +49,7 @@
       return last
     }
 
-    /// - Returns: Where the answer goes.
+    /// - Returns: The subject for the answer.
     mutating func answered(_ correlation: UInt64) -> String? {
       guard let reply = replies.removeValue(forKey: correlation) else { return nil }
       numbers[reply] = nil

@@ -57,14 +57,16 @@
 
     /// Stores posted messages in a JetStream stream, and receives messages from the stream.
     ///
-    /// Each message is stored once. Each receiver that has a name hears each message at least once,
-    /// even after a restart of the servers or of the receiver. A flush waits until the stream has
-    /// stored the earlier posts.
+    /// Each message is stored at least once. Each receiver that has a name hears each message at
+    /// least once, even after a restart of the servers or of the receiver. A flush waits until the
+    /// stream has stored the earlier posts.
     ///
     /// - Parameters:
     ///   - stream: The name of the stream.
-    ///   - subjects: The names or patterns that the stream stores. The relay creates the stream if
-    ///     the server has none of this name. If `subjects` is empty, the stream must exist.
+    ///   - subjects: The names or patterns that the stream stores, among them those of all types that
+    ///     the relay sends. Keep the names of requests out: JetStream would answer them. The relay
+    ///     creates the stream if the server has none of this name. If `subjects` is empty, the
+    ///     stream must exist.
     ///   - replicas: The number of servers in a cluster that store the stream, if the relay creates
     ///     the stream.
     ///   - receiver: A name under which the server records which messages this process has heard.
@@ -123,6 +125,13 @@
     }
 
     // MARK: Operations
+
+    /// Tries the servers in the order in which they were given.
+    ///
+    /// Without this option, the order is random, so that the relays of many processes are
+    /// distributed over the servers. Other servers of a cluster, which a server has reported, are
+    /// tried after the given ones. After the end of a connection, its server is tried last.
+    public static var inGivenOrder: Self { Self("inGivenOrder") { $0.shufflesServers = false } }
 
     /// Logs connections, disconnections, losses and refusals, without secrets.
     ///

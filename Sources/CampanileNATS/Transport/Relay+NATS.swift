@@ -32,7 +32,7 @@
     }
   }
 
-  /// A link without an address: it says so, and never connects.
+  /// A link without a valid address: it reports the reason, and never connects.
   private final class BrokenLink: RelayLink {
     let queue = DispatchQueue(label: "campanile.relay.nats")
     let step: UInt64 = 0

@@ -86,6 +86,14 @@
       #expect(state.isOpen)
     }
 
+    @Test("A server whose answer is not read is not given up")
+    func opensUnread() {
+      var state = ConnectionState()
+      for _ in 1...100 { #expect(act(&state) { $0.tick(isReading: false, &$1) } == []) }
+      for _ in 1...4 { #expect(act(&state) { $0.tick(isReading: true, &$1) } == []) }
+      #expect(!state.isClosed)
+    }
+
     @Test("A server that says nothing, or accepts nobody, is given up after five seconds")
     func opensTooLate() {
       for isGreeted in [false, true] {

@@ -102,6 +102,25 @@
       #expect(Set(order) == Set(servers))
     }
 
+    @Test("In the given order, those that are reported come later, and the one that ended is last")
+    func givenOrder() throws {
+      var dice = Dice()
+      var pool = ServerPool(servers, isShuffled: false, &dice)
+      #expect(connects(&pool, &dice, 3) == servers)
+      #expect(connects(&pool, &dice, 1) == [])
+      #expect(connects(&pool, &dice, 3) == servers)
+      pool.connected(to: servers[1], &dice)
+      pool.learn(["d:1", "a:1", "e:1"])
+      let learned = ["d", "e"].map { ServerAddress(host: $0, port: 1) }
+      #expect(pool.another(&dice) == servers[0])
+      #expect(connects(&pool, &dice, 5) == [servers[0], servers[2]] + learned + [servers[1]])
+      // What is reported before there is a connection is tried, too.
+      var other = ServerPool([servers[0]], isShuffled: false, &dice)
+      _ = connects(&other, &dice, 1)
+      other.learn(["d:1"])
+      #expect(connects(&other, &dice, 1) == [learned[0]])
+    }
+
     @Test("Servers that others tell are tried too, until they are told no more")
     func gossip() throws {
       var dice = Dice()

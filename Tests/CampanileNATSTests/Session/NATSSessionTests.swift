@@ -9,8 +9,9 @@
   struct NATSSessionTests {
     private var session = NATSSession(id: 0xAB, name: "me", processID: 1)
 
-    private func connected() -> NATSSession {
+    private func connected(_ durable: DurableOptions? = nil) -> NATSSession {
       var session = session
+      if let durable { session = NATSSession(id: 0xAB, name: "me", processID: 1, durable: durable) }
       var info = ServerInfo()
       info.maxPayload = 1_000
       session.connected(info)
@@ -180,6 +181,30 @@
       let text = String(buffer: output)
       #expect(text.contains("SUB b "))
       #expect(!text.contains("SUB a "))
+    }
+
+    @Test(
+      "A post is sent again although later ones are stored, and if whether it is stored is not known",
+      arguments: ["", #"{"error":{"code":409,"err_code":10158}}"#])
+    func storedAgain(answer: String) throws {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for subject in ["a", "b", "c", "d"] { session.perform(post(subject)) }
+      #expect(written(&session).text.contains("HPUB a "))
+      func acknowledge(_ mark: Int, _ payload: String) {
+        session.receivedAnswer(
+          ServerMessage(
+            subject: "\(session.inbox)a\(mark)", sid: NATSSession.inboxSid, reply: nil,
+            headers: .none, payload: Array(payload.utf8)))
+      }
+      if !answer.isEmpty { acknowledge(1, answer) }
+      for mark in 2...4 {
+        acknowledge(mark, #"{"stream":"S","seq":\#(mark)}"#)
+        session.tickDurable()
+      }
+      session.tickDurable()
+      let again = written(&session).text
+      #expect(again.contains("HPUB a ") && !again.contains("HPUB b "))
+      #expect(told(&session).isEmpty)
     }
   }
 #endif

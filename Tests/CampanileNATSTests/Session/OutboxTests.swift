@@ -106,6 +106,27 @@
       #expect(outbox.isEmpty)
     }
 
+    @Test("A request and a reply are sent once, also when posts are sent again")
+    func once() {
+      var outbox = outbox()
+      outbox.append(.request(correlation: 7, subject: "a", version: 0, payload: []))
+      outbox.append(.reply(to: "a", hasFailed: false, payload: []))
+      #expect(sendAll(&outbox) == [1, 2, 3, 4, 5, 6])
+      outbox.rewind()
+      #expect(sendAll(&outbox) == [1, 2, 3, 4])
+      #expect(outbox.disconnect() == [7])
+    }
+
+    @Test("What was stored is not kept while an earlier post waits")
+    func kept() {
+      var outbox = outbox()
+      _ = sendAll(&outbox)
+      _ = outbox.stored(2)
+      #expect(outbox.post(1) != nil)
+      #expect(outbox.post(2) == nil)
+      #expect(outbox.firstMark == 1)
+    }
+
     @Test("What was not stored is sent again with its mark")
     func again() {
       var outbox = outbox()
