@@ -1,5 +1,5 @@
 extension KVOChange {
-  /// What an observation of a key path asks for in addition to the new values.
+  /// Options of an observation of a key path: what to report in addition to the new values.
   ///
   /// ```swift
   /// kvo.observe(player, \.title, [.initial, .old]) { screen, player, change in … }
@@ -65,12 +65,13 @@ extension KVOChange {
 extension KVOChange.Options where Value: Equatable {
   /// Leaves out changes from a value to an equal one.
   ///
-  /// The values before and after the change are compared, also after a pause. `==` runs where the
-  /// change is made, and under no lock. A prior call is made before the new value is known, so it
+  /// The values before and after the change are compared, even after a pause. If changes of several
+  /// threads overlap, the value before is the one of the previous call. `==` runs where the
+  /// change is made, and no lock is held. A prior call is made before the new value is known, so it
   /// is made for equal values too. A change without an old value (see ``old``) is reported.
   public static var distinct: Self {
     Self(.distinct) { one, other in
-      // // `areEqual` is called with such boxes only.
+      // `areEqual` is called with such boxes only.
       guard let one = one as? OldValue<Value>, let other = other as? OldValue<Value> else {
         return false
       }

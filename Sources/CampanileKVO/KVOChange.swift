@@ -14,12 +14,12 @@ public struct KVOChange<Value> {
   public var kind: Kind { Kind(deed) }
   /// The value before the change.
   ///
-  /// `nil` unless the observer asked for `.old`. It is also `nil` in the initial call, and where
-  /// the value could not be read: see ``Options/old``.
+  /// It is `nil` unless the observer asked for `.old`. It is also `nil` in the initial call, and
+  /// where the value could not be read: see ``Options/old``.
   public var old: Value? { hasOld ? known : nil }
   /// The value after the change.
   ///
-  /// In the initial call and in a prior call, the current value.
+  /// In the initial call and in a prior call, it is the current value.
   public let new: Value
   /// The observed key path.
   public let path: KVOPath
@@ -101,7 +101,7 @@ extension KVOChange: Sendable where Value: Sendable {}
 extension KVOChange where Value: BidirectionalCollection, Value.Element: Equatable {
   /// The elements that were inserted and removed, computed by this call.
   ///
-  /// `nil` without an old value: the observer has to ask for `.old`.
+  /// The result is `nil` without an old value: the observer has to ask for `.old`.
   ///
   /// - Complexity: O(*n* * *d*), in the number of elements and of differences.
   public func difference() -> CollectionDifference<Value.Element>? {
@@ -128,12 +128,20 @@ extension KVOChange {
     KVOChange(step, deed, new: new, path: path, changed: changed)
   }
 
-  /// The same change, of which the observer has missed what came before.
+  /// The same change, for an observer that has missed earlier changes.
   var asSetting: Self { renewed(new) }
 
   /// The same change for an observer that does not know its old value.
   var asUnknown: Self {
     KVOChange(step, nil, new: new, path: path, changed: changed)
+  }
+
+  /// The same change, with the value of a box as the old value.
+  func following(_ box: AnyObject) -> Self {
+    // The box has the value type of the list of observers.
+    guard let box = box as? OldValue<Value> else { return self }
+    return KVOChange(
+      step, deed, old: box.value, new: new, hasOld: true, path: path, changed: changed)
   }
 
   /// The same change with another new value.

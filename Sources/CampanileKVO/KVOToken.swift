@@ -4,8 +4,9 @@ internal import Campanile
 ///
 /// Releasing the token ends the observation.
 ///
-/// It stays in the isolation of the object, like the observer. Keep it in a property: a local
-/// constant ends the observation at its last use, and a dropped result at once.
+/// It stays in the isolation of the object, like the observer. Keep it in a property. A token in a
+/// local constant ends the observation at the last use of the constant. A token that is not stored
+/// ends it at once.
 public final class KVOToken {
   private let token: ObservationToken
 

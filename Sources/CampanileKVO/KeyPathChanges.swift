@@ -39,7 +39,7 @@ public struct KeyPathChanges<Value: Sendable>: ObservationSource {
 }
 
 extension KeyPathChanges: Traceable, ValueDescribing {
-  /// What happens at the key path of the object.
+  /// Reports what happens at the key path of the object.
   ///
   /// Observe this signal at any time. A post is a change that has observers. All observers of the
   /// key path are reported: those of controllers, and one for each value of this type.
@@ -51,9 +51,9 @@ extension KeyPathChanges: Traceable, ValueDescribing {
   /// The name of the key path in traces.
   public var traceName: String { base.name }
 
-  /// Reads the live observations.
+  /// A closure that reads the live observations.
   ///
-  /// They end with the object.
+  /// The observations end with the object.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
     { [registration = base.registration] in registration.sourceRegistrations }
   }

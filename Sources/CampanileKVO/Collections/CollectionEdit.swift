@@ -111,7 +111,7 @@ final class CollectionEdit: Sendable {
 
   /// Whether the edit may end with `value`.
   ///
-  /// A setter may store something else than it was given.
+  /// A setter may store another value than the one it received.
   ///
   /// Values that cannot be compared may be the same if they have the same number of elements.
   func mayEnd(with value: Any) -> Bool {

@@ -109,7 +109,7 @@ public struct KVOSet<Object: AnyObject, Element: Hashable> {
 extension KVOChange {
   /// The inserted members, computed by this call.
   ///
-  /// `nil` without an old value: the observer has to ask for `.old`.
+  /// The result is `nil` without an old value: the observer has to ask for `.old`.
   ///
   /// - Complexity: O(*n*) in the number of members.
   public func insertedMembers<Element>() -> Set<Element>? where Value == Set<Element> {
@@ -118,7 +118,7 @@ extension KVOChange {
 
   /// The removed members, computed by this call.
   ///
-  /// `nil` without an old value: the observer has to ask for `.old`.
+  /// The result is `nil` without an old value: the observer has to ask for `.old`.
   ///
   /// - Complexity: O(*n*) in the number of members.
   public func removedMembers<Element>() -> Set<Element>? where Value == Set<Element> {

@@ -30,14 +30,14 @@ public import Campanile
 ///
 /// The controller does not keep its owner. It keeps the observed objects only if asked to. An
 /// observation ends with the controller, its owner or the observed object, or by one of the
-/// `unobserve` methods. No call begins after its end. An object may observe itself, and is not kept
-/// by that.
+/// `unobserve` methods. No call begins after its end. An object may observe itself; the observation
+/// does not keep it alive.
 ///
 /// The controller observes one key path of one object once. Its ``Policy-swift.enum`` decides what
 /// a second call does. Key paths are the same if they compare equal: the key path of a subclass
 /// differs from that of its superclass.
 ///
-/// A controller is `Sendable` if its owner is. It is then safe to use from any thread, also inside
+/// A controller is `Sendable` if its owner is. It is then safe to use from any thread, and inside
 /// an observer. No lock is held while an observer runs. The cost of an observation does not depend
 /// on the number of observations of the controller.
 public final class KVOController<Owner: AnyObject> {

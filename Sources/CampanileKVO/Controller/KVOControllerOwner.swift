@@ -22,16 +22,12 @@ public protocol KVOControllerOwner: AnyObject {
 }
 
 extension KVOControllerOwner {
-  /// The controller of this object.
-  ///
-  /// It does not keep the objects that it observes.
+  /// A controller of this object that does not keep the objects that it observes.
   public var kvoController: KVOController<Self> {
     kvoControllers.controller(of: self, retainsObserved: false)
   }
 
-  /// Another controller of this object.
-  ///
-  /// It keeps the objects that it observes.
+  /// A controller of this object that keeps the objects that it observes.
   public var kvoControllerRetaining: KVOController<Self> {
     kvoControllers.controller(of: self, retainsObserved: true)
   }

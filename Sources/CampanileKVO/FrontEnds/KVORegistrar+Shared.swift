@@ -3,7 +3,7 @@ public import Synchronization
 
 /// Reports of a class whose objects any thread may change.
 extension KVORegistrar {
-  /// Reports that a property is read.
+  /// Reports that a property of a `SharedObservable` is read.
   ///
   /// Call this in its getter, before the value is returned.
   ///
@@ -26,7 +26,7 @@ extension KVORegistrar {
     if uses.areTracked(with: standard) { standard.access(shared: keyPath) }
   }
 
-  /// Runs `mutation`, and reports it as a change of a property.
+  /// Runs `mutation`, and reports it as a change of a property of a `SharedObservable`.
   ///
   /// Call this in its setter.
   ///
@@ -58,8 +58,9 @@ extension KVORegistrar {
     endChange(of: subject, keyPath, isShared: true)
   }
 
-  /// Announces that a property is about to change, for a property that does not report its changes
-  /// itself.
+  /// Announces that a property of a `SharedObservable` is about to change.
+  ///
+  /// It is for a property that does not report its changes itself.
   ///
   /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
   /// and its `didChange` may be on different threads. Other changes of the property that begin
@@ -77,7 +78,7 @@ extension KVORegistrar {
     if beginByHand(subject, keyPath) { standard.willSet(shared: keyPath) }
   }
 
-  /// Announces that a property has changed, for a property that does not report its changes itself.
+  /// Announces that a property of a `SharedObservable` has changed.
   ///
   /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.

@@ -43,15 +43,14 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   // MARK: Reading
 
-  /// Reports that a property is read.
+  /// Reports that a property of an `Observable` is read.
   ///
   /// Call this in its getter, before the value is returned.
   ///
   /// This is for properties whose value is stored, in the object or elsewhere. A property that is
-  /// computed from observed properties reports nothing: the observed properties do. If a getter
-  /// reports itself and reads no other observed property at its first read, its value counts as
-  /// stored. It counts as stored for as long as it is observed: properties that it reads later are
-  /// not followed.
+  /// computed from observed properties reports nothing: the observed properties do. A getter that
+  /// reports itself should not read observed properties later, either. If it reads none at the
+  /// first read, the ones that it reads later are not followed while the property is observed.
   @inlinable
   public func access<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -98,7 +97,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   // MARK: Changing
 
-  /// Runs `mutation`, and reports it as a change of a property.
+  /// Runs `mutation`, and reports it as a change of a property of an `Observable`.
   ///
   /// Call this in its setter.
   ///
@@ -177,8 +176,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   // MARK: Announcements by hand
 
-  /// Announces that a property is about to change, for a property that does not report its changes
-  /// itself.
+  /// Announces that a property of an `Observable` is about to change.
+  ///
+  /// It is for a property that does not report its changes itself.
   ///
   /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
   /// and its `didChange` may be on different threads. Other changes of the property that begin
@@ -192,7 +192,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
     if beginByHand(subject, keyPath) { standard.willSet(subject, keyPath: keyPath) }
   }
 
-  /// Announces that a property has changed, for a property that does not report its changes itself.
+  /// Announces that a property of an `Observable` has changed.
   ///
   /// Without an open `willChange(_:keyPath:)`, it does nothing. The change is reported here, or
   /// where the last change that is part of it ends.

@@ -193,8 +193,10 @@ final class ObserverSeat {
       // An earlier observer has made a change that this observer receives first.
       if change.deed != nil && told &+ 1 != state.count { change = change.asSetting }
       if let areEqual, let evaluation = state.evaluation {
-        if let known = evaluation.known(after: told), areEqual(known, OldValue(change.new)) {
-          return nil
+        if let known = evaluation.known(after: told) {
+          if areEqual(known, OldValue(change.new)) { return nil }
+          // If changes overlap, the value when this one began may be the new value already.
+          if change.hasOld && wishes.contains(.old) { change = change.following(known) }
         }
         evaluation.keepTold()
       }

@@ -65,6 +65,30 @@ import Testing
     withExtendedLifetime(token) {}
   }
 
+  @Test(
+    "K14 The old value of a distinct change is the new one before, however threads set",
+    arguments: [2, 8])
+  func oldValues(width: Int) {
+    struct Step: Equatable {
+      var old: Int?
+      var new: Int
+    }
+    let steps = Recorder<Step>()
+    let token = device.observe(\.value, [.old, .distinct]) { [steps] in
+      steps.record(Step(old: $1.old, new: $1.new))
+    }
+    onThreads(width) { [device] thread in
+      for round in 0..<(4_000 / width) { device.value = (round + thread) % 3 }
+    }
+    var last = 0
+    for step in steps.values {
+      #expect(step.old == last && step.new != last)
+      last = step.new
+    }
+    #expect(last == device.value)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K14 Distinct tells an observer's own set to what another thread has set meanwhile")
   func sameInObserver() {
     let token = device.observe(\.value, .distinct) { [device, heard] _, change in
