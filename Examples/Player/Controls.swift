@@ -39,7 +39,6 @@ import Synchronization
   /// Restores the mode of the terminal.
   func finish() {
     guard hasKeys else { return }
-    FileHandle.standardInput.readabilityHandler = nil
     var mode = mode
     _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
   }
@@ -48,14 +47,16 @@ import Synchronization
     var raw = mode
     raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
     _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &raw)
-    FileHandle.standardInput.readabilityHandler = { [source] input in
-      let keys = input.availableData
-      if keys.isEmpty { input.readabilityHandler = nil }
-      for key in keys {
-        switch key {
-        case UInt8(ascii: " "): source.send(.togglePause)
-        case UInt8(ascii: "q"): source.send(.quit)
-        default: break
+    Thread.detachNewThread { [source] in
+      while true {
+        let keys = FileHandle.standardInput.availableData
+        if keys.isEmpty { return }
+        for key in keys {
+          switch key {
+          case UInt8(ascii: " "): source.send(.togglePause)
+          case UInt8(ascii: "q"): source.send(.quit)
+          default: break
+          }
         }
       }
     }

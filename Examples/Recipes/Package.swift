@@ -5,7 +5,7 @@ import PackageDescription
 // The programs of the guide "Recipes", a target each.
 let recipes = [
   "Appearing", "Asking", "Claiming", "CommandLine", "FindingOut", "LastOfEach", "Progress",
-  "StartingLate", "ViewModel",
+  "StartingLate", "ViewModel", "WaitingForOne",
 ]
 
 let package = Package(

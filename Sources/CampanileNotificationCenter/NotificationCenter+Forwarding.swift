@@ -34,9 +34,7 @@ extension NotificationCenter {
       let notification = posted.notification
       let path = notification.bridgePath
       if path.contains(PathStep(self)) { return }
-      ThreadMark.carry(along: path + [PathStep(center)], to: self) {
-        self.post(notification)
-      }
+      self.post(notification, along: path + [PathStep(center)])
     }
   }
 
@@ -49,17 +47,16 @@ extension NotificationCenter {
     of name: Notification.Name?, to center: Foundation.NotificationCenter,
     file: StaticString = #fileID, line: UInt = #line
   ) -> ObservationToken {
-    let body = ObserverBody<PostedNotification> { [weak self, weak center] posted in
+    let body = ObserverBody<PostedNotification>(inPlace: { [weak self, weak center] posted, post in
       guard let self, let center else { return }
-      let transit = ThreadMark.path(to: self)
       // If code has posted the notification again, its user info names the centers that it came
       // through.
-      let path = transit.isEmpty ? posted.notification.bridgePath : transit
+      let path = post.path.isEmpty ? posted.notification.bridgePath : post.path
       if path.contains(PathStep(center)) { return }
       var notification = posted.notification
       notification.bridgePath = path + [PathStep(self)]
       center.post(notification)
-    }
+    })
     return ObservationToken(
       topics.register(
         .inPlace(file: file, line: line), body, of: name?.rawValue, about: .none, once: false))

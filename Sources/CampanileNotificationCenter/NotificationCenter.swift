@@ -68,6 +68,16 @@ public final class NotificationCenter: Sendable {
     content.settle(isRead: true)
   }
 
+  /// Posts a notification that came through other centers.
+  func post(_ notification: Notification, along path: [PathStep]) {
+    guard let audience = topics.audience(of: notification.name.rawValue) else { return }
+    let instance = notification.subject
+    let content = hub.makeContent(notification, about: instance)
+    let subject = instance ?? valueSubject(notification.object)
+    topics.post(PostedNotification(content), about: subject, along: path, to: audience)
+    content.settle(isRead: true)
+  }
+
   /// Posts a notification of a name, about an object, with user info.
   public func post(
     name aName: NSNotification.Name, object anObject: Any?,

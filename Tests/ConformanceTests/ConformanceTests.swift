@@ -25,7 +25,7 @@ struct ConformanceTests {
     .init("CampanileNotificationCenter", 10, "A post does not wait for another queue"),
 
     .init("Foundation", 1, "A handle that is used again ends nobody else's registration"),
-    .init("Foundation", 3, "Nothing is delivered after `cancel`, also if it was queued"),
+    .init("Foundation", 3, "Nothing is delivered after `cancel`, not even what was queued"),
     .init("Foundation", 3, "An observer that is ended during a post, before its turn, is skipped"),
     .init("Foundation", 5, "Observers are called in the order in which they registered"),
     .init("Foundation", 5, "Removals leave the order of the rest as it was"),
@@ -38,7 +38,8 @@ struct ConformanceTests {
     .init("Foundation", 10, "A post does not wait for another queue"),
 
     .init(
-      "Dictionary under a mutex", 3, "Nothing is delivered after `cancel`, also if it was queued"),
+      "Dictionary under a mutex", 3, "Nothing is delivered after `cancel`, not even what was queued"
+    ),
     .init(
       "Dictionary under a mutex", 3,
       "An observer that is ended during a post, before its turn, is skipped"),

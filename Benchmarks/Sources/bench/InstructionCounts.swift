@@ -50,6 +50,7 @@ struct InstructionCase: Sendable {
     ] + QueuedInstructions.cases + [
       Self(name: "set-followed-1", count: 1_000, run: setFollowed)
     ] + Notifications.instructionCases + KeyValue.instructionCases + Tracing.instructionCases
+    + Relaying.instructionCases
 
   private static func send(_ observers: Int) -> Self {
     Self(name: "send-\(observers)", count: 5_000 / max(1, observers / 5)) { count in

@@ -13,7 +13,7 @@ struct Receive: ParsableCommand {
 
   func run() throws {
     if source == "pipe" { return BarePipe.receive() }
-    let relay = Relay(.host("bench", in: source), name: "receiver", buffering: Relaying.buffering)
+    let relay = Relay(.host("bench", in: source), name: "receiver")
     let center = MessageCenter()
     relay.carry(Track.self, in: center, .inward)
     let sink = Sink()

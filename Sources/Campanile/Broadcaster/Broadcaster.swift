@@ -1,6 +1,6 @@
 /// A source of values that any number of observers can follow.
 ///
-/// Observers hear each value once, in the order they registered:
+/// Observers receive each value once, in the order in which they registered:
 ///
 /// ```swift
 /// let ticks = Broadcaster<Int>()
@@ -12,13 +12,13 @@
 /// observer runs. An observer that registers while a value is being sent hears the next one. The
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
-/// Sending to nobody costs two loads; to immediate observers a few nanoseconds each, without locks,
-/// allocations or reference counts.
+/// Sending without observers costs two loads. Each immediate observer costs a few nanoseconds,
+/// without locks, allocations or reference counts.
 public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList
 
-  /// Creates a broadcaster that nobody follows.
+  /// Creates a broadcaster without observers.
   public convenience init() { self.init(registry: ObserverRegistry()) }
 
   init(registry: ObserverRegistry, home: ObserverList.Home = .source) {
@@ -32,9 +32,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     registry.finishReports()
   }
 
-  /// Sends a value to those who observe now.
+  /// Sends a value to the current observers.
   ///
-  /// When it returns, the immediate observers have been called, and the others will be. After
+  /// When it returns, the immediate observers have been called. The others are called later. After
   /// ``finish()`` it does nothing.
   public func send(_ element: Element) {
     if registry.isHeard(list) { deliver(element) }
@@ -45,10 +45,10 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     registry.post(element, Post(), to: list)
   }
 
-  /// Sends a value that one registration does not hear.
+  /// Sends a value to all observers except one.
   ///
-  /// What observers of it send is heard by everybody. A registration of another source, or one that
-  /// has ended, makes no difference.
+  /// Only this send skips the registration: a value that an observer sends in response reaches
+  /// everybody. A registration of another source, or one that has ended, makes no difference.
   public func send(_ element: Element, skipping registration: Registration) {
     let post = Post().skipping(registry.ownID(of: registration))
     if registry.isHeard(list) { registry.postChecked(element, post, to: list) }
@@ -61,11 +61,12 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
 
   /// Sends a value and waits until every delivery of it has ended.
   ///
-  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of
-  /// room, or discarded with its target. Inside an asynchronous observer it does not wait for that
-  /// observer, nor for one that waits for the call in the same way.
+  /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
+  /// canceled, dropped from a full buffer, or discarded with its target. Inside an asynchronous
+  /// observer this method does not wait for that observer. Nor does it wait for another observer
+  /// that waits for this call in the same way.
   ///
-  /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
+  /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   public func sendAndWait(_ element: Element) async throws {
     let tracker = DeliveryTracker()
     registry.post(element, Post().tracked(by: tracker), to: list)
@@ -73,23 +74,24 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     try await tracker.wait()
   }
 
-  /// Ends every observation of this source that `owner` bounds.
+  /// Ends every observation of this source that `owner` owns.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
     registry.endAll(ownedBy: owner) { _ in true }
   }
 
-  /// Ends every observation and every sequence; what comes later is refused.
+  /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// Deliveries that were queued are not made. A second call does nothing.
+  /// Queued deliveries are not made. A sequence still returns the values that it had stored. A
+  /// second call does nothing.
   public func finish() {
     registry.finish { _ in [list] }
   }
 
-  /// How many observations have not ended.
+  /// The number of observations that have not ended.
   ///
-  /// Those of an owner that has died do not count.
+  /// Observations of an owner that has died do not count.
   ///
   /// - Complexity: O(*n* log *n*).
   public var observerCount: Int { registrations.count }
@@ -97,7 +99,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 
-  /// What can be observed of the broadcaster: its read-only face.
+  /// The read-only face of the broadcaster: it can be observed, and cannot send.
   public var signal: Signal<Element> { Signal(base: self) }
 }
 
@@ -115,12 +117,12 @@ extension Broadcaster: SignalBase {
 }
 
 extension Broadcaster where Element == Void {
-  /// Sends the event to those who observe now; it has no value.
+  /// Sends an event without a value to the current observers.
   public func send() { send(()) }
 }
 
 extension Broadcaster: CustomStringConvertible {
-  /// The live observations, a line each.
+  /// The live observations, one per line.
   public var description: String {
     registrations.reduce("Broadcaster of \(Element.self)") { $0 + "\n  " + $1.description }
   }

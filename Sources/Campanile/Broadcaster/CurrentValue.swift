@@ -12,21 +12,20 @@
 ///
 /// ## Behavior
 ///
-/// The value can be read and set from any thread, and from inside a follower. Notifications of one
-/// value come one after the other: a set that is made while followers are being told stores the
-/// value and returns, and is told next by the thread that tells. For an immediate follower that
-/// means "on a setter's thread". A thread that has told 64 changes of other threads offers the rest,
-/// between two changes, to the next thread that sets the value, and returns when one has come. No
-/// change is left out and none is told twice, and the last change that a follower sees carries the
-/// newest value.
+/// The value can be read and set from any thread, and from inside a follower. Changes are delivered
+/// one after the other. A set during a delivery stores the value and returns, and the thread that
+/// delivers then delivers that change too. So an immediate follower may be called on the thread of
+/// another setter. After each 64 changes of other threads, the delivering thread offers the rest to
+/// the next thread that sets the value. It returns as soon as such a thread arrives.
 ///
-/// A follower that missed changes while it was paused is told one change when it resumes, from the
-/// value that it knew to the newest.
+/// No change is left out, and none is delivered twice. The last change that a follower receives
+/// carries the newest value. A follower that missed changes during a pause receives one change when
+/// it resumes, from the value that it knew to the newest.
 ///
-/// Setting an equal value is a change like any other; followers that asked for `.distinct` are
-/// spared it. The observations end with the object.
+/// Setting an equal value is a change like any other. Followers with `.distinct` do not receive it.
+/// The observations end with the object.
 public final class CurrentValue<Value: Sendable>: StateSource {
-  /// What observers are given.
+  /// What observers receive.
   public typealias Element = ValueChange<Value>
 
   private let storage: StateStorage<Value>
@@ -47,9 +46,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   // MARK: The value
 
-  /// The value now.
+  /// The current value.
   ///
-  /// Setting it tells the followers.
+  /// Setting it notifies the followers.
   ///
   /// Reading or setting it inside ``update(_:)`` of the same object is a precondition failure.
   public var value: Value {
@@ -57,21 +56,21 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     set { storage.set(newValue) }
   }
 
-  /// Sets the value, and tells all followers but one.
+  /// Sets the value, and notifies all followers except one.
   ///
-  /// For two states that follow each other. The follower counts as told: the next change that it
-  /// hears begins with this value. A registration of another source, or one that has ended, makes no
-  /// difference.
+  /// Use it for two states that follow each other. The next change that the skipped follower
+  /// receives has `newValue` as its old value. A registration of another source, or one that has
+  /// ended, makes no difference.
   public func set(_ newValue: Value, skipping registration: Registration) {
     storage.set(newValue, skipping: registration)
   }
 
-  /// Changes the value in place, with every other reader and writer waiting, then tells the
+  /// Changes the value in place, with every other reader and writer waiting, then notifies the
   /// followers.
   ///
-  /// The closure must be short. Using this object inside it is a precondition failure, also in the
-  /// deinit of something in the value that the closure lets go of. If it throws, what it did to the
-  /// value stays, and is told.
+  /// The closure must be short. Using this object inside the closure is a precondition failure.
+  /// This includes the deinit of anything that the closure removes from the value. If the closure
+  /// throws, the changes that it made remain, and are delivered.
   ///
   /// - Returns: What `body` returns.
   @discardableResult
@@ -81,23 +80,24 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   // MARK: Following
 
-  /// Ends every observation of this source that `owner` bounds.
+  /// Ends every observation of this source that `owner` owns.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
     storage.registry.endAll(ownedBy: owner) { _ in true }
   }
 
-  /// Ends every observation and every sequence; what comes later is refused.
+  /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// The value can still be read and set. A second call does nothing.
+  /// Queued deliveries are not made. A sequence still returns the changes that it had stored. The
+  /// value can still be read and set. A second call does nothing.
   public func finish() {
     storage.registry.finish { _ in [storage.list] }
   }
 
-  /// How many observations have not ended.
+  /// The number of observations that have not ended.
   ///
-  /// Those of an owner that has died do not count.
+  /// Observations of an owner that has died do not count.
   ///
   /// - Complexity: O(*n* log *n*).
   public var observerCount: Int { registrations.count }
@@ -107,9 +107,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     storage.registry.describe { _ in [storage.list] }
   }
 
-  /// The state without the power to set it: the read-only face.
+  /// The read-only face of the state: it can be read and observed, and cannot be set.
   public var readOnly: ReadOnlyState<Value> { ReadOnlyState(base: self) }
-  /// The changes, without the value at other times.
+  /// The changes of the state, without access to its current value.
   public var signal: Signal<ValueChange<Value>> { Signal(base: self) }
 }
 
@@ -149,7 +149,7 @@ extension CurrentValue: StateBase {
 }
 
 extension CurrentValue: CustomStringConvertible {
-  /// The value and the live observations, a line each.
+  /// The value and the live observations, one per line.
   public var description: String {
     registrations.reduce("CurrentValue \(value)") { $0 + "\n  " + $1.description }
   }

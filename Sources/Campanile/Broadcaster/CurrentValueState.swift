@@ -1,39 +1,41 @@
-/// Who tells the changes of a current value, in which order: it decides, and `StateStorage` acts.
+/// Decides which thread notifies the followers of a current value, and in which order.
 ///
-/// It has no lock, no thread and no value. The storage asks it with the lock held that protects the
-/// value too.
+/// `StateStorage` acts on its decisions. This state has no lock, no thread and no value. The
+/// storage calls it with the lock held that also protects the value.
 ///
-/// One thread tells at a time. The others leave their changes to it, and it tells them in the order of
-/// the sets. It may offer what waits to the next thread that comes.
+/// One thread notifies at a time. The other threads queue their changes, and the notifying thread
+/// delivers them in the order of the sets. It may offer the queue to the next thread that sets the
+/// value.
 struct CurrentValueState: ~Copyable {
   /// Counts the sets.
   private(set) var revision: UInt64 = 0
-  /// Whether a thread tells changes, and goes on with those that wait.
+  /// Whether a thread is notifying, and will continue with the queued changes.
   private var isTelling = false
-  /// The changes that the thread which tells has not come to.
+  /// The queued changes.
   private var waiting = RecordBuffer()
 
-  /// Who tells a change.
+  /// Which thread delivers a change.
   enum Turn {
-    /// The thread that brings it, and before it nothing waits.
+    /// The thread that made the change; nothing is queued before it.
     case first
-    /// That thread too, behind what waits: it is to keep the change, and to go on.
+    /// The thread that made the change, after queued changes: it queues the change and drains the
+    /// queue.
     case next
-    /// Another thread is at it: the change is to be kept.
+    /// Another thread is notifying: the change is queued.
     case others
   }
 
   /// Counts a set.
   ///
-  /// - Parameter isHeard: Whether anybody follows.
-  /// - Returns: Who tells the change, if anybody is told.
+  /// - Parameter isHeard: Whether there are followers.
+  /// - Returns: Which thread delivers the change, or `nil` without followers.
   @inline(__always)
   mutating func set(_ isHeard: @autoclosure () -> Bool) -> Turn? {
     revision &+= 1
     return isTelling || isHeard() ? takeTurn() : nil
   }
 
-  /// Decides who tells what is new.
+  /// Decides which thread delivers a new change.
   @inline(__always)
   mutating func takeTurn() -> Turn {
     if isTelling { return .others }
@@ -41,37 +43,38 @@ struct CurrentValueState: ~Copyable {
     return waiting.isEmpty ? .first : .next
   }
 
-  /// Keeps a change for the thread that tells.
+  /// Queues a change for the notifying thread.
   mutating func keep<Notice>(_ notice: Notice) { waiting.append(Envelope(), notice) }
 
-  /// Ends the turn of the thread that tells, if nothing waits.
+  /// Ends the turn of the notifying thread, if nothing is queued.
   ///
-  /// - Returns: Whether its turn is over; if not, it is to go on.
+  /// - Returns: Whether its turn is over; if not, it continues.
   @inline(__always)
   mutating func stop() -> Bool {
     isTelling = !waiting.isEmpty
     return !isTelling
   }
 
-  /// Takes out the oldest change that waits, or ends the turn of the thread that tells.
+  /// Removes and returns the oldest queued change, or ends the turn of the notifying thread.
   mutating func next<Notice>() -> Notice? {
     if stop() { return nil }
     var envelope = Envelope()
     return .some(waiting.takeFirst(&envelope))
   }
 
-  /// Offers what waits to the next thread that comes.
+  /// Offers the queue to the next thread that sets the value.
   mutating func offer() { isTelling = false }
 
   /// Takes an offer back.
   ///
-  /// - Returns: Whether the thread that made it is to go on: nobody has come, and something waits.
+  /// - Returns: Whether the thread that made the offer continues: no other thread took it, and the
+  ///   queue is not empty.
   mutating func takeBack() -> Bool {
     if isTelling || waiting.isEmpty { return false }
     isTelling = true
     return true
   }
 
-  /// Gives what waits to a batch that is to be released: nobody will tell it.
+  /// Moves the queue to a batch, which the caller releases without delivering it.
   mutating func giveUp(_ batch: inout RecordBuffer) { swap(&waiting, &batch) }
 }

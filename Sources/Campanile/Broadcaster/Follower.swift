@@ -2,17 +2,18 @@ import Synchronization
 
 /// A follower that asked for more than the changes: an initial call, distinct changes, or one call.
 ///
-/// It stands between the delivery and the observer, and is called where the observer runs. The
-/// first thing that arrives, the request for the initial call or a change, makes that call; so it
-/// is made also if the request was skipped or found no room. Changes that arrive meanwhile wait
-/// here.
+/// It is called by the delivery, where the observer runs, and calls the observer. The first arrival
+/// makes the initial call, whether it is the request for that call or a change. So the call is made
+/// even if the request was skipped or found a full buffer. Changes that arrive during the initial
+/// call wait here.
 final class Follower<Value: Sendable>: Sendable {
   typealias Change = ValueChange<Value>
 
   /// Protected by the lock.
   struct StateMachine {
     private enum State {
-      /// The initial call has not begun, and its request is sure to come: changes wait for it.
+      /// The initial call has not begun, and its request will certainly arrive: changes wait for
+      /// it.
       case reserved([Change])
       /// The initial call has not begun: whatever arrives first begins it.
       case due
@@ -22,11 +23,12 @@ final class Follower<Value: Sendable>: Sendable {
     }
 
     private var state: State
-    /// What the initial call tells, and which of the sets it comes from.
+    /// The value for the initial call, and the revision of the set that stored it.
     private var beginning: (value: Value, revision: UInt64)?
-    /// The set that the initial call told; what is not newer has been told.
+    /// The revision that the initial call delivered; changes that are not newer have been
+    /// delivered.
     private var told: UInt64 = 0
-    /// Whether the end is to be told when the changes have been that wait for the initial call.
+    /// Whether the end is to be reported after the changes that wait for the initial call.
     private var isEndDue = false
 
     init(isInitial: Bool, isImmediate: Bool) {
@@ -64,7 +66,7 @@ final class Follower<Value: Sendable>: Sendable {
       }
     }
 
-    /// Takes in what the initial call is to tell, unless it has begun.
+    /// Stores the value for the initial call, unless the call has begun.
     mutating func set(beginning value: Value, _ revision: UInt64) {
       switch state {
       case .reserved, .due: beginning = (value, revision)
@@ -72,21 +74,22 @@ final class Follower<Value: Sendable>: Sendable {
       }
     }
 
-    /// - Returns: What the initial call tells, if that is known.
+    /// - Returns: The value for the initial call, if it is known.
     mutating func takeBeginning() -> (value: Value, revision: UInt64)? { beginning.take() }
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
-    /// Takes in that the request was skipped, if it has not come: then it is not sure to come.
+    /// Notes that the request was skipped, if it has not arrived: then it may never arrive.
     ///
-    /// - Returns: what waited for it; the initial call will tell something newer.
+    /// - Returns: The changes that waited for it; the initial call will deliver a newer value.
     mutating func stopWaiting() -> [Change] {
       guard case .reserved(let changes) = state else { return [] }
       state = .due
       return changes
     }
 
-    /// - Returns: what came meanwhile, or `nil` when there is no more, and the set that was told.
+    /// - Returns: The changes that arrived meanwhile, and the revision that the initial call
+    ///   delivered; `nil` if there are no more changes.
     mutating func takeHeld() -> (changes: [Change], told: UInt64)? {
       guard case .calling(let changes) = state, !changes.isEmpty else {
         state = .open
@@ -96,23 +99,24 @@ final class Follower<Value: Sendable>: Sendable {
       return (changes, told)
     }
 
-    /// - Returns: whether the end may be told now; else who makes the initial call does that.
+    /// - Returns: Whether the end may be reported now; otherwise the thread that makes the initial
+    ///   call reports it.
     mutating func end() -> Bool {
       guard case .calling = state else { return true }
       isEndDue = true
       return false
     }
 
-    /// Takes in that the one value was read: nothing more will be.
+    /// Notes that the only value was read, so nothing more will be read.
     ///
-    /// - Returns: what waited behind it.
+    /// - Returns: The changes that waited behind it.
     mutating func stopCalling() -> [Change] {
       guard case .calling(let changes) = state else { return [] }
       state = .open
       return changes
     }
 
-    /// - Returns: whether the end is to be told now.
+    /// - Returns: Whether the end is to be reported now.
     mutating func takeEnd() -> Bool {
       if case .calling = state { return false }
       defer { isEndDue = false }
@@ -124,7 +128,7 @@ final class Follower<Value: Sendable>: Sendable {
   /// Known a moment after the registration is made.
   private let registration = Locked<Registration?>(nil)
   private let options: SourceOptions<ValueChange<Value>>
-  /// Whether there is a buffer that may have no room for the request.
+  /// Whether there is a buffer that may be full when the request arrives.
   private let isBounded: Bool
   private let hasCalled = Atomic<Bool>(false)
   private let location: SourceLocation
@@ -144,17 +148,17 @@ final class Follower<Value: Sendable>: Sendable {
     self.missed = missed
   }
 
-  /// Says whom the changes are for.
+  /// Sets the registration that the changes are for.
   func bind(to registration: Registration?) {
     self.registration.withLock { $0 = registration }
   }
 
-  /// Says what the initial call tells: changes that are newer follow it.
+  /// Sets the value for the initial call; newer changes follow it.
   func begin(with value: Value, _ revision: UInt64) {
     state.withLock { $0.set(beginning: value, revision) }
   }
 
-  /// Says that the request for the initial call of an immediate follower has been made.
+  /// Notes that the request for the initial call of an immediate follower has been made.
   ///
   /// Somebody may have paused the follower before that.
   func noteRequest() {
@@ -163,7 +167,7 @@ final class Follower<Value: Sendable>: Sendable {
     withExtendedLifetime(skipped) {}
   }
 
-  /// What is told in place of a change that waited here, if anything.
+  /// The change to deliver in place of a change that waited here, if any.
   private func admit(_ change: Change) -> Change? {
     guard !change.isInitial, let registration = registration.withLock({ $0 }) else {
       return change
@@ -172,7 +176,7 @@ final class Follower<Value: Sendable>: Sendable {
     return missed.admit(change, to: observer, isArrival: true)
   }
 
-  /// The same observer with this follower before it.
+  /// The same observer, called through this follower.
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
     body.wrapped(
       { change, _, observer in try self.receive(change) { try observer($0, nil) } },
@@ -183,7 +187,7 @@ final class Follower<Value: Sendable>: Sendable {
       end: { self.end($0) })
   }
 
-  /// Hands a reader what arrives, and its end if that came meanwhile.
+  /// Delivers an arrival to a reader, and then the end if it arrived meanwhile.
   private func read(
     _ change: Change, _ take: (Change) throws -> Void, _ onEnd: () -> Void
   ) throws {
@@ -198,13 +202,13 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
-  /// Tells a reader of the end, after what had come before.
+  /// Reports the end to a reader, after the earlier changes.
   private func end(_ onEnd: () -> Void) {
     if state.withLock({ $0.end() }) { onEnd() }
   }
 
-  /// - Parameter isReader: Whether what has arrived is read in any case, also if the registration
-  ///   has ended or was paused since.
+  /// - Parameter isReader: Whether arrivals are read in any case, even if the registration has
+  ///   ended or was paused since.
   private func receive(
     _ change: Change, isReader: Bool = false, _ observer: (Change) throws -> Void
   ) throws {
@@ -239,12 +243,12 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
-  /// The value that the initial call tells, from which on changes are told.
+  /// The change for the initial call; later changes are delivered after it.
   ///
-  /// That is the one at the registration, though a change may have overtaken the request. If the
-  /// request was put off by a pause, or may have found no room in a buffer, the value is the newest.
+  /// It carries the value at the registration, even if a change has overtaken the request. If a
+  /// pause delayed the request, or a full buffer may have dropped it, it carries the newest value.
   ///
-  /// - Parameter first: What has arrived first, the request or a change.
+  /// - Parameter first: The first arrival: the request or a change.
   private func beginInitial(_ first: Change) -> Change {
     let beginning = state.withLock { $0.takeBeginning() }
     let isOnTime = !missed.hasMissedRequest && (first.isInitial || !isBounded)
@@ -253,7 +257,7 @@ final class Follower<Value: Sendable>: Sendable {
     return .initialRequest(value)
   }
 
-  /// What came while the initial call ran and is newer, or `nil` when there is no more.
+  /// The newer changes that arrived while the initial call ran, or `nil` if there are no more.
   private func takeHeld() -> [Change]? {
     guard let held = state.withLock({ $0.takeHeld() }) else { return nil }
     // What is left out is released here, outside the lock.
@@ -296,7 +300,7 @@ final class Follower<Value: Sendable>: Sendable {
     if options.isOnce { throw ObservationIsOver() }
   }
 
-  /// Reports a failure of the observer, and goes on; the wish to end goes through.
+  /// Reports a failure of the observer, and rethrows only the request to end the registration.
   private func report(_ error: any Error) throws {
     if error is ObservationIsOver { throw error }
     if let registration = registration.withLock({ $0 }) {

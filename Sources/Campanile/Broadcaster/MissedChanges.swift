@@ -1,14 +1,15 @@
-/// What a follower of a state misses while it is paused, and is told as one change when it goes on.
+/// The changes that a follower of a state misses during a pause, and receives as one when it
+/// resumes.
 ///
-/// The bit in the registration word that says so is set as long as there is anything here: then
-/// every change for the follower comes by.
+/// While anything is stored here, a bit in the registration word is set. While the bit is set,
+/// every change for the follower passes through here.
 final class MissedChanges<Value: Sendable>: Sendable {
   typealias Change = ValueChange<Value>
 
-  /// What is missed at one place; it decides, the lists act.
+  /// The changes missed at one place; it decides, and the lists act.
   struct StateMachine {
     private struct Range {
-      /// What the follower knew, and what there was when it missed the last change.
+      /// The value that the follower knew, and the value after the last missed change.
       var old: Value?
       var new: Value
       var revisions: ClosedRange<UInt64>
@@ -18,7 +19,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
     var isEmpty: Bool { missed == nil }
 
-    /// Takes in a change that was skipped.
+    /// Stores a skipped change.
     mutating func miss(_ change: Change) {
       guard var range = missed else {
         let revisions = change.revision...change.revision
@@ -33,7 +34,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
       missed = range
     }
 
-    /// - Returns: What is told when `change` comes: that, with what was missed before it.
+    /// - Returns: The change to deliver when `change` arrives: it includes the changes that were
+    ///   missed before.
     mutating func pass(_ change: Change) -> Change {
       guard var range = missed, change.revision > range.revisions.upperBound else { return change }
       range.new = change.new
@@ -42,8 +44,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
       return end() ?? change
     }
 
-    /// - Returns: One change in place of what was missed, if anything was; the initial call, if the
-    ///   request for that was.
+    /// - Returns: One change in place of the missed ones, if any; the initial call, if its request
+    ///   was missed.
     mutating func end() -> Change? {
       guard let range = missed.take() else { return nil }
       return range.revisions.lowerBound == 0
@@ -54,18 +56,18 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   /// Protected by the lock.
   private struct State {
-    /// What was not sent to the place of the follower's own, if it has one.
+    /// The changes that were not sent to the follower's own place, if it has one.
     var unsent = StateMachine()
-    /// What was not told where the follower is called.
+    /// The changes that were not delivered where the follower is called.
     var untold = StateMachine()
     /// Whether the request for the initial call was ever missed.
     var hasMissedRequest = false
-    /// How many requests are on their way to where the follower is called.
+    /// The number of requests on their way to the place where the follower is called.
     var requestCount = 0
 
     var isAnyMissed: Bool { !unsent.isEmpty || !untold.isEmpty }
 
-    /// - Returns: What a request to be told comes to, or the request itself if it is to go on.
+    /// - Returns: The change that answers a request, or the request itself if it must be sent on.
     mutating func answer(_ request: Change, isArrival: Bool) -> Change? {
       let sent = isArrival ? nil : unsent.end()
       // What is sent now takes what was not told before with it.
@@ -80,14 +82,14 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   init(of storage: StateStorage<Value>) { self.storage = storage }
 
-  /// Whether the initial call was put off by a pause.
+  /// Whether a pause delayed the initial call.
   var hasMissedRequest: Bool { state.withLock { $0.hasMissedRequest } }
 
   /// Decides about a change whose follower may not simply be called.
   ///
-  /// - Parameter isArrival: Whether the follower is called here, and not sent the change to a place
-  ///   of its own.
-  /// - Returns: What the follower is told.
+  /// - Parameter isArrival: Whether the follower is called here, instead of receiving the change at
+  ///   its own place.
+  /// - Returns: The change to deliver to the follower, if any.
   func admit(_ change: Change, to observer: AnyObserver, isArrival: Bool) -> Change? {
     // What is let go of is released outside the lock, with the copy.
     let (told, before) = state.withLock { state -> (Change?, State) in
@@ -122,16 +124,16 @@ final class MissedChanges<Value: Sendable>: Sendable {
   }
 }
 
-/// What the engine asks for an observer that it would skip.
+/// Keeps values for an observer that the engine would skip.
 protocol SkipKeeper: AnyObject, Sendable {
   /// Decides about a value that was skipped because of a pause now or before.
   ///
-  /// - Returns: What the observer is called with in its place, if it is to be called.
+  /// - Returns: The value to call the observer with instead, if it is to be called.
   func admit<Value>(_ value: Value, to observer: AnyObserver, isArrival: Bool) -> Value?
 
-  /// Goes on after a pause.
+  /// Continues after a pause.
   ///
-  /// Under no lock: the observer may be called.
+  /// Called with no lock held, because it may call the observer.
   func resume(_ registration: Registration)
 }
 
@@ -151,7 +153,7 @@ extension MissedChanges: SkipKeeper {
 }
 
 extension ObserverRegistry {
-  /// Calls an observer that is not to be skipped after all: its state keeps what it missed.
+  /// Calls an observer of a state instead of skipping it: the state keeps what the observer missed.
   @inline(never)
   func callSkipped<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
@@ -175,7 +177,7 @@ extension ObserverRegistry {
     end(call)
   }
 
-  /// Does the same at the place that the value was sent to.
+  /// Does the same at the place to which the value was sent.
   ///
   /// - Returns: The call, if it is to be made in a task.
   @inline(never)

@@ -1,6 +1,6 @@
-/// Weak members of one protocol, called in the order they joined.
+/// Weak references to members of one protocol, called in the order in which they joined.
 ///
-/// For delegates of which there are many. The protocol is bound to classes, `any P` included:
+/// Use it where an object has many delegates. Each of them is a class instance:
 ///
 /// ```swift
 /// let delegates = Multicast<any PlayerDelegate>()
@@ -8,13 +8,14 @@
 /// delegates.call { $0.playerDidFinish(track) }
 /// ```
 ///
-/// Calls are made inline, in the caller's isolation, before ``call(_:)`` returns; a multicast whose
-/// members are isolated to the main actor is called there. A member may add and remove members,
-/// die, or call the multicast, while it is being called: who joins hears the next call, who leaves
-/// before its turn is skipped. No lock is held while a member runs. Members are not kept alive.
+/// ``call(_:)`` calls the members inline, in the caller's isolation, before it returns. If the
+/// members are isolated to the main actor, call the multicast there. While a member is called, it
+/// may add and remove members, die, or call the multicast. A member that joins during a call is
+/// called by the next one. A member that leaves before its turn is skipped. No lock is held while a
+/// member runs. The multicast does not keep its members alive.
 ///
-/// A call ends with the first error that the closure throws. So the first member that can do
-/// something is found like this:
+/// A call ends with the first error that the closure throws. To stop asking once a member has
+/// answered, use a variable:
 ///
 /// ```swift
 /// var isOpen = false
@@ -36,10 +37,10 @@ public final class Multicast<Delegate> {
     registry.finishReports()
   }
 
-  /// Adds a member, which leaves by itself when it dies.
+  /// Adds a member, which leaves automatically when it dies.
   ///
-  /// Adding a member twice makes it two members. A member that is no class instance is a
-  /// precondition failure: it could not be held weakly.
+  /// A member that is added twice is called twice. A member that isn't a class instance is a
+  /// precondition failure, because it cannot be held weakly.
   ///
   /// - Returns: A handle to pause or remove this membership.
   @discardableResult
@@ -51,17 +52,16 @@ public final class Multicast<Delegate> {
 
   /// Ends all memberships of `member`.
   ///
-  /// - Complexity: O(*n*) in the memberships of that member.
+  /// - Complexity: O(*n*) in the number of that member's memberships.
   public func remove(_ member: Delegate) {
     registry.endAll(ownedBy: member as AnyObject) { _ in true }
   }
 
-  /// Calls every member, inline, in the order they joined.
+  /// Calls every member, inline, in the order in which they joined.
   ///
-  /// If `body` throws, the members whose turn had not come are not called.
+  /// If `body` throws, the remaining members are not called.
   ///
-  /// - Parameter body: What to do with each member. It is called before this method returns, and
-  ///   never after.
+  /// - Parameter body: Called with each member, before this method returns and never later.
   /// - Throws: The first error that `body` throws.
   public func call<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
     var failure: Failure?
@@ -79,9 +79,9 @@ public final class Multicast<Delegate> {
     if let failure { throw failure }
   }
 
-  /// How many memberships have not ended.
+  /// The number of memberships that have not ended.
   ///
-  /// Those of a member that has died do not count.
+  /// Memberships of a member that has died do not count.
   ///
   /// - Complexity: O(*n* log *n*).
   public var count: Int { registrations.count }
@@ -91,7 +91,8 @@ public final class Multicast<Delegate> {
 }
 
 extension Multicast {
-  /// What happens here, to be observed at any time: each call is a post; see ``MessageCenter/events``.
+  /// Reports what happens at this multicast, where each call is a post; see
+  /// ``MessageCenter/events``.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 }
 

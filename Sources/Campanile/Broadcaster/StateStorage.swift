@@ -1,31 +1,31 @@
 import Synchronization
 
-/// A value, its followers, and the changes that they have not been told.
+/// A value, its followers, and the changes that have not been delivered to them.
 ///
-/// A current value keeps one and ends its registrations when it goes; what is known of a follower
-/// besides keeps the storage until then.
+/// A current value keeps one storage, and ends its registrations when it is released. Until then
+/// the details of a follower also keep the storage alive.
 final class StateStorage<Value: Sendable>: Sendable {
   let registry: ObserverRegistry
   let list: ObserverList
-  /// Who tells the changes, and the value.
+  /// The value, and the state that decides which thread notifies.
   private let current: LockedPair<CurrentValueState, Value>
   /// The thread that runs `update`'s closure, or 0.
   private let updater = Atomic<UInt>(0)
 
-  /// A change, or the request of a follower that goes on after a pause.
+  /// A change, or the request of a follower that resumes after a pause.
   private struct Notice: Sendable {
     let change: ValueChange<Value>
-    /// The newest follower that is to hear it.
+    /// The newest follower that receives it.
     var limit = UInt64.max
-    /// Whom alone it is for, if it is a request.
+    /// The only follower that receives it, if it is a request.
     var follower: Registration?
-    /// What is known of the set, if somebody observes the events or a context is carried.
+    /// The details of the set, if the events are observed or a context is carried.
     var details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
   }
 
-  /// How many changes of other threads a thread tells before it offers the others to the next
+  /// How many changes of other threads a thread delivers before it offers the rest to the next
   /// thread that sets the value.
   static var foreignLimit: Int { 64 }
 
@@ -50,7 +50,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     return current.withLock { $1 }
   }
 
-  /// The value, and which of the sets it comes from.
+  /// The value, and the revision of the set that stored it.
   var newest: (value: Value, revision: UInt64) {
     checkAccess()
     return current.withLock { ($1, $0.revision) }
@@ -77,8 +77,8 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 
   /// - Parameters:
-  ///   - context: What is restored if another thread tells the change.
-  ///   - skippedID: The follower that is not told, or 0.
+  ///   - context: The context to restore if another thread delivers the change.
+  ///   - skippedID: The follower to skip, or 0.
   @inline(__always)
   private func set(_ newValue: Value, _ context: PostContext?, skippedID: UInt64 = 0) {
     var other = newValue
@@ -137,7 +137,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   /// Counts a change that has just been stored.
   ///
-  /// - Returns: The place of the change, if anybody hears it.
+  /// - Returns: The place of the change, if there are followers.
   @inline(__always)
   private func enqueue(_ state: inout CurrentValueState) -> Place? {
     guard let turn = state.set(registry.isHeard(list)) else { return nil }
@@ -172,9 +172,9 @@ final class StateStorage<Value: Sendable>: Sendable {
     tell(ValueChange(old: old, new: new, revision: place.revision), place)
   }
 
-  /// Leaves a change to who tells it, which is this thread if nobody is at it.
+  /// Leaves a queued change to the notifying thread, which is this thread if no other is notifying.
   ///
-  /// The set is reported here, where it was made.
+  /// Reports the set here, where it was made.
   @inline(never)
   private func leave(_ new: Value, _ place: Place) {
     if place.postNumber != 0 {
@@ -183,7 +183,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     if place.turn == .next { goOn() }
   }
 
-  /// Tells a change, and those that come meanwhile.
+  /// Delivers a change, and the changes that are queued meanwhile.
   @inline(__always)
   private func tell(_ change: ValueChange<Value>, _ place: Place) {
     if place.skippedID == 0 {
@@ -194,7 +194,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     if !current.withLock({ state, _ in state.stop() }) { goOn() }
   }
 
-  /// Tells the changes that wait, until none does or another thread has taken over.
+  /// Delivers the queued changes, until none is left or another thread takes over.
   @inline(never)
   private func goOn() {
     let thread = ThreadRecord.currentID
@@ -214,30 +214,36 @@ final class StateStorage<Value: Sendable>: Sendable {
       }
       if notice.setter == thread { continue }
       foreignCount += 1
-      if foreignCount >= Self.foreignLimit, isRelieved(foreignCount - Self.foreignLimit) { return }
+      let (offers, rest) = foreignCount.quotientAndRemainder(dividingBy: Self.foreignLimit)
+      if rest == 0, isRelieved(offers) { return }
     }
   }
 
-  /// The oldest change that waits, or `nil` when the next set is to be told by its own thread.
+  /// The oldest queued change, or `nil` if there is none and the next set is delivered by its own
+  /// thread.
   private func next() -> Notice? { current.withLock { state, _ in state.next() } }
 
-  /// Offers what waits to the next thread that sets the value, between two changes.
+  /// Offers the queued changes to the next thread that sets the value, between two changes.
   ///
-  /// Only a thread that comes now can take it: nobody waits for another thread, and a change that
-  /// nobody has taken stays with this one. The more often nobody came, the longer the offer stands.
+  /// Only a thread that sets the value now can take the offer. No thread waits for another, and if
+  /// no thread takes the offer, this one continues. Each offer that no thread takes makes the next
+  /// one last longer, up to 64 microseconds. That is one microsecond for each change between two
+  /// offers.
   ///
-  /// - Returns: Whether another thread tells what waits, or nothing does.
-  private func isRelieved(_ count: Int) -> Bool {
+  /// - Parameter offers: The number of offers so far, including this one.
+  /// - Returns: Whether another thread delivers the queue, or the queue is empty.
+  private func isRelieved(_ offers: Int) -> Bool {
     current.withLock { state, _ in state.offer() }
     registry.reach(.willTakeBack)
-    for _ in 0...min(count, 127) { Platform.linger() }
+    for _ in 0..<(1 << min(offers, 7)) { Platform.linger() }
     return !current.withLock { state, _ in state.takeBack() }
   }
 
   // MARK: Pauses
 
-  /// Asks a follower that goes on after a pause to be told what it missed: where it is called, and
-  /// after the changes that were made before.
+  /// Queues a request to deliver to a resumed follower what it missed.
+  ///
+  /// The follower is called on its delivery, after the changes that were made before.
   func tellMissed(_ follower: Registration) {
     let turn = current.withLock { state, value in
       // Before it is kept: then the thread that is the first goes on with it.
@@ -249,12 +255,12 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 }
 
-/// Where a change stands among the sets and among the followers.
+/// The position of a change among the sets and among the followers.
 private struct Place {
   let revision: UInt64
   let limit: UInt64
   let turn: CurrentValueState.Turn
-  /// The follower that is not told, or 0.
+  /// The follower to skip, or 0.
   var skippedID: UInt64 = 0
   /// The number and the time of a set that is kept and reported; else 0.
   var postNumber: UInt64 = 0

@@ -1,12 +1,16 @@
 /// A change of a state.
 public struct ValueChange<Value: Sendable>: Sendable {
-  /// The value before, or `nil` in the first call of a follower that asked for `.initial`, and
-  /// where the change was made when nobody followed.
+  /// The value before the change.
+  ///
+  /// It is `nil` in the first call of a follower that asked for `.initial`. It is also `nil` for a
+  /// change that was made when there were no followers.
   public let old: Value?
-  /// The value after.
+  /// The value after the change.
   public let new: Value
-  /// Which of the sets it was; 0 asks a follower for its initial call, and
-  /// the greatest number for what it missed.
+  /// The number of the set.
+  ///
+  /// 0 requests the initial call of a follower, and the greatest number requests the changes that
+  /// it missed.
   let revision: UInt64
 
   @inline(__always)
@@ -19,14 +23,14 @@ public struct ValueChange<Value: Sendable>: Sendable {
   /// Whether this is the first call of a follower that asked for `.initial`.
   public var isInitial: Bool { revision == 0 }
 
-  /// Asks a follower that was paused to be told what it missed.
+  /// A request to deliver to a resumed follower what it missed.
   static func resumption(_ value: Value) -> Self { Self(old: nil, new: value, revision: .max) }
 
   var isResumption: Bool { revision == .max }
-  /// Whether it asks a follower to be called, and is no change itself.
+  /// Whether it only requests a call of a follower, and isn't itself a change.
   var isRequest: Bool { isInitial || isResumption }
 
-  /// The same change of what `transform` makes of the values.
+  /// The same change, with both values transformed.
   func map<Result>(_ transform: (Value) -> Result) -> ValueChange<Result> {
     ValueChange<Result>(old: old.map(transform), new: transform(new), revision: revision)
   }
@@ -35,7 +39,7 @@ public struct ValueChange<Value: Sendable>: Sendable {
 }
 
 extension ValueChange: Equatable where Value: Equatable {
-  /// Whether two changes lead from equal values to equal values.
+  /// Whether two changes have equal old values and equal new values.
   public static func == (one: Self, other: Self) -> Bool {
     one.old == other.old && one.new == other.new
   }

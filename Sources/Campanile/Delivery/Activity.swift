@@ -1,12 +1,12 @@
-/// Who is emptying a mailbox, and which jobs are on their way to it.
+/// The activity at a mailbox: what is draining it, and which jobs are enqueued for it.
 ///
-/// A part of `MailboxState`. A job is enqueued by the first post to find the mailbox idle, and by a
-/// more urgent post while the jobs on their way have not begun. The job that begins first empties the
+/// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job. So does
+/// a more urgent post, as long as no enqueued job has begun. The job that begins first drains the
 /// mailbox; the others then find nothing to do.
 struct Activity {
   private enum Stage {
     case idle
-    /// Something waits, and a job is on its way.
+    /// Something waits, and a job is enqueued.
     case scheduled
     /// A job is delivering.
     case draining
@@ -17,17 +17,17 @@ struct Activity {
   private var stage = Stage.idle
   /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
   private var jobs: UInt64 = 0
-  /// The most urgent post that came during a drain, or before a job that has come during it.
+  /// The most urgent post that arrived during a drain, or before a job that arrived during it.
   private var wanted: Urgency?
 
   var isIdle: Bool { stage == .idle }
 
-  /// Takes in that something waits.
+  /// Notes that something waits.
   ///
-  /// The poster's priority is looked up, at about the price of a lock, only at an idle mailbox, and
-  /// where the jobs on their way or the posts during a drain are less urgent than `.high`.
+  /// Looking up the poster's priority costs about as much as a lock. So it is looked up only at an
+  /// idle mailbox, or if the enqueued jobs or drained posts are less urgent than `.high`.
   ///
-  /// - Returns: The priority of the job that is to be enqueued, if one is.
+  /// - Returns: The priority of the job to enqueue, if any.
   mutating func arrive() -> Urgency? {
     switch stage {
     case .idle:
@@ -50,16 +50,17 @@ struct Activity {
     return priority
   }
 
-  /// Gives an idle mailbox to a poster that is on the target.
+  /// Lets a poster that is on the target use an idle mailbox inline.
   mutating func beginInline() -> Bool {
     if stage != .idle { return false }
     stage = .inline
     return true
   }
 
-  /// Takes in that a job begins.
+  /// Notes that a job begins.
   ///
-  /// - Returns: Whether the job is to deliver; if not, somebody else does, or nothing waits.
+  /// - Returns: Whether the job is to deliver; if not, another job or poster delivers, or nothing
+  ///   waits.
   mutating func begin(_ priority: Urgency) -> Bool {
     jobs &= ~(1 &<< priority.bit)
     switch stage {
@@ -75,19 +76,19 @@ struct Activity {
     }
   }
 
-  /// Ends the turn of a job or of an inline poster, with nothing left or with something.
+  /// Ends the turn of a job or of an inline poster, whether or not anything is left.
   ///
-  /// - Returns: The priority of the job that is to be enqueued for the rest, if one is.
+  /// - Returns: The priority of the job to enqueue for the rest, if any.
   mutating func end(_ priority: Urgency, isEmpty: Bool) -> Urgency? {
     let urgency = max(wanted.take() ?? priority, priority)
     stage = isEmpty ? .idle : .scheduled
     return isEmpty ? nil : request(urgency)
   }
 
-  /// Whether a post has come during this drain that is more urgent than the drain.
+  /// Whether a post that arrived during this drain is more urgent than the drain.
   func isMoreUrgent(than priority: Urgency) -> Bool { wanted.map { $0 > priority } ?? false }
 
-  /// Takes in that a job was released without having run, so that what waits is given up.
+  /// Notes that a job was released without having run, so that what waits is discarded.
   mutating func giveUp(_ priority: Urgency) {
     jobs &= ~(1 &<< priority.bit)
     if stage == .scheduled { stage = .idle }

@@ -3,7 +3,7 @@
 /// The actor is held weakly: it is the owner of the registrations on it. Everybody who names one
 /// actor gets one target, found in a table that keeps neither.
 final class ActorTarget: DeliveryTarget {
-  /// What has been named so far; tests look at its size.
+  /// The targets that have been named so far; tests check its size.
   static let table = Locked(WeakTable<ObjectIdentifier, ActorTarget>())
 
   let mailbox = Mailbox()

@@ -34,7 +34,7 @@ final class AsyncCall: Sendable {
   ///
   /// - Parameters:
   ///   - post: The number of the post that it is a call for, or 0.
-  ///   - waiters: The calls that go on when this one has returned.
+  ///   - waiters: The calls that continue when this one has returned.
   static func run(
     of observer: DeliveryCounters, part post: UInt64, for waiters: [AsyncCall],
     _ body: () async -> Void

@@ -1,11 +1,11 @@
 /// How the calls of an asynchronous observer follow each other.
 public enum AsyncExecution: Sendable, Hashable {
-  /// One after the other, in the order of the posts; what comes meanwhile waits.
+  /// One call at a time, in the order of the posts; later values wait.
   case oneAtATime
-  /// Each in a task of its own, at once; no order.
+  /// Each call begins at once in its own task, in no order.
   case concurrent
 
-  /// The name that descriptions give it.
+  /// The name of the execution in descriptions.
   var deliveryName: String {
     switch self {
     case .oneAtATime: "asynchronously, one at a time"

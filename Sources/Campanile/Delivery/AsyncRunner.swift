@@ -11,7 +11,7 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   private let state = Locked(State())
-  /// What waits for the observer, if it is called for one value after the other.
+  /// The values that wait for the observer, if its calls are made one at a time.
   let mailbox: Mailbox
 
   init(_ buffering: Buffering) { mailbox = Mailbox(buffering, .counted) }
@@ -41,7 +41,7 @@ final class AsyncRunner: DeliveryTarget {
     if isEnded { task.cancel() }
   }
 
-  /// Gives up what waits, and cancels the tasks; called when the registration ended.
+  /// Discards what waits, and cancels the tasks; called when the registration has ended.
   func end() {
     mailbox.close()
     let tasks = state.withLock { state in

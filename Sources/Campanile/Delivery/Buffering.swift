@@ -1,24 +1,26 @@
 /// How many values wait for an observer or a reader that is behind.
 ///
-/// What is dropped is counted: see ``Registration/droppedCount`` and
-/// ``ValueSequence/droppedCount``.
+/// Dropped values are counted, for an observer in ``Registration/droppedCount``, and for a sequence
+/// in ``ValueSequence/droppedCount``.
 ///
 /// A capacity below one is a precondition failure.
 public enum Buffering: Sendable, Hashable {
-  /// Everything waits. Memory grows for as long as values come faster than they are taken.
+  /// All values wait.
+  ///
+  /// Memory grows for as long as values arrive faster than they are taken.
   case unbounded
-  /// The newest values wait; a value that comes when there is no room pushes the oldest out.
+  /// The newest values wait; a value that arrives at a full buffer replaces the oldest.
   case newest(Int)
-  /// The oldest values wait; a value that comes when there is no room is dropped.
+  /// The oldest values wait; a value that arrives at a full buffer is dropped.
   case oldest(Int)
 
-  /// What becomes of a value that comes.
+  /// How a buffer treats an arriving value.
   enum Admission {
     /// There is room.
     case free
-    /// It takes the place of the oldest that waits.
+    /// The value replaces the oldest that waits.
     case inExchange
-    /// There is no room for it.
+    /// The buffer is full.
     case refused
   }
 

@@ -2,11 +2,11 @@ import Synchronization
 
 private let isAnyCarrierInstalled = Atomic<Bool>(false)
 
-/// Takes what surrounds the code that posts to the observers that are called elsewhere.
+/// Carries the poster's context, such as task-local values, to observers that run elsewhere.
 ///
-/// A task-local value, such as the identifier of a request or the span of a trace, is known to the
-/// code that posts and to its immediate observers. An observer on a queue, on an actor or in a task
-/// of its own does not know it, unless a carrier is installed at launch:
+/// A task-local value may be the identifier of a request or the span of a trace. The code that
+/// posts can read it, and so can its immediate observers. An observer on a queue, on an actor or in
+/// another task can read it only if a carrier was installed at launch:
 ///
 /// ```swift
 /// enum Request { @TaskLocal static var id: String? }
@@ -14,23 +14,23 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 /// ContextCarrier(Request.$id).install()
 /// ```
 ///
-/// From then on every observer of every source is called with the value that there was where the
-/// message was posted. The value is read when a delivery is kept for later, on the thread that
-/// posts, and restored around the call. The reader of a sequence is code of its own, and has the
-/// values of its own task.
+/// From then on every observer of every source is called with the value that was set where the
+/// message was posted. The value is read when a delivery is queued, on the thread that posts, and
+/// restored around the call. The reader of a sequence runs in its own task, with the values of that
+/// task.
 ///
-/// While a carrier is installed, a delivery to another place costs a few allocations more.
-/// Immediate observers cost nothing more.
+/// While a carrier is installed, a delivery to another place costs a few more allocations. So does
+/// each set of a ``CurrentValue``. Immediate observers of other sources cost nothing more.
 public struct ContextCarrier: Sendable {
   fileprivate let capture: @Sendable () -> Restoration?
 
-  /// What gives a context back around a call.
+  /// Restores a context around a call.
   struct Restoration: Sendable {
     let around: @Sendable (() -> Void) -> Void
     let aroundAsync: @Sendable (() async -> Void) async -> Void
   }
 
-  /// Creates a carrier of a task-local value, of its default where the poster has none of its own.
+  /// Creates a carrier of a task-local value, or of its default value where the poster set none.
   public init<Value: Sendable>(_ local: TaskLocal<Value>) {
     self.init(
       capture: { Optional(local.get()) },
@@ -38,13 +38,14 @@ public struct ContextCarrier: Sendable {
       restoreAsync: { value, call in await local.withValue(value, operation: call) })
   }
 
-  /// Creates a carrier of something else: a thread-local value, the state of a library.
+  /// Creates a carrier of any other context, such as a thread-local value or the state of a
+  /// library.
   ///
   /// - Parameters:
-  ///   - capture: Reads the context where a message is posted; `nil` if there is none to carry. Called
-  ///     on the thread that posts, under no lock.
-  ///   - restore: Calls the closure that it is given once, with the context in force.
-  ///   - restoreAsync: The same for the call of an asynchronous observer.
+  ///   - capture: Reads the context where a message is posted, or returns `nil` if there is none to
+  ///     carry. It is called on the thread that posts, and no lock is held.
+  ///   - restore: Sets the context, and calls the closure that it receives exactly once.
+  ///   - restoreAsync: Does the same for an asynchronous observer.
   public init<Context: Sendable>(
     capture: @escaping @Sendable () -> Context?,
     restore: @escaping @Sendable (Context, () -> Void) -> Void,
@@ -86,22 +87,22 @@ public struct ContextCarrier: Sendable {
 
   fileprivate static var all: [ContextCarrier] { installed.withLock { $0 } }
 
-  /// Puts the carrier in force, for every source and for as long as the process runs.
+  /// Installs the carrier for every source, for as long as the process runs.
   ///
-  /// Several carriers restore one inside the other, the first one outermost.
+  /// If several carriers are installed, the first restores its context outermost.
   public func install() {
     Self.installed.withLock { $0.append(self) }
     isAnyCarrierInstalled.store(true, ordering: .relaxed)
   }
 }
 
-/// What surrounded the code that made a post.
+/// The context of the code that made a post.
 final class PostContext: Sendable {
   private let restorations: [ContextCarrier.Restoration]
 
   private init(_ restorations: [ContextCarrier.Restoration]) { self.restorations = restorations }
 
-  /// What the installed carriers find here; `nil` if that is nothing.
+  /// The context that the installed carriers capture here; `nil` if there is none.
   static var current: PostContext? {
     let found = ContextCarrier.all.compactMap { $0.capture() }
     return found.isEmpty ? nil : PostContext(found)

@@ -1,5 +1,5 @@
 extension Delivery {
-  /// Whether this is `.immediate`, which has no place of its own.
+  /// Whether this is `.immediate`, which has no place.
   package var isImmediate: Bool { target == nil }
 
   /// What waits at the place, or `nil` for `.immediate`.
@@ -10,12 +10,14 @@ extension Delivery {
 
   /// Runs `action` once at the place, after the jobs that are enqueued there now.
   ///
-  /// All deliveries that wait are one job. After 1,024 of them it lets others have a turn and goes to
-  /// the end, on the main queue also after a few milliseconds; the rest comes after `action`. A place
-  /// that runs several jobs at a time, as a concurrent queue does, may run `action` beside them. The
-  /// caller's priority does not move `action` before what is there.
+  /// All waiting deliveries are one job. After 1,024 deliveries the job yields the place and is
+  /// enqueued again at the end. On the main queue it also yields after a few milliseconds. The
+  /// remaining deliveries run after `action`. A place that runs several jobs at a time, such as a
+  /// concurrent queue, may run `action` at the same time as them. The caller's priority does not
+  /// move `action` before earlier jobs.
   ///
-  /// If the place ends first, `action` is released without having run. Not for `.immediate`.
+  /// If the place ends first, `action` is released without having run. For `.immediate`, this is a
+  /// precondition failure.
   package func perform(_ action: @escaping @Sendable () -> Void) {
     guard let target else {
       preconditionFailure("An immediate delivery has no place where anything could run later")
@@ -24,15 +26,15 @@ extension Delivery {
   }
 }
 
-/// What a job can empty.
+/// Something that a job can drain.
 protocol Drainable: AnyObject, Sendable {
-  /// Delivers what is waiting; on a target that nobody keeps any more, all of it.
+  /// Delivers what is waiting; if the target is no longer kept alive, all of it.
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
   /// Does the same in a task, where each call may take its time.
   func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async
   /// Delivers the oldest of what is waiting.
   func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep
-  /// Gives up what is waiting, since a job was released without having run.
+  /// Discards what is waiting, because a job was released without having run.
   func discardPending(_ priority: Urgency)
   /// How much is waiting.
   var waitingCount: Int { get }

@@ -15,14 +15,13 @@ public import Dispatch
 /// | ``target(_:)`` | a place of your own | likewise, if the place can tell |
 /// | any of them, ``ordered`` | the same place | no |
 ///
-/// The observers on one target hear the messages of all threads in one order, and never two at a
-/// time; those with a bounded buffer have an order of their own.
-/// Immediate and queued observers of one post have no order between them.
-/// A delivery that was queued is checked again when its turn comes: nothing arrives after the
-/// registration or its owner has ended. The poster is never blocked. A burst of messages wakes the
-/// target once.
+/// The observers on one target receive the messages of all threads in one order, and one at a time.
+/// An observer with a bounded buffer has its own order. Immediate and queued observers of one post
+/// have no order between them. A queued delivery is checked again when its turn comes: nothing
+/// arrives after the registration or its owner has ended. The poster is never blocked. A burst of
+/// messages wakes the target once.
 ///
-/// For an observer that is isolated to the main actor see ``MainDelivery``; to run on an actor,
+/// For an observer that is isolated to the main actor, see ``MainDelivery``. To run on an actor,
 /// pass the actor itself.
 public struct Delivery: Sendable, CustomStringConvertible {
   /// `nil` for immediate delivery.
@@ -32,7 +31,7 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// On the thread that posts, before the post returns, in the order of registration.
   public static let immediate = Delivery(target: nil, isOrdered: false)
 
-  /// On the main queue, with an observer that is not isolated.
+  /// On the main queue, for an observer that is not isolated.
   ///
   /// Runs inline when the poster is on the main queue or the main actor and nothing is waiting
   /// there.
@@ -50,7 +49,8 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   /// On a task executor, which is retained for as long as the registration lives.
   ///
-  /// Always queues. The unbounded observers run one at a time, also if the executor has many threads.
+  /// Always queues. The unbounded observers run one at a time, even if the executor has many
+  /// threads.
   public static func executor(_ executor: any TaskExecutor) -> Delivery {
     Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
   }
@@ -62,26 +62,27 @@ public struct Delivery: Sendable, CustomStringConvertible {
     Delivery(target: ExecutorTarget.of(executor), isOrdered: false)
   }
 
-  /// On a place of your own, which is retained for as long as the registration lives.
+  /// On your own target, which is retained for as long as the registration lives.
   public static func target(_ target: any DeliveryTarget) -> Delivery {
     Delivery(target: target, isOrdered: false)
   }
 
-  /// The same place, always through its queue: never before the post returns.
+  /// The same place, but always queued: the observer never runs before the post returns.
   ///
-  /// For immediate delivery there is no queue, and this is a precondition failure.
+  /// Immediate delivery has no queue, so asking for its ordered form is a precondition failure.
   public var ordered: Delivery {
     precondition(target != nil, "An immediate delivery has no queue and cannot be ordered by one")
     return Delivery(target: target, isOrdered: true)
   }
 
-  /// How many messages wait for the place, from all sources; each may be for several observers.
+  /// The number of messages that wait for this place, from all sources.
   ///
-  /// Those in a buffer of an observer's own are counted by its ``Registration/waitingCount``. Always
-  /// 0 for immediate delivery.
+  /// A message counts once, however many observers it is for. Messages in an observer's own buffer
+  /// are counted by its ``Registration/waitingCount``. The number is always 0 for immediate
+  /// delivery.
   public var waitingCount: Int { target?.mailbox.waitingCount ?? 0 }
 
-  /// The name that descriptions give it.
+  /// The name of the delivery in descriptions.
   public var description: String {
     guard let target else { return ".immediate" }
     return target.deliveryName + (isOrdered ? ".ordered" : "")

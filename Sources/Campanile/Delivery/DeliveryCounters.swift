@@ -1,16 +1,16 @@
 import Synchronization
 
-/// What can be asked of a registration with a buffer or calls of its own.
+/// The counts of a registration that has its own buffer or its own calls.
 struct BufferCounts: Sendable {
   let counters: DeliveryCounters
-  /// Counts the values that wait; under no lock.
+  /// Counts the values that wait; called with no lock held.
   let waitingCount: @Sendable () -> Int
 }
 
-/// What can be asked of a registration that delivers elsewhere, also after it has ended.
+/// The counters of a registration that delivers elsewhere, which stay readable after its end.
 final class DeliveryCounters: Sendable {
   private let dropped = Atomic<Int>(0)
-  /// The counters of a whole, that these are a part of.
+  /// The counters that these are also added to.
   private let sum: DeliveryCounters?
 
   private struct Calls {

@@ -3,14 +3,14 @@ import Synchronization
 /// Deliveries that are due on a target.
 ///
 /// Run it once, on the target. A second `run()` does nothing. Releasing a job that has not run
-/// tells the mailbox that its target has ended.
+/// shows the mailbox that its target has ended.
 ///
-/// Several jobs of different priorities may be on their way to one mailbox. The one that runs first
-/// delivers; the others then find nothing to do.
+/// Several jobs of different priorities may be enqueued for one mailbox. The first to run delivers;
+/// the others find nothing to do.
 public final class DeliveryJob: Sendable {
-  /// How urgent the most urgent of the posts is that asked for this job.
+  /// The priority of the most urgent post that asked for this job.
   ///
-  /// That of a thread which has no priority is medium.
+  /// A post from a thread without a priority counts as medium.
   public var priority: TaskPriority { urgency.priority }
 
   let urgency: Urgency
@@ -43,7 +43,7 @@ public final class DeliveryJob: Sendable {
   /// How many deliveries are waiting.
   package var pendingCount: Int { source == nil ? 0 : drained.waitingCount }
 
-  /// What the job is to empty, if it has not: two jobs of one mailbox have the same.
+  /// The identity of what the job drains, if it has not run: equal for two jobs of one mailbox.
   package var source: ObjectIdentifier? {
     isDone.load(ordering: .acquiring) ? nil : ObjectIdentifier(drained)
   }

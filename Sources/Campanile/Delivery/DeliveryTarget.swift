@@ -1,6 +1,6 @@
 /// A place where observers run: a queue, a thread, an event loop.
 ///
-/// Conform a class to it to deliver somewhere of your own, and pass it with
+/// To deliver to your own event loop or thread, conform a class to this protocol and pass it with
 /// ``Delivery/target(_:)``:
 ///
 /// ```swift
@@ -11,25 +11,32 @@
 /// ```
 ///
 /// A target runs jobs one at a time. `enqueue(_:)` is called on the thread that posts, once for
-/// many messages, with no lock held; it must not block and not run the job itself. A message that is
-/// more urgent than the jobs on their way brings one more job, at its own
-/// ``DeliveryJob/priority``; a target that has priorities runs that one earlier. A job that is
-/// released without having run, because the target has ended, discards what was waiting and counts
-/// it.
+/// many messages, and no lock is held. It must not block, and must not run the job itself.
 ///
-/// A job delivers 1,024 messages at most, each to all its observers there. On the main queue it begins
-/// no message after four milliseconds. What is left keeps its place, and another job is enqueued for it.
+/// A message that is more urgent than the enqueued jobs causes one more job, with its own
+/// ``DeliveryJob/priority``. A target that has priorities runs that job earlier. If the target
+/// ends, it releases its jobs without running them. Such a job discards the waiting deliveries and
+/// counts them.
+///
+/// A job delivers 1,024 messages at most, each to all its observers on the target. On the main
+/// queue it begins no message after four milliseconds. The remaining messages keep their order, and
+/// another job is enqueued for them.
 public protocol DeliveryTarget: AnyObject, Sendable {
-  /// What waits for this target. Store `Mailbox()` in a `let`: one target, one mailbox.
+  /// The deliveries that wait for this target.
+  ///
+  /// Store `Mailbox()` in a `let`. Each target has its own mailbox.
   var mailbox: Mailbox { get }
 
-  /// Arranges for `job` to run soon, after the jobs enqueued before it and not beside one.
+  /// Arranges for `job` to run soon, after the jobs enqueued before it, and never at the same time
+  /// as another job.
   func enqueue(_ job: DeliveryJob)
 
-  /// Whether the calling code runs on this target. The default says no, so that everything queues.
+  /// Whether the calling code runs on this target.
+  ///
+  /// The default is false, so every delivery queues.
   var isCurrent: Bool { get }
 
-  /// What descriptions call this target.
+  /// The name of this target in descriptions.
   var deliveryName: String { get }
 }
 

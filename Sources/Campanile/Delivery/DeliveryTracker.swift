@@ -1,7 +1,7 @@
-/// Who waits until each delivery of one post has ended.
+/// Waits until every delivery of one post has ended.
 ///
-/// Every delivery that goes to another place is counted by `begin()` while the post runs and taken
-/// back by `end()` when it ran or was given up.
+/// While the post runs, `begin()` counts every delivery to another place. `end()` uncounts a
+/// delivery when it has run or was discarded.
 final class DeliveryTracker: Sendable {
   private struct State {
     /// The deliveries under way, and one for the post itself.
@@ -30,7 +30,7 @@ final class DeliveryTracker: Sendable {
 
   /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
   ///
-  /// - Throws: `CancellationError` when the waiting task is canceled. The deliveries go on.
+  /// - Throws: `CancellationError` if the waiting task is canceled. The deliveries are still made.
   func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -1,10 +1,10 @@
-/// What one step of a job came to.
+/// The result of one step of a job.
 package enum DrainStep {
-  /// Nothing was waiting, or another job is at it; the job is done.
+  /// Nothing was waiting, or another job is delivering; the job is done.
   case nothing
   /// A delivery was made; the job is done.
   case last
-  /// A delivery was made, and the job is to go on.
+  /// A delivery was made, and the job continues.
   case more
 }
 

@@ -1,14 +1,14 @@
 import Dispatch
 
-/// How long one job may deliver before others have the target.
+/// How long one job may deliver before it yields the target.
 struct Pace: Sendable {
-  /// Nanoseconds of a clock that never goes back; `nil` where only deliveries are counted.
+  /// Nanoseconds of a monotonic clock; `nil` if only deliveries are counted.
   var clock: (@Sendable () -> UInt64)?
 
-  /// For targets that somebody may wait for: so many deliveries.
+  /// For targets that other code may wait for: a limited number of deliveries.
   static let counted = Pace(clock: nil)
-  /// For the main queue, where a person waits: so many deliveries, and no more than a few
-  /// milliseconds.
+  /// For the main queue, where a person waits: a limited number of deliveries, and a few
+  /// milliseconds at most.
   static let timed = Pace { DispatchTime.now().uptimeNanoseconds }
 }
 
@@ -16,7 +16,7 @@ struct Pace: Sendable {
 struct DrainTurn {
   /// How many deliveries a job makes at most.
   static let deliveryLimit = 1_024
-  /// How long a job goes on delivering where time counts, in nanoseconds.
+  /// How long a job delivers if time is limited, in nanoseconds.
   static let timeLimit: UInt64 = 4_000_000
   private let clock: (@Sendable () -> UInt64)?
   private let start: UInt64
@@ -31,9 +31,9 @@ struct DrainTurn {
 
   var isOver: Bool { left == 0 }
 
-  /// How many deliveries may be made before `note` is told of them.
+  /// How many deliveries may be made before the next call of `note`.
   ///
-  /// One where time counts: an observer may take long.
+  /// It is 1 if time is limited, because an observer may take long.
   var portion: Int { clock == nil ? left : min(left, 1) }
 
   mutating func note(_ count: Int) {

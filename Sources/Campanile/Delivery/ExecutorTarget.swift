@@ -2,7 +2,7 @@
 ///
 /// Everybody who names one executor gets one target, found in a table that does not keep it.
 final class ExecutorTarget: DeliveryTarget {
-  /// What has been named so far; tests look at its size.
+  /// The targets that have been named so far; tests check its size.
   static let table = Locked(WeakTable<ObjectIdentifier, ExecutorTarget>())
 
   let mailbox = Mailbox()
@@ -10,9 +10,9 @@ final class ExecutorTarget: DeliveryTarget {
   private let place: Place
 
   private enum Place {
-    /// Jobs may run beside each other there; those of one mailbox do not.
+    /// Jobs may run at the same time there, but not those of one mailbox.
     case task(any TaskExecutor)
-    /// An actor on the executor: what runs on it runs there.
+    /// An actor on the executor; code that is isolated to the actor runs there.
     case serial(ExecutorActor)
   }
 

@@ -1,22 +1,21 @@
 import Synchronization
 
-/// What waits for one serial target, from every source, in one order; or for one observer that has a
-/// buffer of its own.
+/// The deliveries that wait for one serial target, or for one observer with its own buffer.
 ///
-/// The first poster to find the mailbox idle enqueues a job on the target, and the job takes what has
-/// gathered: the target is woken once for a burst. `MailboxState` decides, with the lock held, and
-/// nothing else is done under the lock.
+/// Deliveries from all sources wait in one order. The first poster to find the mailbox idle
+/// enqueues a job on the target. The job takes everything that waits by then, so a burst wakes the
+/// target once.
 ///
-/// A custom ``DeliveryTarget`` stores one and does nothing else with it.
+/// A custom ``DeliveryTarget`` stores a mailbox and does nothing else with it.
 public final class Mailbox: Sendable {
   let state: Locked<MailboxState>
   /// Whether nothing waits and nobody delivers; written under the lock.
   private let isIdle = Atomic<Bool>(true)
-  /// Whether there is no room for a value that comes; written under the lock.
+  /// Whether the buffer is full, so that the next value finds no room; written under the lock.
   private let isFull = Atomic<Bool>(false)
   /// When a job that delivers from here lets others have the target.
   let pace: Pace
-  /// What the only observer does not hear is counted here, and how many of its calls run.
+  /// Counts the values that the only observer does not receive, and its running calls.
   let counters = DeliveryCounters()
 
   /// Creates an empty mailbox.
@@ -33,7 +32,9 @@ public final class Mailbox: Sendable {
     discardPending(.medium)
   }
 
-  /// How many messages wait here, from all sources; each may be for several observers.
+  /// The number of messages that wait here, from all sources.
+  ///
+  /// A message counts once, however many observers it is for.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
   /// Asks the state, with the lock held.
@@ -47,10 +48,10 @@ public final class Mailbox: Sendable {
     }
   }
 
-  /// How many deliveries were discarded because the target ended with them waiting.
+  /// The number of deliveries that were discarded because the target ended while they waited.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 
-  /// What can be asked of the registration of the only observer.
+  /// The counts of the registration of the only observer.
   var counts: BufferCounts { BufferCounts(counters: counters) { [self] in waitingCount } }
 
   // MARK: Posts
@@ -97,10 +98,10 @@ public final class Mailbox: Sendable {
   /// Takes the target for a poster that is on it already, if nothing is waiting or running there.
   func beginInline() -> Bool { decide { $0.beginInline() } }
 
-  /// Gives the target back; what came meanwhile is scheduled.
+  /// Ends the inline use of the target, and schedules what arrived meanwhile.
   func endInline(for target: any DeliveryTarget) { schedule(decide { $0.endInline() }, target) }
 
-  /// Takes nothing in any more, and gives up what waits; called when the only observer has ended.
+  /// Accepts nothing more, and discards what waits; called when the only observer has ended.
   func close() {
     var batch = RecordBuffer()
     let kept = decide { $0.close(&batch) }
@@ -136,7 +137,7 @@ extension Mailbox: Drainable {
     }
   }
 
-  /// Gives up what waits, and ends the registrations whose owner has died with the target.
+  /// Discards what waits, and ends the registrations whose owner has died with the target.
   func discardPending(_ priority: Urgency) {
     var batch = RecordBuffer()
     while decide({ $0.giveUp(&batch, of: priority) }) {

@@ -1,15 +1,15 @@
-/// What waits in a mailbox, and who empties it: it decides, and a storage acts.
+/// The contents of a mailbox, and the decision what drains it; a storage acts on it.
 ///
-/// It has no lock, no thread and no target. A storage asks it with the lock held, and does what it
-/// says after that. What is to be released is exchanged for what was passed in.
+/// It has no lock, no thread and no target. A storage calls it with the lock held, unlocks, and
+/// then acts. Objects to release are swapped into `inout` parameters.
 ///
-/// From the mailbox of a target, which has no bound, a job takes all that waits. From that of one
-/// observer it takes one record at a time, and the reader of a sequence one value: the others can be
-/// dropped, given up, and counted.
+/// From the mailbox of a target, which has no bound, a job takes all that waits. From the mailbox of one
+/// observer, a job takes one record at a time, and the reader of a sequence takes one value. The others
+/// can still be dropped, given up, and counted.
 struct MailboxState: ~Copyable {
-  /// What came since the older was handed out.
+  /// The records that arrived after those in `rest` were given out.
   private var filling = RecordBuffer()
-  /// What is older, left by a job or handed to a waiting reader, or else the memory of a batch.
+  /// Older records, left by a job or given to a waiting reader; otherwise the memory of a batch.
   private var rest = RecordBuffer()
   private var activity = Activity()
   /// How much may wait for the only observer or for the reader; `nil` in the mailbox of a target.
@@ -17,10 +17,10 @@ struct MailboxState: ~Copyable {
   /// The only observer's list, from the first record until the mailbox is closed, and identifier.
   private var (list, id): (ObserverList?, UInt64) = (nil, 0)
   private var isClosed = false
-  /// Whether a reader empties the mailbox, and no jobs; and whether it waits for what comes.
+  /// Whether a reader drains the mailbox instead of jobs, and whether it is waiting.
   private let isRead: Bool
   private var isAwaited = false
-  /// How many records were given up because the target had ended.
+  /// The number of records that were discarded because the target had ended.
   private(set) var discardedCount = 0
   /// How much of a batch waits while a single delivery of it is made.
   private var heldCount = 0
@@ -34,34 +34,34 @@ struct MailboxState: ~Copyable {
   var waitingCount: Int { heldCount + rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
 
-  /// Whether a value that comes is dropped whatever it is.
+  /// Whether every arriving value is dropped.
   var isFull: Bool {
     guard case .oldest(let capacity) = buffering else { return false }
     return filling.count >= capacity
   }
 
-  /// The only observer, if anything has come for it and it has not ended.
+  /// The only observer, if anything has arrived for it and it has not ended.
   var registration: Registration? { list.map { Registration(list: $0, id: id, counters: nil) } }
 
   // MARK: Posts
 
-  /// Takes in a record for a target.
+  /// Adds a record for a target.
   ///
-  /// - Returns: The priority of the job that is to be enqueued, if one is.
+  /// - Returns: The priority of the job to enqueue, if any.
   @inline(__always)
   mutating func append<Value>(_ envelope: Envelope, _ value: Value) -> Urgency? {
     filling.append(envelope, value)
     return activity.arrive()
   }
 
-  /// Takes in a record for the only observer or the reader, if there is room.
+  /// Adds a record for the only observer or the reader, if there is room.
   ///
   /// - Parameters:
-  ///   - envelope: The envelope; afterwards that of what is not kept.
-  ///   - value: The value; afterwards what is not kept, for the caller to release.
-  ///   - wake: Set to the priority of the job that is to be enqueued, if one is; to any if a reader is
-  ///     to be woken.
-  /// - Returns: Whether there was room; `nil` if nothing is taken in any more.
+  ///   - envelope: The envelope; afterwards the envelope of the record that is not kept.
+  ///   - value: The value; afterwards the value that is not kept, for the caller to release.
+  ///   - wake: Set to the priority of the job to enqueue, if any; set to any priority if the reader
+  ///     must be woken.
+  /// - Returns: Whether there was room; `nil` if the mailbox accepts nothing more.
   mutating func admit<Value>(
     _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?
   ) -> Buffering.Admission? {
@@ -93,10 +93,10 @@ struct MailboxState: ~Copyable {
   /// Lets a job begin, with the older of what waits.
   ///
   /// - Parameters:
-  ///   - batch: An empty one; afterwards what the job is to deliver.
-  ///   - kept: Set to what the job is to keep for as long as it has records.
-  /// - Returns: How many records wait besides; `nil` if the job is to end: another one is at it, or
-  ///   nothing waits.
+  ///   - batch: An empty batch; afterwards the records that the job is to deliver.
+  ///   - kept: Set to the object that the job keeps for as long as it has records.
+  /// - Returns: How many more records wait; `nil` if the job must end, because another one delivers
+  ///   or nothing waits.
   @inline(__always)
   mutating func begin(
     _ job: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
@@ -109,7 +109,7 @@ struct MailboxState: ~Copyable {
 
   /// Moves more of what waits to a batch that has been delivered.
   ///
-  /// - Returns: How many records wait besides; `nil` if none did: the mailbox is idle from here on.
+  /// - Returns: How many more records wait; `nil` if nothing waited, and the mailbox is idle now.
   mutating func take(_ job: Urgency, _ batch: inout RecordBuffer) -> Int? {
     if filling.isEmpty {
       _ = giveWay(job, &batch)
@@ -119,45 +119,45 @@ struct MailboxState: ~Copyable {
     return filling.count
   }
 
-  /// Ends the turn of a job, whose batch keeps its place before what came later.
+  /// Ends the turn of a job, whose batch keeps its place before later records.
   ///
-  /// - Returns: The priority of the job that is to go on, if one is.
+  /// - Returns: The priority of the job that continues, if any.
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
     heldCount = 0
     return activity.end(job, isEmpty: isEmpty)
   }
 
-  /// Whether a post has come during the turn that is more urgent than the turn.
+  /// Whether a post that arrived during the turn is more urgent than the turn.
   func isMoreUrgent(than job: Urgency) -> Bool { activity.isMoreUrgent(than: job) }
 
-  /// Says that one record of a batch is being delivered, and that the others wait meanwhile.
+  /// Notes that one record of a batch is being delivered, and that the others wait meanwhile.
   mutating func beginStep(of batch: borrowing RecordBuffer) { heldCount = batch.count - 1 }
 
   // MARK: Posters on the target
 
-  /// Gives an idle mailbox to a poster that is on the target.
+  /// Lets a poster that is on the target use an idle mailbox inline.
   mutating func beginInline() -> Bool { activity.beginInline() }
 
-  /// Takes it back; returns the priority of the job that is to be enqueued for what came meanwhile.
+  /// Ends the inline use; returns the priority of the job to enqueue for what arrived meanwhile.
   mutating func endInline() -> Urgency? { activity.end(.ofCaller, isEmpty: isEmpty) }
 
   // MARK: Readers
 
-  /// Thrown where there is nothing to read.
+  /// Thrown if there is nothing to read.
   struct IsEmpty: Error {
-    /// Whether nothing will come any more.
+    /// Whether nothing will arrive any more.
     let isFinal: Bool
   }
 
-  /// Takes out the oldest value.
+  /// Removes and returns the oldest value.
   mutating func read<Value>() throws(IsEmpty) -> Value {
     if isEmpty { throw IsEmpty(isFinal: isClosed) }
     var envelope = Envelope()
     return rest.isEmpty ? filling.takeFirst(&envelope) : rest.takeFirst(&envelope)
   }
 
-  /// Lets the reader wait, unless there is something to read or never will be.
+  /// Lets the reader wait, unless there is something to read, or the source has ended.
   ///
   /// - Returns: Whether it waits.
   mutating func wait() -> Bool {
@@ -169,16 +169,16 @@ struct MailboxState: ~Copyable {
 
   // MARK: Ends
 
-  /// Takes nothing in any more; what waits can still be read.
+  /// Accepts nothing more; what waits can still be read.
   ///
-  /// - Returns: Whether a reader is to be woken.
+  /// - Returns: Whether a reader must be woken.
   mutating func finish() -> Bool {
     isClosed = true
     defer { isAwaited = false }
     return isAwaited
   }
 
-  /// Gives what waits to a batch, in two parts at most.
+  /// Moves what waits to a batch, in two parts at most.
   ///
   /// - Parameter job: The job that was released without having run, if that is why.
   /// - Returns: Whether there is anything in the batch.
@@ -191,9 +191,9 @@ struct MailboxState: ~Copyable {
     return !batch.isEmpty
   }
 
-  /// Takes nothing in any more, and gives what waits to a batch: the only observer has ended.
+  /// Accepts nothing more, and moves what waits to a batch, because the only observer has ended.
   ///
-  /// - Returns: What is to be released with the batch.
+  /// - Returns: The object to release with the batch.
   mutating func close(_ batch: inout RecordBuffer) -> ObserverList? {
     isClosed = true
     _ = giveUp(&batch)

@@ -2,8 +2,8 @@ import Dispatch
 
 /// A dispatch queue as a place where observers run.
 ///
-/// The mailbox lives in the queue's own specific data: whoever names the same queue gets the same
-/// mailbox, it lives as long as the queue, and code can ask whether it runs there.
+/// The mailbox is stored in the queue's specific data. So all deliveries to one queue share a
+/// mailbox, which lives as long as the queue, and code can check whether it runs there.
 final class QueueTarget: DeliveryTarget {
   private static let key = DispatchSpecificKey<Mailbox>()
   private static let creation = Locked(())

@@ -12,7 +12,7 @@ struct Urgency: Sendable, Hashable, Comparable {
   static let medium = Urgency(rawValue: 21)
   static let high = Urgency(rawValue: 25)
 
-  /// The caller's; that of a thread which has none is medium.
+  /// The caller's priority; medium for a thread without one.
   static var ofCaller: Urgency {
     let own = Urgency(Task.currentPriority)
     return own.rawValue == 0 ? .medium : own
@@ -20,7 +20,7 @@ struct Urgency: Sendable, Hashable, Comparable {
 
   var priority: TaskPriority { TaskPriority(rawValue: rawValue) }
 
-  /// The number of the bit that stands for it in a set.
+  /// The number of the bit that represents it in a set.
   var bit: UInt8 { min(rawValue, 63) }
 
   static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }

@@ -1,9 +1,9 @@
-/// Everything that a call to `observe` said, but for what is called.
+/// The arguments of a call to `observe`, except the observer itself.
 ///
-/// It is not generic, so that it is handed on without a look at the type of the values, and moved,
-/// not copied.
+/// It is not generic, so passing it on needs no metadata of the value type. It is moved, not
+/// copied.
 package struct ObservationRequest: ~Copyable, Sendable {
-  /// Whose end ends the registration; not kept after the registration is made.
+  /// The object whose end ends the registration; not kept after the registration is made.
   var owner: (any AnyObject & Sendable)?
   var delivery = Delivery.immediate
   var buffering: Buffering
@@ -11,7 +11,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var isOnce = false
   /// Whether a reader is a state that is derived from the source, and not a sequence.
   private var isDerived = false
-  /// Who keeps what the observer misses while it is paused, if anybody does.
+  /// Keeps what the observer misses while it is paused, if anything does.
   var skipKeeper: (any SkipKeeper)?
 
   init(
@@ -32,7 +32,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
     return request
   }
 
-  /// A request for an observer that is isolated to an actor, which is the owner too.
+  /// A request for an observer that is isolated to an actor, which is also the owner.
   init(on instance: some Actor, _ buffering: Buffering, _ location: SourceLocation) {
     self.init(
       owner: instance, on: Delivery(target: ActorTarget.of(instance), isOrdered: false), buffering,
@@ -50,7 +50,7 @@ extension ObservationRequest {
   /// Registers in the list that `place` finds or makes.
   ///
   /// - Parameters:
-  ///   - body: What is called.
+  ///   - body: The observer to call.
   ///   - registry: The registry of the source.
   ///   - subjectLifetime: The lifetime of the subject, if it has one, which ends the registration too.
   ///   - place: Finds or makes the list, with the registry's lock held.
@@ -90,7 +90,7 @@ extension ObservationRequest {
     return registration
   }
 
-  /// Whether nothing is to be known of the registration but what is called.
+  /// Whether the registration needs nothing except the closure to call.
   private var isPlain: Bool {
     owner == nil && delivery.target == nil && !delivery.isOrdered && buffering == .unbounded
       && skipKeeper == nil
@@ -136,10 +136,10 @@ extension ObservationRequest {
     }
   }
 
-  /// Says which values are for an observer, if not all are.
+  /// Selects the values for an observer; `nil` for all values.
   private typealias Filter<Value> = (@Sendable (Value) -> Bool)?
 
-  /// An observer with a mailbox of its own, for its bounded buffer.
+  /// An observer with its own mailbox, for its bounded buffer.
   private func makeBounded<Value: Sendable>(
     _ lifetimes: [Lifetime.Storage], isTold: Bool, _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value, Post) throws -> Void
@@ -273,7 +273,7 @@ extension ObservationRequest {
     }
   }
 
-  /// - Parameter name: What descriptions say of the delivery, if the delivery does not say it.
+  /// - Parameter name: The name of the delivery in descriptions, if the delivery has none.
   private func traits(
     _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isAsynchronous: Bool = false,
     isTold: Bool = false, buffer: BufferCounts? = nil,

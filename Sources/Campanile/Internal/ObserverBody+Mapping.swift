@@ -8,21 +8,22 @@ extension ObservationRequest {
     Self(owner: owner, .unbounded, SourceLocation(file: file, line: line))
   }
 
-  /// What the request says about where it was made, for failures that are reported early.
+  /// The place where the request was made, for failures that are reported early.
   package var place: (file: String, line: Int) { (location.fileName, location.line) }
 }
 
 extension ObserverBody {
-  /// The same observer for a source of other values, inside what is to happen around each call.
+  /// The same observer for a source of other values, with code that runs around each call.
   ///
   /// Every kind of observer is wrapped here, and nowhere else.
   ///
   /// - Parameters:
-  ///   - isTold: Whether what happens around a call looks at the subject.
-  ///   - call: Happens around a call: given the value of the source, its subject, and the observer.
-  ///   - callInTask: The same around a call in a task.
-  ///   - read: The same where a reader takes a value in; given what ends the reader too.
-  ///   - end: Happens around the end of a reader.
+  ///   - isTold: Whether the code around a call reads the subject.
+  ///   - call: Runs around a call, with the value of the source, its subject, and the observer.
+  ///   - callInTask: Runs around a call in a task.
+  ///   - read: Runs around the arrival of a value at a reader; it also receives the closure that
+  ///     ends the reader.
+  ///   - end: Runs around the end of a reader.
   func wrapped<Source: Sendable>(
     isTold: Bool = false,
     _ call: @escaping @Sendable (Source, AnyObject?, Call) throws -> Void,
@@ -67,15 +68,15 @@ extension ObserverBody {
   /// The observer, for what happens around a call of it.
   typealias Call = (Value, AnyObject?) throws -> Void
 
-  /// The same observer for a source of other values, of which it hears those that `transform` lets
-  /// through.
+  /// The same observer for a source of other values, which receives the results of `transform`,
+  /// except `nil`.
   ///
-  /// `transform` runs where the observer does; for a sequence, where the value is posted. What it
-  /// throws goes the way of what observers throw. An observer that wants to be called once is used
-  /// up by a value that got through, and by no other.
+  /// `transform` runs where the observer does; for a sequence, where the value is posted. Its
+  /// errors are treated like errors of the observer. An observer with `.once` is used up only by a
+  /// result that is not `nil`.
   ///
-  /// - Parameter isWanted: Which values are let through, if not all are: they alone take room in a
-  ///   buffer of the observer's own.
+  /// - Parameter isWanted: Selects the values that are not left out; `nil` for all. Only they take
+  ///   room in the observer's own buffer.
   package func mapped<Source: Sendable>(
     once isOnce: Bool, where isWanted: (@Sendable (Source) -> Bool)? = nil,
     _ transform: @escaping @Sendable (Source) throws -> Value?
@@ -91,9 +92,9 @@ extension ObserverBody {
     return filter.map { mapped.taking($0) } ?? mapped
   }
 
-  /// The same observer for a source of other values, whose subjects `transform` is given.
+  /// The same observer for a source of other values, whose subjects `transform` receives.
   ///
-  /// - Parameter isTold: Whether `transform` looks at the subject, which is kept for it then.
+  /// - Parameter isTold: Whether `transform` reads the subject, which is then kept for it.
   package func told<Source: Sendable>(
     once isOnce: Bool, isTold: Bool = false,
     _ transform: @escaping @Sendable (Source, AnyObject?) throws -> Value?

@@ -1,24 +1,26 @@
-/// What is called, and how.
+/// The closure of an observer, and how it is called.
 package struct ObserverBody<Value: Sendable>: Sendable {
   enum Kind: Sendable {
     case plain(@Sendable (Value) throws -> Void)
     /// Called with the subject of the message too.
     case told(@Sendable (Value, AnyObject?) throws -> Void)
-    /// Called where the value is posted, and carries it on to where others hear it.
+    /// Called where the value is posted, to forward it to another center or process.
     case carrier(@Sendable (Value, borrowing Post) throws -> Void)
     /// Called in a task, with the subject of the message if `isTold`.
     case async(
       AsyncExecution, isTold: Bool, @Sendable (Value, AnyObject?) async throws -> Void)
-    /// Takes the value in where it is posted, with the subject of the message, and hears of the
-    /// end; for sequences, which throw nothing but the wish to end.
+    /// Stores the value where it is posted, with the subject of the message, and is notified of the
+    /// end.
+    ///
+    /// It is for sequences, which throw nothing except the request to end.
     case reader(
       @Sendable (Value, AnyObject?) throws -> Void, onEnd: @Sendable () -> Void,
       buffer: BufferCounts? = nil)
   }
 
-  /// What is called with the value, if that is all.
+  /// The closure to call with the value, if the observer needs nothing else.
   let plain: (@Sendable (Value) throws -> Void)?
-  /// What else there is, in an object: what is plain is handed on without a look at its type.
+  /// Everything else, in an object, so that a plain body is passed on without type metadata.
   private let special: Special?
 
   private final class Special: Sendable {
@@ -46,12 +48,17 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     special = nil
   }
 
+  /// A body that is called where the value is posted, to forward it to another center or process.
+  package init(inPlace observer: @escaping @Sendable (Value, borrowing Post) throws -> Void) {
+    self.init(.carrier(observer))
+  }
+
   private init(_ plain: (@Sendable (Value) throws -> Void)?, _ special: Special) {
     self.plain = plain
     self.special = special
   }
 
-  /// What is called with the value, of a body that is plain.
+  /// The closure of a plain body, to call with the value.
   @inline(__always)
   consuming func takePlain() -> @Sendable (Value) throws -> Void { plain! }
 
@@ -60,19 +67,19 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     if let plain { .plain(plain) } else { special!.kind }
   }
 
-  /// Which values are for the observer, asked where they are posted; all if it does not say.
+  /// Which values are for the observer, checked where they are posted; `nil` for all values.
   ///
-  /// Asked for an observer with a place of its own, which has to find room there for each value.
+  /// It is used for an observer with its own buffer, in which each value takes room.
   var isWanted: (@Sendable (Value) -> Bool)? { special?.isWanted }
 
   /// The same observer, with no room in its buffer for values that are not for it.
   ///
-  /// Without a buffer of its own it may be called with the others all the same.
+  /// An observer without its own buffer may still be called with the other values.
   func taking(_ isWanted: @escaping @Sendable (Value) -> Bool) -> Self {
     Self(plain, Special(kind, where: isWanted))
   }
 
-  /// An observer that is handed its owner, if that still lives.
+  /// An observer that receives its owner, as long as the owner lives.
   package init<Owner: AnyObject & Sendable>(
     _ owner: Owner, _ observer: @escaping @Sendable (Owner, Value) throws -> Void
   ) {
@@ -123,7 +130,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     }
   }
 
-  /// Whether the observer is called by who posts, and by nobody else.
+  /// Whether the observer is called only by the poster.
   func isImmediate(_ delivery: Delivery) -> Bool {
     if case .async = kind { return false }
     return delivery.target == nil

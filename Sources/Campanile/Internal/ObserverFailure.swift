@@ -1,8 +1,8 @@
-/// What an observer threw, as the `failures` of its source report it.
+/// An error that an observer threw, as reported by the `failures` of its source.
 public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
-  /// What the observer threw.
+  /// The error that the observer threw.
   public let error: any Error
-  /// The type of the message or value that the observer had been given.
+  /// The type of the message or value that the observer received.
   public let valueType: any Any.Type
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String
@@ -16,7 +16,7 @@ public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
     line = location.line
   }
 
-  /// One line that names the observer, what it was given and what it threw.
+  /// One line that names the observer, the type of the value and the error.
   public var description: String {
     "The observer of \(valueType) registered at \(file):\(line) threw \(error)"
   }

@@ -1,8 +1,8 @@
-/// A place that a message has come through: a center of any process, or what carries messages between
+/// A place that a message has passed through: a center of any process, or a carrier between
 /// processes.
 ///
-/// Two places of two processes have the same number about as often as two random numbers of 64 bits
-/// are equal.
+/// Two places in two processes have the same number about as often as two random 64-bit numbers are
+/// equal.
 package struct PathStep: Hashable, Sendable {
   package let number: UInt64
 

@@ -15,6 +15,6 @@ struct PurgeSchedule: Sendable {
   /// Whether it is time to look, with so many places taken.
   func isDue(_ count: Int) -> Bool { count >= threshold }
 
-  /// Takes in how many places are in use.
+  /// Notes how many places are in use.
   mutating func note(_ count: Int) { threshold = max(least, count * 2) }
 }

@@ -1,20 +1,22 @@
-/// A live registration, as a source's list of them shows it.
+/// A description of one live registration of a source.
 public struct RegistrationDescription: Sendable, CustomStringConvertible {
-  /// The type of the messages or values that the observer hears.
+  /// The type of the messages or values that the observer receives.
   public let valueType: any Any.Type
-  /// The name that the observer hears, where a source has names, as Foundation's centers do.
+  /// The name that the observer registered for, in sources with names, such as Foundation's
+  /// centers.
   public package(set) var name: String?
-  /// The instance whose messages the observer hears, or `nil` for any.
+  /// The identity of the instance whose messages the observer receives, or `nil` for any.
   public package(set) var subject: ObjectIdentifier?
-  /// The type of the owner, or `nil` where a token bounds the registration.
+  /// The type of the owner, or `nil` if a token keeps the registration.
   public let ownerType: (any AnyObject.Type)?
   /// Where the observer runs.
   public let delivery: String
   /// Whether deliveries are being skipped.
   public let isPaused: Bool
-  /// How many values waited in the registration's own buffer; see ``Registration/waitingCount``.
+  /// The number of values that waited in the registration's own buffer; see
+  /// ``Registration/waitingCount``.
   public let waitingCount: Int
-  /// How many values the registration's buffer had no room for.
+  /// The number of values that the registration's buffer dropped.
   public let droppedCount: Int
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String
@@ -29,7 +31,7 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   package var isDerivedState: Bool { delivery == Self.derivedState }
   static var derivedState: String { "behalf of a derived state" }
 
-  /// One line with all of it.
+  /// The description as one line.
   public var description: String {
     var parts = [name ?? "\(valueType)"]
     if subject != nil { parts.append("about one subject") }

@@ -1,7 +1,8 @@
-/// What a registration knows of its source, for sources in other modules that have no name of their
-/// own: the evaluation of a key path is found by who observes it.
+/// Access to the source of a registration, for sources in other modules that have no name.
+///
+/// For instance, the evaluation of a key path is found through its observers.
 extension Registration {
-  /// What happens at the source.
+  /// Reports what happens at the source.
   package var sourceEvents: Signal<SourceEvent> { list.registry.reports.events.signal }
 
   /// The live observations of the source, oldest first.
@@ -9,6 +10,6 @@ extension Registration {
     list.registry.describe { _ in [list] }
   }
 
-  /// What has the posted values described for as long as it is kept.
+  /// An object that has the posted values described for as long as it is kept.
   package var sourceValueWish: ValueWish { ValueWish(list.registry) }
 }

@@ -1,7 +1,7 @@
-/// What waits for one reader, or the reader that waits.
+/// The values that wait for one reader, or the reader that waits.
 ///
-/// It is not generic: generic code looks up every type that it makes of another one, which takes longer
-/// than all the rest.
+/// It is not generic, because generic code looks up every type that it derives, which would take
+/// longer than all the rest.
 final class SequenceBuffer: Sendable {
   private let state: Locked<MailboxState>
   /// The reader, from before the state says that it waits until it is woken.
@@ -19,7 +19,7 @@ final class SequenceBuffer: Sendable {
     finish(isCancelled: true)
   }
 
-  /// What can be asked of the registration that fills the buffer, which keeps it.
+  /// The counts of the registration that fills and keeps the buffer.
   var counts: BufferCounts {
     BufferCounts(counters: counters) { [self] in state.withLock { $0.waitingCount } }
   }
@@ -55,7 +55,7 @@ final class SequenceBuffer: Sendable {
     try state.withLock { state throws(MailboxState.IsEmpty) in try state.read() }
   }
 
-  /// Waits until something has come or nothing will.
+  /// Waits until something has arrived, or nothing will arrive any more.
   private func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -70,7 +70,7 @@ final class SequenceBuffer: Sendable {
   @inline(never)
   private func wake() { reader.withLock { $0.take() }?.resume() }
 
-  /// Ends the sequence: what has gathered is still read, unless the reader's task was canceled.
+  /// Ends the sequence; stored values can still be read, unless the reader's task was canceled.
   func finish(isCancelled: Bool = false) {
     if state.withLock({ $0.finish() }) { wake() }
     guard isCancelled else { return }

@@ -1,7 +1,7 @@
-/// Something that happened at a source, for measuring and tracing.
+/// Something that happened at a source, for metrics and traces.
 ///
-/// The `events` of a ``MessageCenter``, a ``Broadcaster`` or a ``CurrentValue`` send one for each
-/// step of a post, and for each registration and its end:
+/// The `events` of a ``MessageCenter``, a ``Broadcaster`` or a ``CurrentValue`` send an event for
+/// each step of a post. They also send one for each registration and for its end:
 ///
 /// ```swift
 /// self.token = MessageCenter.default.events.observe { event in
@@ -9,25 +9,25 @@
 /// }
 /// ```
 ///
-/// An event is sent on the thread on which it happens. The events of one post have its
-/// ``postNumber``. To have them kept and read, see `Trace` in the module CampanileInspector.
+/// An event is sent on the thread on which it happens. All events of one post have the same
+/// ``postNumber``. To record and read events, see `Trace` in the module CampanileInspector.
 public struct SourceEvent: Sendable {
   /// What happened.
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// A value was posted or sent, whether or not anybody hears it.
     case posted
-    /// The post is about to return: its immediate observers have been called.
+    /// The post is about to return; its immediate observers have been called.
     case postReturned
-    /// A delivery to one observer was kept for later: for its target, or in a buffer of its own.
+    /// A delivery to one observer was queued, for its target or in the observer's own buffer.
     ///
     /// It is followed by `called`, `skipped`, `dropped` or the `ended` of the registration. For a
-    /// sequence nothing follows: what reads it is no observer.
+    /// sequence nothing follows, because its reader is not an observer.
     case queued
     /// An observer is about to be called.
     case called
     /// The call of an observer has returned, or has thrown.
     case returned
-    /// A value had no room in an observer's buffer, or was given up with its target.
+    /// A value found an observer's buffer full, or was discarded with its target.
     case dropped
     /// A delivery was due while the registration was paused.
     case skipped
@@ -41,44 +41,44 @@ public struct SourceEvent: Sendable {
 
   /// What happened.
   public let kind: Kind
-  /// Which source reports: a number that no other source of the process has.
+  /// The number of the source, which is unique in the process.
   public let sourceNumber: UInt64
   /// The type of the message or value.
   public let valueType: any Any.Type
-  /// The name of what was posted, where a source has names, as Foundation's centers do; only for
+  /// The name that was posted, in sources with names, such as Foundation's centers; only for
   /// `posted`.
   public internal(set) var name: String?
-  /// The instance that the message is about; only for `posted`.
+  /// The identity of the instance that the message is about; only for `posted`.
   public internal(set) var subject: ObjectIdentifier?
-  /// The system's number for the thread on which it happened.
+  /// The system's number of the thread on which the event happened.
   public let thread: UInt64
-  /// When it happened, in nanoseconds; the clock is that of `DispatchTime.uptimeNanoseconds`.
+  /// The time of the event in nanoseconds, on the clock of `DispatchTime.uptimeNanoseconds`.
   public let time: UInt64
-  /// When that began which this event is the end of, or a part of: for `returned` the call, for
-  /// all others the post.
+  /// When the call began, for `returned`; when the post began, for all other kinds.
   ///
-  /// It is equal to ``time`` where there is no such beginning, or none is known.
+  /// It equals ``time`` if the event is not part of a call or post, or if the beginning is unknown.
   public internal(set) var began: UInt64
-  /// How long the calls took that were made within this call on its thread, in nanoseconds; only for
-  /// `returned`.
+  /// The nanoseconds that calls nested in this call took on its thread; only for `returned`.
   ///
   /// Calls of sources whose events are not observed don't count.
   public internal(set) var nestedTime: UInt64 = 0
-  /// What was posted, as `String(describing:)` has it; only for `posted`, and only on request.
+  /// The description of the posted value, by `String(describing:)`; only for `posted`, and only on
+  /// request.
   package internal(set) var value: String?
   private let observer: ObserverFacts?
   private let post: UInt64
   var parent: UInt64 = 0
 
-  /// The number of the post that the event is part of; no other post of the process has it.
+  /// The number of the post that the event is part of, which is unique in the process.
   ///
-  /// It is `nil` for `registered` and `ended`, for the initial call of a state and for what a sequence
-  /// drops. It is also `nil` for a post that was made before somebody observed the events.
+  /// It is `nil` for `registered` and `ended`, for the initial call of a state and for a value that
+  /// a sequence drops. It is also `nil` for a post that was made before anybody observed the
+  /// events.
   public var postNumber: UInt64? { post == 0 ? nil : post }
   /// The number of the post whose observer made this post; only for `posted`.
   ///
-  /// It is known across queues, actors and tasks if the events of that source are observed too. A
-  /// task that an observer starts for itself is not part of the call.
+  /// It is known across queues, actors and tasks if the events of the other post's source are
+  /// observed too. A task that an observer starts itself is not part of the call.
   public var parentNumber: UInt64? { parent == 0 ? nil : parent }
   /// The registration of the observer; `nil` for `posted` and `postReturned`.
   public var registration: Registration? { observer?.registration }
@@ -86,7 +86,7 @@ public struct SourceEvent: Sendable {
   public var file: String? { observer?.location.fileName }
   /// The line at which the observer was registered.
   public var line: Int? { observer?.location.line }
-  /// The type of the observer's owner; `nil` where a token bounds the registration.
+  /// The type of the observer's owner; `nil` if a token keeps the registration.
   public var ownerType: (any AnyObject.Type)? { observer?.ownerType }
   /// Where the observer runs.
   public var delivery: String? { observer.map { $0.delivery ?? ".immediate" } }
@@ -110,7 +110,7 @@ public struct SourceEvent: Sendable {
   }
 }
 
-/// What events say of an observer; it keeps neither the observer nor its owner.
+/// The facts about an observer in events; they keep neither the observer nor its owner.
 struct ObserverFacts: Sendable {
   let registration: Registration
   let location: SourceLocation

@@ -2,15 +2,15 @@ import Synchronization
 
 private let sourceNumbers = Atomic<UInt64>(0)
 
-/// What a source reports about itself: its events, and what its observers throw.
+/// The reports of a source: its events, and the errors of its observers.
 ///
-/// Made when somebody first asks for one of the two. Both are sources with a registry of their own.
+/// They are created at the first use of one of the two. Both are sources with their own registries.
 final class SourceReports: Sendable {
   let events: Broadcaster<SourceEvent>
   let failures = Broadcaster<ObserverFailure>()
-  /// What events call the source: no other source of the process has it.
+  /// The number of the source in events, which is unique in the process.
   let number = sourceNumbers.wrappingAdd(1, ordering: .relaxed).newValue
-  /// How many ask for the values that are posted.
+  /// How many callers ask for descriptions of the posted values.
   private let valueWishes = Atomic<Int>(0)
 
   init(of registry: ObserverRegistry) {
@@ -36,8 +36,9 @@ final class SourceReports: Sendable {
   }
 }
 
-/// What is done so rarely that the code for values of any type is fast enough: for failures alone all of
-/// the engine would be compiled once more.
+/// Rare operations, for which unspecialized generic code is fast enough.
+///
+/// Otherwise the whole engine would be compiled once more for failures alone.
 extension Broadcaster {
   @_semantics("optimize.sil.specialize.generic.never")
   @inline(never)
@@ -63,7 +64,7 @@ extension Broadcaster {
 
 /// A source whose events have the values that are posted, on request.
 package protocol ValueDescribing {
-  /// What has the values described for as long as it is kept.
+  /// An object that has the values described for as long as it is kept.
   var valueWish: ValueWish { get }
 }
 
@@ -91,62 +92,63 @@ extension CurrentValue: ValueDescribing {
   package var valueWish: ValueWish { ValueWish(registry) }
 }
 
-/// A value that has a name which says more than its type.
+/// A value with a name that says more than its type.
 package protocol EventNaming {
-  /// What events call the value.
+  /// The name of the value in events.
   var eventName: String { get }
 }
 
 extension MessageCenter {
-  /// What happens at this center, to be observed like any other source.
+  /// Reports what happens at this center, as a source that you can observe.
   ///
   /// ```swift
   /// self.token = MessageCenter.default.events.observe { event in trace.record(event) }
   /// ```
   ///
-  /// Any number of observers can observe the events, at any time, from any thread and from inside an
-  /// observer. Observations that exist already are reported too. An event is sent where it happens,
-  /// under no lock. A post in progress when somebody begins or ends to observe may be reported in
-  /// part. An observer of the events that uses the center causes further events, and receives them.
+  /// Any number of observers can observe the events, at any time, from any thread and from inside
+  /// an observer. Observations that exist already are reported too. An event is sent where it
+  /// happens, and no lock is held. If observing begins or ends during a post, that post may be
+  /// reported in part. An observer of the events that uses the center causes further events, and
+  /// receives them.
   ///
-  /// While nobody observes the events, a post pays one load and one branch for them, also after
-  /// somebody did. The center's ``registrations`` don't list the observers of its events. The
-  /// center's release ends their observations; ``finish()`` doesn't. What such an observer throws
-  /// goes to standard error.
+  /// While nobody observes the events, a post pays one load and one branch for them, even if they
+  /// were observed before. The center's ``registrations`` don't list the observers of its events.
+  /// Releasing the center ends their observations; ``finish()`` doesn't. An error that such an
+  /// observer throws goes to standard error.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// What the observers of this center throw, to be observed like any other source.
+  /// Reports what the observers of this center throw, as a source that you can observe.
   ///
   /// ```swift
   /// self.token = MessageCenter.default.failures.observe { failure in log(failure.description) }
   /// ```
   ///
   /// Any number of observers can observe the failures, at any time, from any thread and from inside
-  /// an observer. A failure is sent on the thread that threw, under no lock. While nobody observes
-  /// the failures, or all who do are paused, each failure is a line on standard error.
+  /// an observer. A failure is sent on the thread that threw, and no lock is held. While the
+  /// failures have no observers, or all of them are paused, each failure is printed as a line on
+  /// standard error.
   ///
-  /// The center's ``registrations`` don't list the observers of its failures. The center's release
-  /// ends their observations; ``finish()`` doesn't. What such an observer throws goes to standard
-  /// error.
+  /// The center's ``registrations`` don't list the observers of its failures. Releasing the center
+  /// ends their observations; ``finish()`` doesn't. An error that such an observer throws goes to
+  /// standard error.
   public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
 }
 
 extension Broadcaster {
-  /// What happens at this broadcaster, to be observed at any time; see ``MessageCenter/events``.
+  /// Reports what happens at this broadcaster; see ``MessageCenter/events``.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// What the observers of this broadcaster throw, to be observed at any time; see
-  /// ``MessageCenter/failures``.
+  /// Reports what the observers of this broadcaster throw; see ``MessageCenter/failures``.
   public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
 }
 
 extension CurrentValue {
-  /// What happens at this state, to be observed at any time; see ``MessageCenter/events``.
+  /// Reports what happens at this state; see ``MessageCenter/events``.
   ///
-  /// A set whose change waits for the thread that notifies is reported when that thread posts it.
+  /// If another thread is notifying the followers, a new change is reported when that thread posts
+  /// it.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// What the observers of this state throw, to be observed at any time; see
-  /// ``MessageCenter/failures``.
+  /// Reports what the observers of this state throw; see ``MessageCenter/failures``.
   public var failures: Signal<ObserverFailure> { registry.reports.failures.signal }
 }

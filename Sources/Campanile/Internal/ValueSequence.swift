@@ -3,23 +3,24 @@ let valuesBetweenYields = 64
 
 /// The values of a source as an asynchronous sequence.
 ///
-/// Every iterator has a buffer of its own. The first one takes over the buffer that has been
-/// filling since the sequence was made; each further one hears what comes after it was made.
+/// Every iterator has its own buffer. The first iterator takes over the buffer that has been
+/// filling since the sequence was made. Each further iterator receives the values sent after it was
+/// made.
 ///
-/// Releasing the sequence and its iterators ends the observation. A task that is canceled reads
-/// nothing more, not even what has gathered.
+/// Releasing the sequence and its iterators ends the observation. A canceled task reads nothing
+/// more, not even values that are stored already.
 public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
-  /// A sequence of values does not fail.
+  /// A sequence of values never fails.
   public typealias Failure = Never
-  /// What reads the sequence.
+  /// The iterator that reads the sequence.
   public typealias AsyncIterator = Iterator
 
   private let subscribe: @Sendable (DeliveryCounters) -> Reader
   private let first: Locked<Reader?>.Box
   private let counters = DeliveryCounters()
-  /// The registration of the first reader, which tells what waits for it and what was dropped.
+  /// The registration of the first reader, with its waiting and dropped counts.
   ///
-  /// It is `nil` if the source had gone when the sequence was made.
+  /// It is `nil` if the source was already released when the sequence was made.
   public let registration: Registration?
 
   init(_ subscribe: @escaping @Sendable (DeliveryCounters) -> Reader) {
@@ -29,31 +30,31 @@ public struct ValueSequence<Element: Sendable>: AsyncSequence, Sendable {
     first = .init(reader)
   }
 
-  /// Begins to read; the first reader takes over what has gathered since the sequence was made.
+  /// Creates a reader; the first one takes over the values stored since the sequence was made.
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       reader: first.locked.withLock { $0.take() }
         ?? subscribe(DeliveryCounters(partOf: counters)))
   }
 
-  /// How many values the buffers of all readers of this sequence had no room for.
+  /// The number of values that the buffers of all readers of this sequence dropped.
   public var droppedCount: Int { counters.droppedCount }
 
-  /// One reader of the sequence, with a buffer of its own; not for two tasks at a time.
+  /// One reader of the sequence, with its own buffer; for one task at a time.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let reader: Reader
     private var count = 0
 
     fileprivate init(reader: Reader) { self.reader = reader }
 
-    /// The registration of this reader, which tells what waits for it and what was dropped.
+    /// The registration of this reader, with its waiting and dropped counts.
     ///
-    /// It is `nil` if the source had gone when the reader was made.
+    /// It is `nil` if the source was already released when the reader was made.
     public var registration: Registration? { reader.registration }
 
     /// The next value, or `nil` when the source has ended or the task is canceled.
     ///
-    /// Now and then it lets others have the thread, also if values are waiting.
+    /// It yields the thread from time to time, even if values are waiting.
     public mutating func next() async -> Element? {
       if mustYield() { await Task.yield() }
       return await reader.buffer.next()

@@ -1,7 +1,8 @@
-/// Objects by key, none of which is kept; those that have gone are forgotten as others come.
+/// Weakly held objects by key; entries of released objects are removed as others are added.
 ///
-/// Made to stand under a lock. To look at an object may be to hold it last, so what was looked at
-/// is handed out, for the caller to release outside the lock.
+/// It is used under a lock. Reading an object retains it, and releasing it may be the last release.
+/// So the table returns the objects that it has read, and the caller releases them outside the
+/// lock.
 package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>: Sendable {
   private struct Reference: Sendable {
     weak let object: Object?
@@ -10,17 +11,17 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
   private var references: [Key: Reference] = [:]
   private var schedule: PurgeSchedule
 
-  /// - Parameter least: How many places are taken before anybody looks for those to give back.
+  /// - Parameter least: The number of used places from which on the table looks for places to free.
   package init(purgingFrom least: Int = 64) { schedule = PurgeSchedule(from: least) }
 
-  /// How many places are taken, by the living and by those that have gone unnoticed.
+  /// The number of used places, including those of released objects that were not noticed yet.
   package var count: Int { references.count }
 
   package subscript(key: Key) -> Object? { references[key]?.object }
 
-  /// Puts an object in the place of whatever has its key.
+  /// Adds an object, in place of any other object with the same key.
   ///
-  /// - Returns: what was looked at.
+  /// - Returns: The objects that were read, for the caller to release.
   package mutating func insert(_ object: Object, for key: Key) -> [Object] {
     var seen: [Object] = []
     if schedule.isDue(references.count) {
@@ -31,9 +32,9 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
     return seen
   }
 
-  /// Gives the places of those back that have gone.
+  /// Removes the entries of released objects.
   ///
-  /// - Returns: the others.
+  /// - Returns: The living objects.
   package mutating func purge() -> [Object] {
     var living: [Object] = []
     references = references.filter { place in

@@ -1,7 +1,7 @@
-/// What happens when an object ends.
+/// Runs actions when an object ends.
 ///
-/// Stored in an object, a lifetime ends in that object's deinit, after the deinit's own body. It
-/// can be used alone too. Safe from any thread.
+/// A lifetime that is stored in an object ends in that object's deinit, after the body of the
+/// deinit. A lifetime can be used alone too. All methods are safe from any thread.
 public final class Lifetime: Sendable {
   let storage = Storage()
 
@@ -10,17 +10,16 @@ public final class Lifetime: Sendable {
 
   deinit { storage.end() }
 
-  /// Runs `action` when the lifetime ends, on the thread on which it ends, after the actions
-  /// before.
+  /// Runs `action` when the lifetime ends, on the thread on which it ends, after earlier actions.
   ///
   /// The lifetime keeps the action until then.
   public func onEnd(_ action: @escaping @Sendable () -> Void) {
     storage.add(action)
   }
 
-  /// What ends with a lifetime.
+  /// The part of a lifetime that ends its registrations.
   ///
-  /// Registrations know this part, so that they do not keep the other.
+  /// Registrations refer only to this part, so that they do not keep the lifetime alive.
   final class Storage: Sendable {
     /// Protected by the lock.
     private struct State {

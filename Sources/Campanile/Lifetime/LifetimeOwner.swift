@@ -1,7 +1,8 @@
-/// An object whose end is noticed at once.
+/// An object whose end is noticed immediately.
 ///
-/// Registrations keep neither owners nor subjects alive; what they captured is released once the
-/// end of either is noticed. With a lifetime that is at its deinit, on every platform:
+/// Registrations keep neither owners nor subjects alive. The library releases what an observer
+/// captured once it notices that the owner or the subject has ended. With a lifetime it notices at
+/// the deinit, on every platform:
 ///
 /// ```swift
 /// final class Screen: LifetimeOwner {

@@ -7,9 +7,9 @@ import Synchronization
 /// self.token = nil  // hears nothing from here on
 /// ```
 ///
-/// Keep it in a property. A local constant ends the observation at its last use, and a dropped
-/// result at once, which is why the compiler warns of one. All methods are safe from any thread and
-/// from inside the observer.
+/// Keep the token in a property. A token in a local constant ends the observation at the last use
+/// of the constant. A token that is not stored ends it at once, so the compiler warns about an
+/// unused result. All methods are safe from any thread and from inside the observer.
 public final class ObservationToken: Sendable {
   private let list: ObserverList
   private let companion: Registration.Companion
@@ -18,7 +18,7 @@ public final class ObservationToken: Sendable {
 
   private static let endedBit: UInt64 = 1 << 63
 
-  /// The same registration without the power to end by being released.
+  /// A handle to the same registration; releasing the handle does not end it.
   public var registration: Registration {
     let id = state.load(ordering: .relaxed) & ~Self.endedBit
     return Registration(list: list, id: id, companion: companion)
@@ -56,10 +56,10 @@ public final class ObservationToken: Sendable {
   @discardableResult
   public func cancelAndWait() async -> Registration.Wait { await registration.cancelAndWait() }
 
-  /// Skips deliveries until ``resume()`` has been called as often.
+  /// Skips deliveries until ``resume()`` has been called once for each pause.
   public func pause() { registration.pause() }
 
-  /// Takes one ``pause()`` back.
+  /// Undoes one ``pause()``.
   public func resume() { registration.resume() }
 
   /// Whether deliveries are being skipped.
@@ -68,6 +68,6 @@ public final class ObservationToken: Sendable {
   /// Whether the registration has not ended.
   public var isActive: Bool { registration.isActive }
 
-  /// Hands the token to `bag`, which keeps it.
+  /// Stores the token in `bag`, which keeps it.
   public func store(in bag: TokenBag) { bag.insert(self) }
 }

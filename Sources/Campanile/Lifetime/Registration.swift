@@ -1,21 +1,22 @@
 import Dispatch
 
-/// One registered observer: a handle that can end it, and does not end it by itself.
+/// A handle to one registered observer, which can end it; releasing the handle does not.
 ///
-/// A value of three words that keeps neither the observer nor its owner alive. Two handles are
-/// equal if they name the same registration. All methods are safe from any thread and from inside
-/// an observer, and do nothing once the registration has ended.
+/// It is a value of three words that keeps neither the observer nor its owner alive. Two handles
+/// are equal if they name the same registration. All methods are safe from any thread and from
+/// inside an observer, and do nothing once the registration has ended.
 public struct Registration: Sendable, Hashable {
   let list: ObserverList
   let id: UInt64
   let companion: Companion
 
-  /// What a few registrations need besides; one word.
+  /// An additional word that a few registrations need.
   enum Companion: Sendable {
     case none
     case counters(DeliveryCounters)
-    /// The address of the subject of a registration that was the only one about it when it was
-    /// made; by now that may stand in a list.
+    /// The address of the subject, if the registration was the only one about it when it was made.
+    ///
+    /// The registration may have moved to a list since.
     case subject(SubjectAddress)
 
     var counters: DeliveryCounters? {
@@ -35,15 +36,15 @@ public struct Registration: Sendable, Hashable {
 
   var counters: DeliveryCounters? { companion.counters }
 
-  /// The number of the registration: no other one of its source has it, and those that were made
-  /// later have greater ones.
+  /// The number of the registration: unique in its source, and greater than all earlier ones.
   public var number: UInt64 { id }
 
-  /// What a call to ``cancel()`` found.
+  /// The result of ``cancel()``.
   public enum Cancellation: Sendable, Hashable {
     /// The registration has ended, and no call of its observer is running on another thread.
     case ended
-    /// The registration has ended; a call that began before may still be running elsewhere.
+    /// The registration has ended; a call that began earlier may still be running on another
+    /// thread.
     case endedWhileMaybeRunning
     /// The registration had ended before.
     case alreadyEnded
@@ -60,33 +61,35 @@ public struct Registration: Sendable, Hashable {
 
   /// Ends the registration.
   ///
-  /// No delivery begins after this returned: not by a post in progress that has not reached the
-  /// observer, not by one that is queued. A call that has begun on another thread is not waited
-  /// for; the result says whether there may be one. What the observer captured is released as soon
-  /// as the posts in progress have left, on the thread of the last of them, or here.
+  /// After this method returns, no delivery begins, neither by a post in progress nor by a queued
+  /// delivery. The method does not wait for a call that has begun on another thread; the result
+  /// says whether there may be one. What the observer captured is released when the last post in
+  /// progress has ended, on the thread of that post. If no post is in progress, it is released
+  /// here.
   ///
-  /// An asynchronous observer's task is canceled.
+  /// If the observer is asynchronous, its task is canceled.
   ///
-  /// - Complexity: O(log *n*) in the observers of the list, and O(1) for one of the newest.
+  /// - Complexity: O(log *n*) in the number of observers in the list, and O(1) for one of the
+  ///   newest.
   @discardableResult
   public func cancel() -> Cancellation {
     Cancellation(list.registry.end(self), companion)
   }
 
-  /// What a wait for the calls in progress came to.
+  /// The result of a wait for the calls in progress.
   public enum Wait: Sendable, Hashable {
     /// No call of the observer is running.
     case finished
-    /// The caller is inside an observer itself and was not made to wait.
+    /// The caller is itself inside an observer, so it did not wait.
     case insideObserver
   }
 
   /// Ends the registration and blocks until no call of its observer is running.
   ///
-  /// Waits at most for the posts of this source that are in progress now, never for one that begins
-  /// later. Inside any observer it returns at once and says so, so that observers which cancel each
-  /// other cannot deadlock. It cannot know of locks: a caller that holds one which the running
-  /// observer wants waits forever.
+  /// It waits at most for the posts of this source that are in progress now, never for one that
+  /// begins later. Inside any observer it returns `insideObserver` at once, so observers that
+  /// cancel each other cannot deadlock. It does not know about locks: if the caller holds a lock
+  /// that the running observer needs, both wait forever.
   @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Wait {
@@ -102,7 +105,7 @@ public struct Registration: Sendable, Hashable {
 
   /// Ends the registration and suspends until no call of its observer is running.
   ///
-  /// As the blocking `cancelAndWait()`, for asynchronous code.
+  /// Like the blocking form, but it suspends the task instead of blocking the thread.
   @discardableResult
   public func cancelAndWait() async -> Wait {
     if AsyncCall.isInside {
@@ -122,24 +125,26 @@ public struct Registration: Sendable, Hashable {
     }
   }
 
-  /// Skips deliveries until ``resume()`` has been called as often.
+  /// Skips deliveries until ``resume()`` has been called once for each pause.
   ///
-  /// A delivery whose turn comes while the registration is paused is skipped, not kept. What would
-  /// wait in a buffer of the observer's own is skipped too if it is posted meanwhile: for a
-  /// sequence, an asynchronous observer, and one with a bounded buffer.
+  /// A delivery whose turn comes while the registration is paused is skipped, not kept. A sequence,
+  /// an asynchronous observer and an observer with a bounded buffer have their own buffer. A value
+  /// that is posted during the pause does not enter that buffer.
   ///
-  /// What an observer of a state misses in this way it is told as one change when it resumes.
+  /// An observer of a state receives all changes that it missed as one change when it resumes.
   public func pause() {
     list.registry.withObserver(of: self) { $0.pause() }
   }
 
-  /// Takes one ``pause()`` back.
+  /// Undoes one ``pause()``.
   ///
-  /// Without a pause to take back this does nothing. An observer of a ``CurrentValue`` that missed
-  /// changes is told one when the last pause is taken back, from the value that it knew to the
-  /// newest: where it is delivered, and for immediate delivery before this returns, unless followers
-  /// are being told a change just then. To call it with a lock held is to have the observer called
-  /// with the lock held.
+  /// If the registration is not paused, this does nothing.
+  ///
+  /// An observer of a ``CurrentValue`` may have missed changes. When its last pause is undone, it
+  /// receives one change, from the value that it knew to the newest. It receives the change on its
+  /// delivery. An immediate observer receives it before this method returns, unless the state is
+  /// notifying its followers at that moment. So if you hold a lock during this call, the observer
+  /// may run with the lock held.
   public func resume() {
     if takeBackPause() { tellMissed() }
   }
@@ -162,29 +167,29 @@ public struct Registration: Sendable, Hashable {
 
   /// Whether the registration has not ended.
   ///
-  /// The registration of an owner that has died may say so until it has been looked at.
+  /// After the owner has died, this may stay true until the library notices the death.
   public var isActive: Bool {
     list.registry.withObserver(of: self) { !$0.isEnded } ?? false
   }
 
   /// Whether the source still has the observer.
   ///
-  /// Also while the only call runs in a task, when the registration is not active any more: to end
-  /// it then is to cancel the task.
+  /// This is also true while the only call of a `.once` observer runs in a task. The registration
+  /// is no longer active then, and ending it cancels the task.
   var isKept: Bool {
     list.registry.withObserver(of: self) { _ in true } ?? false
   }
 
-  /// How many values the registration's buffer had no room for.
+  /// The number of values that the registration's buffer dropped.
   ///
-  /// Stays readable after the end. Always 0 without a bounded buffer.
+  /// It can be read after the registration has ended. It is always 0 without a bounded buffer.
   public var droppedCount: Int { counters?.droppedCount ?? 0 }
 
-  /// How many values wait in the registration's own buffer.
+  /// The number of values that wait in the registration's own buffer.
   ///
   /// A sequence, an asynchronous observer and an observer with a bounded buffer have their own
-  /// buffer. The number is 0 for all others, also while values wait on a target that they share, and
-  /// after the registration has ended.
+  /// buffer. The number is 0 for all other observers, even while values wait on a target that they
+  /// share. It is 0 after the registration has ended.
   public var waitingCount: Int {
     let buffer = list.registry.withObserver(of: self) { $0.details?.buffer } ?? nil
     // Asked outside the lock.

@@ -12,8 +12,8 @@
 /// func didDisappear() { observations.pause() }
 /// ```
 ///
-/// Releasing the bag ends what is in it. All methods are safe from any thread and from inside an
-/// observer; no lock is held while a registration ends.
+/// Releasing the bag ends the observations in it. All methods are safe from any thread and from
+/// inside an observer; no lock is held while a registration ends.
 public final class TokenBag: Sendable {
   /// Protected by the lock.
   private struct State {
@@ -33,15 +33,15 @@ public final class TokenBag: Sendable {
 
   /// Keeps `token`; its observation ends with the bag.
   ///
-  /// If the bag is paused, the observation is paused as often.
+  /// If the bag is paused, the observation is paused as many times.
   public func insert(_ token: ObservationToken) {
     insert(token.registration, keeping: token)
   }
 
   /// Ends `registration` with the bag.
   ///
-  /// If the bag is paused, the registration is paused as often. A registration that is in the bag
-  /// already stays in it once.
+  /// If the bag is paused, the registration is paused as many times. Inserting a registration twice
+  /// has no further effect.
   public func insert(_ registration: Registration) {
     insert(registration, keeping: nil)
   }
@@ -76,7 +76,7 @@ public final class TokenBag: Sendable {
 
   /// Ends everything in the bag and empties it.
   ///
-  /// The bag can be used again; its pauses stay.
+  /// The bag can be used again. If it was paused, it stays paused.
   public func cancel() {
     let taken = state.withLock { state in
       defer {
@@ -88,7 +88,9 @@ public final class TokenBag: Sendable {
     for registration in taken.0 { registration.cancel() }
   }
 
-  /// Pauses everything in the bag, and what comes into it, until ``resume()`` was called as often.
+  /// Pauses everything in the bag until ``resume()`` has been called once for each pause.
+  ///
+  /// A registration that is inserted meanwhile is paused too.
   public func pause() {
     state.withLock { state in
       state.pauseCount += 1
@@ -96,10 +98,10 @@ public final class TokenBag: Sendable {
     }
   }
 
-  /// Takes one ``pause()`` back; without one it does nothing.
+  /// Undoes one ``pause()``; if the bag is not paused, it does nothing.
   ///
-  /// Observers of states are told what they missed, as by ``Registration/resume()``; those of one
-  /// state in the order in which they registered.
+  /// Observers of states receive what they missed, as with ``Registration/resume()``. Observers of
+  /// one state receive it in the order in which they registered.
   public func resume() {
     let resumed = state.withLock { state -> [Registration] in
       if state.pauseCount == 0 { return [] }
@@ -112,11 +114,11 @@ public final class TokenBag: Sendable {
   /// Whether the bag is paused.
   public var isPaused: Bool { state.withLock { $0.pauseCount > 0 } }
 
-  /// How many registrations in the bag have not ended.
+  /// The number of registrations in the bag that have not ended.
   public var count: Int { state.withLock { $0.registrations.count(where: \.isActive) } }
 }
 
 extension Registration {
-  /// Ends with `bag`, if not before.
+  /// Ends this registration when `bag` ends.
   public func store(in bag: TokenBag) { bag.insert(self) }
 }

@@ -1,4 +1,4 @@
-/// What a keyed center knows of its keys.
+/// The topics of a keyed center by key.
 ///
 /// Its lock may be taken with the registry's lock held, never the other way.
 /// Outside the generic class, whose nested types would be looked up at each post.
@@ -7,31 +7,30 @@ private struct KeyedTopics {
   var schedule = PurgeSchedule(from: 64)
 }
 
-/// Who may hear a post; kept for as long as the post needs it.
+/// The lists that a post may reach; kept for as long as the post needs them.
 @usableFromInline
 package struct KeyedAudience {
   let topic: TopicList?
   let wide: TopicList?
 }
 
-/// Values of one type under names that are known at run time, and about subjects: a message center
-/// whose topics are strings instead of types.
+/// A message center whose topics are strings instead of types, for values of one type.
 ///
-/// The observers of one key and one subject, of one key, of any key and one subject, and of
-/// everything stand in one order, that of their registration. What ``MessageCenter`` promises holds
-/// here; a post takes a lock for the moment in which it looks its key up.
+/// An observer names a key or any key, and a subject or any subject. All observers are called in
+/// one order, the order in which they registered. The promises of ``MessageCenter`` hold here too.
+/// A post takes a lock while it looks up its key.
 ///
-/// A post finds the observers about its subject by the subject, whatever key they observe: others
-/// do not slow it.
+/// A post finds the observers of its subject by the subject, whatever key they observe. Observers
+/// of other subjects do not slow it.
 package final class KeyedCenter<Value: Sendable>: Sendable {
   private let registry: ObserverRegistry
   /// The observers of any key.
   private let wide: TopicList
-  /// What nothing is posted about.
+  /// A subject about which nothing is posted.
   private let nobody: any AnyObject & Sendable = Nobody()
   private let state = Locked(KeyedTopics())
 
-  /// Creates a center that nobody observes.
+  /// Creates a center without observers.
   package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
     registry = ObserverRegistry(onError: onError)
     wide = TopicList(registry: registry, valueType: Value.self)
@@ -42,13 +41,13 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.finishReports()
   }
 
-  /// What happens at this center, to be observed at any time.
+  /// Reports what happens at this center.
   package var events: Signal<SourceEvent> { registry.reports.events.signal }
 
-  /// What has the values described for as long as it is kept.
+  /// An object that has the values described for as long as it is kept.
   package var valueWish: ValueWish { ValueWish(registry) }
 
-  /// Ends every observation, and refuses those that come later.
+  /// Ends every observation, and refuses later ones.
   package func finish() {
     registry.finish { _ in lists }
   }
@@ -90,10 +89,10 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     return true
   }
 
-  /// Who may hear a post under a key, if anybody may.
+  /// The lists that a post under a key may reach, or `nil` if there are no observers.
   ///
-  /// Not inlined, as those below: what a look-up needs is to have left the stack before observers
-  /// run, which may post again.
+  /// It is not inlined, like the methods below. The stack frame of a look-up must be gone before
+  /// observers run, because they may post again.
   @usableFromInline
   package func audience(of key: String) -> KeyedAudience? {
     let wide = wide.isObserved ? wide : nil
@@ -120,6 +119,13 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.post(value, about: subject, to: audience.topic, wide: audience.wide)
   }
 
+  /// Posts a value that came through other centers, which are in ``Post/path``.
+  package func post(
+    _ value: Value, about subject: AnyObject?, along path: [PathStep], to audience: KeyedAudience
+  ) {
+    registry.post(value, Post(subject).along(path), to: audience.topic, wide: audience.wide)
+  }
+
   /// The topic of a key, if it has observers.
   private func topic(of key: String) -> TopicList? {
     guard let topic = state.withLock({ $0.topics[key] }) else { return nil }
@@ -134,11 +140,11 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   // MARK: Registering
 
-  /// Registers an observer of `key`, or of any key where that is `nil`, about `subject`, or about
-  /// any where that was not given.
+  /// Registers an observer of `key`, or of any key if it is `nil`, about the given subject, or
+  /// about any.
   ///
-  /// - Returns: a registration that has ended if the subject has gone or is in its deinit, or if
-  ///   the center has finished.
+  /// - Returns: The registration. It has already ended if the subject has died or is in its deinit,
+  ///   or if the center has finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
     about given: AnyObject??, once: Bool
@@ -197,7 +203,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     if registration.list.registry === registry { registration.cancel() }
   }
 
-  /// Ends the observations that `owner` bounds, of `key` and about `subject` where those are given.
+  /// Ends the observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   package func removeObservers(
@@ -208,7 +214,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     }
   }
 
-  /// The observations that `owner` bounds, of `key` and about `subject` where those are given.
+  /// The observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   package func registrations(
@@ -254,7 +260,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 private final class Nobody: Sendable {}
 
 extension ObserverList {
-  /// What all lists of one topic have in common: their index by subject, or this list itself.
+  /// An identity that all lists of one topic share: that of their index by subject, or of this
+  /// list.
   fileprivate func rootID(_ held: borrowing ObserverRegistry.Held) -> ObjectIdentifier {
     switch home {
     case .source, .events:

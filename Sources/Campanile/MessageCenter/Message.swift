@@ -10,15 +10,15 @@ extension MessageCenter {
   /// }
   /// ```
   ///
-  /// The type is the name: two types never collide, whatever they are called. Posting a class
-  /// instance delivers that instance; posting a subclass's instance as its superclass delivers to
-  /// the observers of the superclass.
+  /// The type is the name: two types never collide, whatever they are called. A class instance is
+  /// delivered by reference. An instance of a subclass that is posted as its superclass reaches the
+  /// observers of the superclass.
   public protocol Message: Sendable {
-    /// The class whose instances a message can be about; none unless said.
+    /// The class whose instances a message can be about. By default, messages are about nothing.
     associatedtype Subject: AnyObject = NoSubject
   }
 
-  /// What a message is about that is about nothing; there is no instance of it.
+  /// The subject type of messages without a subject; it has no instances.
   public final class NoSubject: Sendable {
     private init() {}
   }

@@ -1,19 +1,26 @@
 extension MessageCenter {
   /// Observes the messages of a type where they are posted.
   ///
-  /// For what carries messages on, a bridge or a relay: the subject need not be Sendable, since it
-  /// stays on the poster's thread, and the delivery can be held open.
+  /// It is for code that forwards messages, such as a bridge or a relay. The subject need not be
+  /// Sendable, since it stays on the poster's thread. The delivery can be held open.
   package func observeInPlace<M: Message>(
     _ type: M.Type, file: StaticString, line: UInt,
     _ observer: @escaping @Sendable (M, borrowing Post) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(.unbounded, SourceLocation(file: file, line: line))
-    return register(request, ObserverBody<M>(.carrier(observer)), SourceOptions<M>())
+    return register(request, ObserverBody(inPlace: observer), SourceOptions<M>())
+  }
+
+  /// Posts a message that came through other centers, which are in ``Post/path``.
+  package func post<M: Message>(
+    _ message: M, about subject: M.Subject?, along path: [PathStep]
+  ) {
+    find(message, Post(subject).along(path))
   }
 }
 
 extension Post {
-  /// What a message of a type is about.
+  /// The subject of a message of a type.
   package borrowing func subject<M: MessageCenter.Message>(of type: M.Type) -> M.Subject? {
     // The subject of a message of type M is an M.Subject: `post` takes no other.
     subject.map { $0 as! M.Subject }

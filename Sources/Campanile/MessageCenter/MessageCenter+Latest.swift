@@ -1,5 +1,5 @@
 extension MessageCenter {
-  /// The last message of a type, as a state: a late observer begins with it.
+  /// The last message of a type as a state, so that a late observer can begin with it.
   ///
   /// ```swift
   /// center.latest(of: TrackChanged.self).observe(owner: self, on: .main, .initial) {
@@ -7,18 +7,18 @@ extension MessageCenter {
   /// }
   /// ```
   ///
-  /// The center remembers the messages of a type from the first call of this method for that type
-  /// until the center ends. Call it where the program starts, before the first message. Until then
-  /// the value is `nil`. The first call registers an observer: it remembers a message when the post
-  /// reaches it, in the order of registration. What an observer of the state throws is reported by the
-  /// center's `failures`.
+  /// The center remembers the last message of a type from the first call of this method for that
+  /// type until the center ends. Call it where the program starts, before the first message. The
+  /// value is `nil` until the first message. The first call registers an observer, which stores a
+  /// message when the post reaches it, in the order of registration. The center's `failures` report
+  /// what an observer of the state throws.
   ///
   /// - Parameters:
-  ///   - type: The type of the messages, whatever they are about.
+  ///   - type: The type of the messages, about any subject or none.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
-  /// - Returns: A state that does not keep the center. When the center ends, the observations of the
-  ///   state do, and it keeps its value.
+  /// - Returns: A state that does not keep the center alive. When the center ends, the observations
+  ///   of the state end, and the state keeps its value.
   public func latest<M: Message>(
     of type: M.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<M?> {

@@ -1,20 +1,20 @@
-/// The question that is asked most: the messages of one type, whatever they are about.
+/// The most common observations: the messages of one type, about any subject.
 ///
-/// For every other one there is a source: ``messages(of:)``, ``messages(of:about:)``,
-/// ``latest(of:)``, ``anyMessage``.
+/// All others have a source: ``messages(of:)``, ``messages(of:about:)``, ``latest(of:)``,
+/// ``anyMessage``.
 extension MessageCenter {
   /// Observes the messages of a type until the token is released.
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
   ///   - delivery: Where the observer runs; on the poster's thread by default.
-  ///   - buffering: How many messages wait for an observer that is behind. Only for a delivery that
-  ///     queues: with `.immediate`, a bound is a precondition failure.
+  ///   - buffering: How many messages wait for an observer that is behind. A bound needs a delivery
+  ///     that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with one message at a time, in the order in which they were
-  ///     posted. What it throws is reported by the center's `failures` and stops nobody else.
+  ///   - observer: Called with one message at a time, in the order of the posts. If it throws, the
+  ///     center's `failures` report the error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
@@ -27,23 +27,23 @@ extension MessageCenter {
     return ObservationToken(register(request, ObserverBody(observer), options.settings))
   }
 
-  /// Observes the messages of a type until the owner ends; the owner is handed to the observer.
+  /// Observes the messages of a type until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
-  /// `deinit` has begun, nor does one that was queued.
+  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
+  /// call begins, not even a queued one.
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - owner: Whose end ends the observation.
+  ///   - owner: The object whose end ends the observation.
   ///   - delivery: Where the observer runs; on the poster's thread by default.
-  ///   - buffering: How many messages wait for an observer that is behind. Only for a delivery that
-  ///     queues: with `.immediate`, a bound is a precondition failure.
+  ///   - buffering: How many messages wait for an observer that is behind. A bound needs a delivery
+  ///     that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner and one message at a time, in the order in
-  ///     which they were posted. What it throws is reported by the center's `failures` and stops
-  ///     nobody else.
+  ///   - observer: Called with the owner and one message at a time, in the order of the posts. If
+  ///     it throws, the center's `failures` report the error, and the other observers are still
+  ///     called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -61,14 +61,14 @@ extension MessageCenter {
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - delivery: `.main`, inline where the poster is there already and nothing waits; or
-  ///     `.main.ordered`, always queued.
+  ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
+  ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many messages wait for an observer that is behind.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, isolated to the main actor. What it throws is reported by the
-  ///     center's `failures` and stops nobody else.
+  ///   - observer: Called on the main actor. If it throws, the center's `failures` report the
+  ///     error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: MainDelivery, buffering: Buffering = .unbounded,
@@ -82,23 +82,23 @@ extension MessageCenter {
       register(request, ObserverBody(onMain: observer), options.settings))
   }
 
-  /// Observes the messages of a type on the main actor until the owner ends; the owner is handed to
-  /// the observer.
+  /// Observes the messages of a type on the main actor until the owner ends; the observer receives
+  /// the owner.
   ///
-  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
-  /// `deinit` has begun, nor does one that was queued.
+  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
+  /// call begins, not even a queued one.
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - owner: Whose end ends the observation.
-  ///   - delivery: `.main`, inline where the poster is there already and nothing waits; or
-  ///     `.main.ordered`, always queued.
+  ///   - owner: The object whose end ends the observation.
+  ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
+  ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many messages wait for an observer that is behind.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the owner, isolated to the main actor. What it throws is
-  ///     reported by the center's `failures` and stops nobody else.
+  ///   - observer: Called with the owner, on the main actor. If it throws, the center's `failures`
+  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(
@@ -115,7 +115,7 @@ extension MessageCenter {
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
   /// it.
   ///
-  /// The actor is the owner: it is held weakly. Deliveries always queue, and run one at a time.
+  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time.
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
@@ -124,8 +124,8 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the actor, isolated to it. What it throws is reported by
-  ///     the center's `failures` and stops nobody else.
+  ///   - observer: Called with the actor, isolated to it. If it throws, the center's `failures`
+  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<M: Message, Instance: Actor>(
@@ -169,7 +169,7 @@ extension MessageCenter {
   var ended: Registration { Registration(list: wide, id: 0, counters: nil) }
 }
 
-/// The subject given to `observe`, so that the compiler says where it belongs.
+/// Overloads with a subject, so that the compiler's error says where to pass it.
 extension MessageCenter {
   /// A source names the subject.
   @available(

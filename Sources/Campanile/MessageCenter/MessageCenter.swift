@@ -12,17 +12,18 @@
 ///
 /// ## Behavior
 ///
-/// A post reaches the observers that were registered when it began, of the message's type, about
-/// its subject or about any, and of any message, in the order they registered. An observer that
-/// registers during a post hears the next one; one that is ended before its turn is skipped.
+/// A post reaches the observers that were registered when it began, in the order in which they
+/// registered. These are the observers of the message's type, about its subject or about any, and
+/// the observers of any message. An observer that registers during a post hears the next one. An
+/// observer that ends before its turn is skipped.
 ///
 /// All methods are safe from any thread and from inside an observer. No lock is held while an
-/// observer runs or what it captured is released. A post that nobody hears costs a table look-up;
-/// an immediate observer a few nanoseconds; neither takes a lock or allocates.
+/// observer runs, or while its captured values are released. A post without observers costs a table
+/// look-up. Each immediate observer costs a few nanoseconds. Neither takes a lock or allocates.
 ///
 /// The observations of a center end with it, as if by ``finish()``.
 public final class MessageCenter: Sendable {
-  /// The name that descriptions give the center.
+  /// The name of the center in descriptions.
   public let label: String
   let registry: ObserverRegistry
   let topics: TopicTable
@@ -31,7 +32,7 @@ public final class MessageCenter: Sendable {
   /// The states that `latest(of:)` has made, by message type.
   let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
-  /// Creates a center that nobody observes.
+  /// Creates a center without observers.
   ///
   /// - Parameter label: A name for descriptions.
   public convenience init(label: String = "") {
@@ -53,37 +54,39 @@ public final class MessageCenter: Sendable {
 
   // MARK: Posting
 
-  /// Posts a message that is about nothing in particular.
+  /// Posts a message without a subject.
   ///
-  /// When it returns, the immediate observers have been called, and the others will be. Observers
-  /// of one subject do not hear it.
+  /// When it returns, the immediate observers have been called. The others are called later.
+  /// Observers of one subject do not receive the message.
   public func post<M: Message>(_ message: M) {
     find(message, Post())
   }
 
   /// Posts a message about `subject`.
   ///
-  /// The subject is compared by identity. It is kept only on the way to observers that are told it.
+  /// Subjects are compared by identity. The center retains the subject only until it is delivered
+  /// to the observers that receive it.
   public func post<M: Message>(_ message: M, about subject: M.Subject) {
     find(message, Post(subject: subject))
   }
 
-  /// Posts a message that one registration does not hear.
+  /// Posts a message to all observers except one.
   ///
-  /// For an observer that says in one place what it hears in another, and is not to hear its own
-  /// words. Posts that observers of this one make are heard by everybody.
+  /// Use it in an observer that forwards messages, so that it does not receive its own message
+  /// again. Only this post skips the registration: a message that an observer posts in response
+  /// reaches everybody.
   ///
   /// - Parameters:
-  ///   - message: What is posted.
-  ///   - registration: Not called for this post; one of another source, or one that has ended, makes
-  ///     no difference.
+  ///   - message: The message to post.
+  ///   - registration: The registration to skip. A registration of another source, or one that has
+  ///     ended, makes no difference.
   public func post<M: Message>(_ message: M, skipping registration: Registration) {
     findChecked(message, Post().skipping(registry.ownID(of: registration)))
   }
 
-  /// Posts a message about `subject` that one registration does not hear.
+  /// Posts a message about `subject` to all observers except one.
   ///
-  /// As ``post(_:skipping:)``.
+  /// See ``post(_:skipping:)``.
   public func post<M: Message>(
     _ message: M, about subject: M.Subject, skipping registration: Registration
   ) {
@@ -92,19 +95,20 @@ public final class MessageCenter: Sendable {
 
   /// Posts a message and waits until every delivery of it has ended.
   ///
-  /// A delivery has ended when the observer ran, or was skipped, canceled, dropped for want of
-  /// room, or discarded with its owner or target. Inside an asynchronous observer it does not wait
-  /// for that observer, nor for one that waits for the call in the same way, since neither could
-  /// take another message before the call returns.
+  /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
+  /// canceled, dropped from a full buffer, or discarded with its owner or target. Inside an
+  /// asynchronous observer this method does not wait for that observer. Nor does it wait for
+  /// another observer that waits for this call in the same way. Neither of them could take another
+  /// message before the call returns.
   ///
-  /// - Throws: `CancellationError` if the task is canceled before that; the deliveries go on.
+  /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }
 
   /// Posts a message about `subject` and waits until every delivery of it has ended.
   ///
-  /// As ``postAndWait(_:)``.
+  /// See ``postAndWait(_:)``.
   public func postAndWait<M: Message>(_ message: M, about subject: M.Subject) async throws {
     try await postAndWait(message, Post(subject: subject))
   }
@@ -120,33 +124,33 @@ public final class MessageCenter: Sendable {
 
   /// Ends one observation of this center, as ``Registration/cancel()`` does.
   ///
-  /// An observation that has ended, or that is another source's, is left as it is.
+  /// An observation that has ended, or that belongs to another source, is left unchanged.
   public func removeObserver(_ registration: Registration) {
     if registration.list.registry === registry { registration.cancel() }
   }
 
-  /// Ends the observation that `token` keeps, if it is one of this center.
+  /// Ends the observation that `token` keeps, if it belongs to this center.
   public func removeObserver(_ token: ObservationToken) {
     removeObserver(token.registration)
   }
 
-  /// Ends every observation that `owner` bounds.
+  /// Ends every observation that `owner` owns.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
     registry.endAll(ownedBy: owner) { _ in true }
   }
 
-  /// Ends the observations of one message type that `owner` bounds, whatever they are about.
+  /// Ends the observations of one message type that `owner` owns, about any subject or none.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers<M: Message>(ownedBy owner: AnyObject, of type: M.Type) {
     registry.endAll(ownedBy: owner) { $0.topic.value == type }
   }
 
-  /// Ends the observations of one message type about `subject` that `owner` bounds.
+  /// Ends the observations of one message type about `subject` that `owner` owns.
   ///
-  /// Those about any subject stay.
+  /// Observations that are not limited to one subject stay.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers<M: Message>(
@@ -158,18 +162,17 @@ public final class MessageCenter: Sendable {
     }
   }
 
-  /// Ends every observation and every sequence, and refuses those that come later.
+  /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// A post reaches nobody from then on, and deliveries that were queued are not made. A sequence
-  /// still gives what had gathered before. An observation that comes later has ended at once. Calls
-  /// that began on another thread may still be running when this method returns. A second call does
-  /// nothing.
+  /// From then on a post reaches nobody, and queued deliveries are not made. A sequence still
+  /// returns the messages that it had stored. A later observation ends at once. Calls that began on
+  /// another thread may still be running when this method returns. A second call does nothing.
   ///
   /// The observers of ``events`` and ``failures`` stay until the center is released.
   ///
   /// The shared center, which is ``default`` outside `withDefault(_:operation:)`, cannot be
-  /// finished: parts of the program that know nothing of the caller observe it. To finish it is a
-  /// precondition failure.
+  /// finished, because unrelated parts of the program observe it. Finishing it is a precondition
+  /// failure.
   ///
   /// - Complexity: O(*n* log *n*) in the observations.
   public func finish() {
@@ -190,20 +193,20 @@ public final class MessageCenter: Sendable {
     registry.describe { topics.lists($0) + [wide] }
   }
 
-  /// Who would hear a message of this type, oldest first, which is the order of their calls where
-  /// they run at the same place.
+  /// The observers that would receive a message of this type, oldest first.
   ///
   /// ```swift
   /// for hearer in center.hearers(of: LevelChanged.self, about: player) { print(hearer) }
   /// ```
   ///
-  /// Observers of any message are among them, and so are those that are paused, which would skip it.
+  /// Observers that run at the same place are called in this order. The list includes observers of
+  /// any message, and paused observers, which would skip the message.
   ///
   /// - Parameters:
   ///   - type: The type of the message.
-  ///   - subject: What the message would be about. Without it, the observers of one subject are left
-  ///     out.
-  /// - Complexity: O(*n* log *n*) in the observations of that type, whatever they are about.
+  ///   - subject: The subject of the message. Without one, the observers of a single subject are
+  ///     left out.
+  /// - Complexity: O(*n* log *n*) in the observations of that type, about any subject.
   public func hearers<M: Message>(
     of type: M.Type, about subject: M.Subject? = nil
   ) -> [RegistrationDescription] {
@@ -212,14 +215,14 @@ public final class MessageCenter: Sendable {
     return found.filter { $0.subject == nil || $0.subject == subject }
   }
 
-  /// How many observations have not ended.
+  /// The number of observations that have not ended.
   ///
-  /// Those of an owner that has died do not count.
+  /// Observations of an owner that has died do not count.
   public var observerCount: Int { registrations.count }
 }
 
 extension MessageCenter: CustomStringConvertible {
-  /// The center's label and its live observations, a line each.
+  /// The center's label and its live observations, one per line.
   public var description: String {
     let name = label.isEmpty ? "MessageCenter" : "MessageCenter \(label)"
     return registrations.reduce(name) { $0 + "\n  " + $1.description }
@@ -231,15 +234,16 @@ extension MessageCenter {
   private static let shared = MessageCenter(label: "default")
   @TaskLocal private static var replacement: MessageCenter?
 
-  /// The center that parts of a program share which were not given another.
+  /// The shared center, for parts of a program that were not given another one.
   ///
   /// Inside `withDefault(_:operation:)` it is the replacement.
   public static var `default`: MessageCenter { replacement ?? shared }
 
-  /// Runs `operation` with another default center, for a test that must not meet other tests.
+  /// Runs `operation` with another default center, which isolates a test from other tests.
   ///
-  /// The replacement holds for the task that runs the operation and for the tasks made in it.
-  /// Observers that run elsewhere than on the poster's thread do not see it.
+  /// The replacement applies to the task that runs the operation, and to the child tasks and
+  /// unstructured tasks (`Task { }`) that it makes. Observers that do not run on the poster's
+  /// thread do not see it.
   public static func withDefault<Result>(
     _ center: MessageCenter, operation: () throws -> Result
   ) rethrows -> Result {

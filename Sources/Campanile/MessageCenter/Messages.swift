@@ -1,5 +1,5 @@
 extension MessageCenter {
-  /// The messages of one type, of whatever subject or about one.
+  /// The messages of one type, about any subject or about one.
   ///
   /// ```swift
   /// center.messages(of: LevelChanged.self, about: player)
@@ -9,14 +9,14 @@ extension MessageCenter {
   /// }
   /// ```
   ///
-  /// It is a value: keep it, send it to another thread, observe it as often as you like. It keeps
-  /// its center. It does not keep the subject: observers and sequences about a subject that has died
-  /// hear nothing.
+  /// It is a value: store it, send it to another thread, observe it as often as you like. It keeps
+  /// its center alive, but not the subject. Observers and sequences about a subject that has died
+  /// receive nothing.
   public struct Messages<M: Message>: ObservationSource {
-    /// What observers are given.
+    /// What observers receive.
     public typealias Element = M
 
-    /// The messages, without what else can be asked of them.
+    /// The messages as a signal, which can only be observed.
     public let signal: Signal<M>
   }
 
@@ -24,11 +24,11 @@ extension MessageCenter {
   public struct Posted<M: Message>: Sendable where M.Subject: Sendable {
     /// The message.
     public let message: M
-    /// What the message is about, if it is about anything.
+    /// The subject of the message, if it has one.
     public let subject: M.Subject?
   }
 
-  /// The messages of a type, of whatever subject.
+  /// The messages of a type, about any subject or none.
   ///
   /// - Parameter type: The type of the messages.
   public func messages<M: Message>(of type: M.Type) -> Messages<M> {
@@ -37,31 +37,31 @@ extension MessageCenter {
 
   /// The messages of a type about one instance.
   ///
-  /// A message that is about nothing, or about another instance, is not among them.
+  /// Messages without a subject, or about another instance, are not included.
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - subject: What the messages are about. It is compared by identity and not kept alive, and
-  ///     its address is not taken for another's after its death. About an object whose deinit has
-  ///     begun nothing is heard, as about one that has died.
+  ///   - subject: The subject of the messages. It is compared by identity and not kept alive. A new
+  ///     object that reuses its address after its death is not mistaken for it. Nothing is received
+  ///     about an object that has died or whose deinit has begun.
   public func messages<M: Message>(of type: M.Type, about subject: M.Subject) -> Messages<M> {
     Messages(signal: Signal(.of(self, about: subject)))
   }
 }
 
 extension MessageCenter.Messages where M.Subject: Sendable {
-  /// The same messages, each with what it is about.
+  /// The same messages, each with its subject.
   ///
-  /// What is delivered later keeps the subject until then.
+  /// A queued delivery keeps the subject alive until it is made.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
     Signal(base: PostedBase(signal))
   }
 }
 
-/// The messages of a center, of whatever subject or about one, as what a signal is of.
+/// The messages of a center, about any subject or about one, as the base of a signal.
 ///
-/// A subject is not kept. Its name is reserved, so that no other one is taken for it, and no weak
-/// reference slows it.
+/// The subject is not kept alive. Its name is reserved, so no other subject is mistaken for it, and
+/// no weak reference slows it down.
 enum CenterMessages: Sendable {
   case all(MessageCenter)
   case about(PlainSubject, MessageCenter)
@@ -70,7 +70,7 @@ enum CenterMessages: Sendable {
 
   final class Subject: Sendable {
     let identity: SubjectIdentity
-    /// What ends the registrations, if the instance has one.
+    /// Ends the registrations, if the instance has a lifetime.
     let lifetime: Lifetime.Storage?
 
     init(_ identity: SubjectIdentity, _ lifetime: Lifetime.Storage?) {
@@ -143,23 +143,23 @@ private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Sub
 }
 
 extension MessageCenter {
-  /// A message of whatever type, as observers of any message see it.
+  /// A message of any type, as observers of any message receive it.
   public struct PostedMessage: Sendable {
     /// The message.
     public let message: any Message
-    /// The identity of the instance that the message is about, if there is one.
+    /// The identity of the message's subject, if it has one.
     public let subject: ObjectIdentifier?
   }
 
-  /// Everything that is posted here.
+  /// Every message that is posted here.
   ///
   /// ```swift
   /// self.token = center.anyMessage.observe { print($0.message) }
   /// ```
   ///
-  /// Observers of any message run among those of single types, in the order in which they
-  /// registered. A center that has any makes one existential value for each post, on the stack if the
-  /// message has three words or less.
+  /// Observers of any message and observers of single types run in one order, the order in which
+  /// they registered. A center that has observers of any message makes one existential value for
+  /// each post. The value is on the stack if the message has three words or fewer.
   public var anyMessage: Signal<PostedMessage> { Signal(base: AnyMessageBase(self)) }
 }
 

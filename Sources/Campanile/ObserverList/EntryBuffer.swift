@@ -7,7 +7,7 @@ struct Entry: ~Copyable {
   let observer: Atomic<UInt>
 }
 
-/// What owns the memory of a list.
+/// The owner of the memory of a list.
 ///
 /// It does not own the observers; the list does.
 @safe final class EntryBuffer: Sendable {
@@ -23,14 +23,14 @@ struct Entry: ~Copyable {
 
 /// The memory of a list: entries in registration order, identifiers ascending.
 ///
-/// Read by posts without a lock. This is its address, which a post copies without counting a
-/// reference; the memory is that of `buffer`.
+/// Posts read it without a lock. This value is the address of the memory, which a post copies
+/// without counting a reference. `buffer` owns the memory.
 ///
 /// Invariant: the entries below `count` are initialized and their identifiers ascend. An entry is
-/// overwritten only when no post in progress may touch an identifier as great as the one it held,
-/// so a post that still sees the old `count` stops there on the identifier alone.
+/// overwritten only when no post in progress may touch an identifier as great as the old one. So a
+/// post that still sees the old `count` stops there because of the identifier.
 @safe struct Entries: @unchecked Sendable {
-  /// What the memory begins with; the entries follow.
+  /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
     let published = Atomic<Int>(0)
     let capacity: Int
@@ -124,8 +124,8 @@ extension Entries {
 
   /// The place of `id`, if the registration has not ended.
   ///
-  /// Also for a post that has announced itself, and has no lock: what is written meanwhile is
-  /// beyond the identifiers that it may look for.
+  /// A post that has announced itself may call it without the lock. What is written meanwhile is
+  /// beyond the identifiers that the post may look for.
   func index(of id: UInt64) -> Int? {
     let count = count
     // Most registrations that end are young: look at the last place first.
@@ -153,8 +153,8 @@ extension Entries {
 
   /// Withdraws the empty places at the end from posts that announce themselves later.
   ///
-  /// - Returns: the count before, for `restore`, which is to follow after the reservations were
-  ///   read.
+  /// - Returns: The previous count, for `restore`, which must follow after the reservations have
+  ///   been read.
   func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
     var end = before
@@ -165,7 +165,7 @@ extension Entries {
     return before
   }
 
-  /// Gives those withdrawn places out again that a post with `upper` may still be reading.
+  /// Restores the withdrawn places that a post with `upper` may still be reading.
   ///
   /// The others may be overwritten: a post that has read the old count stops there on the
   /// identifier, the old or the new.

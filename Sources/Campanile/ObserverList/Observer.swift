@@ -2,9 +2,9 @@ import Synchronization
 
 /// One registered observer: its closure and the word that says whether it may be called.
 ///
-/// `state` is the registration word. It is 0 for an observer that may simply be called, a
-/// `DirectObserver` that is told the value and nothing else, so that the common check is one load
-/// and one branch; every other value is looked at by `claim()`.
+/// `state` is the registration word. It is 0 for an observer that may simply be called: a
+/// `DirectObserver` that receives only the value. So the common check is one load and one branch.
+/// `claim()` examines every other value.
 class AnyObserver: @unchecked Sendable {
   private static let endedBit: UInt32 = 1
   private static let onceBit: UInt32 = 2
@@ -14,7 +14,7 @@ class AnyObserver: @unchecked Sendable {
   private static let orderedBit: UInt32 = 16
   private static let toldBit: UInt32 = 32
   private static let lastingBit: UInt32 = 64
-  /// Set while a paused observer of a state has missed something, and until it has been told.
+  /// Set from the time a paused observer of a state misses something until it has received it.
   private static let missedBit: UInt32 = 128
   private static let pauseUnit: UInt32 = 256
 
@@ -22,7 +22,7 @@ class AnyObserver: @unchecked Sendable {
   let location: SourceLocation
   private let state: Atomic<UInt32>
 
-  /// What the registration needs beyond its closure.
+  /// Everything that the registration needs in addition to its closure.
   ///
   /// Only observers that may have some have room for it.
   var details: ObserverDetails? { nil }
@@ -45,7 +45,7 @@ class AnyObserver: @unchecked Sendable {
   final var hasArrival: Bool { has(Self.arrivalBit) }
   /// Whether deliveries queue even if the poster is on the target already.
   final var isOrdered: Bool { has(Self.orderedBit) }
-  /// Whether the observer is told the subject.
+  /// Whether the observer receives the subject.
   final var isTold: Bool { has(Self.toldBit) }
 
   enum Claim {
@@ -79,8 +79,8 @@ class AnyObserver: @unchecked Sendable {
     claim(state.load(ordering: .sequentiallyConsistent), isLast: true)
   }
 
-  /// - Parameter isLast: whether the observer's own closure is what follows; only that uses up an
-  ///   observer that wants to be called once.
+  /// - Parameter isLast: Whether the observer's own closure is called next; only that call uses up
+  ///   an observer with `.once`.
   private final func claim(_ loaded: UInt32, isLast: Bool) -> Claim {
     var word = loaded
     while true {
@@ -114,7 +114,7 @@ class AnyObserver: @unchecked Sendable {
     precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
 
-  /// Takes one pause back; the caller has made sure that there is one.
+  /// Undoes one pause; the caller has made sure that there is one.
   ///
   /// - Returns: Whether it was the last, and something was missed.
   final func resume() -> Bool {
@@ -125,7 +125,7 @@ class AnyObserver: @unchecked Sendable {
 
   /// Notes that something is missed, if the observer is paused.
   ///
-  /// In one step: whoever takes the last pause back sees it, or was first.
+  /// In one step: whoever undoes the last pause sees it, or was first.
   ///
   /// - Returns: Whether the observer is paused.
   final func noteMiss() -> Bool {
@@ -141,7 +141,7 @@ class AnyObserver: @unchecked Sendable {
     return false
   }
 
-  /// Takes in that what was missed has been told.
+  /// Notes that the observer has received what it missed.
   final func forgetMiss() {
     // Pairs with `claim`: what was missed has been reported before a call begins again.
     state.bitwiseAnd(~Self.missedBit, ordering: .acquiringAndReleasing)
@@ -209,20 +209,20 @@ extension AnyObserver {
 /// A call that was checked and is to be made in a task.
 typealias PreparedCall = @Sendable () async -> Void
 
-/// An observer that is told about the post, or that takes the value to another place first.
+/// An observer that receives the post, or first sends the value to another place.
 final class IndirectObserver<Value>: AnyObserver, @unchecked Sendable {
-  /// What runs where the value is posted.
+  /// The closure that runs where the value is posted.
   fileprivate let body: Body
-  /// What runs at the other place, once the value has arrived there.
+  /// The closure that runs at the other place, once the value has arrived there.
   fileprivate let arrival: Arrival?
   private let ownDetails: ObserverDetails?
 
   override var details: ObserverDetails? { ownDetails }
 
-  /// Given the value, the post, and the registration: its identifier and its list, neither of which
-  /// is retained for the call.
+  /// Called with the value, the post, and the registration's identifier and list, none of which is
+  /// retained for the call.
   typealias Body = (Value, Post, UInt64, ObserverList) throws -> Void
-  /// Given the same; returns the call itself, if that is asynchronous.
+  /// Called with the same arguments; returns the call itself, if that is asynchronous.
   typealias Arrival = (Value, Post, UInt64, ObserverList) throws -> PreparedCall?
 
   init(_ traits: ObserverTraits, arrival: Arrival? = nil, _ body: @escaping Body) {
@@ -241,7 +241,7 @@ extension AnyObserver {
     try unsafe unsafeDowncast(self, to: DirectObserver<Value>.self).body(value)
   }
 
-  /// Calls the closure, with what it wants to be told.
+  /// Calls the closure, with the parts of the post that it asked for.
   final func call<Value>(
     _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws {
@@ -256,7 +256,7 @@ extension AnyObserver {
 
   /// Calls what waits for the value at the place it was sent to.
   ///
-  /// - Returns: What is left to do in a task.
+  /// - Returns: The call that is still to be made in a task, if any.
   final func callArrival<Value>(
     _ value: Value, _ post: borrowing Post, _ id: UInt64, in list: ObserverList
   ) throws -> PreparedCall? {
@@ -266,7 +266,7 @@ extension AnyObserver {
   }
 }
 
-/// What a registration needs beyond its closure, where it needs more.
+/// Everything that a registration needs in addition to its closure.
 final class ObserverDetails: Sendable {
   /// The owner, never kept alive by us.
   private let ownerReference: OwnerReference<AnyObject>?
@@ -275,12 +275,12 @@ final class ObserverDetails: Sendable {
   let delivery: String
   /// Whether the calls are made in tasks.
   let isAsynchronous: Bool
-  /// What happens once, when the registration has ended; called outside all locks.
+  /// Called once, when the registration has ended, outside all locks.
   let onEnd: (@Sendable (Registration) -> Void)?
-  /// What happens instead, when the source had finished before.
+  /// Called instead, if the source had already finished.
   let onRefused: (@Sendable () -> Void)?
   let buffer: BufferCounts?
-  /// Who keeps what the observer misses while it is paused, if anybody does.
+  /// Keeps what the observer misses while it is paused, if anything does.
   let skipKeeper: (any SkipKeeper)?
 
   init(
@@ -303,7 +303,7 @@ final class ObserverDetails: Sendable {
     self.onRefused = onRefused
   }
 
-  /// What is known of a registration whose source looks at the owner now and then, and no more.
+  /// The details of a registration whose source only checks the owner from time to time.
   init(
     swept owner: OwnerReference<AnyObject>?, delivery: String,
     onEnd: (@Sendable (Registration) -> Void)?
@@ -334,7 +334,7 @@ struct ObserverTraits {
   var isOnce = false
   var isOrdered = false
   var isTold = false
-  /// Whether the call goes on in a task, and ends a registration of one call itself.
+  /// Whether the call continues in a task, and itself ends a registration with `.once`.
   var isLasting = false
   var details: ObserverDetails?
 }
@@ -356,7 +356,7 @@ final class ObserverClasses: Sendable {
 
   /// As many as a program has types that are observed.
   private static let all = AddressMap<ObserverClasses>(capacity: 64)
-  /// Held by who adds to `all`, which is read without it.
+  /// Held while adding to `all`, which is read without it.
   private static let making = Locked(())
 
   /// The class for observers of `type`.

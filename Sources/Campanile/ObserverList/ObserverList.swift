@@ -2,17 +2,17 @@ import Synchronization
 
 /// The one list that every source is built on: registrations in order, read without a lock.
 ///
-/// Its memory is reclaimed by epochs, with a reservation for each post: `README.md` says what that is
-/// in the words of the field, and in which order to read the files.
+/// Its memory is reclaimed by epochs, with a reservation for each post. `README.md` explains this
+/// in the terms of the field, and lists the files in reading order.
 ///
-/// Observers that run where the value is posted, or that bring a place of their own, stand in the
-/// list's buffer. Observers on a shared target stand in a group for that target, which is a list
-/// too: a post leaves one record for the whole group.
+/// The list's buffer holds the observers that run where the value is posted, or that have their own
+/// place. Observers on a shared target are in a group for that target, which is also a list. A post
+/// leaves one record for the whole group.
 ///
 /// What changes is written under the lock of the `registry`: `buffer`, `groups`, the counts, and
 /// the two plain fields. A post reads the atomic ones between announcing itself and leaving.
 class ObserverList: @unchecked Sendable {
-  /// What the list is about, for descriptions and for removal by owner and type.
+  /// The topic of the list, for descriptions and for removal by owner and type.
   struct Topic: Sendable {
     var value: any Any.Type
     var subject: SubjectName?
@@ -29,15 +29,15 @@ class ObserverList: @unchecked Sendable {
   /// The address of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)
   private let groups = Atomic<UInt>(0)
-  /// The registrations that have not ended, those in groups included.
+  /// The number of registrations that have not ended, including those in groups.
   private let population = Atomic<Int>(0)
-  /// The registrations in the buffer that queue always.
+  /// The number of registrations in the buffer that always queue.
   private let ordered = Atomic<Int>(0)
-  /// The registrations in the buffer that run inline where they can.
+  /// The number of registrations in the buffer that run inline where they can.
   private let unordered = Atomic<Int>(0)
-  /// The registrations in the buffer that are told the subject.
+  /// The number of registrations in the buffer that receive the subject.
   private let told = Atomic<Int>(0)
-  /// The registrations in the buffer that have not ended.
+  /// The number of registrations in the buffer that have not ended.
   ///
   /// Protected by the registry's lock.
   private var liveCount = 0
@@ -46,15 +46,15 @@ class ObserverList: @unchecked Sendable {
   /// Protected by the registry's lock.
   private var hold: SubjectHold?
 
-  /// Who lets go of a list that has become empty.
+  /// Which object releases a list that has become empty.
   enum Home {
-    /// Nobody: the list lives as long as its source.
+    /// None: the list lives as long as its source.
     case source
-    /// The list that this one is a target's group of.
+    /// The list in which this one is the group of a target.
     case list(Unowned<ObserverList>)
-    /// The index by subject that this list stands in.
+    /// The index by subject that contains this list.
     case index(Unowned<SubjectIndex>)
-    /// Nobody, as for a source; and the registry is to know whether its events are observed here.
+    /// None, as for a source; this registry is notified whether its events are observed here.
     case events(Unowned<ObserverRegistry>)
   }
 
@@ -98,12 +98,12 @@ class ObserverList: @unchecked Sendable {
     // Pairs with `add`: counted before the clock shows the registration.
     unordered.load(ordering: .acquiring) > 0
   }
-  /// Whether the list has registrations that are told the subject.
+  /// Whether the list has registrations that receive the subject.
   var hasTold: Bool {
     // Pairs with `add`: counted before the clock shows the registration.
     told.load(ordering: .acquiring) > 0
   }
-  /// Whether the list has registrations that queue always.
+  /// Whether the list has registrations that always queue.
   var hasOrdered: Bool {
     // Pairs with `add`: counted before the clock shows the registration.
     ordered.load(ordering: .acquiring) > 0
@@ -194,7 +194,7 @@ extension ObserverList {
     addToPopulation(1, held)
   }
 
-  /// Takes over an observer that stood alone with its subject, as the first of this list.
+  /// Takes over an observer that was alone with its subject, as the first of this list.
   func adopt(
     _ single: Single, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) {
@@ -202,7 +202,7 @@ extension ObserverList {
     unsafe append(Self.observer(at: single.address), id: single.id, held)
   }
 
-  /// Where the observer registered as `id` stands, unless it has ended.
+  /// The place of the observer registered as `id`, unless it has ended.
   func place(of id: UInt64, _ held: borrowing ObserverRegistry.Held) -> Int? {
     entries?.index(of: id)
   }
@@ -214,7 +214,7 @@ extension ObserverList {
     unsafe Self.observer(at: entries!.observer(at: place))
   }
 
-  /// Takes a registration out of the list: no later post finds it.
+  /// Removes a registration from the list, so that no later post finds it.
   ///
   /// - Returns: The observer, which the caller owns from here on.
   func take(at place: Int, _ held: borrowing ObserverRegistry.Held) -> Unmanaged<AnyObserver> {
@@ -239,7 +239,7 @@ extension ObserverList {
 
   /// Moves to a smaller buffer when most of this one is empty.
   ///
-  /// What this leaves over was in reach of posts until now: the reservations are to be read again.
+  /// The old buffer was in reach of posts until now, so the reservations must be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     if isEmpty {
       // It has left its home, which may be too large now.
@@ -256,7 +256,7 @@ extension ObserverList {
   /// Moves what lives to a new buffer, with room for half as many more; posts in progress finish on
   /// the old one.
   ///
-  /// - Returns: the old one.
+  /// - Returns: The old buffer.
   private func rebuild(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     let capacity = liveCount + max(2, liveCount / 2)
     let old = entries
@@ -344,7 +344,7 @@ extension ObserverList {
     return group
   }
 
-  /// Takes the list, which has become empty, out of what it stands in.
+  /// Removes the list, which has become empty, from its parent list or index.
   func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     switch home {
     case .source, .events: break

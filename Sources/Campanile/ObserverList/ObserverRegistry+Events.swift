@@ -17,7 +17,7 @@ extension ObserverRegistry {
 
   /// Reports a post, and gives it a number.
   ///
-  /// - Parameter name: What the value is called, where a source has names.
+  /// - Parameter name: The name of the value, in sources with names.
   @inline(never)
   func notePosted<Value>(
     _ value: Value, of valueType: any Any.Type, name: String? = nil, _ post: borrowing Post
@@ -44,7 +44,7 @@ extension ObserverRegistry {
     reports.events.send(event)
   }
 
-  /// What is kept of a set that another thread may tell; `nil` if that is nothing.
+  /// The details to keep of a set that another thread may deliver; `nil` if there are none.
   func makeDetails(_ context: PostContext?, skippedID: UInt64) -> PostDetails? {
     if isWatched {
       return PostDetails(
@@ -65,7 +65,7 @@ extension ObserverRegistry {
     notePostReturned(valueType, post)
   }
 
-  /// Reports that a post has called those who are called by it.
+  /// Reports that a post has called its immediate observers.
   @inline(never)
   func notePostReturned(_ valueType: any Any.Type, _ post: borrowing Post) {
     if isWatched { send(.postReturned, valueType, nil, post.details) }
@@ -104,7 +104,7 @@ extension ObserverRegistry {
     if isWatched { send(kind, observer, registration(), post.details) }
   }
 
-  /// The same, where the observer is not at hand.
+  /// Does the same without the observer at hand.
   @inline(__always)
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
@@ -116,7 +116,8 @@ extension ObserverRegistry {
     if isWatched { send(kind, observer, post) }
   }
 
-  /// The facts of an observer take much of the stack, and whoever reports may be about to call it.
+  /// It is not inlined: the facts of an observer take much of the stack, and the caller may be
+  /// about to call the observer.
   @inline(never)
   private func send(
     _ kind: SourceEvent.Kind, _ observer: AnyObserver, _ registration: Registration,
@@ -153,7 +154,7 @@ extension ObserverRegistry {
   /// An asynchronous observer is called in its task, and not where the value arrives. A sequence is
   /// not called: the value is queued in its buffer.
   ///
-  /// - Returns: What `end(_:)` is to be told when the call has returned.
+  /// - Returns: The argument for `end(_:)` when the call has returned.
   @inline(__always)
   func begin(
     _ observer: AnyObserver, _ registration: @autoclosure () -> Registration,
@@ -216,11 +217,11 @@ extension ObserverRegistry {
 struct ReportedCall {
   fileprivate let observer: ObserverFacts
   fileprivate let post: PostDetails?
-  /// What the thread's code was part of before.
+  /// The scope that the thread's code was part of before.
   fileprivate let outerPost: UInt64
-  /// How long the calls took before that are nested in the same one.
+  /// The time of the earlier calls that are nested in the same call.
   fileprivate let outerTime: UInt64
-  /// How many values the sequence had dropped before, if it is one.
+  /// The number of values that the sequence had dropped before, if the observer is one.
   fileprivate let droppedCount: Int
   fileprivate let start = Platform.now
 }

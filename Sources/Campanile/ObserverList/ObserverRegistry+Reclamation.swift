@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a change under the lock leaves over, to be released outside it.
+/// The objects that a change under the lock removes, to be released outside the lock.
 struct Garbage {
   /// A buffer, a group array, a table or a list that was replaced, with the time it was made.
   typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
@@ -49,12 +49,12 @@ extension [Ticket] {
   }
 }
 
-/// What waits for the same posts to leave.
+/// The objects and continuations that wait for the same posts to leave.
 struct LimboList {
   fileprivate(set) var tickets: [Ticket]
-  /// What is released then.
+  /// The objects to release then.
   fileprivate(set) var objects: [any AnyObject & Sendable] = []
-  /// Who is resumed then.
+  /// The closures to call then.
   fileprivate(set) var resumes: [@Sendable () -> Void] = []
 }
 
@@ -70,10 +70,10 @@ extension ObserverRegistry.State {
 
   /// Gives back the tickets of the post in `reservation`, which has left.
   ///
-  /// What waits for the same posts now comes into one limbo list. So there are no more limbo lists
-  /// than the posts in progress make sets of tickets, however much has ended.
+  /// Limbo lists that now wait for the same posts are merged. So there are at most as many limbo
+  /// lists as the posts in progress make sets of tickets, however much has ended.
   ///
-  /// - Returns: What waits for no post any more; its tickets are none.
+  /// - Returns: What waits for no post any more; it has no tickets.
   fileprivate mutating func takeTickets(of reservation: UInt) -> LimboList {
     var done = LimboList(tickets: [])
     var rest: [LimboList] = []
@@ -116,10 +116,10 @@ enum Ending {
 }
 
 extension ObserverRegistry {
-  /// Ends one registration: no call of it begins after this returned.
+  /// Ends one registration: no call of it begins after this has returned.
   ///
-  /// - Parameter resume: Called once the posts which may be calling the observer have left, for a
-  ///   caller that is in none of them. Posts that begin later are not waited for.
+  /// - Parameter resume: Called once the posts that may be calling the observer have left. The
+  ///   caller is in none of them. It does not wait for posts that begin later.
   @discardableResult
   func end(
     _ registration: Registration, whenLeft resume: (@Sendable () -> Void)? = nil
@@ -209,8 +209,8 @@ extension ObserverRegistry {
 
   /// Ends what `lists` hold, oldest first, and refuses every later registration.
   ///
-  /// In the order of a table of subjects, which is that of their hashes, this would take a time that
-  /// grows with the square: what is left comes to stand in one part of the smaller tables.
+  /// In the order of a table of subjects, which is the order of their hashes, this would take
+  /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
   func finish(_ lists: (borrowing Held) -> [ObserverList]) {
     var registrations = withState { state, held -> [Registration] in
       state.isFinished = true
@@ -262,10 +262,10 @@ extension ObserverRegistry {
     return posts
   }
 
-  /// Collects the posts of the threads that a bit stands for, and sets the flag of those that may hold
-  /// what was made at `since`.
+  /// Collects the posts of the threads with a given bit, and sets the flag of the posts that may
+  /// hold what was made at `since`.
   ///
-  /// - Returns: whether there are any posts.
+  /// - Returns: Whether there are any posts.
   private func collect(_ bit: Int, _ since: UInt64, _ posts: inout [Ticket]) -> Bool {
     let count = posts.count
     unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, thread in
@@ -286,7 +286,7 @@ extension ObserverRegistry {
     return posts.count > count
   }
 
-  /// Whether a thread that a bit stands for is inside a post.
+  /// Whether a thread with a given bit is inside a post.
   private func isInside(_ bit: Int) -> Bool {
     var isInside = false
     unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, _ in
@@ -311,7 +311,7 @@ extension ObserverRegistry {
     retire(garbage, from: scan(since: garbage.oldest(), &state, held), &state)
   }
 
-  /// Keeps an object until those of `posts` have left that may hold it.
+  /// Keeps an object until all of `posts` that may hold it have left.
   private func keep(
     _ object: any AnyObject & Sendable, since: UInt64, for posts: [Ticket], _ state: inout State
   ) {
@@ -321,8 +321,9 @@ extension ObserverRegistry {
     state.limbo[index].objects.append(object)
   }
 
-  /// Gives back the tickets of the post in `reservation`, which has left: releases what waited for
-  /// that post alone, and resumes who did.
+  /// Gives back the tickets of the post in `reservation`, which has left.
+  ///
+  /// It releases what waited for that post alone, and calls the closures that did.
   @inline(never)
   func reclaim(_ reservation: UInt) {
     reach(.willReclaim)
@@ -337,9 +338,9 @@ extension ObserverRegistry {
     withExtendedLifetime(keeper) {}
   }
 
-  /// Resumes somebody when the posts that may be calling `id` have left.
+  /// Calls a closure when the posts that may be calling `id` have left.
   ///
-  /// - Returns: whether there are any.
+  /// - Returns: Whether there are any.
   private func wait(
     for id: UInt64, among posts: [Ticket], _ resume: @escaping @Sendable () -> Void,
     _ state: inout State

@@ -49,26 +49,26 @@
   }
 }
 
-/// What a post leaves at a target besides the value: who hears it.
+/// The record that a post leaves at a target beside the value: it names the observers to call.
 ///
-/// It does not keep its lists; the buffer that it stands in does, once for the envelopes of a
+/// It does not keep its lists alive. The buffer that contains it does, once for all envelopes of a
 /// burst.
 @safe struct Envelope {
-  /// The list, if it is the only one and nothing is to be known besides; else there are `details`.
+  /// The list, if it is the only one and nothing else is needed; otherwise there are `details`.
   fileprivate let only: Unmanaged<ObserverList>?
   fileprivate let details: Details?
-  /// The newest registration that hears the post; of an arrival, the only one.
+  /// The newest registration that receives the post; for an arrival, the only one.
   fileprivate let newest: UInt64
   /// Whether the envelope waits at the place of one observer, and reaches that one alone.
   fileprivate let isArrival: Bool
 
-  /// What is uncommon, in an object of its own, so that common envelopes are short.
+  /// The uncommon fields, in a separate object, so that common envelopes are short.
   fileprivate final class Details: Sendable {
     let lists: GroupLists
     let oldest: UInt64
     let portion: Portion
     let post: Post
-    /// What the observers of any message are given.
+    /// The message as the observers of any message receive it.
     let wideMessage: MessageCenter.PostedMessage?
 
     init(
@@ -82,13 +82,14 @@
       self.wideMessage = wideMessage
     }
 
-    /// Whom the envelope is for, and whether each is checked now.
+    /// Which registrations the envelope is for, and whether each is checked now.
     func portionNow(_ registry: ObserverRegistry) -> Portion {
       if portion == .ordered { return .ordered }
       return post.skippedID == 0 ? registry.everyone : .everyoneChecked
     }
 
-    /// Calls `body` with what the observers of any message are given, if the envelope is for any.
+    /// Calls `body` with the message as observers of any message receive it, if the envelope is for
+    /// any.
     func withWideValue(_ body: (WideValue?) -> Void) {
       guard let wideMessage else { return body(nil) }
       unsafe withUnsafePointer(to: wideMessage) { body(unsafe WideValue(at: $0)) }
@@ -181,7 +182,7 @@
     return nil
   }
 
-  /// Reports for each of its observers that the delivery is given up.
+  /// Reports for each of its observers that the delivery is discarded.
   ///
   /// The caller keeps the list of an arrival.
   func noteDropped() {
@@ -197,7 +198,7 @@
       details.portion == .ordered ? .ordered : .everyone)
   }
 
-  /// Who waits until the delivery has ended, if anybody does.
+  /// The tracker that waits until the delivery has ended, if any.
   var tracker: DeliveryTracker? { details?.post.tracker }
 }
 
@@ -211,8 +212,10 @@ extension GroupLists {
 // MARK: - Posting
 
 extension ObserverRegistry {
-  /// Posts to a list with groups: leaves one record for each target, calls the observers that run
-  /// here, then those whose target the poster is on already.
+  /// Posts to a list with groups.
+  ///
+  /// It leaves one record for each target, and calls the observers that run here. Then it calls the
+  /// observers on a target that the poster is already on.
   @inline(never)
   func postToTargets<Value>(
     _ value: Value, _ post: borrowing Post, _ newest: UInt64, _ portion: Portion,
@@ -266,9 +269,9 @@ extension ObserverRegistry {
     exit(section)
   }
 
-  /// Leaves a record for those who cannot be called here.
+  /// Leaves a record for the observers that cannot be called here.
   ///
-  /// - Returns: whether the others are to be called by `runInline`.
+  /// - Returns: Whether the others are to be called by `runInline`.
   private func leaveRecord<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     at stop: Stop

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a post reads of one list: plain words, valid until the post leaves.
+/// The position of a post in one list, as plain words that are valid until the post leaves.
 ///
 /// No reference is counted here: two threads that post to one source must not write to a common
 /// line.
@@ -28,7 +28,7 @@ import Synchronization
     unsafe (self.list, next, rest) = (list, nil, 0)
   }
 
-  /// Whether somebody in the list waits for the value elsewhere.
+  /// Whether the list has observers that run elsewhere.
   ///
   /// Asked before the section settles.
   @inline(__always)
@@ -72,7 +72,7 @@ import Synchronization
   var listReference: ObserverList { unsafe list.takeUnretainedValue() }
 }
 
-/// The only observer about a subject, with the topic that it stands in.
+/// The only observer of a subject, with the topic that contains it.
 @safe struct SingleOfTopic {
   let single: Single
   fileprivate let topic: Unmanaged<TopicList>
@@ -85,11 +85,10 @@ import Synchronization
   }
 }
 
-/// The lists that a post reaches where it reaches more than one: those of its own topic, and those of
-/// any topic.
+/// The lists of a post that reaches several: the lists of its topic, and the lists of any topic.
 ///
-/// Not generic, like everything here that a post has on its stack but the value itself: the layout
-/// of a generic type would have to be looked up at each post.
+/// It is not generic, because the layout of a generic type would have to be looked up at each post.
+/// The same holds for everything else that a post has on its stack, except the value.
 struct Route {
   var all: Cursor?
   var about: Cursor?
@@ -100,7 +99,7 @@ struct Route {
   /// The list of the observers of any topic about the subject.
   var wideAbout: Cursor?
 
-  /// Whether somebody at one of these waits for the value elsewhere.
+  /// Whether one of these lists has observers that run elsewhere.
   private(set) var hasGroups = false
 
   init() {}
@@ -135,7 +134,7 @@ struct Route {
 
   /// Adds those who observe any topic, and among them those who observe `subject`.
   ///
-  /// None of those stands alone with its subject: see ``KeyedCenter``.
+  /// None of those is alone with its subject: see ``KeyedCenter``.
   mutating func findWide(_ subject: ObjectIdentifier?, in wide: TopicList) {
     if !wide.isEmpty { self.wide = unsafe read(Unmanaged.passUnretained(wide)) }
     if let subject, case .list(let list) = wide.find(subject) { wideAbout = unsafe read(list) }
@@ -143,14 +142,14 @@ struct Route {
 }
 
 extension Route {
-  /// A part of a route: a list, or an observer that stands alone.
+  /// A part of a route: a list, or an observer that is alone with its subject.
   enum Station {
     case list(Cursor)
     case single(SingleOfTopic)
   }
 
-  /// The only station where everybody is given the value, and is called by who posts; `nil` if there
-  /// are several, or none.
+  /// The only station, if all its observers receive the value and are called by the poster; `nil`
+  /// if there are several stations, or none.
   var onlyStation: Station? {
     if hasGroups { return nil }
     switch (all, about, single, wide, wideAbout) {
@@ -163,7 +162,7 @@ extension Route {
   }
 }
 
-/// A message as observers of any message are given it; made once for a post, if there are any.
+/// A message as observers of any message receive it; made once for a post, if there are any.
 ///
 /// A word. The message stays where the post has it, on the stack, until the post returns.
 @safe struct WideValue {
@@ -178,15 +177,16 @@ extension Route {
   }
 }
 
-/// The registrations that a walk is for, and whether each is checked: each call may be an event that
-/// somebody observes, or one registration does not hear the post.
+/// The registrations that a walk is for, and whether each is checked.
+///
+/// They are checked if calls are observed as events, or if the post skips one registration.
 enum Portion: UInt8 {
   case everyone
-  /// Those that run inline where the poster is on their target already.
+  /// The registrations that run inline if the poster is on their target already.
   case unordered
   case everyoneChecked
   case unorderedChecked
-  /// Those that queue always, each of which is called with care anyway.
+  /// The registrations that always queue, each of which is checked anyway.
   case ordered
 
   @inline(__always)
@@ -198,7 +198,7 @@ enum Portion: UInt8 {
     }
   }
 
-  /// Whether a plain observer of the portion is called without more ado.
+  /// Whether a plain observer of the portion is called without a check.
   @inline(__always)
   fileprivate var callsPlainly: Bool { rawValue < Portion.everyoneChecked.rawValue }
 
@@ -207,10 +207,10 @@ enum Portion: UInt8 {
 }
 
 extension ObserverRegistry {
-  /// Whether a post to `list` comes to anybody.
+  /// Whether a post to `list` reaches anybody.
   ///
-  /// A source asks before it calls `post`, so that a post that nobody hears costs no more than the
-  /// question.
+  /// A source checks this before it calls `post`, so that a post without observers costs only the
+  /// check.
   @inline(__always)
   func isHeard(_ list: ObserverList) -> Bool {
     !list.isEmpty || isWatched
@@ -224,7 +224,7 @@ extension ObserverRegistry {
 
   /// Posts to one list.
   ///
-  /// - Parameter limit: the newest registration that may be reached.
+  /// - Parameter limit: The newest registration that may be reached.
   @inline(__always)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
@@ -236,7 +236,7 @@ extension ObserverRegistry {
     }
   }
 
-  /// Posts to one list, whose source somebody may watch, what one registration may not hear.
+  /// Posts to one list; the source may be watched, and the post may skip one registration.
   @inline(never)
   func postChecked<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
@@ -378,7 +378,7 @@ extension ObserverRegistry {
   /// The route is used up, in its own place: an observer may post again, and each level of that
   /// takes as much of the stack.
   ///
-  /// - Parameter wideValue: What the observers of any topic are given, or `nil` if it is the value.
+  /// - Parameter wideValue: What the observers of any topic receive, or `nil` if it is the value.
   func walk<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
@@ -449,13 +449,14 @@ extension ObserverRegistry {
     }
   }
 
-  /// Posts to the observers of one topic and to those of any, with as little as that takes, if all
-  /// of them are called here and nobody observes the source's events.
+  /// Posts to the observers of one topic and to those of any topic, by the shortest path.
+  ///
+  /// It does so only if all of them are called here and nobody observes the source's events.
   ///
   /// - Parameters:
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
-  ///   - wide: The observers of whatever topic, who are given `wideMessage`.
-  /// - Returns: Whether that was so; if not, nobody has been called.
+  ///   - wide: The observers of any topic, which receive `wideMessage`.
+  /// - Returns: Whether that was the case; if not, no observer has been called.
   @inline(__always)
   func postInPlace<Value>(
     _ value: Value, _ wideMessage: MessageCenter.PostedMessage, _ post: borrowing Post,
@@ -513,8 +514,8 @@ extension ObserverRegistry {
     // is kept.
     unsafe ObserverList.observer(at: address)._withUnsafeGuaranteedRef { observer in
       reach(.willCheck)
-      // The common case, in as few steps as there can be.
-      if portion.callsPlainly && observer.isPlain {
+      // The common case, in as few steps as there can be: what the other needs is prepared there.
+      if _fastPath(portion.callsPlainly && observer.isPlain) {
         reach(.willCall)
         do {
           try observer.callPlainly(value)
@@ -522,12 +523,15 @@ extension ObserverRegistry {
           handle(error, of: observer, id, in: cursor.listReference, post)
         }
       } else {
-        callCarefully(observer, id, in: cursor.listReference, value, post, portion)
+        // SAFETY: the list is kept as the cursor is; to retain it would slow every thread that posts.
+        unsafe cursor.list._withUnsafeGuaranteedRef {
+          callCarefully(observer, id, in: $0, value, post, portion)
+        }
       }
     }
   }
 
-  /// Checks a registration that stands alone with its subject, and calls its observer.
+  /// Checks a registration that is alone with its subject, and calls its observer.
   @inline(__always)
   func call<Value>(
     _ only: SingleOfTopic, _ value: Value, _ post: borrowing Post, _ portion: Portion
@@ -550,7 +554,7 @@ extension ObserverRegistry {
     }
   }
 
-  /// Calls such an observer, if it is to hear the post, and reports it.
+  /// Calls such an observer, unless the post skips it, and reports the call.
   @inline(never)
   private func callReported<Value>(
     _ observer: AnyObserver, _ registration: Registration, _ value: Value, _ post: borrowing Post
@@ -559,7 +563,7 @@ extension ObserverRegistry {
     callReported(observer, registration, post) { try observer.callPlainly(value) }
   }
 
-  /// Calls an observer that wants more than the value, or may not be called.
+  /// Calls an observer that needs more than the value, or that may not be called.
   @inline(never)
   private func callCarefully<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
@@ -611,7 +615,7 @@ extension ObserverRegistry {
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
   ///
-  /// With this the delivery ends, or with the call that is returned.
+  /// The delivery ends when this returns, or when the returned call ends.
   ///
   /// - Returns: The call, if it is to be made in a task.
   func arrive<Value>(

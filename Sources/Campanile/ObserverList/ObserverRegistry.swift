@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A clock that several registries take their times from, so that those of one are comparable with
-/// those of another.
+/// A clock that several registries share, so that their times can be compared.
 final class CommonClock: Sendable {
   private let time = Atomic<UInt64>(0)
 
@@ -17,34 +16,35 @@ final class CommonClock: Sendable {
   }
 }
 
-/// What a source's lists have in common: the clock, the lock, and who is posting.
+/// The shared state of a source's lists: the clock, the lock, and the threads that post.
 ///
-/// Epoch-based reclamation with per-thread reservations; `README.md` has the words, and an order of
-/// reading.
+/// It implements epoch-based reclamation with per-thread reservations. `README.md` explains the
+/// terms, and lists the files in reading order.
 ///
 /// ## Posts
 ///
-/// A post takes no lock. It announces itself in a reservation of its own thread, reads the clock
-/// (its *watermark*), finds its lists, and calls the observers whose identifiers are at or below
-/// the watermark. Leaving, it exchanges the reservation's word for 0. If that word says that
-/// something waits for this very post, the post takes the lock and gives its tickets back.
+/// A post takes no lock. It announces itself in a reservation of its thread, and reads the clock:
+/// this is its *watermark*. Then it finds its lists, and calls the observers whose identifiers are
+/// at or below the watermark. When it leaves, it exchanges the reservation's word for 0. If that
+/// word says that something waits for this very post, the post takes the lock and gives its tickets
+/// back.
 ///
 /// ## Changes
 ///
-/// Everything that changes is changed under `state`'s lock. Identifiers are ticks of the clock, so
-/// they ascend over all lists of a source and are never used twice. A new structure (a longer
-/// buffer, another array of groups) gets a tick too, *before* it is published: a post whose upper
-/// bound is lower cannot hold it.
+/// All changes are made under the lock of `state`. Identifiers are ticks of the clock, so they
+/// ascend over all lists of a source and are never used twice. A new structure, such as a longer
+/// buffer or another array of groups, gets a tick too. It gets the tick *before* it is published,
+/// so a post with a lower upper bound cannot hold it.
 ///
 /// ## Ends
 ///
-/// What ends is taken out of its list first. Then the clock is stored again, and the reservations
-/// are read. A post stores its reservation and then loads the clock; a scan stores the clock and
-/// then loads the reservations. All four are sequentially consistent, so that one of the two sees
-/// the other. If the scan sees the reservation, the post may hold what ends. If it does not, the
-/// post reads the clock as it was stored after the removal, and with that sees the removal too.
-/// What no post holds is released at once, outside the lock. The rest waits in a limbo list, with
-/// tickets of the posts that may hold it.
+/// A registration that ends is first removed from its list. Then the clock is stored again, and the
+/// reservations are read. A post stores its reservation and then loads the clock; a scan stores the
+/// clock and then loads the reservations. All four accesses are sequentially consistent, so one of
+/// the two sees the other. If the scan sees the reservation, the post may hold what ends. If it
+/// does not, the post reads the clock that was stored after the removal, and so also sees the
+/// removal. What no post holds is released at once, outside the lock. The rest waits in a limbo
+/// list, with tickets of the posts that may hold it.
 ///
 /// The scan sets a flag in the reservations of those posts. Scan and post change one word there,
 /// each with one atomic operation. So a post that leaves either takes the flag with it, or has left
@@ -58,18 +58,18 @@ final class ObserverRegistry: @unchecked Sendable {
   let ownerLifetimes = LifetimeLookup()
   let subjectLifetimes = LifetimeLookup()
   private let slot = ThreadSlot.records
-  /// Whether anybody observes the source's events: all that a post asks about them.
+  /// Whether anybody observes the source's events; a post checks nothing else about them.
   private let watched = Atomic<Bool>(false)
-  /// The source's events and failures, once somebody has asked for them.
+  /// The source's events and failures, created at the first use.
   private let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
   private let upstream: [ObserverRegistry]
-  /// What the clock is set by, if the identifiers are to ascend over several sources.
+  /// The clock that sets this one, if the identifiers must ascend across several sources.
   private let commonClock: CommonClock?
   /// Where tests hold the engine in mid-step.
   private let probe: (@Sendable (Checkpoint) -> Void)?
 
-  /// What the registry's lock lends to those that need it held.
+  /// The proof that the registry's lock is held, which the lock lends.
   typealias Held = Locked<State>.Held
 
   struct State {
@@ -79,7 +79,7 @@ final class ObserverRegistry: @unchecked Sendable {
     var keeper: ObserverRegistry?
     /// The registrations of each owner.
     var owners: [ObjectIdentifier: OwnedRegistrations] = [:]
-    /// The registrations with owners, which are looked at now and then.
+    /// The registrations with owners, which are checked from time to time.
     var ownerSweep = OwnerSweep()
     var isFinished = false
   }
@@ -87,7 +87,7 @@ final class ObserverRegistry: @unchecked Sendable {
   /// - Parameters:
   ///   - upstream: The sources that this one is derived from, which report its failures too.
   ///   - onError: The first observer of the source's failures.
-  ///   - commonClock: What all sources have in common whose identifiers are compared.
+  ///   - commonClock: The clock shared by all sources whose identifiers are compared.
   init(
     upstream: [ObserverRegistry] = [], onError: (@Sendable (ObserverFailure) -> Void)? = nil,
     commonClock: CommonClock? = nil, probe: (@Sendable (Checkpoint) -> Void)? = nil
@@ -100,7 +100,7 @@ final class ObserverRegistry: @unchecked Sendable {
 
   var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-  /// The identifier of a registration of this source; 0 of another one's.
+  /// The identifier of a registration of this source; 0 for a registration of another source.
   func ownID(of registration: Registration) -> UInt64 {
     registration.list.registry === self ? registration.id : 0
   }
@@ -123,18 +123,18 @@ final class ObserverRegistry: @unchecked Sendable {
     case willRemove
     /// A registration has been taken out of its list and the reservations have not been read.
     case willScan
-    /// A scan has found nobody of a bit and has not forgotten the bit.
+    /// A scan has found no thread with a bit and has not cleared the bit.
     case willForget
     /// The reservations have been read for a removal, and the list may be moved to a smaller
     /// buffer.
     case willShrink
     /// A post has cleared its reservation and not given its tickets back.
     case left
-    /// A post that has tickets, or a canceler, is about to take what nobody holds any more.
+    /// A post that has tickets, or a canceler, is about to take what no post holds any more.
     case willReclaim
-    /// The thread that tells a current value has offered that to others.
+    /// The thread that notifies the followers of a current value has offered its queue to others.
     case willTakeBack
-    /// It is about to be asked whether the owner of a registration has died.
+    /// The engine is about to check whether the owner of a registration has died.
     case willAskForOwner
   }
 
@@ -152,7 +152,7 @@ final class ObserverRegistry: @unchecked Sendable {
     watched.load(ordering: .sequentiallyConsistent)
   }
 
-  /// Takes in whether anybody observes the source's events.
+  /// Sets whether anybody observes the source's events.
   ///
   /// - Parameter held: The lock of the events' own registry.
   func setWatched(_ isWatched: Bool, _ held: borrowing Held) {
@@ -162,8 +162,8 @@ final class ObserverRegistry: @unchecked Sendable {
 
   // MARK: The clock
 
-  /// What the clock shows at its next step: the identifier of a registration that is being made, or
-  /// the time of a new structure.
+  /// The next time of the clock: the identifier of a registration that is being made, or the time
+  /// of a new structure.
   ///
   /// Asked under the lock, and shown there: so a common clock too has the times of one source ascend.
   private var nextTime: UInt64 {
@@ -173,7 +173,8 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// Lets the clock show `time`.
   ///
-  /// A post that reads the one finds the other: what got this identifier stands in its place by now.
+  /// The registration or structure with this time is already in its place, so a post that reads the
+  /// time finds it.
   private func show(_ time: UInt64, _ held: borrowing Held) {
     // Pairs with `enter` and `settle`: what got this time is in its place.
     clock.store(time, ordering: .releasing)
@@ -254,8 +255,7 @@ extension ObserverRegistry {
     if isWaitedFor { unsafe reclaim(UInt(bitPattern: section.reservation)) }
   }
 
-  /// Sees to what an observer threw: ends its registration if that was the request, else reports
-  /// it.
+  /// Handles an error of an observer: ends its registration if that was the request, or reports it.
   @inline(never)
   func handle(
     _ error: any Error, _ observer: AnyObserver, _ registration: Registration,
@@ -264,7 +264,7 @@ extension ObserverRegistry {
     handle(error, ObserverFacts(observer, registration), post.details)
   }
 
-  /// The same for an observer that may have gone meanwhile.
+  /// Does the same for an observer that may have been released meanwhile.
   func handle(_ error: any Error, _ observer: ObserverFacts, _ post: PostDetails?) {
     let over = error as? ObservationIsOver
     if over != nil { end(observer.registration) }
@@ -274,8 +274,10 @@ extension ObserverRegistry {
       failure, at: observer.location, valueType: observer.registration.list.topic.value)
   }
 
-  /// Reports what an observer threw to those who observe the failures of this source, or of one that
-  /// it is derived from, or, if nobody does, to standard error.
+  /// Reports an error of an observer.
+  ///
+  /// It reports to the observers of the failures of this source and of the sources that it is
+  /// derived from. Without such observers, it reports to standard error.
   func report(_ error: any Error, at location: SourceLocation, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
     var sources: [ObjectIdentifier: ObserverRegistry] = [:]
@@ -285,18 +287,18 @@ extension ObserverRegistry {
     if heard.isEmpty { Platform.writeToStandardError(failure.description) }
   }
 
-  /// Adds this source and those that it is derived from, each once.
+  /// Adds this source and the sources that it is derived from, each once.
   private func collectSources(_ sources: inout [ObjectIdentifier: ObserverRegistry]) {
     sources[ObjectIdentifier(self)] = self
     for one in upstream { one.collectSources(&sources) }
   }
 
-  /// The source's events and failures, made if nobody has asked for them before.
+  /// The source's events and failures, created at the first use.
   var reports: SourceReports {
     lazyReports.load() ?? lazyReports.storeIfNil(SourceReports(of: self))
   }
 
-  /// Ends the observations of the source's events and failures: the source goes away.
+  /// Ends the observations of the source's events and failures, because the source is released.
   func finishReports() { lazyReports.load()?.finish() }
 
   /// The newest identifier; a post that is limited to it reaches nobody who registers later.
@@ -311,7 +313,7 @@ extension ObserverRegistry {
 extension ObserverRegistry {
   /// Registers `observer` at the destination that `place` finds or makes, under the lock.
   ///
-  /// - Returns: the registration, or `nil` when the source has finished.
+  /// - Returns: The registration, or `nil` if the source has finished.
   func add(
     _ observer: consuming AnyObserver,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
@@ -327,7 +329,7 @@ extension ObserverRegistry {
     add(observer, sweptAnd: ObjectIdentifier(owner), to: place)
   }
 
-  /// Registers an observer whose owner is looked at now and then, and is not known otherwise.
+  /// Registers an observer whose owner is only checked from time to time.
   func addSwept(
     _ observer: consuming AnyObserver,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
@@ -335,7 +337,7 @@ extension ObserverRegistry {
     add(observer, sweptAnd: nil, to: place)
   }
 
-  /// - Parameter owner: Who is to be found by its identity too.
+  /// - Parameter owner: An owner that can also be found by its identity.
   private func add(
     _ observer: consuming AnyObserver, sweptAnd owner: ObjectIdentifier?,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
@@ -419,7 +421,7 @@ extension ObserverRegistry {
     state.withLock { body(&$0) }
   }
 
-  /// Runs `body` under the lock, and lends it what says so.
+  /// Runs `body` under the lock, and lends it the proof that the lock is held.
   func withState<Result: Sendable>(_ body: (inout State, borrowing Held) -> Result) -> Result {
     state.withLock { body(&$0, $1) }
   }
@@ -440,12 +442,13 @@ extension ObserverRegistry {
     if observer.details?.isOwnerGone == true { end(registration) }
   }
 
-  /// Looks at the owners of some registrations, if it is time to, and ends those of the dead.
+  /// Checks the owners of some registrations, if it is time to, and ends those whose owner has
+  /// died.
   ///
-  /// Called at each registration with an owner. Owners are looked at outside the lock: looking can
-  /// release one.
+  /// Called at each registration with an owner. Owners are checked outside the lock, because the
+  /// check can release one.
   ///
-  /// - Returns: the registrations that live, to be looked at again.
+  /// - Returns: The registrations whose owners live, to be checked again.
   private func checkOwners() -> [Registration] {
     let checked = withState { $0.ownerSweep.step($1) }
     var living: [Registration] = []

@@ -1,21 +1,21 @@
-/// The registrations with owners of one source, and when their owners are to be looked at.
+/// The registrations with owners of one source, and the schedule for checking their owners.
 ///
-/// Registrations with owners pay for the looking, a few steps each. A sweep begins once there are
-/// three times as many as the last one found alive, or as have not ended: so what is left of dead
-/// owners stays within a constant factor of what lives, and a source that only grows looks at half an
-/// owner for each one that it adds.
+/// Each new registration with an owner pays for a few checks. A sweep begins once there are three
+/// times as many registrations as the last sweep found alive, or as have not ended. So the remains
+/// of dead owners stay within a constant factor of what lives. A source that only grows checks half
+/// an owner for each one that it adds.
 struct OwnerSweep {
-  /// How many owners one step looks at, and how many registrations it goes through.
+  /// How many owners one step checks, and how many registrations it goes through.
   private static let stepLength = 4
   private static let reach = 16
   private static let minimum = 16
 
   private var registrations: [Registration] = []
-  /// How many of the first are still to be looked at.
+  /// The number of registrations at the front that are still to be checked.
   private var rest = 0
-  /// How many the last sweep found alive.
+  /// The number that the last sweep found alive.
   private var survivorCount = 0
-  /// How many have not ended.
+  /// The number that have not ended.
   private var liveCount = 0
 
   var count: Int { registrations.count }
@@ -26,16 +26,16 @@ struct OwnerSweep {
     registrations.append(registration)
   }
 
-  /// Takes in that one has ended; it stays until a step comes to it.
+  /// Notes that one has ended; it stays until a step reaches it.
   mutating func noteEnd() { liveCount -= 1 }
 
-  /// Takes back one that `step` handed out, and whose owner lives.
+  /// Takes back a registration that `step` returned, and whose owner lives.
   mutating func keep(_ registration: Registration) {
     survivorCount += 1
     registrations.append(registration)
   }
 
-  /// Takes out a few registrations whose owners are to be looked at, if it is time to.
+  /// Removes and returns a few registrations whose owners are to be checked, if it is time to.
   mutating func step(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     if rest == 0 && count >= max(Self.minimum, 3 * min(survivorCount, liveCount)) {
       rest = count
@@ -62,8 +62,7 @@ struct OwnerSweep {
   }
 }
 
-/// The registrations that one owner bounds: most have one, for which this needs no memory of its
-/// own.
+/// The registrations of one owner; a single one, the usual case, needs no extra memory.
 struct OwnedRegistrations {
   private var first: (id: UInt64, list: ObserverList)?
   private var rest: [UInt64: ObserverList] = [:]

@@ -1,14 +1,14 @@
-/// What a post tells an observer besides the value.
+/// The parts of a post that an observer can receive in addition to the value.
 ///
-/// Sendable although the subject need not be. Nobody looks at it but observers that are told it:
-/// where the value is posted, and elsewhere if its type is Sendable. What is sent on for others is
-/// without it.
+/// It is Sendable although the subject need not be. Only observers that receive the subject read
+/// it: where the value is posted, and elsewhere if its type is Sendable. Copies that are sent on
+/// for other observers don't contain the subject.
 @safe package struct Post: @unchecked Sendable {
   // SAFETY: who posts keeps the subject until the post returns, and `kept` does in what outlives
   // it. To retain it for each post would be the most expensive thing that a post does.
   private let borrowed: Unmanaged<AnyObject>?
   private var kept: AnyObject?
-  /// What else it carries, if somebody has asked for more.
+  /// Everything else that the post carries, if anything.
   private(set) var details: PostDetails?
 
   /// A post about `subject`, which the caller keeps for as long as the post and its copies live.
@@ -27,7 +27,7 @@
     self.details = details
   }
 
-  /// Which instance the message is about.
+  /// The identity of the instance that the message is about.
   @inline(__always)
   var subjectID: ObjectIdentifier? {
     // SAFETY: as above.
@@ -41,7 +41,7 @@
   ///
   /// A subject in its deinit cannot be kept: observers that are called later get `nil`.
   ///
-  /// - Parameter isTold: whether somebody is told the subject there.
+  /// - Parameter isTold: Whether an observer there receives the subject.
   @inline(__always)
   func kept(isTold: Bool) -> Post {
     // The common case, in as few steps as there can be.
@@ -67,28 +67,34 @@
 
   // MARK: Details
 
-  /// Who waits for the deliveries of this post, if anybody does.
+  /// The tracker that waits for the deliveries of this post, if any.
   var tracker: DeliveryTracker? { details?.tracker }
 
   /// The number of the post; 0 if nobody observed the source's events when it was made.
   var number: UInt64 { details?.number ?? 0 }
 
-  /// The context of the code that posted, where that is not the context of who delivers.
+  /// The context of the code that posted, if it differs from the context of the code that delivers.
   var context: PostContext? { details?.context }
 
   /// The same post under a number, made at `time`.
   func numbered(_ number: UInt64, at time: UInt64) -> Post {
     carrying(
       PostDetails(
-        tracker: tracker, number: number, time: time, context: context, skippedID: skippedID))
+        tracker: tracker, number: number, time: time, context: context, skippedID: skippedID,
+        path: path))
   }
 
-  /// The identifier of the registration that does not hear this post; 0 if there is none.
+  /// The identifier of the registration that this post skips; 0 if there is none.
   var skippedID: UInt64 { details?.skippedID ?? 0 }
 
-  /// The same post, which one registration does not hear.
+  /// The same post, which skips one registration.
   func skipping(_ id: UInt64) -> Post {
     carrying(PostDetails(details, tracker: tracker, context: context, skippedID: id))
+  }
+
+  /// The same post, of a message that came through other centers.
+  func along(_ path: [PathStep]) -> Post {
+    carrying(PostDetails(details, tracker: tracker, context: context, path: path))
   }
 
   /// The same post, for whose deliveries `tracker` waits.
@@ -96,7 +102,7 @@
     carrying(PostDetails(details, tracker: tracker, context: context))
   }
 
-  /// The same post, for which nobody waits.
+  /// The same post, without a tracker.
   var untracked: Post { carrying(PostDetails(details, tracker: nil, context: context)) }
 
   private func carrying(_ details: PostDetails) -> Post {
@@ -107,19 +113,23 @@
 }
 
 extension Post {
-  /// Holds the delivery open: whoever waits for the post waits until it is ended.
+  /// Whether the post has anything but the value and the subject.
+  package var hasDetails: Bool { details != nil }
+
+  /// The centers and carriers that the message came through before this center.
+  package var path: [PathStep] { details?.path ?? [] }
+
+  /// Holds the delivery open: a caller that waits for the post waits until the delivery is ended.
   ///
-  /// - Returns: What ends it, once; `nil` if nobody waits for the post.
+  /// - Returns: The object that ends the delivery; `nil` if no caller waits for the post.
   package borrowing func hold() -> HeldDelivery? {
-    // Looked at first: it is one comparison, and a function more to copy what is there.
-    if details == nil { return nil }
-    return tracker.map { HeldDelivery($0) }
+    tracker.map { HeldDelivery($0) }
   }
 }
 
-/// A delivery that goes on after its observer has returned.
+/// A delivery that continues after its observer has returned.
 ///
-/// It ends with the object, or before.
+/// It ends when the object is released, or earlier.
 package final class HeldDelivery: Sendable {
   private let tracker: Locked<DeliveryTracker?>
 
@@ -134,38 +144,42 @@ package final class HeldDelivery: Sendable {
   package func end() { tracker.withLock { $0.take() }?.end() }
 }
 
-/// What a post carries where somebody has asked for more than the value and the subject.
+/// The contents of a post beyond the value and the subject.
 ///
-/// In an object, so that a post which carries nothing is short.
+/// They are in an object, so that a post without them is short.
 final class PostDetails: Sendable {
-  /// Who waits for the deliveries.
+  /// The tracker that waits for the deliveries.
   let tracker: DeliveryTracker?
   /// The number of the post, or 0.
   let number: UInt64
   /// When the post was made, if it has a number; in nanoseconds.
   let time: UInt64
-  /// What is restored where the observers are called.
+  /// The context to restore where the observers are called.
   let context: PostContext?
-  /// The registration that does not hear the post, or 0.
+  /// The registration that the post skips, or 0.
   let skippedID: UInt64
+  /// The centers and carriers that the message came through before this center.
+  let path: [PathStep]
 
   init(
     tracker: DeliveryTracker?, number: UInt64, time: UInt64, context: PostContext?,
-    skippedID: UInt64
+    skippedID: UInt64, path: [PathStep] = []
   ) {
     self.tracker = tracker
     self.number = number
     self.time = time
     self.context = context
     self.skippedID = skippedID
+    self.path = path
   }
 
   /// The details of the same post, with others in some places.
   convenience init(
-    _ post: PostDetails?, tracker: DeliveryTracker?, context: PostContext?, skippedID: UInt64? = nil
+    _ post: PostDetails?, tracker: DeliveryTracker?, context: PostContext?,
+    skippedID: UInt64? = nil, path: [PathStep]? = nil
   ) {
     self.init(
       tracker: tracker, number: post?.number ?? 0, time: post?.time ?? 0, context: context,
-      skippedID: skippedID ?? post?.skippedID ?? 0)
+      skippedID: skippedID ?? post?.skippedID ?? 0, path: path ?? post?.path ?? [])
   }
 }

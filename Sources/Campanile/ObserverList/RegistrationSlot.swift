@@ -1,6 +1,7 @@
-/// Where a registration that has not ended stands.
+/// The place of a registration that has not ended.
 ///
-/// Plain words, valid while the registry's lock is held, for a caller that keeps the registration.
+/// It consists of plain words, which are valid while the registry's lock is held, for a caller that
+/// keeps the registration.
 @safe enum RegistrationSlot {
   /// At a place of a list.
   case place(Unmanaged<ObserverList>, Int)
@@ -16,7 +17,7 @@
     }
   }
 
-  /// Takes the registration out: no later post finds it.
+  /// Removes the registration, so that no later post finds it.
   ///
   /// - Returns: The observer, which the caller owns from here on.
   func take(
@@ -47,7 +48,7 @@
 
   /// Moves to smaller memory when most of it is empty.
   ///
-  /// What this leaves over was in reach of posts until now: the reservations are to be read again.
+  /// The old memory was in reach of posts until now, so the reservations must be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     switch self {
     case .place(let list, _): unsafe list._withUnsafeGuaranteedRef { $0.shrink(held) }
@@ -56,13 +57,13 @@
   }
 }
 
-/// Where a new registration is to stand.
+/// The place for a new registration.
 ///
-/// Plain words, valid while the registry's lock is held: a source keeps its lists, and a list its
-/// groups.
+/// It consists of plain words, which are valid while the registry's lock is held: a source keeps
+/// its lists, and a list its groups.
 @safe enum Destination {
   case place(Unmanaged<ObserverList>)
-  /// With those about one subject, which the caller keeps.
+  /// With the registrations about one subject, which the caller keeps alive.
   case about(SubjectName, Unmanaged<TopicList>)
 
   static func list(_ list: ObserverList) -> Destination {
@@ -104,7 +105,7 @@ struct LiveRegistration {
 }
 
 extension ObserverList {
-  /// Where a registration of this list stands, if it has not ended.
+  /// The place of a registration of this list, if it has not ended.
   func slot(
     of id: UInt64, _ companion: Registration.Companion, _ held: borrowing ObserverRegistry.Held
   ) -> RegistrationSlot? {
@@ -118,12 +119,12 @@ extension ObserverList {
 }
 
 extension Registration {
-  /// Where the registration stands, if it has not ended.
+  /// The place of the registration, if it has not ended.
   func slot(_ held: borrowing ObserverRegistry.Held) -> RegistrationSlot? {
     list.slot(of: id, companion, held)
   }
 
-  /// What the registration hears of alone.
+  /// The subject of the registration, or `nil` for any.
   var subject: ObjectIdentifier? {
     if case .subject(let subject) = companion { return subject.id }
     return list.topic.subject?.id

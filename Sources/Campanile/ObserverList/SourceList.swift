@@ -1,7 +1,7 @@
-/// What the lists of one source have in common, for sources in other modules of this package.
+/// The shared state of the lists of one source, for sources in other modules of this package.
 ///
-/// A registry and its lists give them what the sources here are built on: registration, order,
-/// delivery, ends. There is no other way to call an observer.
+/// Those sources use the same registration, order, delivery and ends as the sources here. Observers
+/// are called in no other way.
 package struct SourceRegistry: Sendable {
   fileprivate let registry: ObserverRegistry
 
@@ -19,7 +19,7 @@ package struct SourceRegistry: Sendable {
   /// The newest identifier of all registries in common order.
   package static var newestID: UInt64 { commonClock.now }
 
-  /// Makes a list of observers of `Value`, also while others of the registry are in use.
+  /// Makes a list of observers of `Value`, even while other lists of the registry are in use.
   package func makeList<Value>(of type: Value.Type) -> SourceList<Value> {
     let list = ObserverList(registry: registry, topic: .init(value: type, subject: nil))
     return SourceList(registry: registry, list: list)
@@ -35,7 +35,7 @@ package struct SourceRegistry: Sendable {
   /// A number that no other living thread has; never 0.
   package static var currentThread: UInt { ThreadRecord.currentID }
 
-  /// Runs `body` with `scope` as what the calling thread's code is part of.
+  /// Runs `body` with `scope` as the scope of the calling thread's code.
   package static func within<Scope: AnyObject, Result, Failure: Error>(
     _ scope: Scope, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -51,7 +51,7 @@ package struct SourceRegistry: Sendable {
     return try body()
   }
 
-  /// What the calling thread's code is part of, if anything.
+  /// The scope that the calling thread's code is part of, if any.
   package static var scope: AnyObject? {
     // SAFETY: who has stored it keeps it until it stores what was there before.
     unsafe ThreadRecord.current.pointee.scope?.takeUnretainedValue()
@@ -71,7 +71,7 @@ package struct SourceRegistry: Sendable {
     SourceRegistry().makeList(of: Never.self).ended
   }
 
-  /// Hands what an observer threw to `onError`, unless it is the wish to end its registration.
+  /// Passes an observer's error to `onError`, unless it is the request to end its registration.
   package static func report(
     _ error: any Error, of valueType: any Any.Type, file: StaticString, line: UInt,
     to onError: (ObserverFailure) -> Void
@@ -81,7 +81,7 @@ package struct SourceRegistry: Sendable {
     onError(ObserverFailure(error: error, valueType: valueType, location: location))
   }
 
-  /// What an observer throws to end its registration.
+  /// The error that an observer throws to end its registration.
   package static var endOfObservation: any Error { ObservationIsOver() }
 }
 
@@ -99,12 +99,14 @@ package struct SourceList<Value>: Sendable {
   /// The live observations, oldest first.
   package var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
 
-  /// This list with the type of its values left out, for generic code that knows that by another name.
+  /// This list without the type of its values, for generic code that has the type under another
+  /// name.
   ///
-  /// What is posted to it is of the same type as before: to compare would be to look it up.
+  /// Posted values must have the original type. It is not checked, because a check would look the
+  /// type up.
   package var untyped: UntypedSourceList { UntypedSourceList(registry: registry, list: list) }
 
-  /// Calls those who observe now.
+  /// Calls the current observers.
   package func post(_ value: Value) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
@@ -112,18 +114,19 @@ package struct SourceList<Value>: Sendable {
   /// The identifier of the first observer from `id` on; `nil` if there is none.
   package func first(from id: UInt64) -> UInt64? { registry.first(from: id, in: list) }
 
-  /// Calls those who observe now and whose identifiers are in `range`.
+  /// Calls the current observers whose identifiers are in `range`.
   package func post(_ value: Value, in range: ClosedRange<UInt64>) {
     registry.post(value, in: range, of: list)
   }
 
-  /// Calls one observer alone, where it wants its deliveries.
+  /// Calls only one observer, on its delivery.
   package func post(_ value: Value, onlyTo registration: Registration) {
     registry.post(value, onlyTo: registration)
   }
 
-  /// Ends every observation of this list, the only one of its registry, and those of its events: the
-  /// source goes away.
+  /// Ends every observation of this list and of its events, because the source is released.
+  ///
+  /// The list must be the only one of its registry.
   package func close() {
     finish()
     registry.finishReports()
@@ -134,16 +137,18 @@ package struct SourceList<Value>: Sendable {
     registry.finish { _ in [list] }
   }
 
-  /// Registers an observer that is called in the isolation of who posts.
+  /// Registers an observer that is called in the isolation of the poster.
   ///
-  /// It need not be Sendable: a source whose observers are not is itself in the hands of one
-  /// isolation, as are its posts.
+  /// The observer need not be Sendable: a source whose observers are not Sendable stays in one
+  /// isolation, and so do its posts.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the registration, once that is noticed: the source looks now and then.
-  ///   - lifetime: The lifetime of the owner, which ends it at once.
-  ///   - target: Another place to call it, which then is the isolation that `body` belongs to.
-  ///   - onEnd: What happens once the registration has ended, or at once if it is refused.
+  ///   - owner: The object whose end ends the registration, once the source notices it; the source
+  ///     checks from time to time.
+  ///   - lifetime: The lifetime of the owner, which ends the registration at once.
+  ///   - target: Another place to call the observer, which must be the isolation that `body`
+  ///     belongs to.
+  ///   - onEnd: Called once the registration has ended, or at once if it is refused.
   package func addConfined(
     owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
     on target: Delivery = .immediate, file: StaticString, line: UInt,
@@ -182,7 +187,7 @@ package struct SourceList<Value>: Sendable {
   }
 }
 
-/// What an owner has that ends registrations with it, if it has that.
+/// The lifetime of an owner, if it has one, which ends registrations with the owner.
 package struct OwnerLifetime: Sendable {
   fileprivate let storage: Lifetime.Storage?
 
@@ -195,18 +200,18 @@ package struct UntypedSourceList: Sendable {
   fileprivate let registry: ObserverRegistry
   fileprivate let list: ObserverList
 
-  /// Calls those who observe now, with a value of their type.
+  /// Calls the current observers, with a value of their type.
   package func post<Value>(_ value: Value) {
     if registry.isHeard(list) { registry.post(value, Post(), to: list) }
   }
 }
 
 extension SourceList where Value: Sendable {
-  /// Registers what a call to `observe` asked for.
+  /// Registers an observer as a call to `observe` requested.
   ///
   /// - Parameters:
   ///   - isOnce: Whether the first call is the last.
-  ///   - kept: What the observer keeps for as long as it is registered.
+  ///   - kept: An object that the observer keeps for as long as it is registered.
   /// - Returns: `nil` if the source has finished.
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, isOnce: Bool = false,

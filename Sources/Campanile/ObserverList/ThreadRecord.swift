@@ -111,9 +111,9 @@ struct Reservation: ~Copyable {
 
 /// What a thread knows about its own posts.
 ///
-/// A record belongs to one thread at a time, and no other thread touches it: it is handed out at
-/// the thread's first post, given back when the thread ends, and used again by another. What others
-/// read stands in the `SharedRecord`. Neither is ever freed.
+/// A record belongs to one thread at a time, and no other thread touches it. A thread gets a record
+/// at its first post, and gives it back when the thread ends. Then another thread can use it. The
+/// `SharedRecord` contains what other threads read. Neither is ever freed.
 @safe struct ThreadRecord: ~Copyable {
   /// How many posts the thread is inside of.
   private(set) var depth = 0
@@ -124,11 +124,12 @@ struct Reservation: ~Copyable {
   private let shared: UnsafeMutablePointer<SharedRecord>
   /// The block of the innermost post.
   private var block: UnsafeMutablePointer<ReservationBlock>
-  /// What the thread's code is part of, if a source has said so; kept by who said it.
+  /// The scope that the thread's code is part of, if a source has set one; the source keeps it
+  /// alive.
   var scope: Unmanaged<AnyObject>?
   /// The number of the post whose observer runs, or 0 if that is not reported.
   var post: UInt64 = 0
-  /// How long the calls took that were made by the call which runs, in nanoseconds.
+  /// The nanoseconds that calls nested in the running call have taken.
   var nestedTime: UInt64 = 0
   /// The system's number for the thread.
   private(set) var systemNumber: UInt64 = 0
@@ -171,7 +172,7 @@ struct Reservation: ~Copyable {
 
   /// Closes the reservation that was opened last.
   ///
-  /// - Returns: whether something waits for its post, which is to call `reclaim`.
+  /// - Returns: Whether something waits for its post, which then must call `reclaim`.
   @inline(__always)
   mutating func pop(_ reservation: UnsafeMutablePointer<Reservation>) -> Bool {
     depth &-= 1
@@ -217,7 +218,7 @@ extension ThreadRecord {
 
   /// The calling thread's record.
   ///
-  /// - Parameter slot: The slot for records, which a caller in a hurry has at hand.
+  /// - Parameter slot: The slot for records, which the caller has at hand to save a look-up.
   @inline(__always)
   static func current(in slot: ThreadSlot) -> UnsafeMutablePointer<ThreadRecord> {
     // SAFETY: the slot holds nothing but a record, which is never freed.
@@ -311,10 +312,10 @@ extension ThreadRecord {
       bitPattern: record.assumingMemoryBound(to: ThreadRecord.self).pointee.shared)
   }
 
-  /// Calls `body` with each reservation of the threads that `bit` stands for, and with a number for
-  /// the thread.
+  /// Calls `body` with each reservation of the threads with this bit, and with a number for the
+  /// thread.
   ///
-  /// Always in the same order, but for threads that are new.
+  /// The order is always the same, except for new threads.
   @inline(__always)
   static func forEachReservation(
     ofBit bit: Int,

@@ -3,19 +3,19 @@ import Synchronization
 extension StateSource {
   /// The state of both values together.
   ///
-  /// Each change of one of the two is a change of the pair. The notifications of the pair are
-  /// serialized: a change that another thread makes meanwhile is notified next, by the thread that
-  /// notifies.
+  /// Each change of either state is a change of the pair. The notifications of the pair are
+  /// serialized: if another thread makes a change meanwhile, the notifying thread delivers that
+  /// change next.
   ///
-  /// What an observer of the pair throws is reported by the `failures` of both.
+  /// The `failures` of both states report what an observer of the pair throws.
   ///
   /// - Parameters:
-  ///   - other: The state whose values are the second ones.
+  ///   - other: The state whose value is the second of the pair.
   ///   - file: The caller's file, for descriptions of the two states.
   ///   - line: The caller's line.
-  /// - Returns: A state that keeps both. It ends when both have ended. Its observers run where they
-  ///   want to, with one call for each change of either state, and two objects are allocated for
-  ///   the pair.
+  /// - Returns: A state that keeps both states alive, and ends when both have ended. Each observer
+  ///   runs on its own delivery, once for each change of either state. The pair allocates two
+  ///   objects.
   public func combined<Other: StateSource>(
     with other: Other, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<(Value, Other.Value)> {
@@ -60,9 +60,10 @@ private final class CombinedState<First: Sendable, Second: Sendable>: StateBase 
 
 /// The changes of two states as changes of one, which a current value notifies.
 ///
-/// What the two states call keeps that value. Its observers keep this object. This object keeps the
-/// two observations, but not the states. So the observations end when nobody has or observes the
-/// combined state any more. The combined state ends when both states have ended.
+/// The observers that the two states call keep that value. Its observers keep this object. This
+/// object keeps the two observations, but not the states. So the observations end when the combined
+/// state is neither kept nor observed any more. The combined state ends when both states have
+/// ended.
 private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase {
   typealias Element = ValueChange<(First, Second)>
 

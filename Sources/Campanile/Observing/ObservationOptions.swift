@@ -1,5 +1,4 @@
-/// What can be asked of an observation: `.once` of every source, `.initial` and `.distinct` of a
-/// state.
+/// Options of an observation: `.once` for every source, `.initial` and `.distinct` for a state.
 ///
 /// ```swift
 /// state.observe(owner: self, on: .main, [.initial, .distinct]) { screen, change in … }
@@ -45,29 +44,28 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
 
   /// Ends the observation with its first call.
   ///
-  /// Of many threads that post, one delivers. No second call begins meanwhile, and what the observer
-  /// captured is released when the call has returned. This end does not cancel the task of an
-  /// asynchronous observer; canceling the observation while the call runs does.
+  /// If many threads post at once, one of them delivers. No second call begins, and what the
+  /// observer captured is released when the call has returned. Ending in this way does not cancel
+  /// the task of an asynchronous observer. Canceling the observation while the call runs does.
   public static var once: Self { Self(SourceOptions(isOnce: true)) }
 }
 
 extension ObservationOptions where Source: StateSource {
-  /// Begins with a call that carries the value at the registration; changes wait until it has
-  /// returned.
+  /// Begins with a call that carries the value at the registration; changes wait until it returns.
   ///
-  /// A first call that was put off by a pause, or that found no room in a buffer, carries the newest
-  /// value instead.
+  /// If a pause delays the first call, or a full buffer drops it, it carries the newest value
+  /// instead.
   ///
-  /// The call is made where the observer is delivered. For immediate delivery, and where the caller
-  /// is on the target already and nothing waits there, that is before `observe` returns.
+  /// The call is made on the observer's delivery. It is made before `observe` returns if delivery
+  /// is immediate, or if the caller is on the target and nothing waits there.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 
 extension ObservationOptions where Source: StateSource, Source.Value: Equatable {
   /// Leaves out changes from a value to an equal one.
   ///
-  /// It compares the old and the new value of the change. `==` runs where the observer is delivered,
-  /// and under no lock.
+  /// It compares the old and the new value of the change. `==` runs where the observer runs, and no
+  /// lock is held.
   public static var distinct: Self {
     Self(
       SourceOptions(isRepetition: { change in
@@ -93,7 +91,7 @@ extension ObservationOptions {
   public static var distinct: Self { Self(SourceOptions()) }
 }
 
-/// Says whether an element says nothing new.
+/// Decides whether an element is a repetition.
 private final class Repetition<Element>: Sendable {
   let says: @Sendable (Element) -> Bool
   init(says: @escaping @Sendable (Element) -> Bool) { self.says = says }
@@ -103,7 +101,7 @@ private final class Repetition<Element>: Sendable {
 package struct SourceOptions<Element: Sendable>: Sendable {
   package var isInitial = false
   package var isOnce = false
-  /// Whether an element says nothing new; such an element is left out.
+  /// Whether an element is a repetition; such an element is left out.
   package var isRepetition: (@Sendable (Element) -> Bool)?
 
   @inline(__always)
@@ -116,6 +114,6 @@ package struct SourceOptions<Element: Sendable>: Sendable {
     self.isRepetition = isRepetition
   }
 
-  /// Whether an observer needs no more than the elements themselves.
+  /// Whether an observer needs only the elements themselves.
   var isPlain: Bool { !isInitial && !isOnce && isRepetition == nil }
 }

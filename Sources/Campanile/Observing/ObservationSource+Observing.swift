@@ -11,15 +11,16 @@ extension ObservationSource {
   ///
   /// - Parameters:
   ///   - delivery: Where the observer runs; on the sender's thread by default.
-  ///   - buffering: How many elements wait for an observer that is behind. Only for a delivery that
-  ///     queues: with `.immediate`, a bound is a precondition failure.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - buffering: How many elements wait for an observer that is behind. A bound needs a delivery
+  ///     that queues: with `.immediate` it is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with one element at a time, in the order in which they were
-  ///     sent. What it throws is reported by the source's `failures` and stops nobody else.
-  /// - Returns: A token that ends the observation when it is released. The token of a source that
-  ///   has finished has ended already.
+  ///   - observer: Called with one element at a time, in the order in which they were sent. If it
+  ///     throws, the source's `failures` report the error, and the other observers are still
+  ///     called.
+  /// - Returns: A token that ends the observation when it is released. If the source has finished,
+  ///   the observation has already ended.
   public func observe(
     on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
     _ options: ObservationOptions<Self> = .init(),
@@ -31,22 +32,22 @@ extension ObservationSource {
     return ObservationToken(register(request, ObserverBody(observer), options))
   }
 
-  /// Observes until the owner ends; the owner is handed to the observer.
+  /// Observes until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
-  /// `deinit` has begun, nor does one that was queued.
+  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
+  /// call begins, not even a queued one.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the observation.
+  ///   - owner: The object whose end ends the observation.
   ///   - delivery: Where the observer runs; on the sender's thread by default.
-  ///   - buffering: How many elements wait for an observer that is behind. Only for a delivery that
-  ///     queues: with `.immediate`, a bound is a precondition failure.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - buffering: How many elements wait for an observer that is behind. A bound needs a delivery
+  ///     that queues: with `.immediate` it is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, with the owner and one element at a time, in the order in
-  ///     which they were sent. What it throws is reported by the source's `failures` and stops
-  ///     nobody else.
+  ///   - observer: Called with the owner and one element at a time, in the order in which they were
+  ///     sent. If it throws, the source's `failures` report the error, and the other observers are
+  ///     still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
@@ -62,16 +63,16 @@ extension ObservationSource {
   /// Observes on the main actor until the token is released.
   ///
   /// - Parameters:
-  ///   - delivery: `.main`, inline where the sender is there already and nothing waits; or
-  ///     `.main.ordered`, always queued.
+  ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
+  ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many elements wait for an observer that is behind.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, isolated to the main actor. What it throws is reported by the
-  ///     source's `failures` and stops nobody else.
-  /// - Returns: A token that ends the observation when it is released. The token of a source that
-  ///   has finished has ended already.
+  ///   - observer: Called on the main actor. If it throws, the source's `failures` report the
+  ///     error, and the other observers are still called.
+  /// - Returns: A token that ends the observation when it is released. If the source has finished,
+  ///   the observation has already ended.
   public func observe(
     on delivery: MainDelivery, buffering: Buffering = .unbounded,
     _ options: ObservationOptions<Self> = .init(),
@@ -83,21 +84,21 @@ extension ObservationSource {
     return ObservationToken(register(request, ObserverBody(onMain: observer), options))
   }
 
-  /// Observes on the main actor until the owner ends; the owner is handed to the observer.
+  /// Observes on the main actor until the owner ends; the observer receives the owner.
   ///
-  /// The owner is held weakly, and kept alive for the length of each call. No call begins once its
-  /// `deinit` has begun, nor does one that was queued.
+  /// The owner is held weakly, and kept alive during each call. Once its `deinit` has begun, no
+  /// call begins, not even a queued one.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the observation.
-  ///   - delivery: `.main`, inline where the sender is there already and nothing waits; or
-  ///     `.main.ordered`, always queued.
+  ///   - owner: The object whose end ends the observation.
+  ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
+  ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many elements wait for an observer that is behind.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the owner, isolated to the main actor. What it throws is
-  ///     reported by the source's `failures` and stops nobody else.
+  ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
+  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
@@ -112,16 +113,16 @@ extension ObservationSource {
 
   /// Observes on an actor until the actor ends; the observer is isolated to it.
   ///
-  /// The actor is the owner: it is held weakly. Deliveries always queue, and run one at a time.
+  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time.
   ///
   /// - Parameters:
   ///   - instance: The actor.
   ///   - buffering: How many elements wait for an actor that is behind.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the actor, isolated to it. What it throws is reported by
-  ///     the source's `failures` and stops nobody else.
+  ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
+  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Instance: Actor>(
@@ -138,21 +139,21 @@ extension ObservationSource {
 
 /// Observing with a function that suspends.
 extension ObservationSource {
-  /// Observes asynchronously until the token is released, which cancels the task that runs.
+  /// Observes asynchronously until the token is released, which cancels the running task.
   ///
   /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - execution: Whether a call waits for the one before it.
-  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
-  ///     keeps none waiting: a bound is a precondition failure there.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - execution: Whether a call waits for the previous one.
+  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
+  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, in a task without isolation. What it throws is reported by the
-  ///     source's `failures` and stops nobody else.
-  /// - Returns: A token that ends the observation when it is released. The token of a source that
-  ///   has finished has ended already.
+  ///   - observer: Called in a task without isolation. If it throws, the source's `failures` report
+  ///     the error, and the other observers are still called.
+  /// - Returns: A token that ends the observation when it is released. If the source has finished,
+  ///   the observation has already ended.
   public func observeAsync(
     execution: AsyncExecution = .oneAtATime, buffering: Buffering = .unbounded,
     _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
@@ -162,21 +163,21 @@ extension ObservationSource {
     return ObservationToken(register(request, ObserverBody(execution, observer), options))
   }
 
-  /// Observes asynchronously until the owner ends; the owner lives for the length of each call.
+  /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
   ///
-  /// The end of the owner cancels the task that runs. The observer has its own buffer. Its
-  /// order relative to other observers is not promised.
+  /// The end of the owner cancels the running task. The observer has its own buffer. Its order
+  /// relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the observation.
-  ///   - execution: Whether a call waits for the one before it.
-  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
-  ///     keeps none waiting: a bound is a precondition failure there.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - owner: The object whose end ends the observation.
+  ///   - execution: Whether a call waits for the previous one.
+  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
+  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the owner, in a task without isolation. What it throws is
-  ///     reported by the source's `failures` and stops nobody else.
+  ///   - observer: Called with the owner, in a task without isolation. If it throws, the source's
+  ///     `failures` report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
@@ -189,23 +190,23 @@ extension ObservationSource {
     return register(request, ObserverBody(owner, execution, observer), options)
   }
 
-  /// Observes asynchronously on the main actor until the token is released, which cancels the task
-  /// that runs.
+  /// Observes asynchronously on the main actor until the token is released, which cancels the
+  /// running task.
   ///
   /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - delivery: `.main`. A task is always queued, so that `.main.ordered` means the same.
-  ///   - execution: Whether a call waits for the one before it.
-  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
-  ///     keeps none waiting: a bound is a precondition failure there.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - delivery: `.main`. A task is always queued, so `.main.ordered` means the same.
+  ///   - execution: Whether a call waits for the previous one.
+  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
+  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called, isolated to the main actor. What it throws is reported by the
-  ///     source's `failures` and stops nobody else.
-  /// - Returns: A token that ends the observation when it is released. The token of a source that
-  ///   has finished has ended already.
+  ///   - observer: Called on the main actor. If it throws, the source's `failures` report the
+  ///     error, and the other observers are still called.
+  /// - Returns: A token that ends the observation when it is released. If the source has finished,
+  ///   the observation has already ended.
   public func observeAsync(
     on delivery: MainDelivery, execution: AsyncExecution = .oneAtATime,
     buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
@@ -216,23 +217,23 @@ extension ObservationSource {
       execution: execution, buffering: buffering, options, file: file, line: line, observer)
   }
 
-  /// Observes asynchronously on the main actor until the owner ends; the owner lives for the length
-  /// of each call.
+  /// Observes asynchronously on the main actor until the owner ends; the owner is kept alive during
+  /// each call.
   ///
-  /// The end of the owner cancels the task that runs. The observer has its own buffer. Its
-  /// order relative to other observers is not promised.
+  /// The end of the owner cancels the running task. The observer has its own buffer. Its order
+  /// relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - owner: Whose end ends the observation.
-  ///   - delivery: `.main`. A task is always queued, so that `.main.ordered` means the same.
-  ///   - execution: Whether a call waits for the one before it.
-  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
-  ///     keeps none waiting: a bound is a precondition failure there.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - owner: The object whose end ends the observation.
+  ///   - delivery: `.main`. A task is always queued, so `.main.ordered` means the same.
+  ///   - execution: Whether a call waits for the previous one.
+  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
+  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the owner, isolated to the main actor. What it throws is
-  ///     reported by the source's `failures` and stops nobody else.
+  ///   - observer: Called with the owner, on the main actor. If it throws, the source's `failures`
+  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observeAsync<Owner: AnyObject & Sendable>(
@@ -248,20 +249,20 @@ extension ObservationSource {
 
   /// Observes asynchronously on an actor until the actor ends; the observer is isolated to it.
   ///
-  /// The actor is the owner: it is held weakly, and its end cancels the task that runs. While the
+  /// The actor is the owner. It is held weakly, and its end cancels the running task. While the
   /// observer suspends, the actor runs other code. The observer has its own buffer. Its order
   /// relative to other observers is not promised.
   ///
   /// - Parameters:
   ///   - instance: The actor.
-  ///   - execution: Whether a call waits for the one before it.
-  ///   - buffering: How many elements wait for an observer that is behind. A concurrent observer
-  ///     keeps none waiting: a bound is a precondition failure there.
-  ///   - options: `.once`; of a state also `.initial` and `.distinct`.
+  ///   - execution: Whether a call waits for the previous one.
+  ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
+  ///     execution no element waits, so a bound is a precondition failure.
+  ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: What is called with the actor, isolated to it. What it throws is reported by
-  ///     the source's `failures` and stops nobody else.
+  ///   - observer: Called with the actor, isolated to it. If it throws, the source's `failures`
+  ///     report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observeAsync<Instance: Actor>(
@@ -275,16 +276,16 @@ extension ObservationSource {
     ) { instance, element in try await observer(instance, element) }
   }
 
-  /// The elements that come from now on, as an asynchronous sequence.
+  /// The elements sent from now on, as an asynchronous sequence.
   ///
-  /// It observes from the moment it is made, before its first `next()`. It can be read many times:
-  /// each reader has its own buffer. The first reader's buffer begins with the sequence, every other
-  /// one with its reader. The sequence ends with the source, and at once in a canceled task.
-  /// Releasing it ends its observation.
+  /// The sequence observes from the moment it is made, before its first `next()`. It can be read
+  /// many times: each reader has its own buffer. The first reader's buffer fills from the time the
+  /// sequence is made, and every other buffer from the time its reader is made. The sequence ends
+  /// with the source, and ends at once in a canceled task. Releasing it ends its observation.
   ///
   /// - Parameters:
   ///   - buffering: How many elements wait for a reader that is behind.
-  ///   - options: `.once`, for a sequence of one element; of a state also `.initial` and
+  ///   - options: `.once`, for a sequence of one element; for a state also `.initial` and
   ///     `.distinct`.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.

@@ -1,7 +1,7 @@
 /// Anything that can be observed.
 ///
-/// A broadcaster is a source, and so are a state, the messages of a type and the notifications of a
-/// name. A source can be stored in a property, or as a ``Signal`` in an array, and handed on. All
+/// Sources are: a broadcaster, a state, the messages of a type, and the notifications of a name.
+/// You can store a source in a property, or as a ``Signal`` in an array, and pass it on. All
 /// sources are observed in the same ways.
 ///
 /// ```swift
@@ -13,17 +13,17 @@
 /// ## Behavior
 ///
 /// Observers receive each element once, in the order in which they registered. The forms with an
-/// owner hold the owner weakly and hand it to the observer. They keep it alive for the length of the
-/// call, and end with it. The forms without an owner return a token that ends the observation when it
-/// is released. Every method is safe from any thread and from inside an observer. No lock is held
-/// while an observer runs.
+/// owner hold the owner weakly and pass it to the observer. They keep the owner alive during the
+/// call, and the observation ends with the owner. The forms without an owner return a token that
+/// ends the observation when it is released. Every method is safe from any thread and from inside
+/// an observer. No lock is held while an observer runs.
 ///
-/// Registering takes a lock briefly, allocates two or three objects, and costs the same however
-/// many observers there are.
+/// Registering takes a lock briefly and allocates two or three objects. The cost does not depend on
+/// the number of observers.
 ///
 /// ## A source of your own
 ///
-/// Say which signal it is; every way to observe follows from that:
+/// Provide a signal; every way to observe is built on it:
 ///
 /// ```swift
 /// struct Keyboard: ObservationSource {
@@ -32,11 +32,12 @@
 /// }
 /// ```
 public protocol ObservationSource<Element>: Sendable {
-  /// What observers are given.
+  /// What observers receive.
   associatedtype Element: Sendable
 
-  /// The elements of this source, without what else the source can do.
+  /// The elements of this source as a signal, which can only be observed.
   ///
-  /// It is asked for at each call of `observe`, and keeps what it needs of the source.
+  /// Each call of `observe` reads this property. The signal keeps alive what it needs of the
+  /// source.
   var signal: Signal<Element> { get }
 }

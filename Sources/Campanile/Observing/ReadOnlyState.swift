@@ -11,27 +11,27 @@
 /// }
 /// ```
 ///
-/// It is a value: keep it in a property, in an array, send it to another thread. It keeps its
-/// ``CurrentValue`` alive. The promises of a current value hold for the states that are made from
-/// it. Notifications are serialized. There is no gap and no repeat, and the last change that an
-/// observer sees carries the newest value.
+/// It is a value: store it in a property or an array, or send it to another thread. It keeps its
+/// ``CurrentValue`` alive. The promises of a current value also hold for states that are derived
+/// from it. Notifications are serialized. No change is left out or delivered twice, and the last
+/// change that an observer receives carries the newest value.
 public struct ReadOnlyState<Value: Sendable>: StateSource {
-  /// What observers are given.
+  /// What observers receive.
   public typealias Element = ValueChange<Value>
 
   package let base: any StateBase<Value>
 
   package init(base: any StateBase<Value>) { self.base = base }
 
-  /// The state itself.
+  /// This state.
   public var readOnly: ReadOnlyState<Value> { self }
-  /// The value now.
+  /// The current value.
   public var value: Value { base.value }
-  /// The changes, without the value at other times.
+  /// The changes of the state, without access to its current value.
   public var signal: Signal<ValueChange<Value>> { Signal(base: base.changes) }
 }
 
-/// What a state is of: where observers register, and the value now.
+/// The base of a state: it registers observers, and has the current value.
 package protocol StateBase<Value>: SignalBase where Element == ValueChange<Value> {
   associatedtype Value: Sendable
 
@@ -52,14 +52,14 @@ extension StateBase {
 }
 
 extension StateSource {
-  /// The state whose value is what `transform` makes of this one's.
+  /// A state whose value is this state's value, transformed by `transform`.
   ///
-  /// Every change of this state is a change of that one, even if the two values made are equal. Ask
-  /// for `.distinct` to leave those out.
+  /// Every change of this state is a change of the derived state, even if its old and new values
+  /// are equal. Observe with `.distinct` to leave such changes out.
   ///
-  /// - Parameter transform: Called once for each read of the value. Called twice for each observer
-  ///   and change, with the old and the new value, where the observer runs.
-  /// - Returns: A state that keeps this one, and nothing else.
+  /// - Parameter transform: Called once for each read of the value. For each observer and change it
+  ///   is called twice, with the old and the new value, where the observer runs.
+  /// - Returns: A state that keeps only this state alive.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Result
   ) -> ReadOnlyState<Result> {

@@ -1,6 +1,6 @@
-/// The elements of a source: what can be observed of it, and nothing else.
+/// The read-only face of a source, which can only be observed.
 ///
-/// Hand it out where others may listen and not send:
+/// Expose a signal to code that may observe and may not send:
 ///
 /// ```swift
 /// final class Player {
@@ -9,9 +9,9 @@
 /// }
 /// ```
 ///
-/// A signal is a value: keep it in a property, in an array, send it to another thread. It keeps its
-/// source alive. Its observations do not, unless their documentation says so, and end with the
-/// source.
+/// A signal is a value: store it in a property or an array, or send it to another thread. It keeps
+/// its source alive. Its observations end with the source. They do not keep it alive, unless their
+/// documentation says so.
 public struct Signal<Element: Sendable>: ObservationSource {
   private enum Base: Sendable {
     case source(any SignalBase<Element>)
@@ -61,7 +61,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
   }
 }
 
-/// What a signal is of: where observers register.
+/// The base of a signal: it registers observers.
 package protocol SignalBase<Element>: AnyObject, Sendable {
   associatedtype Element: Sendable
 

@@ -1,20 +1,20 @@
 /// A source that has a value at all times, and reports each change of it.
 ///
-/// ``CurrentValue`` is one that can be set; ``ReadOnlyState`` is the face for everybody else. An
-/// observer can ask for the value that is there already, with `.initial`, and for changes to another
-/// value alone, with `.distinct`.
+/// A ``CurrentValue`` can be set; its ``ReadOnlyState`` can be read and observed. With `.initial`,
+/// an observer also receives the current value. With `.distinct`, it skips changes to an equal
+/// value.
 public protocol StateSource<Value>: ObservationSource where Element == ValueChange<Value> {
-  /// The type of the state.
+  /// The type of the state's value.
   associatedtype Value: Sendable
 
-  /// The state without the power to set it.
+  /// The read-only face of the state.
   var readOnly: ReadOnlyState<Value> { get }
 }
 
 extension StateSource {
-  /// The changes, without the value at other times.
+  /// The changes of the state, without access to its current value.
   public var signal: Signal<ValueChange<Value>> { readOnly.signal }
 
-  /// The value now.
+  /// The current value.
   public var value: Value { readOnly.value }
 }

@@ -1,19 +1,21 @@
-/// A source that can be looked at: what happens there, and who observes it.
+/// A source that can be inspected: its events and its observers.
 ///
-/// A `Trace` of the module CampanileInspector follows such sources.
+/// A `Trace` of the module CampanileInspector records the events of such sources.
 public protocol Traceable: Sendable {
-  /// What happens at the source, to be observed at any time.
+  /// Reports what happens at the source.
   var events: Signal<SourceEvent> { get }
   /// The live observations, oldest first.
   var registrations: [RegistrationDescription] { get }
-  /// What a trace calls the source.
+  /// The name of the source in a trace.
   var traceName: String { get }
-  /// Reads the live observations later, without keeping the source; none once it has gone.
+  /// A closure that reads the live observations without keeping the source alive.
+  ///
+  /// It returns an empty array once the source has been released.
   var registrationsReader: @Sendable () -> [RegistrationDescription] { get }
 }
 
 extension Traceable where Self: AnyObject {
-  /// Reads the live observations for as long as the object lives.
+  /// A closure that reads the live observations for as long as the object lives.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
     { [weak self] in self?.registrations ?? [] }
   }

@@ -1,22 +1,23 @@
 extension ObservationSource {
-  /// What `transform` makes of each element.
+  /// The elements of this source, each transformed by `transform`.
   ///
-  /// - Parameter transform: Called once for each observer and element, where the observer runs; for
-  ///   a sequence, where the element is sent.
-  /// - Returns: A source that keeps this one.
+  /// - Parameter transform: Called once for each observer and element, where the observer runs. For
+  ///   a sequence, it is called where the element is sent.
+  /// - Returns: A source that keeps this one alive.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
     Signal(base: TransformedSignal(signal, isSelective: false, transform))
   }
 
-  /// What `transform` makes of each element, without `nil`.
+  /// The elements of this source, transformed by `transform`, without `nil` results.
   ///
-  /// - Parameter transform: Called once for each observer and element, where the observer runs; for
-  ///   a sequence, where the element is sent. For an observer with its own buffer it is called where
-  ///   the element is sent, too. An element that it leaves out takes no room in the buffer.
-  /// - Returns: A source that keeps this one. An observer with `.once` is called with the first
-  ///   element that is not left out.
+  /// - Parameter transform: Called for each observer and element, where the observer runs. For a
+  ///   sequence, it is called where the element is sent. For an observer that is asynchronous or has
+  ///   a bounded buffer, it is called in both places. An element that it leaves out takes no room in
+  ///   the buffer.
+  /// - Returns: A source that keeps this one alive. An observer with `.once` is called with the
+  ///   first element that is not left out.
   public func compactMap<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result?
   ) -> Signal<Result> {
@@ -25,11 +26,12 @@ extension ObservationSource {
 
   /// The elements for which `isIncluded` returns true.
   ///
-  /// - Parameter isIncluded: Called once for each observer and element, where the observer runs; for
-  ///   a sequence, where the element is sent. For an observer with its own buffer it is called where
-  ///   the element is sent, too. An element that it leaves out takes no room in the buffer.
-  /// - Returns: A source that keeps this one. An observer with `.once` is called with the first
-  ///   element that is not left out.
+  /// - Parameter isIncluded: Called for each observer and element, where the observer runs. For a
+  ///   sequence, it is called where the element is sent. For an observer that is asynchronous or has
+  ///   a bounded buffer, it is called in both places. An element that it leaves out takes no room in
+  ///   the buffer.
+  /// - Returns: A source that keeps this one alive. An observer with `.once` is called with the
+  ///   first element that is not left out.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
     compactMap { isIncluded($0) ? $0 : nil }
   }

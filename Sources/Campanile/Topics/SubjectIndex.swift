@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The observers of one message type who hear of one subject, by subject.
+/// The observers of one message type that observe one subject, by subject.
 ///
-/// Most subjects have one observer, which needs nothing but the closure: it stands in the table
-/// itself. The second one, or one that needs more, brings a list.
+/// Most subjects have one observer, which needs only its closure. Such an observer is stored in the
+/// table itself. A second observer, or an observer that needs more, makes a list necessary.
 ///
-/// Read by posts without a lock.
+/// Posts read it without a lock.
 final class SubjectIndex: @unchecked Sendable {
   private let registry: ObserverRegistry
   private let valueType: any Any.Type
@@ -58,7 +58,7 @@ final class SubjectIndex: @unchecked Sendable {
     unsafe head?.table._withUnsafeGuaranteedRef(body)
   }
 
-  /// What stands about a subject, for a post that has announced itself.
+  /// The entry of a subject, for a post that has announced itself.
   @inline(__always)
   func find(_ subject: ObjectIdentifier) -> SubjectEntry? {
     guard let head = unsafe head else { return nil }
@@ -72,9 +72,9 @@ final class SubjectIndex: @unchecked Sendable {
 
 /// What changes the index.
 extension SubjectIndex {
-  /// Sees to it that the next `insert` finds a place, unless somebody observes the subject already.
+  /// Makes sure that the next `insert` finds a place, unless the subject already has an observer.
   ///
-  /// - Returns: whether nobody does.
+  /// - Returns: Whether the subject has no observer.
   func makeRoom(
     about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> Bool {
@@ -105,7 +105,7 @@ extension SubjectIndex {
     withCurrent(held) { $0.insert(subject, id: id, observer: address, held) }!
   }
 
-  /// The list for a subject, made if there is none; an observer that stood alone moves there.
+  /// The list for a subject, made if there is none; an observer that was alone moves there.
   func makeList(
     about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> ObserverList {
@@ -139,7 +139,7 @@ extension SubjectIndex {
     return unsafe Unmanaged.passRetained(list).takeUnretainedValue()
   }
 
-  /// Where a registration about a subject stands.
+  /// The place of a registration about a subject.
   func slot(
     of id: UInt64, about key: UInt, _ held: borrowing ObserverRegistry.Held
   ) -> RegistrationSlot? {
@@ -197,7 +197,7 @@ extension SubjectIndex {
 
   /// Moves to a smaller table when most of this one is empty.
   ///
-  /// What this leaves over was in reach of posts until now: the reservations are to be read again.
+  /// The old table was in reach of posts until now, so the reservations must be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     withCurrent(held, \.isSparse) == true ? rebuild(held) : nil
   }
@@ -218,10 +218,10 @@ extension SubjectIndex {
     }
   }
 
-  /// Moves what lives to a new table, with room for a third more; posts in progress finish on the
-  /// old one.
+  /// Moves the live entries to a new table, with room for a third more; posts in progress finish on
+  /// the old one.
   ///
-  /// - Returns: the old one.
+  /// - Returns: The old table.
   private func rebuild(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
     let capacity = ((current?.liveCount ?? 0) + 1) * 16 / 9
     let new = SubjectTable(capacity: max(4, capacity), created: registry.tick(held))

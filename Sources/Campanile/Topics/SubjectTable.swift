@@ -1,17 +1,18 @@
 import Synchronization
 
-/// What stands about one subject: its only observer, or a list of several.
+/// The entry of one subject: its only observer, or a list of several.
 struct SubjectPlace: ~Copyable {
   /// The address of the subject's name; 0 in a place that is unused, 1 in one with a tombstone.
   fileprivate let key = Atomic<UInt>(0)
-  /// The identifier of the only registration, also once that stands in a list; the greatest number
-  /// for a list that was put in as one.
+  /// The identifier of the only registration, even after it has moved to a list.
+  ///
+  /// It is the greatest number for an entry that was a list from the beginning.
   fileprivate let id = Atomic<UInt64>(0)
-  /// The address of the only observer; or that of a list, with the lowest bit set.
+  /// The address of the only observer, or of a list with the lowest bit set.
   fileprivate let word = Atomic<UInt>(0)
 }
 
-/// What a place says.
+/// The content of a place.
 @safe enum SubjectEntry {
   case single(Single)
   case list(Unmanaged<ObserverList>)
@@ -24,7 +25,7 @@ struct Single {
   let subject: SubjectAddress
 }
 
-/// What the memory of a table begins with; the places follow.
+/// The head of a table's memory; the places follow.
 @safe struct SubjectTableHead: ~Copyable {
   fileprivate let capacity: Int
   fileprivate let table: Unmanaged<SubjectTable>
@@ -37,8 +38,10 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     unsafe UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: SubjectPlace.self)
   }
 
-  /// Where the search for a key begins: places in the order of the keys' hashes, so that a table
-  /// that is built anew is written from its first place to its last.
+  /// The index at which the search for a key begins.
+  ///
+  /// It ascends with the hash of the key, so a rebuilt table is written from its first place to its
+  /// last.
   @inline(__always)
   fileprivate func firstIndex(of key: UInt) -> Int {
     let hash = UInt64(key) &* 0x9E37_79B9_7F4A_7C15
@@ -50,7 +53,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     unsafe index &+ 1 == pointee.capacity ? 0 : index &+ 1
   }
 
-  /// Where a subject stands.
+  /// The index of a subject.
   @inline(__always)
   fileprivate func index(of key: UInt) -> Int? {
     let places = unsafe places
@@ -80,7 +83,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     return unsafe .list(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word & ~1)!))
   }
 
-  /// What stands about a subject, for a post that has announced itself.
+  /// The entry of a subject, for a post that has announced itself.
   @inline(__always)
   func find(_ key: UInt) -> SubjectEntry? {
     unsafe index(of: key).map { unsafe entry(at: $0, of: key) }
@@ -92,10 +95,10 @@ extension UnsafeMutablePointer<SubjectTableHead> {
 
 /// Observers and lists by subject: an open-addressing table that is read without a lock.
 ///
-/// It names what it holds without retaining it: its owner does, and moves
-/// that to the next table. A post copies what it finds and does not come back, so that a place may
-/// go from an observer to a list under it, or to another subject: what came after the post's
-/// watermark it does not call.
+/// The table does not retain what it contains. Its owner does, and moves the contents to the next
+/// table. A post copies what it finds and does not look again. So a place may change from an
+/// observer to a list during the post, or to another subject. The post does not call what was
+/// registered after its watermark.
 ///
 /// Invariant: at least one place is unused, so that every search ends.
 @safe final class SubjectTable: @unchecked Sendable {
@@ -103,7 +106,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   let head: UnsafeMutablePointer<SubjectTableHead>
   let capacity: Int
   private let places: UnsafeMutablePointer<SubjectPlace>
-  /// What reserves the keys of the places with an observer; a list has its own.
+  /// Reserves the keys of the places with an observer; a list reserves its own.
   private let holds: UnsafeMutablePointer<SubjectHold?>
   private var usedCount = 0
   private(set) var liveCount = 0
@@ -133,10 +136,10 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     unsafe UnsafeMutableRawPointer(head).deallocate()
   }
 
-  /// Where a subject stands.
+  /// The index of a subject.
   func index(of key: UInt) -> Int? { unsafe head.index(of: key) }
 
-  /// What stands at the place of `key`.
+  /// The entry at the place of `key`.
   func entry(at index: Int, of key: UInt) -> SubjectEntry { unsafe head.entry(at: index, of: key) }
 
   /// Whether there is room for another subject.
@@ -145,7 +148,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
   /// Whether most of the table is empty.
   var isSparse: Bool { capacity > 16 && liveCount * 4 < capacity }
 
-  /// Puts in a subject that does not stand here, with its only observer.
+  /// Adds a subject that is not in the table, with its only observer.
   func insert(
     _ subject: SubjectName, id: UInt64, observer: UInt, _ held: borrowing ObserverRegistry.Held
   ) {
@@ -153,7 +156,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     unsafe holds[index] = SubjectHold(subject)
   }
 
-  /// Puts in a subject that does not stand here, with its list.
+  /// Adds a subject that is not in the table, with its list.
   func insert(_ key: UInt, _ list: ObserverList, _ held: borrowing ObserverRegistry.Held) {
     _ = insert(key, id: .max, word: Self.word(of: list))
   }
@@ -184,10 +187,10 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     }
   }
 
-  /// Puts a list in the place of the only observer, which stands in that list now.
+  /// Replaces the only observer by a list, which already contains that observer.
   ///
-  /// Posts that have found the observer go on with it; the identifier stays for those that are
-  /// finding it.
+  /// Posts that have found the observer continue with it. The identifier stays for posts that are
+  /// looking it up.
   func replaceSingle(
     at index: Int, with list: ObserverList, _ held: borrowing ObserverRegistry.Held
   ) {
@@ -196,8 +199,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     unsafe holds[index] = nil
   }
 
-  /// Takes a subject out, before the reservations are read: no post that announces itself later
-  /// finds it.
+  /// Removes a subject, before the reservations are read, so that later posts do not find it.
   func remove(at index: Int, _ held: borrowing ObserverRegistry.Held) {
     // Pairs with `index`: before `storeClockAgain`, so that a post the scan misses finds nobody.
     unsafe places[index].key.store(1, ordering: .releasing)
@@ -238,7 +240,7 @@ extension UnsafeMutablePointer<SubjectTableHead> {
     }
   }
 
-  /// What stands in the table.
+  /// The entries of the table.
   var entries: [(subject: SubjectAddress, entry: SubjectEntry)] {
     (0..<capacity).compactMap { index in
       // No pair: under the lock.

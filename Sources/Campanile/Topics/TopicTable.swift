@@ -1,7 +1,9 @@
 import Synchronization
 
-/// The observers of one message type: this list, of those who hear a message whatever it is about,
-/// and the lists of those who observe one subject.
+/// The observers of one message type.
+///
+/// This list has the observers of messages about any subject. `subjects` has the observers of one
+/// subject.
 final class TopicList: ObserverList, @unchecked Sendable {
   let subjects: SubjectIndex
 
@@ -10,7 +12,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
     super.init(registry: registry, topic: .init(value: valueType, subject: nil))
   }
 
-  /// What stands about a subject, for a post that has announced itself.
+  /// The entry of a subject, for a post that has announced itself.
   @inline(__always)
   func find(_ subject: ObjectIdentifier) -> SubjectEntry? {
     // SAFETY: the topic keeps its index. A post counts no references: two threads that post to one
@@ -21,7 +23,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
   /// Whether a post would find somebody, or would if it were about some subject.
   var isObserved: Bool { !isEmpty || !subjects.isEmpty }
 
-  /// The live registrations, those about one subject included.
+  /// The live registrations, including those about one subject.
   override func registrations(
     _ held: borrowing ObserverRegistry.Held
   ) -> [LiveRegistration] {
@@ -31,8 +33,8 @@ final class TopicList: ObserverList, @unchecked Sendable {
 
 /// The lists of a center by message type.
 ///
-/// Lists live as long as the center: a post may look here before it announces itself. Types are
-/// known by the address of their metadata.
+/// Lists live as long as the center, so a post may look here before it announces itself. Types are
+/// identified by the address of their metadata.
 struct TopicTable: ~Copyable, Sendable {
   private let map = AddressMap<TopicList>(capacity: 8)
 
@@ -47,7 +49,7 @@ struct TopicTable: ~Copyable, Sendable {
     unsafe map.object(for: Self.key(type))
   }
 
-  /// Where those who observe a type register, whatever a message is about; made if there is none.
+  /// The list for observers of a type, about any subject; made if there is none.
   func destination(
     of type: any Any.Type, _ registry: ObserverRegistry, _ held: borrowing ObserverRegistry.Held
   ) -> Destination {
@@ -55,7 +57,7 @@ struct TopicTable: ~Copyable, Sendable {
       ?? .list(makeList(of: type, registry, held))
   }
 
-  /// Where those who observe a type about `subject` register; made if there is none.
+  /// The list for observers of a type about `subject`; made if there is none.
   func destination(
     of type: any Any.Type, about subject: SubjectName, _ registry: ObserverRegistry,
     _ held: borrowing ObserverRegistry.Held
@@ -85,9 +87,9 @@ struct TopicTable: ~Copyable, Sendable {
   func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { map.objects(held) }
 }
 
-/// How a message finds its observers.
+/// Finds the observers of a message.
 extension MessageCenter {
-  /// Posts to the lists of the message's type, and to those who hear any message.
+  /// Posts to the lists of the message's type, and to the observers of any message.
   @inline(__always)
   func find<M: Message>(_ message: M, _ post: borrowing Post) {
     let topic = unsafe topics.list(of: M.self)
@@ -114,7 +116,7 @@ extension MessageCenter {
     registry.post(message, post, to: list)
   }
 
-  /// Posts a message that is about nothing to its topic and to the observers of any message.
+  /// Posts a message without a subject to its topic and to the observers of any message.
   @inline(never)
   private func postWidely<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
@@ -125,7 +127,7 @@ extension MessageCenter {
     unsafe postAlongRoute(message, post, topic)
   }
 
-  /// Does the same for a post that one registration does not hear.
+  /// Does the same for a post that skips one registration.
   @inline(never)
   func findChecked<M: Message>(_ message: M, _ post: borrowing Post) {
     let topic = unsafe topics.list(of: M.self)
@@ -139,7 +141,7 @@ extension MessageCenter {
     }
   }
 
-  /// Posts to whomever the message reaches, wherever they are called.
+  /// Posts to all observers that the message reaches, wherever they run.
   @inline(never)
   private func postAlongRoute<M: Message>(
     _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
@@ -158,7 +160,8 @@ extension ObserverRegistry {
   ///
   /// - Parameters:
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
-  ///   - wide: The observers of whatever topic, who are given `wideValue`; nobody is if that is `nil`.
+  ///   - wide: The observers of any topic, which receive `wideValue`; if that is `nil`, they
+  ///     receive nothing.
   @inline(__always)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
@@ -213,7 +216,7 @@ extension ObserverRegistry {
     deliver(value, wideValue, post, portion, section, &route)
   }
 
-  /// Posts to the observers of one topic and to those of any topic, who all are given the value.
+  /// Posts to the observers of one topic and to those of any topic, which all receive the value.
   ///
   /// An observer may post again, and so on, and each level takes a part of the stack. So whatever
   /// finds the observers has left the stack before they are called.
@@ -225,7 +228,7 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, about subject: AnyObject?, to topic: TopicList?, wide: TopicList?
   ) {
-    if isWatched { return postWatched(value, subject, topic, wide) }
+    if isWatched { return postWatched(value, Post(subject), topic, wide) }
     let isAbout = subject != nil
     let count = (topic?.stationCount(isAbout) ?? 0) + (wide?.stationCount(isAbout) ?? 0)
     if count == 1 {
@@ -235,13 +238,21 @@ extension ObserverRegistry {
     }
   }
 
+  /// Does the same for a post with details.
+  func post<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: TopicList?, wide: TopicList?
+  ) {
+    if isWatched { return postWatched(value, post, topic, wide) }
+    postAlongRoute(value, post, topic, wide, .everyone)
+  }
+
   /// Does the same, and reports it and each call.
   @inline(never)
   private func postWatched<Value>(
-    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+    _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?
   ) {
     let name = (value as? any EventNaming)?.eventName
-    let post = notePosted(value, of: Value.self, name: name, Post(subject))
+    let post = notePosted(value, of: Value.self, name: name, post)
     postAlongRoute(value, post, topic, wide, .everyoneChecked)
     notePostReturned(Value.self, post)
   }
@@ -309,7 +320,7 @@ extension ObserverRegistry {
 }
 
 extension TopicList {
-  /// How many stations a post may find here: the list itself, and that of the post's subject.
+  /// How many stations a post may find here: the list itself, and the list of the post's subject.
   @inline(__always)
   fileprivate func stationCount(_ isAbout: Bool) -> Int {
     (isEmpty ? 0 : 1) + (isAbout && !subjects.isEmpty ? 1 : 0)

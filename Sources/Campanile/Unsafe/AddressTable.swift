@@ -1,9 +1,8 @@
 import Synchronization
 
-/// What the memory of a table begins with; the places follow.
+/// The head of a table's memory; the places follow.
 ///
-/// Whoever reads a table points to this and not to the `AddressTable`: a look-up comes to the places
-/// with one load less.
+/// Readers point to this head and not to the `AddressTable`, which saves a look-up one load.
 @safe private struct AddressTableHead: ~Copyable {
   fileprivate let mask: Int
   fileprivate let table: Unmanaged<AnyObject>
@@ -30,7 +29,7 @@ extension UnsafeMutablePointer<AddressTableHead> {
 
   /// The address of the object of `key`, which is not 0.
   ///
-  /// A place gets its object before its key: who finds the key finds the object.
+  /// A place gets its object before its key, so a reader that finds the key also finds the object.
   ///
   /// The loads up to the key are sequentially consistent, because a post looks here before it announces
   /// itself. An acquiring load may be carried out before an earlier store of this thread. Another thread
@@ -55,8 +54,8 @@ extension UnsafeMutablePointer<AddressTableHead> {
 
 /// Objects by address, read without a lock; they stay as long as the map does.
 ///
-/// A map that is too full goes on with a larger table. Those before it stay too: who reads may have
-/// found one of them. Their sizes add up to less than the newest one's.
+/// A map that is too full continues with a larger table. The earlier tables stay, because a reader
+/// may have found one of them. Together they are smaller than the newest table.
 @safe struct AddressMap<Object: AnyObject & Sendable>: ~Copyable, @unchecked Sendable {
   /// The address of the head of the newest table, which keeps those before it.
   private let newest: Atomic<UInt>

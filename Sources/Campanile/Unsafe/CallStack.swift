@@ -2,19 +2,20 @@ internal import CampanileRuntime
 
 /// The functions that a thread is inside of.
 package enum CallStack {
-  /// As many of the innermost functions are looked at: about nine of this package, twice as many where
-  /// nothing is inlined, and as many of the code that posts.
+  /// The number of innermost functions to read.
+  ///
+  /// About nine of them belong to this package, or twice as many if nothing is inlined. As many
+  /// belong to the code that posts.
   #if DEBUG
     private static let depth = 40
   #else
     private static let depth = 20
   #endif
 
-  /// A number that stands for the calls which the thread is inside of; `nil` where the C library
-  /// cannot tell them.
+  /// A number that identifies the thread's call stack; `nil` if the C library cannot read it.
   ///
-  /// Two stacks that differ have the same number about as often as two random numbers of 64 bits
-  /// are equal.
+  /// Two different stacks have the same number about as often as two random 64-bit numbers are
+  /// equal.
   package static func fingerprint() -> UInt64? {
     #if canImport(Darwin) || canImport(Glibc)
       // SAFETY: the library writes so many addresses as it says, and `depth` at most.

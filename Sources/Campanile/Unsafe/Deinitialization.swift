@@ -6,12 +6,12 @@ internal import CampanileRuntime
 
 /// Whether the deinit of `object` has begun.
 ///
-/// Such an object can be used until its deinit has returned, and nothing may keep it for longer. Its
-/// memory cannot be reserved either: an object that an optimized build has put on the stack leaves
-/// it when the deinit returns, whatever refers to it by then.
+/// Such an object can be used until its deinit has returned, and nothing may keep it for longer.
+/// Its memory cannot be reserved either. An optimized build may put the object on the stack, and
+/// its memory is then gone when the deinit returns, even if references remain.
 ///
-/// Costs a retain and a release. A weak reference would tell as well, and would make each later
-/// retain and release of the object dearer, for good.
+/// The check costs a retain and a release. A weak reference would answer the question too, but
+/// would make each later retain and release of the object permanently slower.
 package func isDeinitializing(_ object: AnyObject) -> Bool {
   #if canImport(ObjectiveC)
     // To form a weak reference to an object below NSObject stops the program there. Its runtime

@@ -15,9 +15,9 @@
 /// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
 /// release of an object whose `deinit` is not ours.
 ///
-/// The state stands beside the lock and not in it, so that generic code need not look up how a lock
-/// of its state is laid out each time it takes the lock. All is inlinable: for other modules too, a
-/// lock is two atomic operations and no call.
+/// The state is stored beside the lock and not in it. Otherwise generic code would have to look up
+/// the layout of a lock with its state each time it takes the lock. Everything is inlinable, so for
+/// other modules too a lock is two atomic operations and no call.
 @safe @usableFromInline package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   @usableFromInline let state: UnsafeMutablePointer<State>
@@ -102,7 +102,7 @@
     @inlinable
     init() {}
 
-    /// The simple case: what is Sendable needs no place to wait in while the lock is given back.
+    /// The simple case: a Sendable result needs no temporary storage while the lock is released.
     @inlinable @inline(__always)
     borrowing func run<Result: Sendable>(_ body: () -> Result) -> Result {
       mutex.withLock { _ in body() }
@@ -118,16 +118,16 @@
 #endif
 
 extension Locked where State: ~Copyable {
-  /// Says that the lock of such a state is held.
+  /// Proof that the lock of such a state is held.
   ///
-  /// Only a lock makes one, and lends it for as long as it is held. What is to be called with the lock
-  /// held has a parameter `_ held: borrowing Held`.
+  /// Only a lock makes one, and lends it for as long as it is held. A function that must be called
+  /// with the lock held has a parameter `_ held: borrowing Held`.
   @usableFromInline package struct Held: ~Copyable, Sendable {
     @inlinable @inline(__always)
     init() {}
   }
 
-  /// Runs `body` with the lock held, and lends it what says so.
+  /// Runs `body` with the lock held, and lends it the proof.
   @inlinable @inline(__always)
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State, borrowing Held) throws(Failure) -> sending Result
@@ -146,7 +146,8 @@ extension Locked where State: ~Copyable {
 
 /// Two states behind one lock.
 ///
-/// Apart, so that generic code need not look up how a type made of both is laid out.
+/// They are stored separately, so that generic code need not look up the layout of a type made of
+/// both.
 @safe struct LockedPair<First: ~Copyable, Second: Sendable>: ~Copyable, @unchecked Sendable {
   private let first: Locked<First>
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.

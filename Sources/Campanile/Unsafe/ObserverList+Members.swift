@@ -1,8 +1,8 @@
 extension ObserverList {
   /// Registers an object that is called through `(Delegate) -> Void` closures, and held weakly.
   ///
-  /// The object need not be Sendable: it is called in the isolation of who posts the closure, and a
-  /// list of objects that are not Sendable is itself in the hands of one isolation.
+  /// The object need not be Sendable. It is called in the isolation of the code that posts the
+  /// closure. A list of objects that are not Sendable stays in one isolation.
   func addMember<Delegate>(_ member: Delegate, _ location: SourceLocation) -> Registration {
     precondition(
       type(of: member as Any) is AnyObject.Type,

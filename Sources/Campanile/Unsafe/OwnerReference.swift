@@ -1,12 +1,13 @@
 internal import CampanileRuntime
 
-/// A reference that does not keep its object, and gives it only while its deinit has not begun.
+/// A reference that does not keep its object alive, and returns it only while its deinit has not
+/// begun.
 ///
-/// A weak reference promises the same. It costs three times as much to read, and it moves the
-/// object's reference count into a table of its own, so that each later retain and release of the
-/// object is slower, for good. So an object that Swift counts is referred to by its memory: an
-/// unowned reference reserves that, and the runtime retains the object unless its deinit has begun.
-/// What is left of a dead object is freed with the last reference.
+/// A weak reference promises the same, but costs three times as much to read. It also moves the
+/// object's reference count into a side table, which makes each later retain and release of the
+/// object permanently slower. So an object that Swift counts is referred to by its memory. An
+/// unowned reference reserves the memory, and the runtime retains the object unless its deinit has
+/// begun. The memory of a dead object is freed with the last reference.
 ///
 /// Other objects are held weakly: those that Swift does not count, and all of them if the package is
 /// built with `-Xswiftc -DWEAK_OWNERS`.
@@ -19,7 +20,7 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
   // what is not there.
   /// Reserves the memory of an object that Swift counts; never read.
   private unowned let memory: AnyObject
-  /// Where that memory is, if the object is referred to by it.
+  /// The address of that memory, if the object is referred to by it.
   private let address: UnsafeMutableRawPointer?
   private let weak: WeakReference?
 

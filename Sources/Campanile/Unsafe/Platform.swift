@@ -12,9 +12,10 @@ import Synchronization
   import CampanileRuntime
 #endif
 
-/// A word that every thread has for itself: the address of something of its own.
+/// A thread-local word: the address of an object that belongs to the thread.
 ///
-/// A value, which every registry keeps: asking the global for it would cost a call at each post.
+/// It is a value, and every registry keeps a copy, because reading a global would cost a call at
+/// each post.
 struct ThreadSlot: Sendable {
   #if canImport(Darwin)
     typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
@@ -29,7 +30,7 @@ struct ThreadSlot: Sendable {
 
   /// Makes a slot.
   ///
-  /// - Parameter destructor: What is done with what a thread has in the slot when it ends.
+  /// - Parameter destructor: Called with the thread's word in the slot when the thread ends.
   init(_ destructor: Destructor) {
     var key = pthread_key_t()
     let status = unsafe pthread_key_create(&key, destructor)
@@ -37,7 +38,7 @@ struct ThreadSlot: Sendable {
     self.key = key
   }
 
-  /// What the calling thread has in the slot, or `nil` at first.
+  /// The calling thread's word in the slot, or `nil` at first.
   @inline(__always)
   var value: UnsafeMutableRawPointer? {
     get { unsafe pthread_getspecific(key) }
@@ -45,7 +46,7 @@ struct ThreadSlot: Sendable {
   }
 }
 
-/// What the package needs of the C library besides.
+/// Other functions of the C library that the package needs.
 package enum Platform {
   /// Lets half a microsecond pass, without sleeping and without touching what others use.
   static func linger() {

@@ -1,14 +1,14 @@
-/// Envelopes with their values in the order they came, in memory that is used again.
+/// Envelopes with their values in the order of their arrival, in memory that is reused.
 ///
-/// Belongs to one mailbox or to one drain at a time, never to both. The memory is a chain of chunks.
-/// Invariant: no chunk is empty unless it is the only one. The bytes from `first` to `used` of a chunk
-/// are records, each followed by an initialized value of the type that the record names, at the offset
-/// that the record gives. The chunk keeps the lists of its envelopes.
+/// A buffer belongs to one mailbox or to one drain at a time, never to both. The memory is a chain
+/// of chunks. Invariant: no chunk is empty unless it is the only one. The bytes from `first` to
+/// `used` of a chunk are records. Each record is followed by an initialized value, whose type and
+/// offset the record contains. The chunk keeps the lists of its envelopes.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
     let envelope: Envelope
     let valueType: any Any.Type
-    /// Where the value begins, and the next record, counted from this one.
+    /// The offsets of the value and of the next record, counted from this record.
     let offsets: (value: UInt32, next: UInt32)
   }
 
@@ -108,9 +108,9 @@
     return unsafe (record, place + Int(record.offsets.value))
   }
 
-  /// Gives the memory of the oldest records back once they are out, or uses it again.
+  /// Frees or reuses the memory of the oldest records once they are out.
   ///
-  /// Not under a lock, unless the records are arrivals: a list may end with this.
+  /// Call it without a lock, unless the records are arrivals, because it may release a list.
   @inline(__always)
   private mutating func recycle() {
     guard let chunk = unsafe oldest, unsafe chunk.pointee.first == chunk.pointee.used else {
@@ -178,10 +178,10 @@
     recycle()
   }
 
-  /// Removes every record and tells it that it will not be delivered.
+  /// Removes every record, and reports to it that it will not be delivered.
   ///
-  /// What the records are for is looked at once for each list, whatever the number of the records:
-  /// registrations end whose owner has died with the target.
+  /// Each list of the records is checked once, whatever the number of records. Registrations end if
+  /// their owner has died with the target.
   mutating func discardAll() {
     var lists: [ObjectIdentifier: ObserverList] = [:]
     var trackers: [DeliveryTracker] = []

@@ -1,7 +1,7 @@
-/// Where in a program a registration was made.
+/// The place in the program where a registration was made.
 ///
-/// A number that stands for the place: every registration keeps one, and there may be a million of
-/// them, made at a few places.
+/// It is stored as a number. Every registration keeps one, and there may be a million registrations
+/// from a few places.
 struct SourceLocation: Sendable {
   let number: UInt32
 
@@ -37,8 +37,8 @@ struct SourceLocation: Sendable {
 
 /// The places where registrations were made.
 ///
-/// As many as a program has lines that observe, however often they do; whoever hands on lines that
-/// it computes makes one for each.
+/// There is one for each line of the program that observes, however often it runs. Code that passes
+/// computed lines makes one for each.
 struct CallSites: ~Copyable, Sendable {
   static let all = CallSites()
 
@@ -77,7 +77,7 @@ struct CallSites: ~Copyable, Sendable {
     return nil
   }
 
-  /// What the map knows a place by: not 0, and hardly ever the same for two.
+  /// The key of a place in the map: never 0, and hardly ever equal for two places.
   @inline(__always)
   private static func key(_ file: UnsafePointer<UInt8>, _ line: UInt) -> UInt {
     (UInt(bitPattern: file) &+ line &* 0x9E37_79B9_7F4A_7C15) | 1

@@ -1,12 +1,13 @@
-/// Which instance a subject is, to be compared now and after its end.
+/// The identity of a subject, which can be compared even after the subject's end.
 ///
-/// The instance is not kept alive. Its name is reserved, so that no other one comes to have it. To
-/// compare does not hold the instance, so that its last release is never the comparing thread's.
+/// The instance is not kept alive. Its name is reserved, so that no other instance gets the same
+/// name. A comparison does not retain the instance, so the comparing thread never makes the last
+/// release.
 package final class SubjectIdentity: Sendable {
   private let hold: SubjectHold
   let name: SubjectName
 
-  /// What the instance is known by in a table, whose entry keeps this.
+  /// The key of the instance in a table, whose entry keeps this identity.
   package var key: ObjectIdentifier { name.address.id }
 
   /// The key that a subject has in a table, whose entry keeps its identity.
@@ -16,8 +17,8 @@ package final class SubjectIdentity: Sendable {
 
   /// Makes the identity of `subject`.
   ///
-  /// A subject whose deinit has begun is as good as dead, and its name cannot be reserved: what is
-  /// made then is the identity of no instance.
+  /// If the deinit of the subject has begun, its name cannot be reserved. The result is then the
+  /// identity of no instance.
   package init(_ subject: AnyObject) {
     let named = isDeinitializing(subject) ? Nobody() : subject
     name = SubjectName(named)
@@ -26,14 +27,14 @@ package final class SubjectIdentity: Sendable {
     withExtendedLifetime(named) {}
   }
 
-  /// What only an identity knows.
+  /// An instance that only an identity refers to.
   private final class Nobody {}
 
   /// Whether this is `subject`, whose deinit may have begun.
   package func isIdentity(of subject: AnyObject) -> Bool { name == SubjectName(known: subject) }
 }
 
-/// A subject that somebody wants to name later, and does not keep alive.
+/// A subject that can be named later and is not kept alive.
 ///
 /// Sendable although the subject need not be: nothing but its identity is used.
 package struct SubjectReference<Subject: AnyObject>: @unchecked Sendable {
@@ -45,6 +46,6 @@ package struct SubjectReference<Subject: AnyObject>: @unchecked Sendable {
     self.subject = subject ?? nil
   }
 
-  /// The subject, `.some(nil)` if it has gone, or `nil` if none was named.
+  /// The subject, `.some(nil)` if it has died, or `nil` if none was named.
   package var current: Subject?? { isNamed ? .some(subject) : .none }
 }

@@ -2,11 +2,11 @@
   import ObjectiveC
 #endif
 
-/// What a subject is known by in every table and list.
+/// The name of a subject in every table and list.
 ///
-/// A subject is found by an address, which no other object may come to have while a registration
-/// knows it. For an object that Swift counts, an unowned reference ensures that: it reserves the
-/// memory of an object that has died.
+/// A subject is found by an address, which no other object may get while a registration refers to
+/// it. For an object that Swift counts, an unowned reference ensures that: it reserves the memory
+/// of an object that has died.
 ///
 /// Other runtimes reserve nothing. On Apple platforms an unowned reference to an object of a class
 /// below `NSObject` is a weak one. To copy it may be to hold the object last. So an object that
@@ -155,7 +155,7 @@ final class SubjectTag: Sendable {
   }
 
   #if canImport(ObjectiveC)
-    /// What tags are attached under: an address that nobody else uses.
+    /// The key under which tags are attached: an address that no other code uses.
     private static var key: UnsafeRawPointer {
       // SAFETY: compared, and never read.
       unsafe UnsafeRawPointer(bitPattern: UInt(bitPattern: ObjectIdentifier(SubjectTag.self)))!
@@ -217,7 +217,7 @@ extension SubjectTag {
 
   init(_ object: AnyObject) { unsafe self.object = Unmanaged.passUnretained(object) }
 
-  /// - Parameter word: what `word` gave.
+  /// - Parameter word: The result of `word`.
   init(word: UInt) { unsafe object = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word)!) }
 
   var word: UInt { UInt(bitPattern: unsafe object.toOpaque()) }

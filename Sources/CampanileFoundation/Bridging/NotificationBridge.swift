@@ -13,13 +13,12 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// What is posted in one center is also posted in the other one, on the same thread, before the
-/// post returns.
+/// A post in one center is also made in the other one, on the same thread, before the post returns.
 ///
 /// The bridge is one of the observers of each center, which are called in the order in which they
-/// registered. It carries a post when its turn comes. No post returns to a center that it came
-/// through, along any number of bridges. Bridges record these centers in the user info of the
-/// notifications that they post, as one more entry under ``pathKey``.
+/// registered. It carries a post when its turn comes. No post returns to a center that it has
+/// passed through, along any number of bridges. Bridges record these centers in the user info of
+/// the notifications that they post, as one more entry under ``pathKey``.
 ///
 /// The subject of a message is the object of the notification. If the object of a notification
 /// cannot be a subject of the message's type, the message has no subject. A notification that
@@ -37,7 +36,7 @@ public import Foundation
 public final class NotificationBridge: Sendable {
   /// The directions in which a bridge carries a type.
   public enum Direction: Sendable, Hashable {
-    /// What is posted in either center is posted in the other one.
+    /// Posts in either center are also made in the other one.
     case bothWays
     /// Messages become notifications.
     case toNotifications
@@ -45,7 +44,7 @@ public final class NotificationBridge: Sendable {
     case toMessages
   }
 
-  /// The user info key of a carried notification for the centers that it came through.
+  /// The user info key for the centers that a carried notification has passed through.
   public static let pathKey = "CampanileBridgePath"
 
   /// The message center.
@@ -137,7 +136,7 @@ public final class NotificationBridge: Sendable {
     messages.observeInPlace(type, file: file, line: line) {
       [weak messages, weak notifications] message, post in
       guard attempt.counts, let messages, let notifications else { return }
-      let path = ThreadMark.path(to: messages)
+      let path = post.path
       if path.contains(PathStep(notifications)) { return }
       var notification = message.notification(about: post.subject(of: type))
       notification.bridgePath = path + [PathStep(messages)]
@@ -162,13 +161,9 @@ public final class NotificationBridge: Sendable {
         attempt.way.report(error, name: posted.name, type)
         return
       }
-      ThreadMark.carry(along: path + [PathStep(notifications)], to: messages) {
-        if let subject = notification.subject as? Carried.Subject {
-          messages.post(message, about: subject)
-        } else {
-          messages.post(message)
-        }
-      }
+      messages.post(
+        message, about: notification.subject as? Carried.Subject,
+        along: path + [PathStep(notifications)])
     }
   }
 }

@@ -72,7 +72,7 @@ extension Delivery {
   /// had ended before.
   ///
   /// It counts the deliveries of all observers at the place, except observers with their own
-  /// buffer. Their losses are in the `droppedCount` of their registrations. Always 0 for
-  /// `.immediate`.
+  /// buffer. Their losses are in the `droppedCount` of their registrations. The number is always 0
+  /// for `.immediate`.
   public var discardedDeliveryCount: Int { mailbox?.discardedCount ?? 0 }
 }

@@ -38,7 +38,8 @@ public struct NotificationSource: ObservationSource {
 }
 
 extension NotificationSource: Traceable, ValueDescribing {
-  /// What happens at the center, for all names; see ``ObservableNotificationCenter/events``.
+  /// Reports what happens at the center, for all names; see
+  /// ``ObservableNotificationCenter/events``.
   public var events: Signal<SourceEvent> { base.hub.topics.events }
 
   /// The live observations of the center that Campanile knows of, for all names, oldest first.
@@ -47,7 +48,7 @@ extension NotificationSource: Traceable, ValueDescribing {
   /// The name of the center in traces.
   public var traceName: String { "NotificationCenter" }
 
-  /// Reads the live observations as long as the center lives.
+  /// A closure that reads the live observations for as long as the center lives.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
     { [weak hub = base.hub] in hub?.topics.registrations ?? [] }
   }

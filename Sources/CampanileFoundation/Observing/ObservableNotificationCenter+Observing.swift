@@ -11,8 +11,8 @@ extension ObservableNotificationCenter {
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
   ///   - delivery: Where the observer runs; on the posting thread by default.
-  ///   - buffering: How many notifications wait for an observer that is behind. Only for a delivery
-  ///     that queues: with `.immediate`, a bound is a precondition failure.
+  ///   - buffering: How many notifications wait for an observer that is behind. A bound needs a
+  ///     delivery that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -39,8 +39,8 @@ extension ObservableNotificationCenter {
   ///   - name: The name, or `nil` for all names.
   ///   - owner: The object whose end ends the observation.
   ///   - delivery: Where the observer runs; on the posting thread by default.
-  ///   - buffering: How many notifications wait for an observer that is behind. Only for a delivery
-  ///     that queues: with `.immediate`, a bound is a precondition failure.
+  ///   - buffering: How many notifications wait for an observer that is behind. A bound needs a
+  ///     delivery that queues: with `.immediate` it is a precondition failure.
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
@@ -116,7 +116,7 @@ extension ObservableNotificationCenter {
   ///
   /// The observer is isolated to the actor.
   ///
-  /// The actor is the owner: it is held weakly. Deliveries always queue, and run one at a time.
+  /// The actor is the owner, and is held weakly. Deliveries always queue, and run one at a time.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.

@@ -99,7 +99,7 @@ extension ObservableNotificationCenter {
     topics.removeObservers(ownedBy: owner, of: name?.rawValue, about: object)
   }
 
-  /// What happens at this center with the observations that Campanile knows of.
+  /// Reports what happens at this center with the observations that Campanile knows of.
   ///
   /// Observe this signal at any time; see `MessageCenter/events`. A notification of Foundation's
   /// center without observers through Campanile causes no event.
@@ -107,8 +107,8 @@ extension ObservableNotificationCenter {
 
   /// The live observations of this center that Campanile knows of, oldest first.
   ///
-  /// For debugging. Observers that were added through Foundation's API are not listed, because
-  /// Foundation does not expose them. The replacement center lists them too.
+  /// Use it for debugging. Observers that were added through Foundation's API are not listed,
+  /// because Foundation does not expose them. The replacement center lists them too.
   public var registrations: [RegistrationDescription] {
     allNotifications.base.hub.topics.registrations
   }

@@ -25,10 +25,10 @@ public import Foundation
 /// notification.
 ///
 /// The named types must be concrete. At run time, `any Sendable` is the same type as `Any`, so a
-/// cast to it or to any other existential type proves nothing. To ask for an existential type is a
-/// precondition failure. So is an array, a dictionary, a set, an optional or a result of one. Only
-/// `any Error` is allowed, since its values are always `Sendable`. The arguments of other generic
-/// types are not checked: do not ask for a `Box<any P & Sendable>`.
+/// cast to it or to any other existential type proves nothing. Asking for an existential type is a
+/// precondition failure. The same holds for an array, a dictionary, a set, an optional or a result
+/// of an existential type. Only `any Error` is allowed, since its values are always `Sendable`. The
+/// arguments of other generic types are not checked: do not ask for a `Box<any P & Sendable>`.
 public struct PostedNotification: Sendable {
   @usableFromInline let content: NotificationContent
 
@@ -96,7 +96,8 @@ public struct PostedNotification: Sendable {
   ///
   /// `Object` must be a concrete type.
   ///
-  /// `nil` for an object that was in its `deinit`, except on the posting thread during the post.
+  /// The result is `nil` for an object that was in its `deinit`, except on the posting thread
+  /// during the post.
   public func object<Object: Sendable>(as type: Object.Type = Object.self) -> Object? {
     SendableCast.cast(content.object, to: type)
   }

@@ -20,9 +20,8 @@ public import Foundation
 ///
 /// A turn is one job at the place. It is requested when the first entry is enqueued, or when a turn
 /// has left entries. At a serial place, it runs after the jobs that were there when it was
-/// requested. The waiting deliveries of a place are one job too, which yields the place after about
-/// a thousand deliveries and continues behind the other jobs. If more than that wait, a turn may
-/// run before the last of them.
+/// requested. Waiting deliveries run in one job too. After about a thousand of them, other jobs get a
+/// turn. If more than that wait, a turn may run before the last of them.
 ///
 /// Some places run several jobs at a time, for instance an operation queue without a limit. There,
 /// a turn runs when the place starts it, and beside deliveries. The turns of one queue still follow
@@ -48,7 +47,7 @@ public final class PostingQueue: Sendable {
     case now
     /// In the next turn of the queue's place.
     case asap
-    /// In a turn in which no other post is waiting.
+    /// In a turn of the queue's place in which no other post is waiting.
     case whenIdle
   }
 

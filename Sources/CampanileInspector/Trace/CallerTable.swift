@@ -79,7 +79,7 @@ final class CallerTable: Sendable {
       }
     }
 
-    /// The functions of a call stack that do not belong to this package, the innermost first.
+    /// The functions of a call stack, the innermost first, without those that belong to this package.
     func callers(_ number: UInt32) -> [Caller] {
       let (known, stack) = state.withLock { ($0.known[number], $0.stacks[Int(number)]) }
       if let known { return known }
@@ -92,25 +92,40 @@ final class CallerTable: Sendable {
     private static func symbolicate(_ stack: Backtrace) -> [Caller] {
       guard let frames = stack.symbolicated()?.frames else { return [] }
       let symbols = frames.compactMap(\.symbol)
-      // The innermost functions belong to the package: the trace itself, and the code that called
-      // it.
-      let rest = symbols.drop { isOwn($0.rawName) || $0.isSwiftThunk }
-      return rest.filter { !$0.isSwiftThunk && !$0.isSystemFunction }.map { symbol in
+      // A bridge posts what Foundation posted: the caller is who called Foundation.
+      let rest = symbols.drop { isOwn($0.rawName) || isFoundation($0.rawName) || $0.isSwiftThunk }
+      let callers = rest.filter {
+        !isOwn($0.rawName) && !$0.isSwiftThunk && !$0.isSystemFunction
+      }
+      return callers.map { symbol in
         Caller(
           function: symbol.name, path: symbol.sourceLocation?.path,
           line: symbol.sourceLocation?.line)
       }
     }
 
-    /// Whether a function belongs to `Campanile`, to this module, or to the module that captures
-    /// the stack.
+    /// Whether a function belongs to this package, or to the module that captures the stack.
+    private static func isOwn(_ symbol: String) -> Bool { belongs(symbol, to: own) }
+
+    private static func isFoundation(_ symbol: String) -> Bool { belongs(symbol, to: foundation) }
+
+    /// Whether a symbol begins with the length and the name of one of the modules.
     ///
-    /// Its symbol begins with the length and the name of the module.
-    private static func isOwn(_ symbol: String) -> Bool {
-      let name = symbol.drop { $0 == "_" }
-      return ["$s9Campanile", "$s18CampanileInspector", "$s7Runtime"].contains {
-        name.hasPrefix($0)
-      }
+    /// Two letters before them name a type of the standard library, which the module extends.
+    private static func belongs(_ symbol: String, to modules: [String]) -> Bool {
+      var name = symbol.drop { $0 == "_" }.dropFirst(2)
+      if name.hasPrefix("S") { name = name.dropFirst(2) }
+      return modules.contains { name.hasPrefix($0) }
+    }
+
+    private static let own = mangled([
+      "Campanile", "CampanileFoundation", "CampanileInspector", "CampanileKVO", "CampanileNATS",
+      "CampanileNotificationCenter", "CampanileRelay", "Runtime",
+    ])
+    private static let foundation = mangled(["Foundation", "FoundationEssentials"])
+
+    private static func mangled(_ modules: [String]) -> [String] {
+      modules.map { "\($0.utf8.count)\($0)" }
     }
   #else
     func number() -> UInt32? { nil }

@@ -5,8 +5,8 @@ extension Trace {
   ///
   /// The rows are sorted by ``ObserverTime/own``. So an observer that only posts comes after the
   /// slow observer that its post calls. Observers that run in tasks come last, because their time
-  /// is mostly spent waiting. All calls since the beginning of the trace count, also those whose
-  /// events have been overwritten.
+  /// is mostly spent waiting. All calls since the beginning of the trace count, including those
+  /// whose events have been overwritten.
   ///
   /// - Parameter count: The greatest number of rows.
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {

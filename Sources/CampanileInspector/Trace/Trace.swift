@@ -13,8 +13,8 @@ public import Campanile
 ///
 /// A trace can be created at any time and on any thread.
 ///
-/// It also follows the default center, and observers that were registered before. It keeps the
-/// newest events, and the times of all events. Stopping or releasing the trace ends it. What it has
+/// It can follow the default center, too, and it includes observers that were registered before. It
+/// keeps the newest events, and the times of all events. Stopping or releasing the trace ends it. What it has
 /// recorded can still be read after `stop()`. It does not keep its sources.
 ///
 /// While a trace is active, each event costs about half a microsecond. Each post costs one or two
@@ -39,7 +39,8 @@ public final class Trace: Sendable {
   /// Starts to follow sources.
   ///
   /// - Parameters:
-  ///   - sources: Message centers, broadcasters and current values.
+  ///   - sources: Message centers, broadcasters, current values, notification sources of
+  ///     Foundation's centers, and changes of key paths.
   ///   - capacity: The number of events that are kept. Newer events overwrite the oldest. Each
   ///     takes about 150 bytes.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting

@@ -56,7 +56,7 @@ struct TypeKey: Hashable, Sendable {
 extension Trace {
   /// The counts of each type at each source, the most frequent first.
   ///
-  /// All events since the beginning of the trace count, also those that have been overwritten.
+  /// All events since the beginning of the trace count, including those that have been overwritten.
   /// Observers of any message are counted under that type.
   public var totals: Report<TypeTotals> {
     let totals = storage.current.totals.values

@@ -28,8 +28,8 @@ public import Foundation
 /// - **Order.** Observers are called in the order in which they were added. The posts of one thread
 ///   through one center arrive everywhere in that order. No center receives an answer before its
 ///   question.
-/// - **Delivery.** At most once. Losses are reported in `relay.events`, and so is what cannot be
-///   decoded or sent.
+/// - **Delivery.** A notification is delivered at most once. `relay.events` reports losses, and
+///   notifications that cannot be decoded or sent.
 /// - **User info.** Each process, the posting one included, receives a copy of the property list.
 ///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
 ///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
@@ -219,7 +219,7 @@ public final class DistributedCenter: Sendable {
 }
 
 extension DistributedCenter {
-  /// Which of the notifications that arrive while the center is suspended an observer receives.
+  /// Which notifications an observer receives of those that arrive while the center is suspended.
   public enum SuspensionBehavior: UInt, Sendable {
     /// None.
     case drop = 1
@@ -244,7 +244,7 @@ extension DistributedCenter {
     /// Creates options from raw bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Deliver to all observers at once, also in suspended centers.
+    /// Delivers to all observers at once, including those of suspended centers.
     ///
     /// Held notifications remain held.
     public static let deliverImmediately = Options(rawValue: 1 << 0)

@@ -85,7 +85,7 @@ public final class LeakTracker: Sendable {
     if !alive.isEmpty { throw failure(alive, "", Caller(file, line)) }
   }
 
-  /// Waits until all objects have been released, also by other tasks and threads.
+  /// Waits until all objects have been released, by any task or thread.
   ///
   /// The end of an object cannot be observed, so this checks a hundred times within the limit.
   ///

@@ -68,7 +68,7 @@ public final class VirtualClock: Clock {
 
   /// Sleeps until the clock has been advanced to `deadline`.
   ///
-  /// Returns at once if it has been.
+  /// It returns at once if the clock has already reached `deadline`.
   ///
   /// - Throws: `CancellationError` if the task is canceled before.
   public func sleep(until deadline: Instant, tolerance: Duration?) async throws {

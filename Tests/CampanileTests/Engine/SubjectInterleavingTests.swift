@@ -217,7 +217,7 @@
         }
       }
       onThreads(width) { thread in
-        for round in 0..<Effort.times(150, long: 1_500) {
+        for round in 0..<(Effort.times(240, long: 1_000) / width) {
           let number = (round + thread) % players.count
           let tokens = (0...(round % 3)).map { _ in
             let tracked = Tracked(life)

@@ -82,6 +82,16 @@ struct BroadcasterTests {
     #expect(heard.values.isEmpty)
   }
 
+  @Test("The sequences of a finished broadcaster end after what had gathered")
+  func finishSequences() async throws {
+    let gathered = ticks.values()
+    ticks.send(1)
+    ticks.finish()
+    let read = Recorder(reading: gathered)
+    try await read.expect(1)
+    try await read.expectEnd()
+  }
+
   @Test("finish() inside an observer skips those that come after it")
   func finishInside() {
     let tokens = (0..<3).map { index in

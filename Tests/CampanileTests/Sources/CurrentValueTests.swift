@@ -349,6 +349,24 @@ struct CurrentValueTests {
     #expect(state.value == 6)
   }
 
+  @Test("At finish() what is queued is not delivered, and sequences end after what had gathered")
+  func finishQueued() async throws {
+    let state = CurrentValue(0)
+    let (queue, heard) = (TestQueue(), Recorder<Int>())
+    let token = state.observe(on: queue.delivery) { heard.record($0.new) }
+    let gathered = state.values()
+    queue.hold()
+    state.value = 1
+    state.finish()
+    queue.letGo()
+    queue.flush()
+    #expect(heard.values.isEmpty)
+    let read = Recorder(reading: gathered.map(\.new))
+    try await read.expect(1)
+    try await read.expectEnd()
+    withExtendedLifetime(token) {}
+  }
+
   @Test("After finish() the value can be set and nobody hears")
   func finish() {
     let token = state.observe { [heard] in heard.record($0.new) }

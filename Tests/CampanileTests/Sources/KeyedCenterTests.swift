@@ -416,20 +416,18 @@ struct KeyedCenterTests {
 
   @Test("A path is known to the observers of the post that carries it, and to no nested one")
   func paths() {
-    let (one, other) = (MessageCenter(), MessageCenter())
-    let path = [PathStep(other)]
+    let center = MessageCenter()
+    let path = [PathStep(number: 1)]
     let found = Recorder<[PathStep]>()
-    let nesting = one.observe(Tick.self) { [weak one] in
-      if $0.number == 1 { one?.post(Tick(number: 2)) }
+    let nesting = center.observe(Tick.self) { [weak center] in
+      if $0.number == 1 { center?.post(Tick(number: 2)) }
     }
-    let token = one.observe(Tick.self) { [weak one, weak other] _ in
-      guard let one, let other else { return }
-      found.record(ThreadMark.path(to: one))
-      #expect(ThreadMark.path(to: other) == [])
+    let registration = center.observeInPlace(Tick.self, file: #fileID, line: #line) { _, post in
+      found.record(post.path)
     }
-    ThreadMark.carry(along: path, to: one) { one.post(Tick(number: 1)) }
-    one.post(Tick(number: 3))
-    withExtendedLifetime((nesting, token)) {}
+    center.post(Tick(number: 1), about: nil, along: path)
+    center.post(Tick(number: 3))
+    withExtendedLifetime((nesting, registration)) {}
     #expect(found.values == [[], path, []])
   }
 

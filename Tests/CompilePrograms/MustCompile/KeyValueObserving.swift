@@ -149,6 +149,19 @@ func list(_ player: Player) -> KVOToken {
   }
 }
 
+func apply(_ change: KVOChange<[Track]>, to rows: inout [Track]) {
+  guard case .edits(var leaving, var coming, let moves) = change.kind else {
+    rows = change.new
+    return
+  }
+  for move in moves {
+    leaving.insert(contentsOf: move.from..<move.from + 1)
+    coming.insert(contentsOf: move.to..<move.to + 1)
+  }
+  rows.removeSubranges(leaving)
+  for index in coming.ranges.joined() { rows.insert(change.new[index], at: index) }
+}
+
 func tidy(_ player: Player, _ aria: Track) {
   player.mutableArray(\.tracks).edit { tracks in
     tracks.removeAll { $0.title.isEmpty }

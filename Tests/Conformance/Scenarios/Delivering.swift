@@ -29,7 +29,7 @@ extension Scenario {
       try stage.expect(heard.values == Array(1...50), "delivers out of order")
       handle.cancel()
     },
-    Scenario(3, "Nothing is delivered after `cancel`, also if it was queued", .queues) { stage in
+    Scenario(3, "Nothing is delivered after `cancel`, not even what was queued", .queues) { stage in
       let (source, heard, place) = (stage.makeSource(), Recorder<Int>(), Place())
       let handle = source.observe(Wish(place: place)) { heard.record($0) }
       let post = stage.beginPost(1, to: source, heldBy: place)

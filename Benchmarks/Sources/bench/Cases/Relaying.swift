@@ -7,8 +7,8 @@ import Synchronization
 enum Relaying {
   static var cases: [Case] { [carrying, bytes, codable] }
 
-  /// Room for all of a batch.
-  static var buffering: RelayBuffering { .newest(bytes: 64 << 20) }
+  /// Room for all that is posted before anything is encoded.
+  fileprivate static var buffering: RelayBuffering { .newest(bytes: 64 << 20) }
 
   // MARK: Posting
 
@@ -17,7 +17,7 @@ enum Relaying {
     Case(
       name: "post of a message that is carried",
       contenders: [
-        posting(Contender.ours, isCarried: true), posting("not carried"),
+        posting(Contender.ours, isCarried: true), postingAlone, posting("not carried"),
         posting("not carried, one more observer", observers: 2),
       ],
       fixedCount: 1_000)
@@ -41,6 +41,35 @@ enum Relaying {
       }
     }
   }
+
+  /// The same while the link takes nothing: what the poster pays without another thread's part in it.
+  private static var postingAlone: Contender {
+    Contender("\(Contender.ours), nothing encoded meanwhile") {
+      let stopped = StoppedRelay()
+      return .timed { count in
+        let stop = stopped.stop()
+        let elapsed = time { stopped.post(count) }
+        stop.isOver.signal()
+        wait { try await stopped.relay.flush() }
+        return elapsed
+      }
+    }
+  }
+
+  /// A post that is carried, and nothing of what the relay does with it.
+  static var instructionCases: [InstructionCase] {
+    [
+      InstructionCase(name: "post-1-carried", count: 5_000) { count in
+        let stopped = StoppedRelay()
+        let stop = stopped.stop()
+        stopped.post(count)
+        // The program ends before the relay goes on.
+        Self.kept.withLock { $0 = (stopped, stop) }
+      }
+    ]
+  }
+
+  private static let kept = Mutex<(StoppedRelay, Stop)?>(nil)
 
   // MARK: Traveling
 
@@ -113,6 +142,52 @@ struct Level: RelayedMessage {
   func relayPayload() throws -> [UInt8] { [] }
 }
 
+/// A relay that can be made to wait before it encodes what is posted.
+private final class StoppedRelay: Sendable {
+  let relay = Relay(.loopback("stopped"), buffering: Relaying.buffering)
+  private let center = MessageCenter()
+  private let sink = Sink()
+  private let token: ObservationToken
+
+  init() {
+    relay.carry(Level.self, in: center, .outward)
+    relay.carry(Stop.self, in: center, .outward)
+    token = center.observe(Level.self) { [sink] in sink.add($0.value) }
+    wait { [relay] in try await relay.flush() }
+  }
+
+  /// Returns when the relay waits.
+  func stop() -> Stop {
+    let stop = Stop()
+    center.post(stop)
+    stop.isReached.wait()
+    return stop
+  }
+
+  func post(_ count: Int) {
+    for value in 0..<count { center.post(Level(value: value)) }
+  }
+}
+
+/// Holds the relay's queue up while it is encoded.
+private struct Stop: RelayedMessage {
+  static let relaySubject: RelaySubject<Self> = "stop"
+  let isReached = DispatchSemaphore(value: 0)
+  let isOver = DispatchSemaphore(value: 0)
+
+  init() {}
+  init(relayPayload: [UInt8], version: Int) throws {}
+
+  func relayPayload() throws -> [UInt8] {
+    isReached.signal()
+    isOver.wait()
+    return []
+  }
+
+  init(from decoder: any Decoder) throws {}
+  func encode(to encoder: any Encoder) throws {}
+}
+
 /// 79 bytes of JSON.
 struct Track: RelayedMessage {
   static let relaySubject: RelaySubject<Self> = "track"
@@ -130,7 +205,7 @@ private final class Receiver: Sendable {
   private let folder = NSTemporaryDirectory() + "/bench\(UInt32.random(in: 0 ... .max))"
 
   init() {
-    relay = Relay(.host("bench", in: folder), name: "sender", buffering: Relaying.buffering)
+    relay = Relay(.host("bench", in: folder), name: "sender")
     wait { [relay] in try await relay.flush() }
     let output = Pipe()
     guard let process = try? Receive.start([folder], input: input, output: output) else {
