@@ -312,11 +312,26 @@ final class MemberLink: RelayLink {
         leave()
       } else if silence.claims {
         leave(claiming: silence.generation + 1)
+      } else {
+        lookForNextHub(after: silence.generation, in: folder, times: 9)
       }
     } else if let wanted {
       leave(claiming: wanted)
     }
     return result
+  }
+
+  /// Looks every ten milliseconds, until the next tick, whether another member has taken over from a
+  /// silent hub.
+  private func lookForNextHub(after generation: UInt64, in folder: BusFolder, times: Int) {
+    queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [weak self] in
+      guard let self, self.state.withLock({ $0.isBehind(silent: generation) }) else { return }
+      if folder.isClaimed(generation + 1) {
+        leave()
+      } else if times > 1 {
+        lookForNextHub(after: generation, in: folder, times: times - 1)
+      }
+    }
   }
 }
 
@@ -328,6 +343,11 @@ private struct Silence {
 }
 
 extension MemberLink.State {
+  /// Whether the member is still connected to the hub of a generation, which is silent.
+  fileprivate func isBehind(silent generation: UInt64) -> Bool {
+    channel != nil && member.generation == generation && member.hubIsSilent
+  }
+
   /// Takes the connection and the hub out.
   ///
   /// - Returns: Both, and how many connections in a row have ended before the bus was open; nothing

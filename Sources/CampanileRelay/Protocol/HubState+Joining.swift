@@ -144,6 +144,14 @@ extension HubState {
     let member = members[place]
     if floor > member.joinedAt { send(.lost([.unknown(before: floor)]), to: place, &actions) }
     var highest: [MemberID: UInt64] = [:]
+    // Few subjects, and many messages.
+    var heard: [String: Bool] = [:]
+    func hears(_ subject: String) -> Bool {
+      if let known = heard[subject] { return known }
+      let hears = member.hears(subject)
+      heard[subject] = hears
+      return hears
+    }
     var had: [Message.Key: Position] = [:]
     for message in member.collected.lazy.map(\.message) {
       had[message.key] = message.position
@@ -159,7 +167,7 @@ extension HubState {
         send(frame, to: place, &actions)
         continue
       }
-      guard message.sender != member.peer.id, member.hears(message.subject) else { continue }
+      guard message.sender != member.peer.id, hears(message.subject) else { continue }
       if covers(message.position, member.joinedAt) {
         guard message.position.generation < member.joinedAt.generation, message.position > since,
           member.floor == .none

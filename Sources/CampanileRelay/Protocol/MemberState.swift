@@ -64,6 +64,10 @@ struct MemberState {
   }
 
   var isOpen: Bool { stage == .open }
+  /// Whether it is time to look for another hub.
+  ///
+  /// That is a tick before a member takes over: the ticks of the members do not come at the same time.
+  var hubIsSilent: Bool { silentTicks >= HubState.patience - 1 }
 
   /// Posts a message, and returns its number.
   @discardableResult
@@ -230,7 +234,7 @@ struct MemberState {
     }
     silentTicks += 1
     if isOpen && silentTicks == 1 { noteCalm() }
-    guard silentTicks >= HubState.patience else { return }
+    guard hubIsSilent else { return }
     let claims = silentTicks == patience
     if claims {
       // On a machine that is too slow for hubs to answer, one takeover must not cause the next.

@@ -132,11 +132,13 @@ final class MemberStateTests {
   @Test func silenceStartsAGeneration() {
     open(3)
     let ticks = { (member: inout MemberState, actions: inout [MemberAction]) in
-      for _ in 1...4 { member.tick(isReading: true, &actions) }
+      for _ in 1...3 { member.tick(isReading: true, &actions) }
     }
     #expect(actions(ticks) == [])
     _ = receive(.ping(.none))
     #expect(actions(ticks) == [])
+    #expect(actions { $0.tick(isReading: false, &$1) } == [])
+    #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: false)])
     #expect(actions { $0.tick(isReading: false, &$1) } == [])
     #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: true)])
     #expect(actions { $0.tick(isReading: true, &$1) } == [.silent(after: 3, claims: false)])
