@@ -117,7 +117,8 @@ let package = Package(
       ] + client
         + [
           .product(
-            name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["NATS"]))
+            name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["NATS"])),
+          .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["NATS"])),
         ]
     ),
     .testTarget(

@@ -119,5 +119,82 @@
       #expect(try await two.event(.denied).reason.contains("\"S\""))
       withExtendedLifetime((one, two)) {}
     }
+
+    @Test(
+      "What is carried later is heard from then on",
+      arguments: NATSServer.programs, ["two", nil])
+    func carriedLater(program: String, name: String?) async throws {
+      let server = try server(program)
+      let (one, two) = (Member(bus(server)), Member(bus(server, as: name), carrying: .inward))
+      one.relay.carry(Tock.self, in: one.center, .outward)
+      for member in [one, two] { try await member.relay.flush() }
+      for number in 1...50 { one.center.post(Tock(number: number)) }
+      one.post(1...50)
+      try await one.relay.flush()
+      let tocks = Recorder<Int>(timeout: .seconds(60))
+      let token = two.center.observe(Tock.self) { tocks.record($0.number) }
+      two.relay.carry(Tock.self, in: two.center, .inward)
+      try await two.relay.flush()
+      one.center.post(Tock(number: 51))
+      #expect(try await tocks.next() == 51)
+      // What was carried before is heard without a gap.
+      one.post(51...60)
+      #expect(try await two.ticks.next(60) == Array(1...60))
+      withExtendedLifetime((one, two, token)) {}
+    }
+
+    @Test("A stream that somebody deletes is created again", arguments: NATSServer.programs)
+    func deleted(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      let two = Member(bus(server), carrying: .inward)
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...10)
+      #expect(try await two.ticks.next(10) == Array(1...10))
+      for relays in [[one, two], [one]] {
+        if relays.count == 1 { two.relay.cancel() }
+        _ = try await one.relay.request(
+          raw: [], to: "$JS.API.STREAM.DELETE.S", within: .seconds(20))
+        one.post(11...20)
+        try await one.relay.flush()
+        #expect(try await count(one.relay) == 10)
+        if relays.count == 2 { #expect(try await two.ticks.next(10) == Array(11...20)) }
+      }
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test("A name that the stream does not store is refused", arguments: NATSServer.programs)
+    func unknownName(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server))
+      one.relay.carry(Ring.self, in: one.center, .outward)
+      one.post(1...3)
+      for _ in 1...3 { one.center.post(Ring(tower: "x")) }
+      one.post(4...6)
+      try await one.relay.flush()
+      for _ in 1...3 {
+        let event = try await one.event(.refused)
+        #expect(event.subject == "bell.x.ring")
+        #expect(event.reason.contains("\"S\""))
+      }
+      #expect(try await count(one.relay) == 6)
+      withExtendedLifetime(one) {}
+    }
+
+    @Test("A stream that stores a request does not answer it", arguments: NATSServer.programs)
+    func storedRequest(program: String) async throws {
+      let server = try server(program)
+      let (one, two) = (Member(bus(server)), Member(bus(server)))
+      for member in [one, two] { try await member.relay.flush() }
+      await #expect(throws: RelayError.self) {
+        _ = try await one.relay.request(raw: [], to: "clock.now", within: .seconds(1))
+      }
+      let token = two.relay.answer(raw: "clock.now") { _, _ in Array("noon".utf8) }
+      try await two.relay.flush()
+      let answer = try await one.relay.request(raw: [], to: "clock.now", within: .seconds(60))
+      #expect(answer == Array("noon".utf8))
+      token.cancel()
+      withExtendedLifetime((one, two)) {}
+    }
   }
 #endif

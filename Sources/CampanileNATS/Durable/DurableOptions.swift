@@ -70,16 +70,28 @@
       var code: Int
       var err_code: Int?
       var description: String?
+
+      var text: String { description ?? "error \(code)" }
     }
 
-    struct Position: Decodable {
-      var stream_seq: UInt64
+    struct State: Decodable {
+      var last_seq: UInt64
     }
 
     var error: Failure?
     var num_ack_pending: Int?
-    /// Up to where a consumer has been served, or begins after.
-    var delivered: Position?
+    /// When a stream or a consumer was created.
+    var created: String?
+    /// The state of a stream.
+    var state: State?
+    /// The streams that store a name.
+    var streams: [String]?
+    /// The stream that has stored a message, and the place of the message.
+    var stream: String?
+    var seq: UInt64?
+
+    /// Whether a stream says what it has done with a message.
+    var isAcknowledgment: Bool { stream != nil && seq != nil }
 
     init?(_ json: [UInt8]) {
       guard let response = try? JSONDecoder().decode(Self.self, from: Data(json)) else {
@@ -91,6 +103,7 @@
 
   /// The place of a message in a stream, from tokens of the subject for its acknowledgement.
   struct StreamPlace: Equatable {
+    var consumer: Substring
     var streamSequence: UInt64
     var consumerSequence: UInt64
     /// Where the message is acknowledged.
@@ -105,6 +118,7 @@
       guard tokens.count == 9 || tokens.count >= 11, let stream = UInt64(tokens[first]),
         let consumer = UInt64(tokens[first + 1])
       else { return nil }
+      self.consumer = tokens[first - 2]
       (streamSequence, consumerSequence, acknowledgment) = (stream, consumer, reply)
     }
   }

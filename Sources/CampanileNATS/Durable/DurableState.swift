@@ -12,6 +12,8 @@
       /// Not connected, or nothing to receive.
       case idle
       case creatingStream
+      /// Asks where the stream ends, and whether it is still the same stream.
+      case locating
       /// Waits until the subscriptions have not changed for a second.
       ///
       /// A consumer with a name doesn't keep messages that it isn't asked for.
@@ -23,17 +25,29 @@
       case pulling
     }
 
+    /// A pattern, and the message after which it is heard.
+    private struct Pattern {
+      let pattern: SubjectPattern
+      /// The last message of the stream when the pattern was added, once that is known.
+      var start: UInt64?
+    }
+
     let options: DurableOptions
     private let id: String
     private(set) var phase = Phase.idle
     private var isConnected = false
     private var canFilter = false
-    private(set) var patterns: [String] = []
+    private var patterns: [Pattern] = []
     /// Requests to be sent.
     var requests: [StreamRequest] = []
     /// Counts requests: answers to older ones are not heard.
     private var generation = 0
     private var isStreamReady = false
+    /// When the stream was created, as the server writes it: another stream counts from one again.
+    private var created = ""
+    /// Whether messages of a receiver with a name may have been sent and not received.
+    private var mustSettle = true
+    private var consumer = ""
     /// How long no expected message has arrived.
     private var silence = 0
     /// How many messages the server may still send.
@@ -64,12 +78,11 @@
     }
 
     private var isNamed: Bool { options.consumer != nil }
-    private var consumer: String { options.consumer ?? "relay\(id)n\(generation)" }
 
     // MARK: Beginnings
 
     mutating func connected(_ info: ServerInfo) {
-      (isConnected, canFilter) = (true, info.isAtLeast(2, 10))
+      (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
@@ -82,20 +95,31 @@
       if isNamed && !hasGathered {
         begin(.gathering)
       } else {
-        createConsumer()
+        locate()
       }
     }
 
     mutating func disconnected() { (isConnected, phase) = (false, .idle) }
 
-    mutating func setPatterns(_ patterns: [String]) {
-      self.patterns = patterns
+    /// - Parameter new: All that is to be heard. What is new is heard from now on.
+    mutating func setPatterns(_ new: [SubjectPattern]) {
+      let old = patterns
+      patterns = new.map { pattern in
+        old.first { $0.pattern == pattern } ?? Pattern(pattern: pattern)
+      }
+      if patterns.isEmpty { hasHeard = false }
       guard isConnected && isStreamReady else { return }
       if isNamed {
         begin(.gathering)
       } else {
-        createConsumer()
+        locate()
       }
+    }
+
+    /// Nobody stores what is posted: the stream may have been deleted.
+    mutating func streamMayBeMissing() {
+      // A receiver finds out by itself.
+      if isConnected, phase == .idle, !options.subjects.isEmpty { createStream() }
     }
 
     private mutating func createStream() {
@@ -107,10 +131,42 @@
             name: options.stream, subjects: options.subjects, num_replicas: options.replicas)))
     }
 
-    private mutating func createConsumer() {
+    /// Begins to receive, or to receive something else.
+    private mutating func locate() {
       if !isNamed, phase == .pulling { deleteConsumer() }
-      begin(patterns.isEmpty ? .idle : .creatingConsumer)
+      begin(patterns.isEmpty ? .idle : .locating)
       if patterns.isEmpty { return }
+      requests.append(
+        StreamRequest("STREAM.INFO.\(options.stream)", token: "i\(generation)", [String: Int]()))
+    }
+
+    /// Receives anew: messages may be missing, and pulls may have ended.
+    private mutating func receiveAnew() {
+      mustSettle = true
+      locate()
+    }
+
+    private mutating func located(_ created: String, _ last: UInt64) {
+      if created != self.created {
+        if !self.created.isEmpty {
+          // All that is in another stream came after its patterns.
+          for index in patterns.indices where patterns[index].start != nil {
+            patterns[index].start = 0
+          }
+          (heardThrough, heard) = (0, [])
+        }
+        self.created = created
+      }
+      if !hasHeard { (heardThrough, hasHeard) = (last, true) }
+      for index in patterns.indices where patterns[index].start == nil {
+        patterns[index].start = isNamed ? 0 : last
+      }
+      createConsumer()
+    }
+
+    private mutating func createConsumer() {
+      begin(.creatingConsumer)
+      consumer = options.consumer ?? "relay\(id)n\(generation)"
       var configuration = ConsumerRequest.Configuration(name: consumer)
       if isNamed {
         configuration.durable_name = consumer
@@ -121,12 +177,10 @@
         configuration.inactive_threshold = 300_000_000_000
         configuration.mem_storage = true
         configuration.num_replicas = 1
-        if hasHeard {
-          configuration.deliver_policy = "by_start_sequence"
-          configuration.opt_start_seq = heardThrough + 1
-        }
+        configuration.deliver_policy = "by_start_sequence"
+        configuration.opt_start_seq = heardThrough + 1
       }
-      let filters = PatternSet.filters(patterns)
+      let filters = PatternSet.filters(patterns.map(\.pattern.text))
       if filters.count == 1 {
         configuration.filter_subject = filters[0]
       } else if canFilter, !filters.isEmpty {
@@ -145,7 +199,9 @@
 
     private mutating func begin(_ phase: Phase) {
       generation += 1
-      (self.phase, silence, asked, lastConsumerSequence) = (phase, 0, 0, 0)
+      (self.phase, silence, lastConsumerSequence) = (phase, 0, 0)
+      // The pulls of a consumer with a name go on while it is changed.
+      if !isNamed || mustSettle { asked = 0 }
     }
 
     // MARK: Answers
@@ -163,11 +219,17 @@
         // 10058: there is such a stream, which is configured otherwise.
         if let error = response.error, error.err_code != 10_058 { return report(error) }
         streamIsReady()
+      case .locating:
+        // 10059: there is no such stream, or there is none any more.
+        if response.error?.err_code == 10_059, !options.subjects.isEmpty {
+          createStream()
+          return nil
+        }
+        if let error = response.error { return report(error) }
+        located(response.created ?? "", response.state?.last_seq ?? 0)
       case .creatingConsumer:
         if let error = response.error { return report(error) }
-        if !hasHeard, let start = response.delivered { heardThrough = start.stream_seq }
-        hasHeard = true
-        if response.num_ack_pending ?? 0 > 0 {
+        if mustSettle, isNamed, response.num_ack_pending ?? 0 > 0 {
           phase = .settling(seconds: Self.acknowledgmentWait + 1)
         } else {
           pull()
@@ -180,7 +242,7 @@
     private mutating func report(_ error: StreamResponse.Failure) -> String? {
       report(
         "JetStream refuses the stream \"\(options.stream)\": "
-          + "\(error.description ?? "error \(error.code)").")
+          + "\(error.text).")
     }
 
     /// - Returns: The sentence, unless it was the last one too: it is tried again and again.
@@ -190,7 +252,7 @@
     }
 
     private mutating func pull() {
-      (phase, silence, reported) = (.pulling, 0, "")
+      (phase, silence, mustSettle, reported) = (.pulling, 0, false, "")
       guard asked <= Self.batch / 2 else { return }
       asked += Self.batch
       requests.append(
@@ -203,58 +265,89 @@
 
     enum News: Equatable {
       case new(acknowledgment: String?)
-      /// It has been heard before, and arrives again.
-      case double(acknowledgment: String)
-      /// Anything other than a message.
+      /// It has been heard before, or nobody here subscribes to it.
+      case unwanted(acknowledgment: String)
+      /// Anything other than a message, or one that will arrive again.
       case none
     }
 
     /// Handles an arrival for a pull: a message of the stream, or a status of the pull.
     mutating func received(_ message: ServerMessage) -> News {
-      guard phase == .pulling else { return .none }
-      silence = 0
-      switch message.headers.status {
-      case nil: break
-      case 100:
-        // The last message that was sent may be missing.
-        let last = message.headers.text(of: "Nats-Last-Consumer").flatMap(UInt64.init) ?? 0
-        if !isNamed, last > lastConsumerSequence { createConsumer() }
-        return .none
-      case 408, 404:
-        // The time of a pull is over: the server says how many messages it doesn't send.
-        let rest = message.headers.text(of: "Nats-Pending-Messages").flatMap(Int.init) ?? asked
-        asked = max(0, asked - rest)
-        pull()
-        return .none
-      default:
-        // The consumer has gone, or has another leader.
-        createConsumer()
+      if let status = message.headers.status {
+        received(status, of: message)
         return .none
       }
       guard let place = StreamPlace(message.reply) else { return .none }
+      switch phase {
+      case .pulling: break
+      // A pull of the connection before this one goes on. What it sends would overtake what that
+      // connection has lost, and is sent again later.
+      case .settling:
+        phase = .settling(seconds: Self.acknowledgmentWait + 1)
+        return .none
+      // The pulls of a consumer with a name go on while it is changed.
+      case .gathering, .locating, .creatingConsumer:
+        guard isNamed, !mustSettle else { return .none }
+      case .idle, .creatingStream: return .none
+      }
+      silence = 0
+      // The rest of a consumer before this one.
+      if !isNamed, place.consumer != consumer { return .none }
       asked = max(0, asked - 1)
       defer { if phase == .pulling { pull() } }
-      if isNamed { return hearNamed(place) }
+      if isNamed { return hearNamed(place, message.subject) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
         // Something is missing.
-        createConsumer()
+        receiveAnew()
         return .none
       }
       lastConsumerSequence = place.consumerSequence
-      if hasHeard, place.streamSequence <= heardThrough { return .none }
-      (heardThrough, hasHeard) = (place.streamSequence, true)
-      return .new(acknowledgment: nil)
+      if place.streamSequence <= heardThrough { return .none }
+      heardThrough = place.streamSequence
+      return wants(message.subject, place) ? .new(acknowledgment: nil) : .none
     }
 
-    private mutating func hearNamed(_ place: StreamPlace) -> News {
+    private mutating func received(_ status: Int, of message: ServerMessage) {
+      guard phase == .pulling, isNamed || message.subject.hasSuffix(".\(generation)") else {
+        return
+      }
+      func number(_ field: String) -> UInt64? {
+        message.headers.text(of: field).flatMap(UInt64.init)
+      }
+      silence = 0
+      switch status {
+      case 100:
+        if isNamed { return }
+        // The last message that was sent may be missing.
+        if number("Nats-Last-Consumer") ?? 0 > lastConsumerSequence { return receiveAnew() }
+        // The consumer has also passed over messages that nobody here subscribes to.
+        heardThrough = max(heardThrough, number("Nats-Last-Stream") ?? 0)
+      case 408, 404:
+        // The time of a pull is over: the server says how many messages it doesn't send.
+        asked = max(0, asked - (number("Nats-Pending-Messages").map(Int.init) ?? asked))
+        pull()
+      default:
+        // The consumer has gone, or has another leader.
+        receiveAnew()
+      }
+    }
+
+    private mutating func hearNamed(_ place: StreamPlace, _ subject: String) -> News {
       let isNew = heard.insert(place.streamSequence).inserted
       // So many are remembered as can be sent again, and more.
       if heard.count > 16 * Self.batch {
         heard = Set(heard.sorted().suffix(8 * Self.batch))
       }
-      return isNew
+      return isNew && wants(subject, place)
         ? .new(acknowledgment: place.acknowledgment)
-        : .double(acknowledgment: place.acknowledgment)
+        : .unwanted(acknowledgment: place.acknowledgment)
+    }
+
+    /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.
+    private func wants(_ subject: String, _ place: StreamPlace) -> Bool {
+      patterns.contains {
+        $0.start ?? .max < place.streamSequence && $0.pattern.matches(subject)
+      }
     }
 
     // MARK: Time
@@ -269,9 +362,9 @@
       case .gathering:
         if silence > 1 {
           hasGathered = true
-          createConsumer()
+          locate()
         }
-      case .creatingConsumer: if silence >= Self.patience { createConsumer() }
+      case .locating, .creatingConsumer: if silence >= Self.patience { locate() }
       case .settling(let seconds):
         if seconds > 1 {
           phase = .settling(seconds: seconds - 1)
@@ -279,7 +372,7 @@
           pull()
         }
       // A server with nothing to send says so each five seconds.
-      case .pulling: if silence > 2 * Self.patience { createConsumer() }
+      case .pulling: if silence > 2 * Self.patience { receiveAnew() }
       }
     }
   }

@@ -19,7 +19,6 @@
       var output = ByteBuffer()
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
-      var isSubscribed = false
     }
 
     /// The actions to perform outside the lock.
@@ -62,7 +61,10 @@
     // MARK: What the relay wants
 
     mutating func perform(_ operations: [RelayOperation]) {
-      if isHandingOver { return deferred += operations }
+      // The next connection has the subscriptions that there were when it was opened.
+      if isHandingOver || next.flatMap({ lines[$0]?.state.isOpen }) == true {
+        return deferred += operations
+      }
       for operation in operations { session.perform(operation) }
     }
 
@@ -169,17 +171,19 @@
 
     private mutating func confirmed(_ mark: UInt64, on number: Int) {
       if number == current {
-        session.confirmed(mark)
-        if isHandingOver, mark >= session.outbox.sentMark { handOver() }
+        session.confirmed(min(mark, session.outbox.sentMark))
+        if mark == Self.lastMark { handOver() }
       } else if number == next {
         // The other server sends what comes from now on: the first one is asked for the rest.
-        lines[number]?.isSubscribed = true
         isHandingOver = true
         guard let current, lines[current] != nil else { return }
         lines[current]!.output.writePing()
-        lines[current]!.state.pinged(marking: session.outbox.sentMark)
+        lines[current]!.state.pinged(marking: Self.lastMark)
       }
     }
+
+    /// Marks the ping that asks a server for the rest of what it has to send.
+    private static let lastMark = UInt64.max
 
     // MARK: Changing connections
 
@@ -222,7 +226,7 @@
         return deferred = []
       }
       current = nil
-      if let next, lines[next]?.isSubscribed == true { return handOver() }
+      if let next, lines[next]?.state.isOpen == true { return handOver() }
       let sentence = line.state.closed(reason)
       let text = sentence.map { "\(line.address): \($0)" } ?? ""
       if session.server != nil || reported.insert(text).inserted { session.disconnected(text) }

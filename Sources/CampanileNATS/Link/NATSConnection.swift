@@ -14,7 +14,7 @@
 
     private let channel: any Channel
 
-    private init(_ channel: any Channel) { self.channel = channel }
+    init(_ channel: any Channel) { self.channel = channel }
 
     /// - Parameter handle: Called on the event loop, in order; at last with the end.
     static func connect(

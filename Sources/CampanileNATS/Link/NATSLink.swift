@@ -62,6 +62,7 @@
         }
         if let (connection, words) = end.last { connection.close(after: words) }
         for connection in end.others { connection.close() }
+        self.observer.ended()
         withExtendedLifetime(receiver) {}
       }
     }

@@ -32,6 +32,9 @@
     func sent(_ bytes: Int) { if bytes > 0 { sentBytes.increment(by: bytes) } }
     func received(_ bytes: Int) { receivedBytes.increment(by: bytes) }
 
+    /// The relay ends.
+    func ended() { isConnected.record(0) }
+
     func happened(_ incident: RelayIncident) {
       switch incident {
       case .connected:

@@ -10,6 +10,8 @@
 
     /// The status of a server's own message, like 503 for a request that nobody answers.
     var status: Int? {
+      // Most messages have none: after the version, the line ends.
+      if bytes.count < 9 || bytes[8] == UInt8(ascii: "\r") { return nil }
       // NATS/1.0 503 No Responders
       var words = firstLine.split(separator: UInt8(ascii: " "), maxSplits: 2)[...]
       guard words.popFirst()?.elementsEqual("NATS/1.0".utf8) == true, let word = words.popFirst()

@@ -11,8 +11,8 @@
     }
 
     mutating func patternsChanged() {
-      let patterns = subscriptions.values.filter { !$0.answers }.map(\.pattern.text)
-      durable?.setPatterns(patterns.sorted())
+      let patterns = Set(subscriptions.values.filter { !$0.answers }.map(\.pattern))
+      durable?.setPatterns(patterns.sorted { $0.text < $1.text })
     }
 
     /// Handles a message of the stream, or the status of a pull.
@@ -20,14 +20,10 @@
       guard let news = durable?.received(message) else { return }
       switch news {
       case .none: break
-      case .double(let acknowledgment): acknowledgments.append(acknowledgment)
+      case .unwanted(let acknowledgment): acknowledgments.append(acknowledgment)
       case .new(let acknowledgment):
         if let acknowledgment { acknowledgments.append(acknowledgment) }
-        // The server's filter may be wider.
-        let isWanted = subscriptions.values.contains {
-          !$0.answers && $0.pattern.matches(message.subject)
-        }
-        if isWanted { deliverStored(message) }
+        deliverStored(message)
       }
     }
 
@@ -68,6 +64,7 @@
       _ message: ServerMessage, _ token: Substring, _ durable: DurableState
     ) {
       if token.first == "a" { return receivedAcknowledgment(message, token.dropFirst()) }
+      if token.first == "n" { return receivedStreams(message, token.dropFirst()) }
       let wasReady = durable.isReady
       if let reason = self.durable?.answered(token, message) {
         incidents.append(.denied(subject: nil, reason))
@@ -81,26 +78,74 @@
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
       guard let mark = UInt64(token), let post = outbox.post(mark) else { return }
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
-      if message.headers.status != nil { return storing = Self.storingLimit - 1 }
+      if message.headers.status != nil {
+        return sendAgain(mark, "No stream takes it.", nobodyAnswers: true)
+      }
       // A post that was stored before is as good as one that is stored now.
       if message.payload.mayHaveError, let error = StreamResponse(message.payload)?.error {
         // Sent twice, and the first one is not stored yet: whether it will be is not known.
         if error.code >= 500 || error.err_code == 10_158 {
-          return storing = Self.storingLimit - 1
+          return sendAgain(mark, "The stream does not store it: \(error.text).")
         }
         incidents.append(
           .refused(
             subject: post.subject,
-            "The stream does not store it: \(error.description ?? "error \(error.code)")."))
+            "The stream does not store it: \(error.text)."))
       }
       let first = outbox.firstMark
       for token in outbox.stored(mark) { incidents.append(.flushed(token)) }
       // Later posts may be stored while the first one is not.
-      if outbox.firstMark != first { storing = outbox.isAwaiting ? 0 : nil }
+      if outbox.firstMark != first { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
     }
 
     /// So many seconds may go by without anything being stored.
     private static let storingLimit = 4
+    /// After so many attempts, an event reports that a message is not stored.
+    private static let attemptLimit = 5
+
+    /// Notes why a post was not stored; it is sent again after a second.
+    private mutating func sendAgain(_ mark: UInt64, _ reason: String, nobodyAnswers: Bool = false) {
+      storing = Self.storingLimit - 1
+      if mark != outbox.firstMark { return }
+      vain = vain ?? VainAttempts()
+      vain?.reason = reason
+      vain?.nobodyAnswers = nobodyAnswers
+    }
+
+    /// Notes an attempt in vain, and asks why nothing is stored.
+    private mutating func countAttempt() {
+      var attempts = vain ?? VainAttempts()
+      attempts.count += 1
+      vain = attempts
+      guard let post = outbox.post(outbox.firstMark) else { return }
+      if attempts.count == Self.attemptLimit {
+        incidents.append(.denied(subject: post.subject, attempts.reason))
+      }
+      guard attempts.nobodyAnswers else { return }
+      if attempts.count == 1 {
+        durable?.streamMayBeMissing()
+      } else {
+        durable?.requests.append(
+          StreamRequest(
+            "STREAM.NAMES", token: "n\(outbox.firstMark)", ["subject": post.subject]))
+      }
+    }
+
+    /// Handles JetStream's answer to which streams store the name of a post.
+    ///
+    /// If the stream does not, no attempt to store the post will have success.
+    private mutating func receivedStreams(_ message: ServerMessage, _ token: Substring) {
+      guard let mark = UInt64(token), let durable, message.headers.status == nil,
+        let response = StreamResponse(message.payload), response.error == nil,
+        response.streams?.contains(durable.options.stream) != true,
+        vain != nil, let post = outbox.post(mark)
+      else { return }
+      let (count, flushed) = outbox.refuse(post.subject)
+      let reason = "The stream \"\(durable.options.stream)\" has no such name among its subjects."
+      for _ in 0..<count { incidents.append(.refused(subject: post.subject, reason)) }
+      for token in flushed { incidents.append(.flushed(token)) }
+      (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
+    }
 
     mutating func tickDurable() {
       guard durable != nil, server != nil else { return }
@@ -111,9 +156,18 @@
       storing = seconds + 1
       if seconds + 1 >= Self.storingLimit {
         storing = nil
+        countAttempt()
         outbox.rewind()
       }
     }
+  }
+
+  /// Attempts to store the oldest post, in a row.
+  struct VainAttempts {
+    var count = 0
+    var reason = "JetStream doesn't answer."
+    /// Whether the server says that nobody takes the post.
+    var nobodyAnswers = false
   }
 
   extension [UInt8] {

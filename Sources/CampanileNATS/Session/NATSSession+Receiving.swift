@@ -28,6 +28,11 @@
 
     mutating func received(_ message: ServerMessage, _ envelope: Envelope?) {
       guard let envelope else {
+        // The server sends it once for each pattern; it has no number to recognize it by.
+        let isFirst = !subscriptions.values.contains {
+          !$0.answers && $0.sid < message.sid && $0.pattern.matches(message.subject)
+        }
+        guard isFirst else { return }
         return incidents.append(
           .message(
             sender: 0, subject: message.subject, version: 0, path: [], payload: message.payload))
@@ -69,6 +74,12 @@
       if token == Self.presenceToken { return receivedPresence(message) }
       if let durable, token.first?.isLetter == true {
         return receivedAnswer(message, token, durable)
+      }
+      // A stream that stores the names of requests says so where an answer is expected.
+      if message.headers.bytes.isEmpty, message.payload.first == UInt8(ascii: "{"),
+        StreamResponse(message.payload)?.isAcknowledgment == true
+      {
+        return
       }
       guard let correlation = UInt64(token), requests.ended(correlation) else { return }
       if message.headers.status == 503 {

@@ -40,6 +40,8 @@
     var acknowledgments: [String] = []
     /// For how many seconds what was sent has not been stored, if anything was.
     var storing: Int?
+    /// Attempts to store the oldest post that have failed, if any have.
+    var vain: VainAttempts?
     /// Whether a ping that confirms what was sent has no answer yet.
     private var isPinging = false
     /// Whether a ping is to follow the output.
@@ -131,7 +133,11 @@
       subscriptions[found.sid] = nil
       if isStored(found) { return patternsChanged() }
       if server != nil { output.writeUnsubscribe(sid: found.sid) }
-      if !answers { heard.forget { found.pattern.matches($0) } }
+      if answers { return }
+      let others = subscriptions.values.filter { !$0.answers }.map(\.pattern)
+      heard.forget { subject in
+        found.pattern.matches(subject) && !others.contains { $0.matches(subject) }
+      }
     }
 
     // MARK: Connections
@@ -176,7 +182,7 @@
     mutating func lost() {
       output.clear()
       durable?.disconnected()
-      (isPinging, wantsPing, storing) = (false, false, nil)
+      (isPinging, wantsPing, storing, vain) = (false, false, nil, nil)
       for correlation in outbox.disconnect() where requests.ended(correlation) {
         incidents.append(.reply(correlation: correlation, .disconnected, payload: []))
       }
@@ -208,14 +214,13 @@
             incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
           }
         case .reply(let subject, let hasFailed, let payload):
-          headers.removeAll(keepingCapacity: true)
-          headers.appendHeaderStart()
-          if hasFailed {
-            headers.appendHeader("Nats-Service-Error", Self.line(payload))
-            headers.appendHeader("Nats-Service-Error-Code", "500")
+          writeAnswerHeaders(failure: hasFailed ? payload : nil)
+          if !publish(subject, nil, payload, mark, server) {
+            // Whoever asked has to know.
+            let text = Array("The answer is longer than the server takes.".utf8)
+            writeAnswerHeaders(failure: text)
+            output.writePublish(subject, headers: headers, payload: text)
           }
-          headers.appendHeaderEnd()
-          publish(subject, nil, payload, mark, server)
         case .flush: break
         }
         // Stored posts are confirmed one by one.
@@ -247,8 +252,17 @@
       headers.appendHeaderEnd()
     }
 
+    private mutating func writeAnswerHeaders(failure: [UInt8]?) {
+      headers.removeAll(keepingCapacity: true)
+      headers.appendHeaderStart()
+      if let failure {
+        headers.appendHeader("Nats-Service-Error", Self.line(failure))
+        headers.appendHeader("Nats-Service-Error-Code", "500")
+      }
+      headers.appendHeaderEnd()
+    }
+
     /// - Returns: Whether the server takes as much.
-    @discardableResult
     private mutating func publish(
       _ subject: String, _ reply: String?, _ payload: [UInt8], _ mark: UInt64, _ server: ServerInfo
     ) -> Bool {

@@ -133,6 +133,21 @@
       return popConfirmed()
     }
 
+    /// A stream never stores posts of this name.
+    ///
+    /// - Returns: How many of those that were sent are dropped, and the flushes that have ended.
+    mutating func refuse(_ subject: String) -> (count: Int, flushed: [UInt64]) {
+      var count = 0
+      for index in 0..<sentCount {
+        guard case .post(let post) = entries[offset: index].item, post.subject == subject else {
+          continue
+        }
+        confirm(at: index)
+        count += 1
+      }
+      return (count, popConfirmed())
+    }
+
     private mutating func confirm(at index: Int) {
       if entries[offset: index].isConfirmed { return }
       entries[offset: index].isConfirmed = true

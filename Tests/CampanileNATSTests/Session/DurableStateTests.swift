@@ -1,4 +1,5 @@
 #if NATS
+  import CampanileRelay
   import Testing
 
   @testable import CampanileNATS
@@ -15,11 +16,15 @@
       DurableOptions(stream: "S", subjects: subjects, replicas: 1, consumer: name)
     }
 
+    private func patterns(_ texts: String...) -> [SubjectPattern] {
+      texts.map { try! SubjectPattern(validating: $0) }
+    }
+
     private func message(
-      _ reply: String?, _ headers: String = "", _ payload: String = ""
+      _ reply: String?, _ headers: String = "", _ payload: String = "", subject: String = "a"
     ) -> ServerMessage {
       ServerMessage(
-        subject: "a", sid: 3, reply: reply, headers: HeaderBlock(bytes: Array(headers.utf8)),
+        subject: subject, sid: 3, reply: reply, headers: HeaderBlock(bytes: Array(headers.utf8)),
         payload: Array(payload.utf8))
     }
 
@@ -38,72 +43,193 @@
       return state.answered(token[...], message(nil, "", json))
     }
 
+    /// Answers where the stream ends.
+    private func locate(
+      _ state: inout DurableState, last: Int = 10, created: String = "2026"
+    ) -> String? {
+      #expect(state.requests.last?.subject == "$JS.API.STREAM.INFO.S")
+      return answer(&state, #"{"created":"\#(created)","state":{"last_seq":\#(last)}}"#)
+    }
+
+    /// A message of the last consumer without a name.
+    private func place(_ stream: Int, _ consumer: Int, generation: Int = 2) -> String {
+      "$JS.ACK.S.relayxn\(generation).1.\(stream).\(consumer).0.0"
+    }
+
     @Test("A consumer without a name goes on after the last message, when anything is missing")
     func ordered() {
       var state = DurableState(options(nil), id: "x")
-      state.setPatterns(["a"])
+      state.setPatterns(patterns("a"))
       state.connected(info)
+      #expect(locate(&state) == nil)
       #expect(state.phase == .creatingConsumer)
-      #expect(answer(&state, #"{"delivered":{"stream_seq":10}}"#) == nil)
+      #expect(state.requests.last?.json.contains("\"opt_start_seq\":11") == true)
+      #expect(answer(&state) == nil)
       #expect(state.isReady)
-      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.relayxn1"])
-      #expect(state.received(message("$JS.ACK.S.c.1.11.1.0.0")) == .new(acknowledgment: nil))
-      #expect(state.received(message("$JS.ACK.S.c.1.12.2.0.0")) == .new(acknowledgment: nil))
+      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.relayxn2"])
+      #expect(state.received(message(place(11, 1))) == .new(acknowledgment: nil))
+      #expect(state.received(message(place(12, 2))) == .new(acknowledgment: nil))
       // The third is missing.
-      #expect(state.received(message("$JS.ACK.S.c.1.14.4.0.0")) == .none)
+      #expect(state.received(message(place(14, 4))) == .none)
+      #expect(asked(&state).first?.subject == "CONSUMER.DELETE.S.relayxn2")
+      state.connected(info)
+      _ = locate(&state, last: 14)
       let requests = asked(&state)
-      #expect(requests.first?.subject == "CONSUMER.DELETE.S.relayxn1")
-      #expect(requests.last?.subject == "CONSUMER.CREATE.S.relayxn2")
+      #expect(requests.last?.subject == "CONSUMER.CREATE.S.relayxn5")
       #expect(requests.last?.body.contains("\"opt_start_seq\":13") == true)
+    }
+
+    @Test("A pattern is heard from when it is added, and the others go on where they are")
+    func addedPattern() {
+      var state = pulling()
+      #expect(state.received(message(place(11, 1))) == .new(acknowledgment: nil))
+      state.setPatterns(patterns("a", "b"))
+      #expect(!state.isReady)
+      _ = locate(&state, last: 20)
+      #expect(state.requests.last?.json.contains("\"opt_start_seq\":12") == true)
+      _ = answer(&state)
+      #expect(state.isReady)
+      let (a, b) = ("a", "b")
+      // The rest of the consumer before arrives late.
+      #expect(state.received(message(place(12, 2))) == .none)
+      func hear(_ subject: String, _ stream: Int, _ consumer: Int) -> DurableState.News {
+        state.received(message(place(stream, consumer, generation: 4), subject: subject))
+      }
+      #expect(hear(b, 15, 1) == .none)
+      #expect(hear(a, 16, 2) == .new(acknowledgment: nil))
+      #expect(hear(b, 21, 3) == .new(acknowledgment: nil))
+      #expect(hear(b, 22, 4) == .new(acknowledgment: nil))
+      // Without patterns, nothing is heard; then what comes from then on.
+      state.setPatterns([])
+      state.setPatterns(patterns("a"))
+      _ = locate(&state, last: 90)
+      #expect(state.requests.last?.json.contains("\"opt_start_seq\":91") == true)
+    }
+
+    @Test("A heartbeat tells how far the stream has been searched")
+    func searched() {
+      var state = pulling()
+      let header =
+        "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 0\r\nNats-Last-Stream: 70\r\n\r\n"
+      #expect(state.received(message(nil, header, subject: "_INBOX.x.p.2")) == .none)
+      state.setPatterns(patterns("a", "b"))
+      _ = locate(&state, last: 80)
+      #expect(state.requests.last?.json.contains("\"opt_start_seq\":71") == true)
+    }
+
+    @Test("A stream that has been deleted is created again, and heard from its beginning")
+    func createdAgain() {
+      var state = DurableState(options(nil, creating: ["a"]), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      _ = answer(&state)
+      _ = locate(&state)
+      _ = answer(&state)
+      let deleted = message(nil, "NATS/1.0 409 Consumer Deleted\r\n\r\n", subject: "_INBOX.x.p.3")
+      _ = state.received(deleted)
+      #expect(answer(&state, #"{"error":{"code":404,"err_code":10059}}"#) == nil)
+      #expect(state.phase == .creatingStream)
+      state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.CREATE.S") }
+      #expect(answer(&state) == nil)
+      _ = locate(&state, last: 4, created: "2027")
+      #expect(state.requests.last?.json.contains("\"opt_start_seq\":1,") == true)
+    }
+
+    @Test("A relay that only posts creates the stream again, too")
+    func createdAgainByPoster() {
+      var state = DurableState(options(nil, creating: ["a"]), id: "x")
+      state.connected(info)
+      _ = answer(&state)
+      #expect(state.isReady)
+      state.streamMayBeMissing()
+      #expect(asked(&state).map(\.subject) == ["STREAM.CREATE.S"])
     }
 
     @Test("A consumer with a name is asked for all that is to be heard, and for nothing twice")
     func named() {
       var state = DurableState(options("me"), id: "x")
       state.connected(info)
-      state.setPatterns(["a"])
+      state.setPatterns(patterns("a"))
       state.tick()
-      state.setPatterns(["a", "b.>"])
+      state.setPatterns(patterns("a", "b.>"))
       state.tick()
       #expect(asked(&state).isEmpty)
       state.tick()
+      _ = locate(&state)
       #expect(
         state.requests.last.map { String(decoding: $0.json, as: UTF8.self) }?
           .contains("\"filter_subjects\":[\"a\",\"b.>\"]") == true)
       // What was sent to the process before has not been acknowledged: it comes first.
       #expect(answer(&state, #"{"num_ack_pending":3}"#) == nil)
       #expect(!state.isReady)
-      for _ in 0...DurableState.acknowledgmentWait { state.tick() }
-      #expect(state.isReady)
       let reply = "$JS.ACK.hub.acc.S.me.1.7.1.0.0.x"
+      for _ in 1...5 { state.tick() }
+      // A pull of the process before is still answered: that would overtake the rest.
+      #expect(state.received(message(reply)) == .none)
+      for _ in 1...6 { state.tick() }
+      #expect(!state.isReady)
+      state.tick()
+      #expect(state.isReady)
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
-      #expect(state.received(message(reply)) == .double(acknowledgment: reply))
+      #expect(state.received(message(reply)) == .unwanted(acknowledgment: reply))
+    }
+
+    @Test("R2 A consumer with a name is heard in order while it is changed")
+    func changed() {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state)
+      _ = answer(&state)
+      func hear(_ sequence: Int) -> Bool {
+        let reply = "$JS.ACK.S.me.1.\(sequence).\(sequence).0.0"
+        return state.received(message(reply)) == .new(acknowledgment: reply)
+      }
+      #expect(hear(11))
+      state.setPatterns(patterns("a", "b"))
+      #expect(hear(12))
+      for _ in 1...2 { state.tick() }
+      #expect(hear(13))
+      _ = locate(&state)
+      #expect(hear(14))
+      // Two have not been acknowledged yet, and nothing has been lost.
+      #expect(answer(&state, #"{"num_ack_pending":2}"#) == nil)
+      #expect(state.isReady)
+      #expect(hear(15))
     }
 
     @Test("Statuses of a pull")
     func statuses() {
       var state = DurableState(options(nil), id: "x")
-      state.setPatterns(["a"])
+      state.setPatterns(patterns("a"))
       state.connected(info)
+      _ = locate(&state)
       _ = answer(&state)
       state.requests = []
-      #expect(state.received(message(nil, "NATS/1.0 100 Idle Heartbeat\r\n\r\n")) == .none)
-      #expect(state.requests.isEmpty)
-      #expect(state.received(message(nil, "NATS/1.0 408 Request Timeout\r\n\r\n")) == .none)
-      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.relayxn1"])
-      #expect(state.received(message(nil, "NATS/1.0 409 Consumer Deleted\r\n\r\n")) == .none)
-      #expect(asked(&state).last?.subject == "CONSUMER.CREATE.S.relayxn2")
+      func status(_ text: String, generation: Int = 2) -> [String] {
+        let news = state.received(
+          message(nil, "NATS/1.0 \(text)\r\n\r\n", subject: "_INBOX.x.p.\(generation)"))
+        #expect(news == .none)
+        return asked(&state).map(\.subject)
+      }
+      #expect(status("100 Idle Heartbeat").isEmpty)
+      #expect(status("408 Request Timeout") == ["CONSUMER.MSG.NEXT.S.relayxn2"])
+      #expect(status("409 Consumer Deleted", generation: 1).isEmpty)
+      #expect(status("409 Consumer Deleted").last == "STREAM.INFO.S")
       // Old pulls are not heard any more, and silence is no answer.
-      #expect(state.received(message("$JS.ACK.S.c.1.11.1.0.0")) == .none)
+      #expect(state.received(message(place(11, 1))) == .none)
       for _ in 1...5 { state.tick() }
-      #expect(asked(&state).last?.subject == "CONSUMER.CREATE.S.relayxn3")
+      _ = locate(&state)
+      #expect(asked(&state).last?.subject == "CONSUMER.CREATE.S.relayxn5")
     }
 
     /// A consumer without a name that is asked for messages.
     private func pulling() -> DurableState {
       var state = DurableState(options(nil), id: "x")
-      state.setPatterns(["a"])
+      state.setPatterns(patterns("a"))
       state.connected(info)
+      _ = locate(&state)
       _ = answer(&state)
       state.requests = []
       return state
@@ -117,14 +243,14 @@
         // Two in three messages of a pull come, then the time of all pulls is over.
         for _ in 1...333 {
           sequence += 1
-          _ = state.received(message("$JS.ACK.S.c.1.\(sequence).\(sequence).0.0"))
+          _ = state.received(message(place(sequence, sequence)))
           open[0] -= 1
           if open[0] == 0 { open.removeFirst() }
           open += asked(&state).map { _ in DurableState.batch }
         }
         for rest in open {
           let header = "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: \(rest)\r\n\r\n"
-          _ = state.received(message(nil, header))
+          _ = state.received(message(nil, header, subject: "_INBOX.x.p.2"))
           open.removeFirst()
           open += asked(&state).map { _ in DurableState.batch }
           #expect(open.count <= 2)
@@ -136,12 +262,16 @@
     @Test("A heartbeat tells that the last message is missing")
     func lastMissing() {
       var state = pulling()
-      _ = state.received(message("$JS.ACK.S.c.1.11.1.0.0"))
+      _ = state.received(message(place(11, 1)))
       state.requests = []
-      let header = "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: "
-      #expect(state.received(message(nil, header + "1\r\n\r\n")) == .none)
+      func heartbeat(_ last: Int) {
+        let header = "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: \(last)\r\n\r\n"
+        #expect(state.received(message(nil, header, subject: "_INBOX.x.p.2")) == .none)
+      }
+      heartbeat(1)
       #expect(state.requests.isEmpty)
-      #expect(state.received(message(nil, header + "2\r\n\r\n")) == .none)
+      heartbeat(2)
+      _ = locate(&state, last: 12)
       #expect(asked(&state).last?.body.contains("\"opt_start_seq\":12") == true)
     }
 
@@ -169,6 +299,12 @@
       for text in [nil, "", "a.b", "$JS.ACK.S.c.1.x.2.0.0", "$JS.ACK.S.c.1.1.2.0"] {
         #expect(StreamPlace(text) == nil)
       }
+    }
+  }
+
+  extension [UInt8] {
+    fileprivate func contains(_ text: String) -> Bool {
+      String(decoding: self, as: UTF8.self).contains(text)
     }
   }
 

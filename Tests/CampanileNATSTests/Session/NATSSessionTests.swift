@@ -206,5 +206,105 @@
       #expect(again.contains("HPUB a ") && !again.contains("HPUB b "))
       #expect(told(&session).isEmpty)
     }
+
+    /// A session that stores in the stream S, whose posts nobody has taken once.
+    private func untaken(_ subjects: String...) -> NATSSession {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for subject in subjects { session.perform(post(subject)) }
+      session.perform(.flush(5))
+      // The server has the flush; it ends with the posts before it.
+      let mark = written(&session).mark
+      session.confirmed(mark ?? 0)
+      return session
+    }
+
+    private func answer(_ session: inout NATSSession, _ token: String, _ payload: String?) {
+      session.receivedAnswer(
+        ServerMessage(
+          subject: session.inbox + token, sid: NATSSession.inboxSid, reply: nil,
+          headers: payload == nil
+            ? HeaderBlock(bytes: Array("NATS/1.0 503 No Responders\r\n\r\n".utf8)) : .none,
+          payload: Array((payload ?? "").utf8)))
+    }
+
+    @Test("Posts whose name the stream does not store are refused, and flushes end")
+    func unknownName() {
+      var session = untaken("x", "a", "x")
+      answer(&session, "a2", #"{"stream":"S","seq":1}"#)
+      for _ in 1...2 {
+        answer(&session, "a1", nil)
+        answer(&session, "a3", nil)
+        session.tickDurable()
+        let text = written(&session).text
+        #expect(text.contains("HPUB x ") && !text.contains("HPUB a "))
+      }
+      // Another stream stores the name: that makes no difference.
+      answer(&session, "n1", #"{"streams":["T"]}"#)
+      #expect(told(&session) == ["refused x", "refused x", "flushed 5"])
+      #expect(session.outbox.isEmpty)
+    }
+
+    @Test("While the stream has no leader, or is full, posts wait; after five attempts it is told")
+    func notStored() {
+      for payload in [nil, #"{"error":{"code":503,"err_code":10077},"stream":"S","seq":0}"#] {
+        var session = untaken("x")
+        for attempt in 1...10 {
+          answer(&session, "a1", payload)
+          session.tickDurable()
+          #expect(told(&session) == (attempt == 5 ? ["denied x"] : []))
+          #expect(written(&session).text.contains("HPUB x "))
+          for json in ["{}", #"{"error":{"code":503}}"#, #"{"streams":["S","T"]}"#]
+          where attempt > 1 {
+            answer(&session, json == "{}" ? "n7" : "n1", json)
+          }
+        }
+        answer(&session, "a1", #"{"stream":"S","seq":1}"#)
+        #expect(told(&session) == ["flushed 5"])
+      }
+    }
+
+    @Test("A stream that stores a request has not answered it")
+    func storedRequest() {
+      var session = connected()
+      session.perform(
+        .request(correlation: 1, subject: "q", version: 0, payload: [], milliseconds: 100))
+      _ = written(&session)
+      answer(&session, "1", #"{"stream":"S","seq":7}"#)
+      #expect(told(&session) == [])
+      answer(&session, "1", #"{"text":"stream"}"#)
+      #expect(told(&session) == ["reply 1 answered"])
+    }
+
+    @Test("A message of another client is heard once, and numbers that are still needed are kept")
+    func severalPatterns() {
+      var session = connected()
+      session.perform(.subscribe("a.>"))
+      session.perform(.subscribe("a.b"))
+      session.perform(.answer("*.b"))
+      for sid in [10, 11] as [UInt64] { session.received(message("a.b", sid: sid)) }
+      #expect(told(&session) == ["message a.b of 0"])
+      session.received(message("a.b", sid: 10, "1 1 1 0 n -"))
+      session.perform(.unsubscribe("a.>"))
+      session.received(message("a.b", sid: 11, "1 1 1 0 n -"))
+      session.received(message("a.b", sid: 11, "1 3 1 0 n -"))
+      session.received(message("a.b", sid: 11))
+      #expect(
+        told(&session) == [
+          "message a.b of 1", "lost 1 a.b", "message a.b of 1", "message a.b of 0",
+        ])
+    }
+
+    @Test("Who asks is told that the answer is too long")
+    func longAnswer() {
+      var session = connected()
+      session.perform(.answer("a"))
+      _ = written(&session)
+      session.received(message("a", reply: "r.1"))
+      let payload = [UInt8](repeating: 0x78, count: 2_000)
+      session.perform(.reply(to: 0, correlation: 1, .answered, payload: payload))
+      let text = written(&session).text
+      #expect(text.hasPrefix("HPUB r.1 "))
+      #expect(text.contains("Nats-Service-Error: The answer is longer than the server takes.\r\n"))
+    }
   }
 #endif

@@ -1,0 +1,104 @@
+#if NATS
+  import CampanileRelay
+  import NIOCore
+  import NIOEmbedded
+  import Testing
+
+  @testable import CampanileNATS
+
+  @Suite("How a link leaves a server that ends")
+  struct LinkStateTests {
+    private var link: LinkState
+    private let first = NATSConnection(EmbeddedChannel())
+    private let second = NATSConnection(EmbeddedChannel())
+
+    /// A link whose first server has said that it ends soon, and that is connected to the second one.
+    init() throws {
+      let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
+      link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      link.handle(.connected(first), of: 1)
+      link.handle(.frames([.info(Self.info()), .pong], 0), of: 1)
+      _ = link.takeEffects()
+      link.handle(.frames([.info(Self.info(isLameDuck: true))], 0), of: 1)
+      link.tick()
+      #expect(link.takeEffects().connects.map(\.number) == [2])
+      link.handle(.connected(second), of: 2)
+      link.handle(.frames([.info(Self.info())], 0), of: 2)
+      _ = link.takeEffects()
+    }
+
+    private static func info(isLameDuck: Bool = false) -> ServerInfo {
+      var info = ServerInfo()
+      (info.hasHeaders, info.isLameDuck) = (true, isLameDuck)
+      return info
+    }
+
+    /// What is sent, and to which server: lines without CONNECT and announcements.
+    private func effects(_ link: inout LinkState) -> (sent: [String], closed: [Int]) {
+      let effects = link.takeEffects()
+      func number(_ connection: NATSConnection) -> Int { connection === first ? 1 : 2 }
+      let sent = effects.sends.flatMap { connection, bytes in
+        String(buffer: bytes).split(separator: "\r\n")
+          .filter { $0 == "PING" || $0.hasPrefix("SUB x") || $0.hasPrefix("HPUB") }
+          .map { "\(number(connection)): \($0.prefix(6))" }
+      }
+      return (sent.sorted(), effects.closes.map(number))
+    }
+
+    private func receive(_ frames: ServerFrame..., from number: Int, _ link: inout LinkState) {
+      link.handle(.frames(frames, 0), of: number)
+    }
+
+    @Test("A type that is carried meanwhile is heard from the second server")
+    func carriedMeanwhile() {
+      var link = link
+      receive(.pong, from: 2, &link)
+      #expect(effects(&link).sent == ["2: PING"])
+      link.perform([.subscribe("x")])
+      #expect(effects(&link).sent == [])
+      receive(.pong, from: 2, &link)
+      #expect(effects(&link).sent == ["1: PING"])
+      receive(.pong, from: 1, &link)
+      let (sent, closed) = effects(&link)
+      #expect(sent == ["2: SUB x "])
+      #expect(closed == [1])
+    }
+
+    @Test("The answer to an earlier ping doesn't end the first connection")
+    func earlierPing() {
+      var link = link
+      link.perform([.flush(7)])
+      #expect(effects(&link).sent == ["1: PING"])
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      #expect(effects(&link).sent == ["1: PING", "2: PING"])
+      receive(.pong, from: 1, &link)
+      #expect(effects(&link).closed == [])
+      receive(.pong, from: 1, &link)
+      #expect(effects(&link).closed == [1])
+    }
+
+    @Test("If the first server ends early, the second one takes its place at once")
+    func endsEarly() {
+      var link = link
+      receive(.pong, from: 2, &link)
+      link.perform([
+        .post(subject: "a", version: 0, path: [], payload: []), .subscribe("x"),
+      ])
+      link.handle(.closed(nil), of: 1)
+      #expect(effects(&link).sent == ["2: HPUB a", "2: PING", "2: PING", "2: SUB x "])
+      #expect(link.session.server != nil)
+    }
+
+    @Test("If the first server ends before the second one is open, that one is waited for")
+    func endsBefore() {
+      var link = link
+      link.handle(.closed(nil), of: 1)
+      #expect(link.session.server == nil)
+      link.perform([.subscribe("x")])
+      receive(.pong, from: 2, &link)
+      #expect(effects(&link).sent == ["2: SUB x "])
+      #expect(link.session.server != nil)
+    }
+  }
+#endif
