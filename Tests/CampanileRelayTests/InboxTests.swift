@@ -8,10 +8,10 @@ struct InboxTests {
   private let inbox = Inbox()
 
   private func append(bytes: Int) -> Bool {
-    inbox.append(
-      .message(
-        sender: 1, subject: "a", version: 0, path: [], payload: Array(repeating: 0, count: bytes))
-    ).pauses
+    let payload = [UInt8](repeating: 0, count: bytes)
+    let message = RelayIncident.message(
+      sender: 1, subject: "a", version: 0, path: [], payload: payload)
+    return inbox.append([message]).pauses
   }
 
   @Test("The link stops reading at a megabyte, and reads on when half of it is delivered")
@@ -29,19 +29,30 @@ struct InboxTests {
 
   @Test("Who delivers is told once, and again when there was nothing left")
   func schedules() {
-    #expect(inbox.append(.connected).isFirst)
-    #expect(!inbox.append(.connected).isFirst)
+    #expect(inbox.append([.connected]).isFirst)
+    #expect(!inbox.append([.connected]).isFirst)
     #expect(inbox.next() != nil)
     #expect(inbox.next() != nil)
     #expect(inbox.next() == nil)
-    #expect(inbox.append(.connected).isFirst)
+    #expect(inbox.append([.connected]).isFirst)
+  }
+
+  @Test("What comes together is delivered in its order, and counted")
+  func batches() {
+    #expect(!inbox.append([]).isFirst)
+    #expect(inbox.append([.flushed(1), .flushed(2)]).isFirst)
+    #expect(!inbox.append([.flushed(3)]).isFirst)
+    #expect(inbox.count == 3)
+    var tokens: [UInt64] = []
+    while case .flushed(let token)? = inbox.next()?.incident { tokens.append(token) }
+    #expect(tokens == [1, 2, 3])
   }
 
   @Test("Who waits for what has come does not wait for what comes later, nor after the end")
   func behind() {
-    for _ in 1...3 { _ = inbox.append(.connected) }
+    for _ in 1...3 { _ = inbox.append([.connected]) }
     let count = inbox.count
-    for _ in 1...2 { _ = inbox.append(.connected) }
+    for _ in 1...2 { _ = inbox.append([.connected]) }
     for _ in 1...3 {
       #expect(inbox.isBehind(count))
       _ = inbox.next()
@@ -57,7 +68,7 @@ struct InboxTests {
     let relay = Relay(.loopback("turns"))
     let isOver = Locked(false)
     @Sendable func deliverAgain() {
-      relay.core.receive(.delivered { if !isOver.withLock({ $0 }) { deliverAgain() } })
+      relay.core.receive([.delivered { if !isOver.withLock({ $0 }) { deliverAgain() } }])
     }
     deliverAgain()
     await relay.core.finishDeliveries()
@@ -66,7 +77,7 @@ struct InboxTests {
 
   @Test("It has gone on if something was delivered since somebody asked")
   func goesOn() {
-    _ = inbox.append(.connected)
+    _ = inbox.append([.connected])
     #expect(!inbox.hasGoneOn())
     _ = inbox.next()
     #expect(inbox.hasGoneOn())
@@ -75,10 +86,10 @@ struct InboxTests {
 
   @Test("A closed one has nothing, and takes nothing")
   func closed() {
-    _ = inbox.append(.connected)
+    _ = inbox.append([.connected])
     inbox.close()
     #expect(inbox.next() == nil)
-    #expect(!inbox.append(.connected).isFirst)
+    #expect(!inbox.append([.connected]).isFirst)
     #expect(inbox.next() == nil)
   }
 }

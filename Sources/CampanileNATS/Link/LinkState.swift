@@ -256,10 +256,7 @@
     /// Takes what is to be done.
     mutating func takeEffects() -> Effects {
       if let current, !isHandingOver, lines[current] != nil, session.server != nil {
-        if let mark = session.write() {
-          session.output.writePing()
-          lines[current]!.state.pinged(marking: mark)
-        }
+        for mark in session.write() { lines[current]!.state.pinged(marking: mark) }
         if lines[current]!.output.readableBytes == 0 {
           swap(&lines[current]!.output, &session.output)
         } else {

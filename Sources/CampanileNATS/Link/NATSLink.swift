@@ -111,16 +111,15 @@
         }
       }
       guard let receiver else { return }
-      for incident in effects.incidents {
-        observer.happened(incident)
-        receiver.receive(incident)
-      }
+      for incident in effects.incidents { observer.happened(incident) }
+      receiver.receive(effects.incidents)
       let delivered = effects.acknowledgments
       if delivered.isEmpty { return }
-      receiver.receive(
+      receiver.receive([
         .delivered { [weak self, queue] in
           queue.async { self?.act { $0.session.acknowledge(delivered) } }
-        })
+        }
+      ])
     }
   }
 #endif

@@ -26,30 +26,38 @@
       writeStaticString("\r\n")
     }
 
-    /// - Parameter headers: A whole block, with its first line and the empty one, or nothing.
     mutating func writePublish(
       _ subject: String, reply: String? = nil, headers: [UInt8] = [], payload: [UInt8]
     ) {
-      var message: [UInt8] = []
+      var frame: [UInt8] = []
+      frame.appendPublish(subject, reply: reply, headers: headers, payload: payload)
+      writeBytes(frame)
+    }
+  }
+
+  extension [UInt8] {
+    /// - Parameter headers: A whole block, with its first line and the empty one, or nothing.
+    mutating func appendPublish(
+      _ subject: String, reply: String?, headers: [UInt8], payload: [UInt8]
+    ) {
       let length = headers.count + payload.count
-      message.reserveCapacity(subject.utf8.count + (reply?.utf8.count ?? 0) + 32 + length)
-      message.append(headers.isEmpty ? "PUB " : "HPUB ")
-      message.append(subject)
-      message.append(UInt8(ascii: " "))
+      reserveCapacity(count + subject.utf8.count + (reply?.utf8.count ?? 0) + 32 + length)
+      append(headers.isEmpty ? "PUB " : "HPUB ")
+      append(subject)
+      append(UInt8(ascii: " "))
       if let reply {
-        message.append(reply)
-        message.append(UInt8(ascii: " "))
+        append(reply)
+        append(UInt8(ascii: " "))
       }
       if !headers.isEmpty {
-        message.append(decimal: UInt64(headers.count))
-        message.append(UInt8(ascii: " "))
+        append(decimal: UInt64(headers.count))
+        append(UInt8(ascii: " "))
       }
-      message.append(decimal: UInt64(length))
-      message.append("\r\n")
-      message += headers
-      message += payload
-      message.append("\r\n")
-      writeBytes(message)
+      append(decimal: UInt64(length))
+      append("\r\n")
+      self += headers
+      self += payload
+      append("\r\n")
     }
   }
 #endif

@@ -1,4 +1,6 @@
 #if NATS
+  import CampanileRelay
+
   /// Subjects as servers take them.
   ///
   /// A server doesn't say what is wrong with a subject. It ignores a subject with an empty token, takes
@@ -10,19 +12,7 @@
 
     /// Whether messages can be sent under this name.
     static func isName(_ text: String) -> Bool {
-      var isTokenEmpty = true
-      var count = 0
-      for byte in text.utf8 {
-        count += 1
-        switch byte {
-        case UInt8(ascii: "."):
-          if isTokenEmpty { return false }
-          isTokenEmpty = true
-        case 0...0x20, 0x7F, UInt8(ascii: "*"), UInt8(ascii: ">"): return false
-        default: isTokenEmpty = false
-        }
-      }
-      return !isTokenEmpty && count <= limit
+      text.utf8.count <= limit && SubjectName.isName(text)
     }
 
     /// Whether a subject belongs to the protocol or to the relays themselves.

@@ -42,12 +42,16 @@
     var storing: Int?
     /// Attempts to store the oldest post that have failed, if any have.
     var vain: VainAttempts?
-    /// Whether a ping that confirms what was sent has no answer yet.
-    private var isPinging = false
+    /// How many pings that confirm what was sent have no answer yet.
+    private var pingCount = 0
     /// Whether a ping is to follow the output.
     var wantsPing = false
     private var bytesSincePing = 0
+    /// After so many bytes a ping follows, so that the server confirms while more is sent.
+    private static let pingInterval = 256 << 10
+    // Memory that each message uses.
     private var headers: [UInt8] = []
+    private var frame: [UInt8] = []
 
     // The subscriptions of each relay: answers to it, and the presence of others.
     static let inboxSid: UInt64 = 1
@@ -159,7 +163,7 @@
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       server = info
       output.clear()
-      isPinging = false
+      pingCount = 0
       durable?.connected(info)
       if isSubscribed { return }
       writeSubscriptions(to: &output)
@@ -182,7 +186,7 @@
     mutating func lost() {
       output.clear()
       durable?.disconnected()
-      (isPinging, wantsPing, storing, vain) = (false, false, nil, nil)
+      (pingCount, wantsPing, storing, vain) = (0, false, nil, nil)
       for correlation in outbox.disconnect() where requests.ended(correlation) {
         incidents.append(.reply(correlation: correlation, .disconnected, payload: []))
       }
@@ -190,11 +194,12 @@
 
     // MARK: Sending
 
-    /// Writes what waits, as far as the window allows.
+    /// Writes what waits, as far as the window allows, and pings.
     ///
-    /// - Returns: Whether a ping is to follow, and what it confirms.
-    mutating func write() -> UInt64? {
-      guard let server else { return nil }
+    /// - Returns: The mark up to which each ping confirms.
+    mutating func write() -> [UInt64] {
+      guard let server else { return [] }
+      var pings: [UInt64] = []
       while let (item, mark) = outbox.next() {
         switch item {
         case .post(let post):
@@ -229,11 +234,20 @@
         case .flush: wantsPing = true
         case .request, .reply: if durable != nil { wantsPing = true }
         }
+        if durable == nil, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
       }
       writeStreamRequests()
-      let isDue = bytesSincePing > 256 << 10 || outbox.isAwaiting && !isPinging
-      guard wantsPing || durable == nil && isDue else { return nil }
-      (wantsPing, isPinging, bytesSincePing) = (false, true, 0)
+      if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
+        pings.append(writePing())
+      }
+      return pings
+    }
+
+    /// - Returns: The mark up to which the answer confirms.
+    private mutating func writePing() -> UInt64 {
+      output.writePing()
+      pingCount += 1
+      (wantsPing, bytesSincePing) = (false, 0)
       return outbox.sentMark
     }
 
@@ -276,7 +290,9 @@
               + "the most."))
         return false
       }
-      output.writePublish(subject, reply: reply, headers: headers, payload: payload)
+      frame.removeAll(keepingCapacity: frame.capacity <= 1 << 16)
+      frame.appendPublish(subject, reply: reply, headers: headers, payload: payload)
+      output.writeBytes(frame)
       bytesSincePing += size
       return true
     }
@@ -288,7 +304,7 @@
 
     /// The server has taken all up to a mark.
     mutating func confirmed(_ mark: UInt64) {
-      isPinging = false
+      pingCount = max(0, pingCount - 1)
       // A flush also tells that what was to be heard is in force.
       if let durable, !durable.isReady { return }
       for token in outbox.confirm(through: mark) { incidents.append(.flushed(token)) }

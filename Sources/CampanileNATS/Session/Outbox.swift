@@ -24,18 +24,22 @@
       var cost: Int { payload.count + 128 }
     }
 
-    private struct Entry {
-      // Nothing, once it was dropped or is of no use any more.
-      var item: Item?
-      /// That of a post.
-      let cost: Int?
+    /// What is asked about an item most often, apart from the item: reading an item copies it.
+    private struct State {
+      /// The cost of a post; 0 of anything else.
+      var cost = 0
       var isConfirmed = false
+      /// Whether it was dropped or is of no use any more.
+      var isGone = false
+
+      var isPost: Bool { cost > 0 }
     }
 
-    private var entries = CircularBuffer<Entry>()
-    /// The mark of the first entry.
+    private var items = CircularBuffer<Item?>()
+    private var states = CircularBuffer<State>()
+    /// The mark of the first item.
     private(set) var firstMark: UInt64 = 1
-    /// So many entries were sent on the present connection.
+    /// So many items were sent on the present connection.
     private var sentCount = 0
     /// Where to look for the oldest post that waits.
     private var oldest = 0
@@ -56,7 +60,7 @@
       self.limit = limit
     }
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { items.isEmpty }
     /// The mark of the item that was sent last.
     var sentMark: UInt64 { firstMark + UInt64(sentCount) - 1 }
     /// Whether anything that was sent is not confirmed.
@@ -64,21 +68,31 @@
 
     // MARK: Keeping
 
-    mutating func append(_ item: Item) { entries.append(Entry(item: item, cost: nil)) }
+    mutating func append(_ item: Item) { append(item, cost: 0) }
+
+    private mutating func append(_ item: Item, cost: Int) {
+      items.append(item)
+      states.append(State(cost: cost))
+    }
+
+    /// Forgets an item, which keeps its place.
+    private mutating func forget(_ index: Int) {
+      items[offset: index] = nil
+      states[offset: index].isGone = true
+    }
 
     /// Keeps a post.
     ///
     /// - Parameter dropped: Called with the subject of each post that does not fit.
     mutating func append(_ post: Post, dropped: (String) -> Void) {
-      if !keepsNewest, waitingBytes + post.cost > limit { return dropped(post.subject) }
-      entries.append(Entry(item: .post(post), cost: post.cost))
-      waitingBytes += post.cost
+      let cost = post.cost
+      if !keepsNewest, waitingBytes + cost > limit { return dropped(post.subject) }
+      append(.post(post), cost: cost)
+      waitingBytes += cost
       oldest = max(oldest, sentCount)
-      while waitingBytes > limit, oldest < entries.count - 1 {
-        if case .post(let old) = entries[offset: oldest].item,
-          !entries[offset: oldest].isConfirmed
-        {
-          entries[offset: oldest].item = nil
+      while waitingBytes > limit, oldest < items.count - 1 {
+        if case .post(let old) = items[offset: oldest] {
+          forget(oldest)
           waitingBytes -= old.cost
           dropped(old.subject)
         }
@@ -90,13 +104,13 @@
 
     /// The next item, with its mark, as far as the window allows; then it counts as sent.
     mutating func next() -> (item: Item, mark: UInt64)? {
-      while sentCount < entries.count, sentBytes < Self.window {
-        let entry = entries[offset: sentCount]
+      while sentCount < items.count, sentBytes < Self.window {
+        let (index, state) = (sentCount, states[offset: sentCount])
         sentCount += 1
-        guard let item = entry.item, !entry.isConfirmed else { continue }
-        if let cost = entry.cost {
-          waitingBytes -= cost
-          sentBytes += cost
+        guard !state.isConfirmed, let item = items[offset: index] else { continue }
+        if state.isPost {
+          waitingBytes -= state.cost
+          sentBytes += state.cost
         }
         return (item, sentMark)
       }
@@ -105,8 +119,8 @@
 
     /// The item cannot be sent at all.
     mutating func drop(_ mark: UInt64) {
-      if case .post(let post) = entries[offset: offset(mark)].item { sentBytes -= post.cost }
-      entries[offset: offset(mark)].item = nil
+      sentBytes -= states[offset: offset(mark)].cost
+      forget(offset(mark))
     }
 
     private func offset(_ mark: UInt64) -> Int { Int(mark) - Int(firstMark) }
@@ -118,7 +132,7 @@
     /// - Returns: The flushes that have ended.
     mutating func confirm(through mark: UInt64) -> [UInt64] {
       let count = min(sentCount, max(0, offset(mark) + 1))
-      for index in 0..<count where !isStored || entries[offset: index].cost == nil {
+      for index in 0..<count where !isStored || !states[offset: index].isPost {
         confirm(at: index)
       }
       return popConfirmed()
@@ -139,7 +153,7 @@
     mutating func refuse(_ subject: String) -> (count: Int, flushed: [UInt64]) {
       var count = 0
       for index in 0..<sentCount {
-        guard case .post(let post) = entries[offset: index].item, post.subject == subject else {
+        guard case .post(let post) = items[offset: index], post.subject == subject else {
           continue
         }
         confirm(at: index)
@@ -149,21 +163,23 @@
     }
 
     private mutating func confirm(at index: Int) {
-      if entries[offset: index].isConfirmed { return }
-      entries[offset: index].isConfirmed = true
-      if entries[offset: index].item != nil { sentBytes -= entries[offset: index].cost ?? 0 }
+      let state = states[offset: index]
+      if state.isConfirmed { return }
+      states[offset: index].isConfirmed = true
+      guard state.isPost, !state.isGone else { return }
+      sentBytes -= state.cost
       // It is not kept while an earlier one waits to be confirmed.
-      if case .post = entries[offset: index].item { entries[offset: index].item = nil }
+      forget(index)
     }
 
     private mutating func popConfirmed() -> [UInt64] {
       var flushed: [UInt64] = []
-      while sentCount > 0, let first = entries.first, first.isConfirmed || first.item == nil {
-        entries.removeFirst()
+      while sentCount > 0, let first = states.first, first.isConfirmed || first.isGone {
+        states.removeFirst()
         firstMark += 1
         sentCount -= 1
         oldest = max(0, oldest - 1)
-        if case .flush(let token) = first.item { flushed.append(token) }
+        if case .flush(let token) = items.removeFirst() { flushed.append(token) }
       }
       return flushed
     }
@@ -171,7 +187,7 @@
     /// The post with a mark, while it is not confirmed.
     func post(_ mark: UInt64) -> Post? {
       guard mark >= firstMark, offset(mark) < sentCount,
-        case .post(let post) = entries[offset: offset(mark)].item
+        case .post(let post) = items[offset: offset(mark)]
       else { return nil }
       return post
     }
@@ -179,10 +195,9 @@
     /// Posts that were sent and not confirmed are to be sent again; requests and replies are not.
     mutating func rewind() {
       for index in 0..<sentCount {
-        switch entries[offset: index].item {
-        case .post(let post):
-          if !entries[offset: index].isConfirmed { waitingBytes += post.cost }
-        case .request, .reply: entries[offset: index].isConfirmed = true
+        switch items[offset: index] {
+        case .post(let post): waitingBytes += post.cost
+        case .request, .reply: states[offset: index].isConfirmed = true
         case .flush, nil: break
         }
       }
@@ -195,13 +210,13 @@
     mutating func disconnect() -> [UInt64] {
       var requests: [UInt64] = []
       for index in 0..<sentCount {
-        switch entries[offset: index].item {
+        switch items[offset: index] {
         case .request(let correlation, _, _, _):
           requests.append(correlation)
-          entries[offset: index].item = nil
-        case .reply: entries[offset: index].item = nil
+          forget(index)
+        case .reply: forget(index)
         // A flush tells of the next connection too.
-        case .flush: entries[offset: index].isConfirmed = false
+        case .flush: states[offset: index].isConfirmed = false
         case .post, nil: break
         }
       }

@@ -41,7 +41,7 @@
     init(_ reason: String) { self.reason = reason }
 
     func start(_ receiver: any RelayReceiver) {
-      queue.async { [reason] in receiver.receive(.disconnected(reason)) }
+      queue.async { [reason] in receiver.receive([.disconnected(reason)]) }
     }
 
     func perform(_ operations: [RelayOperation]) {}

@@ -242,7 +242,7 @@ final class MemberLink: RelayLink {
   }
 
   private func reportRefusal(_ reason: String) {
-    queue.async { self.state.withLock { $0.receiver }?.receive(.sentAway(reason)) }
+    queue.async { self.state.withLock { $0.receiver }?.receive([.sentAway(reason)]) }
   }
 
   private func report(_ trouble: String) {
@@ -251,7 +251,7 @@ final class MemberLink: RelayLink {
       state.trouble = trouble
       return state.receiver
     }
-    receiver?.receive(.disconnected(trouble))
+    receiver?.receive([.disconnected(trouble)])
   }
 
   // MARK: Events
@@ -306,7 +306,7 @@ final class MemberLink: RelayLink {
       let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
       return (result, incidents, state.receiver, silence, wanted)
     }
-    if let receiver { for incident in incidents { receiver.receive(incident) } }
+    receiver?.receive(incidents)
     if let silence, case .folder(let folder) = bus {
       if folder.isClaimed(silence.generation + 1) {
         leave()

@@ -148,6 +148,17 @@ package enum SubjectName {
 
   /// Whether text is the name of one message.
   package static func isName(_ text: String) -> Bool {
-    isPattern(text) && !text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
+    // Each post of bytes asks, so nothing is allocated.
+    var isTokenEmpty = true
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "."):
+        if isTokenEmpty { return false }
+        isTokenEmpty = true
+      case 0...0x20, 0x7F, UInt8(ascii: "*"), UInt8(ascii: ">"): return false
+      default: isTokenEmpty = false
+      }
+    }
+    return !isTokenEmpty
   }
 }

@@ -20,14 +20,17 @@ final class Inbox: Sendable {
 
   private static var limit: Int { 1 << 20 }
 
-  /// - Returns: Whether it is the first, which somebody is to deliver, and whether the link is to
+  /// - Returns: Whether these are the first, which somebody is to deliver, and whether the link is to
   ///   stop reading.
-  func append(_ incident: RelayIncident) -> (isFirst: Bool, pauses: Bool) {
-    state.withLock { state in
+  func append(_ incidents: [RelayIncident]) -> (isFirst: Bool, pauses: Bool) {
+    if incidents.isEmpty { return (false, false) }
+    return state.withLock { state in
       if state.isClosed { return (false, false) }
-      state.incidents.append(incident)
-      state.appended += 1
-      state.size += incident.size
+      for incident in incidents {
+        state.incidents.append(incident)
+        state.size += incident.size
+      }
+      state.appended += incidents.count
       let pauses = state.size > Self.limit && !state.isPaused
       if pauses { state.isPaused = true }
       defer { state.isScheduled = true }

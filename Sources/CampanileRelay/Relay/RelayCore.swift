@@ -45,6 +45,11 @@ final class RelayCore: RelayReceiver, Sendable {
     let (items, lost) = outbox.takeAll()
     for (pattern, count) in lost { reportLost(pattern, count) }
     for item in items {
+      // So that the first is on its way while the others are encoded.
+      if operations.count == 1_024 {
+        link.perform(operations)
+        operations.removeAll(keepingCapacity: true)
+      }
       switch item {
       case .operation(let operation): operations.append(operation)
       case .message(let message):
@@ -92,8 +97,8 @@ final class RelayCore: RelayReceiver, Sendable {
 
   // MARK: Receiving
 
-  func receive(_ incident: RelayIncident) {
-    let (isFirst, pauses) = inbox.append(incident)
+  func receive(_ incidents: [RelayIncident]) {
+    let (isFirst, pauses) = inbox.append(incidents)
     if pauses { link.setReading(false) }
     if isFirst { deliveries.async { self.deliverAll() } }
   }

@@ -25,11 +25,12 @@
         subject: subject, version: 3, path: [1], payload: [UInt8](repeating: 0x78, count: bytes))
     }
 
-    /// What is written, and the mark of the ping after it.
+    /// What is written without pings, and the mark of the last ping.
     private func written(_ session: inout NATSSession) -> (text: String, mark: UInt64?) {
-      let mark = session.write()
+      let mark = session.write().last
       defer { session.output.clear() }
-      return (String(buffer: session.output), mark)
+      let text = String(buffer: session.output)
+      return (text.split(separator: "PING\r\n").joined(), mark)
     }
 
     private func message(
@@ -83,6 +84,27 @@
       #expect(mark == 2)
       session.confirmed(2)
       #expect(told(&session) == ["flushed 5"])
+    }
+
+    @Test("The server confirms while more is sent")
+    func severalPings() {
+      var session = connected()
+      for _ in 1...1_000 { session.perform(post("a", bytes: 900)) }
+      session.perform(.flush(5))
+      let marks = session.write()
+      #expect(marks.count == 4)
+      #expect(marks == marks.sorted())
+      #expect(marks.last == 1_001)
+      let text = String(buffer: session.output)
+      #expect(text.split(separator: "PING\r\n").count == 4)
+      #expect(text.hasSuffix("PING\r\n"))
+      for mark in marks {
+        #expect(told(&session) == [])
+        session.confirmed(mark)
+      }
+      #expect(told(&session) == ["flushed 5"])
+      #expect(session.outbox.isEmpty)
+      #expect(session.write().isEmpty)
     }
 
     @Test("What is longer than the server takes is refused, by the limit of the present server")
