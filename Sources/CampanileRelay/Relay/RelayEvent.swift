@@ -14,12 +14,16 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     public static let lost = Kind(description: "lost")
     /// A message arrived that cannot be decoded.
     public static let undecodable = Kind(description: "undecodable")
-    /// A message cannot be sent, because it cannot be encoded or is too long.
+    /// A message cannot be sent. It cannot be encoded, it is too long, or the stream that is to store
+    /// it does not store its name.
     ///
     /// An event without a subject is about a process that could not join. It belongs to another
     /// user, or does not use the protocol of relays, or this process has no file descriptors left.
     public static let refused = Kind(description: "refused")
     /// The server of the bus does not permit this process to send, or to listen, under a name.
+    ///
+    /// It is also reported when a stream is missing, or does not store a message. The relay then
+    /// tries again.
     public static let denied = Kind(description: "denied")
     /// The relay is not connected, and keeps trying.
     public static let unavailable = Kind(description: "unavailable")
