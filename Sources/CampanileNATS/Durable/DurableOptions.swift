@@ -78,14 +78,18 @@
       var last_seq: UInt64
     }
 
+    struct Stream: Decodable {
+      var subjects: [String]?
+    }
+
     var error: Failure?
     var num_ack_pending: Int?
     /// When a stream or a consumer was created.
     var created: String?
     /// The state of a stream.
     var state: State?
-    /// The streams that store a name.
-    var streams: [String]?
+    /// The configuration of a stream.
+    var config: Stream?
     /// The stream that has stored a message, and the place of the message.
     var stream: String?
     var seq: UInt64?

@@ -48,6 +48,12 @@
     /// Whether messages of a receiver with a name may have been sent and not received.
     private var mustSettle = true
     private var consumer = ""
+    /// Whether a consumer with a name begins with the first message of the stream.
+    ///
+    /// The policy of a consumer cannot be changed, so it has to be the one that the consumer has.
+    private var deliversAll = false
+    /// Whether the other policy has been tried since the stream was located.
+    private var hasTriedPolicies = false
     /// How long no expected message has arrived.
     private var silence = 0
     /// How many messages the server may still send.
@@ -105,7 +111,8 @@
     mutating func setPatterns(_ new: [SubjectPattern]) {
       let old = patterns
       patterns = new.map { pattern in
-        old.first { $0.pattern == pattern } ?? Pattern(pattern: pattern)
+        // A consumer with a name begins by itself.
+        old.first { $0.pattern == pattern } ?? Pattern(pattern: pattern, start: isNamed ? 0 : nil)
       }
       if patterns.isEmpty { hasHeard = false }
       guard isConnected && isStreamReady else { return }
@@ -153,13 +160,20 @@
           for index in patterns.indices where patterns[index].start != nil {
             patterns[index].start = 0
           }
-          (heardThrough, heard) = (0, [])
+          (heardThrough, heard, deliversAll) = (0, [], true)
         }
         self.created = created
       }
+      hasTriedPolicies = false
+      // A stream that has lost its end uses these numbers again.
+      heardThrough = min(heardThrough, last)
+      if heard.contains(where: { $0 > last }) { heard = heard.filter { $0 <= last } }
+      for index in patterns.indices {
+        patterns[index].start = patterns[index].start.map { min($0, last) }
+      }
       if !hasHeard { (heardThrough, hasHeard) = (last, true) }
       for index in patterns.indices where patterns[index].start == nil {
-        patterns[index].start = isNamed ? 0 : last
+        patterns[index].start = last
       }
       createConsumer()
     }
@@ -170,6 +184,7 @@
       var configuration = ConsumerRequest.Configuration(name: consumer)
       if isNamed {
         configuration.durable_name = consumer
+        configuration.deliver_policy = deliversAll ? "all" : "new"
         configuration.ack_policy = "explicit"
         configuration.ack_wait = Self.acknowledgmentWait * 1_000_000_000
         configuration.max_ack_pending = 4 * Self.batch
@@ -228,7 +243,18 @@
         if let error = response.error { return report(error) }
         located(response.created ?? "", response.state?.last_seq ?? 0)
       case .creatingConsumer:
-        if let error = response.error { return report(error) }
+        if let error = response.error {
+          if isNamed, !hasTriedPolicies, error.description?.contains("deliver policy") == true {
+            // The consumer is there, and began otherwise.
+            hasTriedPolicies = true
+            deliversAll.toggle()
+            createConsumer()
+            return nil
+          }
+          return report(error)
+        }
+        // If only the consumer is deleted, the next one begins at that time.
+        deliversAll = false
         if mustSettle, isNamed, response.num_ack_pending ?? 0 > 0 {
           phase = .settling(seconds: Self.acknowledgmentWait + 1)
         } else {
@@ -290,7 +316,7 @@
         guard isNamed, !mustSettle else { return .none }
       case .idle, .creatingStream: return .none
       }
-      silence = 0
+      if phase == .pulling { silence = 0 }
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
       asked = max(0, asked - 1)
@@ -308,13 +334,17 @@
     }
 
     private mutating func received(_ status: Int, of message: ServerMessage) {
-      guard phase == .pulling, isNamed || message.subject.hasSuffix(".\(generation)") else {
-        return
+      switch phase {
+      case .pulling:
+        guard isNamed || message.subject.hasSuffix(".\(generation)") else { return }
+        silence = 0
+      case .gathering, .locating, .creatingConsumer:
+        guard isNamed, !mustSettle else { return }
+      default: return
       }
       func number(_ field: String) -> UInt64? {
         message.headers.text(of: field).flatMap(UInt64.init)
       }
-      silence = 0
       switch status {
       case 100:
         if isNamed { return }
@@ -325,10 +355,11 @@
       case 408, 404:
         // The time of a pull is over: the server says how many messages it doesn't send.
         asked = max(0, asked - (number("Nats-Pending-Messages").map(Int.init) ?? asked))
-        pull()
+        if phase == .pulling { pull() }
       default:
         // The consumer has gone, or has another leader.
-        receiveAnew()
+        if phase == .pulling { return receiveAnew() }
+        (asked, mustSettle) = (0, true)
       }
     }
 

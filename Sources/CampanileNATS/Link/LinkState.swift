@@ -42,6 +42,8 @@
     private var next: Int?
     /// Whether the present connection is asked for the last that it has to send.
     private var isHandingOver = false
+    /// The mark up to which the answer to that confirms.
+    private var handOverMark: UInt64 = 0
     /// The relay's operations that wait while connections change.
     private var deferred: [RelayOperation] = []
     private var lastNumber = 0
@@ -62,11 +64,18 @@
 
     mutating func perform(_ operations: [RelayOperation]) {
       // The next connection has the subscriptions that there were when it was opened.
-      if isHandingOver || next.flatMap({ lines[$0]?.state.isOpen }) == true {
-        return deferred += operations
+      let isChanging = isHandingOver || nextIsOpen
+      for operation in operations {
+        // Posts are bounded by the outbox.
+        if isChanging, !operation.isPost {
+          deferred.append(operation)
+        } else {
+          session.perform(operation)
+        }
       }
-      for operation in operations { session.perform(operation) }
     }
+
+    private var nextIsOpen: Bool { next.flatMap { lines[$0]?.state.isOpen } == true }
 
     mutating func setReading(_ reads: Bool) -> [NATSConnection] {
       isReading = reads
@@ -171,14 +180,16 @@
 
     private mutating func confirmed(_ mark: UInt64, on number: Int) {
       if number == current {
-        session.confirmed(min(mark, session.outbox.sentMark))
-        if mark == Self.lastMark { handOver() }
+        if mark != Self.lastMark { return session.confirmed(mark) }
+        session.confirmed(handOverMark)
+        if isHandingOver, nextIsOpen { handOver() }
       } else if number == next {
         // The other server sends what comes from now on: the first one is asked for the rest.
         isHandingOver = true
         guard let current, lines[current] != nil else { return }
         lines[current]!.output.writePing()
         lines[current]!.state.pinged(marking: Self.lastMark)
+        handOverMark = session.outbox.sentMark
       }
     }
 
@@ -226,7 +237,7 @@
         return deferred = []
       }
       current = nil
-      if let next, lines[next]?.state.isOpen == true { return handOver() }
+      if nextIsOpen { return handOver() }
       let sentence = line.state.closed(reason)
       let text = sentence.map { "\(line.address): \($0)" } ?? ""
       if session.server != nil || reported.insert(text).inserted { session.disconnected(text) }
@@ -274,5 +285,9 @@
       defer { effects = Effects() }
       return effects
     }
+  }
+
+  extension RelayOperation {
+    fileprivate var isPost: Bool { if case .post = self { true } else { false } }
   }
 #endif

@@ -12,7 +12,14 @@
 
     mutating func patternsChanged() {
       let patterns = Set(subscriptions.values.filter { !$0.answers }.map(\.pattern))
-      durable?.setPatterns(patterns.sorted { $0.text < $1.text })
+      noteReadiness { $0.setPatterns(patterns.sorted { $0.text < $1.text }) }
+    }
+
+    /// Flushes wait until the receiver is ready: then the server is asked again.
+    private mutating func noteReadiness(_ change: (inout DurableState) -> Void) {
+      let wasReady = durable?.isReady == true
+      if durable != nil { change(&durable!) }
+      if !wasReady, durable?.isReady == true { wantsPing = true }
     }
 
     /// Handles a message of the stream, or the status of a pull.
@@ -64,12 +71,10 @@
       _ message: ServerMessage, _ token: Substring, _ durable: DurableState
     ) {
       if token.first == "a" { return receivedAcknowledgment(message, token.dropFirst()) }
-      if token.first == "n" { return receivedStreams(message, token.dropFirst()) }
-      let wasReady = durable.isReady
-      if let reason = self.durable?.answered(token, message) {
-        incidents.append(.denied(subject: nil, reason))
-      }
-      if !wasReady, self.durable?.isReady == true { wantsPing = true }
+      if token.first == "q" { return receivedStream(message, token.dropFirst()) }
+      var reason: String?
+      noteReadiness { reason = $0.answered(token, message) }
+      if let reason { incidents.append(.denied(subject: nil, reason)) }
     }
 
     // MARK: What is stored
@@ -79,7 +84,7 @@
       guard let mark = UInt64(token), let post = outbox.post(mark) else { return }
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
-        return sendAgain(mark, "No stream takes it.", nobodyAnswers: true)
+        return sendAgain(mark, "No stream takes it.")
       }
       // A post that was stored before is as good as one that is stored now.
       if message.payload.mayHaveError, let error = StreamResponse(message.payload)?.error {
@@ -104,41 +109,39 @@
     private static let attemptLimit = 5
 
     /// Notes why a post was not stored; it is sent again after a second.
-    private mutating func sendAgain(_ mark: UInt64, _ reason: String, nobodyAnswers: Bool = false) {
+    private mutating func sendAgain(_ mark: UInt64, _ reason: String) {
       storing = Self.storingLimit - 1
       if mark != outbox.firstMark { return }
       vain = vain ?? VainAttempts()
       vain?.reason = reason
-      vain?.nobodyAnswers = nobodyAnswers
     }
 
     /// Notes an attempt in vain, and asks why nothing is stored.
     private mutating func countAttempt() {
+      guard let post = outbox.post(outbox.firstMark), let durable else { return }
       var attempts = vain ?? VainAttempts()
       attempts.count += 1
       vain = attempts
-      guard let post = outbox.post(outbox.firstMark) else { return }
       if attempts.count == Self.attemptLimit {
         incidents.append(.denied(subject: post.subject, attempts.reason))
       }
-      guard attempts.nobodyAnswers else { return }
-      if attempts.count == 1 {
-        durable?.streamMayBeMissing()
-      } else {
-        durable?.requests.append(
-          StreamRequest(
-            "STREAM.NAMES", token: "n\(outbox.firstMark)", ["subject": post.subject]))
-      }
+      if attempts.count == 1 { return }
+      self.durable?.requests.append(
+        StreamRequest(
+          "STREAM.INFO.\(durable.options.stream)", token: "q\(outbox.firstMark)", [String: Int]()))
     }
 
-    /// Handles JetStream's answer to which streams store the name of a post.
+    /// Handles JetStream's answer to which names the stream stores.
     ///
-    /// If the stream does not, no attempt to store the post will have success.
-    private mutating func receivedStreams(_ message: ServerMessage, _ token: Substring) {
-      guard let mark = UInt64(token), let durable, message.headers.status == nil,
-        let response = StreamResponse(message.payload), response.error == nil,
-        response.streams?.contains(durable.options.stream) != true,
-        vain != nil, let post = outbox.post(mark)
+    /// If that of a post is not among them, no attempt to store the post will have success.
+    private mutating func receivedStream(_ message: ServerMessage, _ token: Substring) {
+      guard let mark = UInt64(token), let durable, vain != nil, let post = outbox.post(mark),
+        message.headers.status == nil, let response = StreamResponse(message.payload)
+      else { return }
+      // 10059: there is no such stream, or there is none any more.
+      if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
+      guard response.error == nil, let config = response.config,
+        !(config.subjects ?? []).contains(where: { PatternSet.covers($0, post.subject) })
       else { return }
       let (count, flushed) = outbox.refuse(post.subject)
       let reason = "The stream \"\(durable.options.stream)\" has no such name among its subjects."
@@ -149,9 +152,7 @@
 
     mutating func tickDurable() {
       guard durable != nil, server != nil else { return }
-      let wasReady = durable?.isReady == true
-      durable?.tick()
-      if !wasReady, durable?.isReady == true { wantsPing = true }
+      noteReadiness { $0.tick() }
       guard let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 >= Self.storingLimit {
@@ -166,8 +167,6 @@
   struct VainAttempts {
     var count = 0
     var reason = "JetStream doesn't answer."
-    /// Whether the server says that nobody takes the post.
-    var nobodyAnswers = false
   }
 
   extension [UInt8] {

@@ -12,11 +12,7 @@
       case Self.streamSid: receivedStored(message)
       default:
         guard let subscription = subscriptions[message.sid] else { return }
-        if NATSSubject.isInternal(message.subject),
-          !NATSSubject.isInternal(subscription.pattern.text)
-        {
-          return
-        }
+        guard isMeant(subscription, message.subject) else { return }
         let envelope = Envelope(message.headers)
         if subscription.answers {
           receivedRequest(message, envelope)
@@ -26,11 +22,19 @@
       }
     }
 
+    /// Whether a subscription may be about a subject that it matches.
+    ///
+    /// Who hears everything does not hear what relays and servers tell each other.
+    private func isMeant(_ subscription: Subscription, _ subject: String) -> Bool {
+      !NATSSubject.isInternal(subject) || NATSSubject.isInternal(subscription.pattern.text)
+    }
+
     mutating func received(_ message: ServerMessage, _ envelope: Envelope?) {
       guard let envelope else {
         // The server sends it once for each pattern; it has no number to recognize it by.
         let isFirst = !subscriptions.values.contains {
-          !$0.answers && $0.sid < message.sid && $0.pattern.matches(message.subject)
+          !$0.answers && $0.sid < message.sid && isMeant($0, message.subject)
+            && $0.pattern.matches(message.subject)
         }
         guard isFirst else { return }
         return incidents.append(

@@ -55,6 +55,9 @@ final class Inbox: Sendable {
     }
   }
 
+  /// Whether the link has been told to stop reading, and not to read on.
+  var isPaused: Bool { state.withLock { $0.isPaused } }
+
   /// How many have been appended.
   var count: Int { state.withLock { $0.appended } }
 

@@ -107,11 +107,14 @@ final class RelayCore: RelayReceiver, Sendable {
   private func deliverAll() {
     for _ in 0..<1_024 {
       guard let (incident, resumes) = inbox.next() else { return }
-      if resumes { link.queue.async { self.link.setReading(true) } }
+      if resumes { link.queue.async { self.readOn() } }
       deliver(incident)
     }
     deliveries.async { self.deliverAll() }
   }
+
+  /// On the link's queue, where reading is also paused: more may have come meanwhile.
+  private func readOn() { if !inbox.isPaused { link.setReading(true) } }
 
   func hasGoneOn() -> Bool { inbox.hasGoneOn() }
 

@@ -14,8 +14,10 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     public static let lost = Kind(description: "lost")
     /// A message arrived that cannot be decoded.
     public static let undecodable = Kind(description: "undecodable")
-    /// A message cannot be sent. It cannot be encoded, it is too long, or the stream that is to store
-    /// it does not store its name.
+    /// A message cannot be sent.
+    ///
+    /// It cannot be encoded, it is too long, its name cannot travel, or the stream that is to store it
+    /// refuses it.
     ///
     /// An event without a subject is about a process that could not join. It belongs to another
     /// user, or does not use the protocol of relays, or this process has no file descriptors left.

@@ -78,6 +78,21 @@
       #expect(effects(&link).closed == [1])
     }
 
+    @Test("If the second server ends early, what is posted meanwhile is not taken for confirmed")
+    func secondEndsEarly() {
+      var link = link
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      #expect(effects(&link).sent == ["1: PING", "2: PING"])
+      link.handle(.closed(nil), of: 2)
+      link.perform([.post(subject: "a", version: 0, path: [], payload: []), .flush(7)])
+      #expect(effects(&link).sent == ["1: HPUB a", "1: PING"])
+      receive(.pong, from: 1, &link)
+      #expect(effects(&link).closed == [])
+      #expect(!link.session.outbox.isEmpty)
+      receive(.pong, from: 1, &link)
+      #expect(link.session.outbox.isEmpty)
+    }
+
     @Test("If the first server ends early, the second one takes its place at once")
     func endsEarly() {
       var link = link

@@ -135,6 +135,43 @@
       #expect(state.requests.last?.json.contains("\"opt_start_seq\":1,") == true)
     }
 
+    @Test("A stream that has lost its end is heard from there on")
+    func lostEnd() {
+      var state = pulling()
+      for number in 1...5 { _ = state.received(message(place(10 + number, number))) }
+      state.connected(info)
+      _ = locate(&state, last: 12)
+      #expect(state.requests.last?.json.contains("\"opt_start_seq\":13") == true)
+      var named = DurableState(options("me"), id: "x")
+      named.setPatterns(patterns("a"))
+      named.connected(info)
+      for _ in 1...2 { named.tick() }
+      _ = locate(&named)
+      _ = answer(&named)
+      let reply = "$JS.ACK.S.me.1.15.1.0.0"
+      #expect(named.received(message(reply)) == .new(acknowledgment: reply))
+      named.connected(info)
+      _ = locate(&named, last: 12)
+      _ = answer(&named)
+      #expect(named.received(message(reply)) == .new(acknowledgment: reply))
+    }
+
+    @Test("A consumer that began otherwise is asked for once as it is")
+    func policies() {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state)
+      let json = #"{"error":{"code":400,"description":"deliver policy can not be updated"}}"#
+      #expect(state.requests.last?.json.contains("\"new\"") == true)
+      let token = state.requests.last?.token ?? ""
+      #expect(state.answered(token[...], message(nil, "", json)) == nil)
+      #expect(state.requests.last?.json.contains("\"all\"") == true)
+      #expect(answer(&state, json)?.contains("deliver policy") == true)
+      #expect(state.requests.isEmpty)
+    }
+
     @Test("A relay that only posts creates the stream again, too")
     func createdAgainByPoster() {
       var state = DurableState(options(nil, creating: ["a"]), id: "x")
@@ -189,13 +226,20 @@
       #expect(hear(11))
       state.setPatterns(patterns("a", "b"))
       #expect(hear(12))
-      for _ in 1...2 { state.tick() }
+      // Messages don't delay the change.
+      state.tick()
       #expect(hear(13))
+      state.tick()
+      // The time of the pull is over meanwhile.
+      _ = state.received(message(nil, "NATS/1.0 408 Request Timeout\r\n\r\n", subject: "p.1"))
       _ = locate(&state)
       #expect(hear(14))
       // Two have not been acknowledged yet, and nothing has been lost.
-      #expect(answer(&state, #"{"num_ack_pending":2}"#) == nil)
+      let token = state.requests.last?.token ?? ""
+      let json = #"{"num_ack_pending":2}"#
+      #expect(state.answered(token[...], message(nil, "", json)) == nil)
       #expect(state.isReady)
+      #expect(asked(&state).last?.subject == "CONSUMER.MSG.NEXT.S.me")
       #expect(hear(15))
     }
 

@@ -260,8 +260,7 @@
         let text = written(&session).text
         #expect(text.contains("HPUB x ") && !text.contains("HPUB a "))
       }
-      // Another stream stores the name: that makes no difference.
-      answer(&session, "n1", #"{"streams":["T"]}"#)
+      answer(&session, "q1", #"{"config":{"subjects":["a","y.>"]}}"#)
       #expect(told(&session) == ["refused x", "refused x", "flushed 5"])
       #expect(session.outbox.isEmpty)
     }
@@ -275,10 +274,10 @@
           session.tickDurable()
           #expect(told(&session) == (attempt == 5 ? ["denied x"] : []))
           #expect(written(&session).text.contains("HPUB x "))
-          for json in ["{}", #"{"error":{"code":503}}"#, #"{"streams":["S","T"]}"#]
-          where attempt > 1 {
-            answer(&session, json == "{}" ? "n7" : "n1", json)
-          }
+          let answers = [
+            "{}", #"{"error":{"code":404,"err_code":10059}}"#, #"{"config":{"subjects":["*"]}}"#,
+          ]
+          for json in answers where attempt > 1 { answer(&session, "q1", json) }
         }
         answer(&session, "a1", #"{"stream":"S","seq":1}"#)
         #expect(told(&session) == ["flushed 5"])
@@ -314,6 +313,27 @@
         told(&session) == [
           "message a.b of 1", "lost 1 a.b", "message a.b of 1", "message a.b of 0",
         ])
+    }
+
+    @Test("What is internal is heard by who asks for it, whoever else hears everything")
+    func internalName() {
+      var session = connected()
+      session.perform(.subscribe(">"))
+      session.perform(.subscribe("$JS.EVENT.>"))
+      for sid in [10, 11] as [UInt64] { session.received(message("$JS.EVENT.a", sid: sid)) }
+      #expect(told(&session) == ["message $JS.EVENT.a of 0"])
+    }
+
+    @Test("A flush ends when nothing is to be heard any more")
+    func flushWithoutPatterns() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(.subscribe("a"))
+      session.perform(.flush(5))
+      session.confirmed(written(&session).mark ?? 0)
+      #expect(told(&session) == [])
+      session.perform(.unsubscribe("a"))
+      session.confirmed(written(&session).mark ?? 0)
+      #expect(told(&session) == ["flushed 5"])
     }
 
     @Test("Who asks is told that the answer is too long")
