@@ -17,7 +17,10 @@ extension KVOController {
       unobserveAll()
       return KVOResult(.refused, SourceRegistry.endedRegistration)
     }
-    let (same, place) = entries(of: ObjectIdentifier(object), request.path)
+    let id = ObjectIdentifier(object)
+    // An observation that is appended is added whatever others there are, so they are not looked at.
+    let (same, place) =
+      policy == .append ? ([], place(of: id, request.path)) : entries(of: id, request.path)
     if policy == .ignore, let known = same.first(where: { $0.isLive(of: object) }) {
       return KVOResult(.alreadyObserved, known.registration)
     }
@@ -98,6 +101,10 @@ extension KVOController {
       if isAdded {
         if policy != .append { end(same) }
         return nil
+      }
+      if policy == .append {
+        place = self.place(of: id, request.path)
+        continue
       }
       (same, place) = entries(of: id, request.path)
       if policy == .ignore, let live = same.first(where: { $0.isLive(of: object) }) {

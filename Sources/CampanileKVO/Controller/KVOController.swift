@@ -125,22 +125,26 @@ public final class KVOController<Owner: AnyObject> {
   func entries(
     of object: ObjectIdentifier, _ path: KVOPath
   ) -> (same: [ObservationTable.Entry], place: ObservationTable.Place) {
+    let place = place(of: object, path)
     var near: [ObservationTable.Slot] = []
-    var place = ObservationTable.Place()
-    var isCrowded = false
     observations.withLock {
       near = $0.near(object)
-      isCrowded = $0.find(object, &place)
-    }
-    if isCrowded {
-      place.pathHash = path.hashValue | 1
-      observations.withLock { [place] in near += $0.near(object, place.pathHash) }
+      if place.pathHash != 0 { near += $0.near(object, place.pathHash) }
     }
     var same: [ObservationTable.Entry] = []
     for slot in near where slot.entry.objectID == object && slot.entry.path == path {
       same.append(slot.entry)
     }
     return (same, place)
+  }
+
+  /// The place for an entry of a key path of an object.
+  func place(of object: ObjectIdentifier, _ path: KVOPath) -> ObservationTable.Place {
+    var place = ObservationTable.Place()
+    var isCrowded = false
+    observations.withLock { isCrowded = $0.find(object, &place) }
+    if isCrowded { place.pathHash = path.hashValue | 1 }
+    return place
   }
 
   /// The number of observations that have not ended.

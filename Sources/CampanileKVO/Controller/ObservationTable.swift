@@ -119,9 +119,12 @@ struct ObservationTable {
     if place.moves != moves { return false }
     let key = Self.key(entry.objectID, place.pathHash)
     var (late, same) = (0, 0)
-    slots.forEach(key) { slot in
-      if slot.number >= place.additions { late += 1 }
-      if slot.entry.objectID == entry.objectID { same += 1 }
+    // Of a crowded object, those that are forced need not be counted, however many there are.
+    if !isForced || place.pathHash == 0 {
+      slots.forEach(key) { slot in
+        if slot.number >= place.additions { late += 1 }
+        if slot.entry.objectID == entry.objectID { same += 1 }
+      }
     }
     if !isForced && late > 0 { return false }
     slots.append(Slot(number: additions, entry: entry))

@@ -36,6 +36,11 @@ extension KeyValue {
       InstructionCase(name: "kvo-set-nested", count: 500, run: setNested),
       InstructionCase(name: "kvo-observe-cancel", count: 200, run: observeAndCancel),
       InstructionCase(name: "kvo-observe-cancel-more", count: 200, run: observeMoreAndCancel),
+      // One controller has as many observations: each takes as long, however many there are.
+      InstructionCase(name: "kvo-controller-100", count: 100, run: observeMany),
+      InstructionCase(name: "kvo-controller-5000", count: 5_000, run: observeMany),
+      InstructionCase(name: "kvo-controller-append-100", count: 100, run: appendMany),
+      InstructionCase(name: "kvo-controller-append-5000", count: 5_000, run: appendMany),
     ]
   }
 
@@ -85,5 +90,27 @@ extension KeyValue {
       controller.unobserve(object, \.value)
     }
     withExtendedLifetime((owner, other, lasting)) {}
+  }
+
+  /// One controller observes many objects, and no more of each second one.
+  private static func observeMany(_ count: Int) {
+    let objects = (0..<count).map { _ in Marked() }
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    for object in objects { controller.observe(object, \.value) { _, _, _ in } }
+    for index in stride(from: 0, to: count, by: 2) {
+      controller.unobserve(objects[index], \.value)
+    }
+    withExtendedLifetime((controller, owner, objects)) {}
+  }
+
+  /// One controller observes a property of one object many times.
+  private static func appendMany(_ count: Int) {
+    let object = Marked()
+    let owner = Owner(Sink())
+    let controller = KVOController(owner: owner)
+    for _ in 0..<count { controller.observe(object, \.value, policy: .append) { _, _, _ in } }
+    controller.unobserve(object, \.value)
+    withExtendedLifetime((controller, owner, object)) {}
   }
 }
