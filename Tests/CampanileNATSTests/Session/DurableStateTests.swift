@@ -142,12 +142,7 @@
       state.connected(info)
       _ = locate(&state, last: 12)
       #expect(state.requests.last?.json.contains("\"opt_start_seq\":13") == true)
-      var named = DurableState(options("me"), id: "x")
-      named.setPatterns(patterns("a"))
-      named.connected(info)
-      for _ in 1...2 { named.tick() }
-      _ = locate(&named)
-      _ = answer(&named)
+      var named = pulling("me")
       let reply = "$JS.ACK.S.me.1.15.1.0.0"
       #expect(named.received(message(reply)) == .new(acknowledgment: reply))
       named.connected(info)
@@ -213,12 +208,7 @@
 
     @Test("R2 A consumer with a name is heard in order while it is changed")
     func changed() {
-      var state = DurableState(options("me"), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      for _ in 1...2 { state.tick() }
-      _ = locate(&state)
-      _ = answer(&state)
+      var state = pulling("me")
       func hear(_ sequence: Int) -> Bool {
         let reply = "$JS.ACK.S.me.1.\(sequence).\(sequence).0.0"
         return state.received(message(reply)) == .new(acknowledgment: reply)
@@ -268,11 +258,13 @@
       #expect(asked(&state).last?.subject == "CONSUMER.CREATE.S.relayxn5")
     }
 
-    /// A consumer without a name that is asked for messages.
-    private func pulling() -> DurableState {
-      var state = DurableState(options(nil), id: "x")
+    /// A consumer that is asked for messages.
+    private func pulling(_ name: String? = nil) -> DurableState {
+      var state = DurableState(options(name), id: "x")
       state.setPatterns(patterns("a"))
       state.connected(info)
+      // One with a name gathers first.
+      while state.phase == .gathering { state.tick() }
       _ = locate(&state)
       _ = answer(&state)
       state.requests = []
