@@ -16,14 +16,15 @@ extension Observable where Self: AnyObject {
   ///   - observer: Called with the object and the change, before the setter returns. Errors that it
   ///     throws are written to standard error.
   /// - Returns: A token that ends the observation when it is released. It keeps the observer, but
-  ///   not the object.
+  ///   not the object. Keep it in a property. Any thread may release it, and then what the observer
+  ///   captured is released on that thread.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, _ options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
-  ) -> KVOToken {
+  ) -> ObservationToken {
     let request = KVORequest(keyPath, options, isOnMain: isolation.isMain, file, line)
-    return KVOToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
+    return ObservationToken(request.begin(self, reading: { { $0[keyPath: keyPath] } }, observer))
   }
 
   /// Observes what a closure reads until the token is released, and calls the observer where one of
@@ -42,10 +43,10 @@ extension Observable where Self: AnyObject {
     of value: @escaping (Self) -> Value, _ options: KVOChange<Value>.Options = .init(),
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ observer: @escaping (Self, KVOChange<Value>) throws -> Void
-  ) -> KVOToken {
+  ) -> ObservationToken {
     let isOnMain = isolation.isMain
     let request = KVORequest(\Self.self, options, isOnMain: isOnMain, isShared: false, file, line)
-    return KVOToken(request.begin(self, reading: { value }, observer))
+    return ObservationToken(request.begin(self, reading: { value }, observer))
   }
 
   /// The changes of a main-actor key path, as a source with every form of `observe`.

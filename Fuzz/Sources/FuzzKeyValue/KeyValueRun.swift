@@ -42,7 +42,7 @@ final class KeyValueRun {
     var value: Int?
     var changes = 0
     var hasEnded = false
-    var token: KVOToken?
+    var token: ObservationToken?
 
     init(_ path: KeyPath<Track, Int?>, _ isOld: Bool, _ isDistinct: Bool, _ isOnce: Bool) {
       self.path = path
@@ -331,7 +331,7 @@ extension KeyValueRun {
     let path: KeyPath<Track, [Int]>
     var elements: [Int]
     var hasEnded = false
-    var token: KVOToken?
+    var token: ObservationToken?
 
     init(_ path: KeyPath<Track, [Int]>, _ elements: [Int]) {
       self.path = path

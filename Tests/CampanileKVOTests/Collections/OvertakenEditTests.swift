@@ -15,7 +15,7 @@ struct OvertakenEditTests {
   private func follow(
     _ options: KVOChange<[String]>.Options = [], _ log: Log,
     _ body: ((Radio, KVOChange<[String]>) -> Void)? = nil
-  ) -> KVOToken {
+  ) -> ObservationToken {
     radio.observe(\.presets, options) { radio, change in
       let places = change.indexes.map { "\($0.ranges.map { "\($0)" }.joined(separator: ","))" }
       log.lines.append("\(change.edit) \(places ?? "-") \(change.new.joined())")
@@ -230,7 +230,7 @@ struct OvertakenEditTests {
   @Test("An observer that comes in the middle of an edit is told the next one as a setting")
   func observerInPriorCall() {
     let log = Log()
-    var late: KVOToken?
+    var late: ObservationToken?
     let token = follow(.prior, Log()) { _, change in
       if change.phase == .prior, late == nil { late = follow([], log) }
     }
@@ -249,7 +249,7 @@ struct OvertakenEditTests {
       private let registrar = KVORegistrar()
       private var storage = [1]
       var replica = Replica<Int>()
-      var token: KVOToken?
+      var token: ObservationToken?
       var items: [Int] {
         get {
           registrar.access(self, keyPath: \.items)
@@ -306,7 +306,7 @@ struct OvertakenEditTests {
     // The property is known, so that its changes are counted.
     let first = steps.observe(\.items) { _, _ in }
     var replica = Replica([1])
-    var token: KVOToken?
+    var token: ObservationToken?
     steps.change {
       token = steps.observe(\.all) { _, change in replica.apply(change) }
       for number in 1...count {
@@ -325,7 +325,7 @@ struct OvertakenEditTests {
   @Test("An observer that comes after an edit, inside its call, is told the next one as an edit")
   func observerInCall() {
     let log = Log()
-    var late: KVOToken?
+    var late: ObservationToken?
     let token = follow([], Log()) { _, _ in if late == nil { late = follow([], log) } }
     presets.append("d")
     presets.append("e")

@@ -125,7 +125,7 @@ struct DeathTests {
 
   @Test("K9 The token of a path that is let go of in its prior call spares the change")
   func tokenInPrior() {
-    final class Holder { var token: KVOToken? }
+    final class Holder { var token: ObservationToken? }
     let holder = Holder()
     let radio = Radio()
     var phases: [KVOChange<String>.Phase] = []

@@ -358,7 +358,7 @@ struct LifetimeTests {
 
   @Test("Releasing a token inside its own call is harmless")
   func tokenInside() {
-    final class Holder { var token: KVOToken? }
+    final class Holder { var token: ObservationToken? }
     let holder = Holder()
     let radio = Radio()
     var heard = 0
@@ -369,6 +369,24 @@ struct LifetimeTests {
     radio.volume = 1
     radio.volume = 2
     #expect(heard == 1)
+  }
+
+  @Test("K3 Any thread may end the observation of an object that stays in one", arguments: [2, 8])
+  func tokenOnAnyThread(width: Int) {
+    let radio = Radio()
+    var heard = 0
+    let tokens = (0..<width * 50).map { _ in radio.observe(\.volume) { _, _ in heard += 1 } }
+    let ends = (0..<width).map { part in
+      onThread {
+        for index in stride(from: part, to: tokens.count, by: width) { tokens[index].cancel() }
+      }
+    }
+    for volume in 1...200 { radio.volume = volume }
+    for end in ends { end() }
+    let known = heard
+    radio.volume = 0
+    #expect(heard == known)
+    #expect(tokens.allSatisfy { !$0.isActive })
   }
 
   @Test("The last reference to the observed object may go inside a call")

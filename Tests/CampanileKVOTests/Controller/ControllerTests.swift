@@ -225,7 +225,7 @@ struct ControllerTests {
   @Test("A token ends its observation when it is released")
   func token() {
     var lines: [String] = []
-    var token: KVOToken? = radio.observe(\.volume, .initial) { radio, change in
+    var token: ObservationToken? = radio.observe(\.volume, .initial) { radio, change in
       lines.append("\(change.new)")
     }
     radio.volume = 3

@@ -40,45 +40,35 @@ struct FormsTests {
   struct Made {
     /// What the controller says, where there is one.
     let outcome: KVOResult.Outcome?
-    let registration: Registration?
-    private let token: KVOToken?
-    private let sharedToken: ObservationToken?
+    let registration: Registration
+    private let token: ObservationToken?
     /// Where it was made.
     let line: Int
 
     init(_ result: KVOResult, _ line: Int) {
       outcome = result.outcome
       registration = result.registration
-      (token, sharedToken) = (nil, nil)
-      self.line = line
-    }
-
-    init(_ token: KVOToken, _ line: Int) {
-      (outcome, registration) = (nil, nil)
-      (self.token, sharedToken) = (token, nil)
+      token = nil
       self.line = line
     }
 
     init(_ token: ObservationToken, _ line: Int) {
       outcome = nil
       registration = token.registration
-      (self.token, sharedToken) = (nil, token)
+      self.token = token
       self.line = line
     }
 
     init(_ registration: Registration, _ line: Int) {
       outcome = nil
       self.registration = registration
-      (token, sharedToken) = (nil, nil)
+      token = nil
       self.line = line
     }
 
-    var isActive: Bool { token?.isActive ?? registration!.isActive }
+    var isActive: Bool { registration.isActive }
 
-    func cancel() {
-      token?.cancel()
-      registration?.cancel()
-    }
+    func cancel() { registration.cancel() }
   }
 
   /// The forms for objects that stay in one isolation.

@@ -139,7 +139,7 @@ struct TransactionScenarioTests {
   @Test("An observer that comes in a transaction is told what changes after it")
   func observerInside() {
     var lines: [String] = []
-    var tokens: [KVOToken] = []
+    var tokens: [ObservationToken] = []
     KVOTransaction.perform {
       radio.volume = 1
       radio.station = "One"

@@ -289,7 +289,7 @@ struct TransactionTests {
       }
     }
     #expect(names.isEmpty)
-    var kept: [(Radio, KVOToken)] = []
+    var kept: [(Radio, ObservationToken)] = []
     KVOTransaction.perform {
       for _ in 0..<100 {
         Radio().station = "One"

@@ -231,7 +231,7 @@ struct ManualTests {
   /// Follows a property of a knob.
   private func follow(
     _ knob: Knob, _ path: KeyPath<Knob, Int>, _ options: KVOChange<Int>.Options = .old
-  ) -> KVOToken {
+  ) -> ObservationToken {
     let log = log
     return knob.observe(path, options) { _, change in
       log.lines.append("\(change.phase) \(change.old ?? -1) \(change.new)")

@@ -216,7 +216,7 @@ struct CycleTests {
     }
     let lazy = Lazy()
     var displays: [String] = []
-    var tokens: [KVOToken] = []
+    var tokens: [ObservationToken] = []
     lazy.observe = {
       tokens.append(
         other.observe(\.display, .initial) { _, change in

@@ -82,8 +82,8 @@ struct EvaluationInterleavingTests {
     let (root, first, second) = (Radio(), Radio(), Radio())
     root.next = first
     var heard: [Int?] = []
-    var detail: KVOToken?
-    var kept: [KVOToken] = []
+    var detail: ObservationToken?
+    var kept: [ObservationToken] = []
     let parent = root.observe(\.next) { root, _ in
       let one = root.observe(\.next?.volume) { _, change in heard.append(change.new) }
       detail = nil

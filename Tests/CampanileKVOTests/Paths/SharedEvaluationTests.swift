@@ -135,7 +135,7 @@ struct SharedEvaluationTests {
   // Broken by: Evaluation.tell, if it has no limit.
   @Test("K2 An observer of one path that comes in a call for another hears the next change")
   func comesInCall() {
-    var tokens: [KVOToken] = []
+    var tokens: [ObservationToken] = []
     var lines: [String] = []
     tokens.append(
       sums.observe(\.first) { sums, _ in

@@ -416,7 +416,7 @@ struct TreeTests {
     let child = Node("a")
     var root: Node? = Node(child: child)
     let live = LiveCount()
-    let token: KVOToken
+    let token: ObservationToken
     do {
       let probe = Tracked(live)
       token = root!.observe(\.child?.name) { _, _ in probe.touch() }

@@ -122,7 +122,7 @@ struct ControllerScenarioTests {
 
   @Test("Two observers that end each other: the first to be called is the one that stays")
   func endEachOther() {
-    final class Tokens { var first: KVOToken?; var second: KVOToken? }
+    final class Tokens { var first: ObservationToken?; var second: ObservationToken? }
     let tokens = Tokens()
     var heard: [String] = []
     tokens.first = radio.observe(\.volume) { _, _ in

@@ -11,7 +11,7 @@ struct IsolationScenarioTests {
   actor Room {
     let radio = Radio()
     var heard: [String] = []
-    private var token: KVOToken?
+    private var token: ObservationToken?
     private lazy var kvo = KVOController(owner: self)
 
     func start() {

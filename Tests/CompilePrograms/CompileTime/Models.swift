@@ -37,14 +37,14 @@ final class Counter: SharedObservable {
 @MainActor final class Screen: KVOControllerOwner {
   nonisolated let kvoControllers = KVOControllers()
   var text = ""
-  var tokens: [KVOToken] = []
+  var tokens: [ObservationToken] = []
   var shared: [ObservationToken] = []
 }
 
 final class Log {
   lazy var kvo = KVOController(owner: self)
   var text = ""
-  var token: KVOToken?
+  var token: ObservationToken?
 }
 
 final class Store: Sendable, KVOControllerOwner {

@@ -24,7 +24,7 @@ nonisolated final class Counter: SharedObservable {
 @MainActor final class Screen: @MainActor KVOChangeHandler {
   var text = ""
   lazy var kvo = KVOController(owner: self)
-  var tokens: [KVOToken] = []
+  var tokens: [ObservationToken] = []
   var shared: [ObservationToken] = []
 
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { text = "\(change.new)" }
@@ -109,7 +109,7 @@ nonisolated final class Store: Sendable, KVOControllerOwner, KVOChangeHandler {
 nonisolated final class Log: KVOChangeHandler {
   lazy var kvo = KVOController(owner: self)
   var text = ""
-  var token: KVOToken?
+  var token: ObservationToken?
 
   func handleChange(of object: AnyObject, _ change: KVOChange<Any>) { text = "\(change.new)" }
   func textChanged(_ player: Player, _ change: KVOChange<String>) { text = "" }

@@ -64,7 +64,7 @@ nonisolated final class Log {
   nonisolated let kvoControllers = KVOControllers()
   var title = ""
   lazy var kvo = KVOController(owner: self)
-  var token: KVOToken?
+  var token: ObservationToken?
 
   func follow(_ player: Player, _ counter: Counter, _ queue: DispatchQueue) {
     kvo.observe(player, \.title, .initial) { screen, player, change in

@@ -81,7 +81,7 @@ nonisolated final class Store: Sendable, KVOControllerOwner {
 }
 
 final class Meter {
-  var token: KVOToken?
+  var token: ObservationToken?
 
   func follow(_ player: Player) {
     token = player.observe(\.level, [.initial, .distinct]) { player, change in
@@ -112,7 +112,7 @@ nonisolated func read(_ counter: Counter) async {
   }
 }
 
-func report(_ player: Player) -> KVOToken {
+func report(_ player: Player) -> ObservationToken {
   player.observe(\.current?.title, .old) { player, change in
     print((change.old ?? nil) ?? "nothing", "became", change.new ?? "nothing")
   }
@@ -137,7 +137,7 @@ func rearrange(_ player: Player, _ aria: Track) {
   tracks.removeAll { $0.title.isEmpty }
 }
 
-func list(_ player: Player) -> KVOToken {
+func list(_ player: Player) -> ObservationToken {
   player.observe(\.tracks) { player, change in
     switch change.kind {
     case .insertion(let indexes): print("inserted at", indexes)

@@ -1,4 +1,5 @@
-// expect-error: 12:27: 'distinct' is unavailable: Values can be compared only if their type is Equatable
+// expect-error: 13:27: 'distinct' is unavailable: Values can be compared only if their type is Equatable
+import Campanile
 import CampanileKVO
 import Observation
 
@@ -8,6 +9,6 @@ final class Track: Observable {
   @Observed var cover = Cover()
 }
 
-func follow(_ track: Track) -> KVOToken {
+func follow(_ track: Track) -> ObservationToken {
   track.observe(\.cover, .distinct) { _, _ in }
 }
