@@ -50,6 +50,13 @@ package struct OwnerReference<Object: AnyObject>: @unchecked Sendable {
     }
   }
 
+  /// Whether this is a reference to `object`, which the caller keeps.
+  package func refers(to object: Object) -> Bool {
+    guard let address = unsafe address else { return weakObject === object }
+    // While the memory is reserved, no other object has its address.
+    return unsafe address == Unmanaged.passUnretained(object).toOpaque()
+  }
+
   /// The same reference to an object of any class.
   package var erased: OwnerReference<AnyObject> {
     // SAFETY: the stored properties are the same, whatever the class.

@@ -82,13 +82,13 @@ public final class KVOController<Owner: AnyObject> {
   public func unobserve<Object: AnyObject, Value>(
     _ object: Object, _ keyPath: KeyPath<Object, Value>
   ) {
-    let (id, path) = (ObjectIdentifier(object), KVOPath(keyPath))
+    let id = ObjectIdentifier(object)
     var entry: ObservationTable.Entry?
     var hasOthers = false
-    observations.withLock { entry = $0.take(id, path.object, &hasOthers) }
+    observations.withLock { entry = $0.take(id, ObjectIdentifier(keyPath), &hasOthers) }
     if let entry { entry.registration.cancel() }
     if !hasOthers { return }
-    let (same, _) = entries(of: id, path)
+    let (same, _) = entries(of: id, KVOPath(keyPath))
     observations.withLock { $0.remove(same) }
     end(same)
   }
@@ -125,11 +125,17 @@ public final class KVOController<Owner: AnyObject> {
   func entries(
     of object: ObjectIdentifier, _ path: KVOPath
   ) -> (same: [ObservationTable.Entry], place: ObservationTable.Place) {
-    let place = place(of: object, path)
+    var place = ObservationTable.Place()
     var near: [ObservationTable.Slot] = []
+    var isCrowded = false
     observations.withLock {
+      isCrowded = $0.find(object, &place)
       near = $0.near(object)
-      if place.pathHash != 0 { near += $0.near(object, place.pathHash) }
+    }
+    if isCrowded {
+      let pathHash = path.crowdedHash
+      place.pathHash = pathHash
+      observations.withLock { near += $0.near(object, pathHash) }
     }
     var same: [ObservationTable.Entry] = []
     for slot in near where slot.entry.objectID == object && slot.entry.path == path {
@@ -143,7 +149,7 @@ public final class KVOController<Owner: AnyObject> {
     var place = ObservationTable.Place()
     var isCrowded = false
     observations.withLock { isCrowded = $0.find(object, &place) }
-    if isCrowded { place.pathHash = path.hashValue | 1 }
+    if isCrowded { place.pathHash = path.crowdedHash }
     return place
   }
 

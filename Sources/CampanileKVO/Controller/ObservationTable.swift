@@ -205,3 +205,10 @@ struct ObservationTable {
     moves += 1
   }
 }
+
+extension KVOPath {
+  /// The hash in the key of an entry whose object has many, which is never 0.
+  ///
+  /// Arguments of the key path are hashed by foreign code.
+  var crowdedHash: Int { hashValue | 1 }
+}

@@ -103,11 +103,11 @@ extension KeyPathEvaluation {
       make(seat, root))
     seat.take(registration)
     // The object may be observed in its deinit.
-    if !enter(registration, root) || root.object == nil {
+    guard enter(registration, root), let object = root.object else {
       registration.cancel()
       return (registration, true)
     }
-    begin(seat, registration, reads, first)
+    begin(seat, registration, object, reads, first)
     // The creator of an existing evaluation may not yet have linked it to the properties.
     let isObserved = reads == nil || followsSomething
     if !isObserved { registration.cancel() }
@@ -115,13 +115,12 @@ extension KeyPathEvaluation {
   }
 
   /// Whether this is an evaluation of `object`, and not of an earlier object at its address.
-  fileprivate func isOf(_ object: Root) -> Bool { root.object === object }
+  fileprivate func isOf(_ object: Root) -> Bool { root.refers(to: object) }
 
   private func begin(
-    _ seat: ObserverSeat, _ registration: Registration, _ reads: [ReadCollector.Read]?,
-    _ first: (Root) -> Value
+    _ seat: ObserverSeat, _ registration: Registration, _ root: Root,
+    _ reads: [ReadCollector.Read]?, _ first: (Root) -> Value
   ) {
-    guard let root = root.object else { return }
     var isOutdated = false
     if let reads {
       start {
