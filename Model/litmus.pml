@@ -4,7 +4,7 @@
  *
  *   QUESTION      a post asks whether anybody is there before it announces itself              (K1)
  *   CANCEL        a post checks the registration word                                          (K3)
- *   BLOCK         a post that is nested deeper than a block of reservations announces itself   (K16)
+ *   NESTING       a nested post announces itself                                               (K16)
  *   RECORD        a thread announces its first post                                            (K16)
  *   TABLE         an object is put into a table that is read without a lock                    (K1)
  *   TAGS          a subject with a tag is observed for the first time                          (K1)
@@ -17,8 +17,9 @@
  * step LATE_QUESTION ObserverList/ObserverList.swift:isEmpty          a post asks after what its thread did before
  * step LATE_END      ObserverList/Observer.swift:markEnded            an end is in the word before cancel() returns
  * step LATE_CHECK    ObserverList/Observer.swift:isPlain              a post checks after what its thread did before
- * step LATE_LINK     ObserverList/ThreadRecord.swift:open             a block is linked before a post in it looks
- * step EARLY_UNLINK  ObserverList/ThreadRecord.swift:close            and until that post has left
+ * step LATE_LINK      ObserverList/ThreadRecord.swift:makeNested       a reservation is linked before a post in it looks
+ * step LATE_OUTER     ObserverList/ThreadRecord.swift:push             after the post around it was announced
+ * step EARLY_LEAVING  ObserverList/ThreadRecord.swift:pop              which leaves last
  * step LATE_RECORD   ObserverList/ThreadRecord.swift:claim            a record can be found before its thread's post looks
  * step EARLY_KEY     Unsafe/AddressTable.swift:insert                 who finds a key finds its object
  * step LATE_TAGS     Topics/SubjectIndex.swift:makeList               who reaches a subject with a tag looks for tags
@@ -26,7 +27,7 @@
  *
  * run -DQUESTION
  * run -DCANCEL
- * run -DBLOCK
+ * run -DNESTING
  * run -DRECORD
  * run -DTABLE
  * run -DTAGS
@@ -67,41 +68,52 @@ init {
 }
 #endif
 
-#if defined(BLOCK) || defined(RECORD)
+#if defined(NESTING) || defined(RECORD)
 /*
- * `link` is the link to a further block, or the head of a bucket of records; the reservation is behind
- * it. The scan reads the link and then the reservation; without either it releases what it took out.
+ * `outer` is the reservation of the post around, if there is one; `link` the link to the nested post's, or
+ * to the first one of a thread, and `source` that reservation. The scan reads them in this order, up to one
+ * that is not there; without the post it releases what it took out.
  */
-bool link, source, isTaken, isReleased;
+bool outer, link, source, isTaken, isReleased;
 
 active proctype Poster() {
   bool holds;
+#ifndef LATE_OUTER
+  outer = true;
+#endif
 #if !defined(LATE_LINK) && !defined(LATE_RECORD)
   link = true;
 #endif
   source = true;
   holds = !isTaken;
+#ifdef LATE_OUTER
+  outer = true;
+#endif
 #if defined(LATE_LINK) || defined(LATE_RECORD)
   link = true;
 #endif
-#ifdef EARLY_UNLINK
-  link = false;
+#ifdef EARLY_LEAVING
+  outer = false;
 #endif
   assert(!holds || !isReleased);
   source = false;
-#ifdef BLOCK
-  link = false
-#endif
+  outer = false
 }
 
 active proctype Scan() {
-  bool isLinked, isInside;
+  bool isInside;
   isTaken = true;
-  isLinked = link;
+#ifdef NESTING
   if
-  :: isLinked -> isInside = source
+  :: outer
+  :: else -> goto read
+  fi;
+#endif
+  if
+  :: link -> isInside = source
   :: else
   fi;
+read:
   if
   :: !isInside -> isReleased = true
   :: else

@@ -33,7 +33,6 @@
  * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                         a post names what it walks
  * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                         before it reads anything of it
  * step NO_OPEN_BOUND      ObserverList/ThreadRecord.swift:push                         until it has read, it may hold everything
- * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                    a post sets its thread's bit
  * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that
  * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
  * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                   a post says what it can reach
@@ -52,8 +51,6 @@
  * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
  * step BLIND_FLAG         ObserverList/ObserverRegistry+Reclamation.swift:collect      in the reservation that it stands in
  * step STALE_TICKET       ObserverList/ObserverRegistry+Reclamation.swift:collect      one that has left gets none
- * step NO_SECOND_LOOK     ObserverList/ObserverRegistry+Reclamation.swift:scan         a forgotten bit's reservations are read again
- * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan         and the bit set if somebody was there
  * step NO_KEEPING         ObserverList/ObserverRegistry+Reclamation.swift:keep         what a post may hold is kept
  * step NO_KEEPING_BUFFERS ObserverList/ObserverRegistry+Reclamation.swift:retire       memory as well
  * step NO_NEW_SCAN        ObserverList/ObserverRegistry+Reclamation.swift:end          after a list moved the reservations are read again
@@ -66,21 +63,16 @@
  * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back
  * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
  *
- * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for
- * their observers twice; upper bounds that are seen late; ends that are.
+ * The runs: one thread that posts twice; two threads; posts that look for their observers twice; upper bounds that are seen late; ends that are.
  *
  * run -DPOSTS=2
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER
- * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER -DBITS=1
  * run -DPOSTS=1 -DLOOKS=2
  * run -DPOSTS=1 -DSTALE_BOUNDS
  * run -DPOSTS=1 -DLOOKS=2 -DWEAK
  */
 
 #define THREADS 2
-#ifndef BITS
-#define BITS 2
-#endif
 #ifndef POSTS
 #define POSTS 2
 #endif
@@ -93,7 +85,6 @@
 
 #define ROOM 2     /* entries of a buffer */
 #define EVERYTHING 255
-#define BIT(thread) ((thread) % BITS)
 
 /* Objects: observers 1, 2, 3; buffers 4, 5, 6. */
 #define OBJECTS 7
@@ -102,7 +93,6 @@
 
 /* ObserverRegistry */
 byte clock;
-bool mask[BITS];
 bool locked;
 
 /* Reservation, one for each thread */
@@ -315,12 +305,6 @@ proctype Poster(byte self) {
     source[self] = true;
 #endif
     /* ObserverRegistry.swift: enter */
-#ifndef NO_MASK_BIT
-    if
-    :: !mask[BIT(self)] -> mask[BIT(self)] = true
-    :: else
-    fi;
-#endif
 #ifndef EARLY_WATERMARK
     d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
 #endif
@@ -370,14 +354,13 @@ proctype Poster(byte self) {
   od
 }
 
-/* ObserverRegistry+Reclamation.swift: collect; the reservations of one bit */
+/* ObserverRegistry+Reclamation.swift: collect, for each post */
 inline collect(since) {
-  found = false;
   thread = 0;
   do
   :: thread < THREADS ->
     if
-    :: BIT(thread) == lane && source[thread] ->
+    :: source[thread] ->
 #ifdef STALE_BOUNDS
       if
       :: uppers[thread] = upper[thread]
@@ -391,19 +374,16 @@ inline collect(since) {
         d_step {
           if
           :: source[thread] ->
-            found = true;
             tickets = tickets | TICKET(thread);
 #ifndef NO_FLAG
             flag[thread] = true
 #endif
           :: else ->
 #ifdef BLIND_FLAG
-            found = true;
             tickets = tickets | TICKET(thread);
             source[thread] = true; flag[thread] = true
 #else
 #ifdef STALE_TICKET
-            found = true;
             tickets = tickets | TICKET(thread)
 #else
             skip
@@ -411,23 +391,8 @@ inline collect(since) {
 #endif
           fi
         }
-      :: else -> d_step { found = true; tickets = tickets | TICKET(thread) }
+      :: else -> tickets = tickets | TICKET(thread)
       fi
-    :: else
-    fi;
-    thread++
-  :: else -> break
-  od
-}
-
-/* ObserverRegistry+Reclamation.swift: isInside */
-inline lookAgain() {
-  found = false;
-  thread = 0;
-  do
-  :: thread < THREADS ->
-    if
-    :: BIT(thread) == lane && source[thread] -> found = true
     :: else
     fi;
     thread++
@@ -441,45 +406,12 @@ inline scan(since) {
 #if !defined(NO_STORE) && !defined(LATE_STORE)
   STORE_CLOCK;
 #endif
-  d_step {
-    bits = mask[0];
-#if BITS > 1
-    bits = bits | mask[1] << 1;
-#endif
-    lane = 0
-  }
-  do
-  :: lane < BITS ->
-    if
-    :: bits & (1 << lane) ->
-      collect(since);
-      if
-      :: !found ->
-        mask[lane] = false;
-#ifndef NO_SECOND_LOOK
-        lookAgain();
-        if
-        :: found ->
-#ifndef NO_BIT_AGAIN
-          mask[lane] = true
-#else
-          skip
-#endif
-        :: else
-        fi
-#endif
-      :: else
-      fi
-    :: else
-    fi;
-    lane++
-  :: else -> break
-  od;
+  collect(since);
 #ifdef LATE_STORE
   STORE_CLOCK;
 #endif
   skip;
-  d_step { bits = 0; lane = 0; found = false; thread = 0 }
+  thread = 0
 }
 
 #ifdef STALE_BOUNDS
@@ -730,9 +662,9 @@ inline observe(who) {
 }
 
 #define LOCALS \
-  byte tickets, bits, lane, thread, held, left, place, end, before, newest, waits; \
+  byte tickets, thread, held, left, place, end, before, newest, waits; \
   byte uppers[THREADS], reach[THREADS]; \
-  bool found, isLate
+  bool isLate
 
 /* Ends the last registration, and makes one that may use its place. */
 proctype Changer() {

@@ -240,61 +240,31 @@ extension ObserverRegistry {
   ) -> [Ticket] {
     storeClockAgain(held)
     var posts: [Ticket] = []
-    // Pairs with `enter`: a post that sets its bit later reads the clock as it is stored above.
-    var bits = mask.load(ordering: .sequentiallyConsistent)
-    while bits != 0 {
-      let bit = bits.trailingZeroBitCount
-      bits &= bits - 1
-      if collect(bit, since, &posts) { continue }
-      // Nobody of this bit is inside: forget it, so that the next scan is spared. A thread that
-      // announced itself before it could see the bit gone is found by looking again. Its post gets
-      // no ticket: it reads the clock as it was stored above, since its reservation was not seen
-      // after that.
-      reach(.willForget)
-      // Pairs with `enter`: a post that still reads the bit is seen by `isInside`.
-      mask.bitwiseAnd(~(1 << UInt64(bit)), ordering: .sequentiallyConsistent)
-      if isInside(bit) {
-        // Pairs with `enter`: the bit is there for the next scan, as if it had stayed.
-        mask.bitwiseOr(1 << UInt64(bit), ordering: .sequentiallyConsistent)
-      }
+    unsafe ThreadRecord.forEachPost { reservation, source, thread in
+      guard source & ~Reservation.ticketFlag == address else { return }
+      unsafe collect(reservation, source, thread, since, &posts)
     }
     if !posts.isEmpty, posts.contains(where: { $0.upper >= since }) { state.keeper = self }
     return posts
   }
 
-  /// Collects the posts of the threads with a given bit, and sets the flag of the posts that may
-  /// hold what was made at `since`.
-  ///
-  /// - Returns: Whether there are any posts.
-  private func collect(_ bit: Int, _ since: UInt64, _ posts: inout [Ticket]) -> Bool {
-    let count = posts.count
-    unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, thread in
-      // Pairs with `push`: the scan stored the clock first, and the post loads it afterwards.
-      let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
-      guard source & ~Reservation.flags == address else { return }
-      // Pairs with `reopen` in the same way, and with `settle`: the bound before it keeps more.
-      let upper = unsafe reservation.pointee.upper.load(ordering: .sequentiallyConsistent)
-      if upper >= since {
-        // Pairs with `pop`: if the post has left, it has read what it held. If it takes the flag,
-        // it comes to the lock after this thread.
-        let (isOpen, _) = unsafe reservation.pointee.source.compareExchange(
-          expected: source, desired: source | Reservation.ticketFlag, ordering: .acquiring)
-        if !isOpen { return }
-      }
-      posts.append(Ticket(reservation: UInt(bitPattern: reservation), thread: thread, upper: upper))
+  /// Collects a post, and sets its flag if it may hold what was made at `since`.
+  private func collect(
+    _ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt, _ thread: UInt,
+    _ since: UInt64, _ posts: inout [Ticket]
+  ) {
+    // Pairs with `reopen`, as a source does with `push`, and with `settle`: the bound before it keeps
+    // more.
+    let upper = unsafe reservation.pointee.upper.load(ordering: .sequentiallyConsistent)
+    if upper >= since {
+      // Pairs with `pop`: if the post has left, it has read what it held. If it takes the flag, it
+      // comes to the lock after this thread.
+      let (isOpen, _) = unsafe reservation.pointee.source.compareExchange(
+        expected: source, desired: source | Reservation.ticketFlag, ordering: .acquiring)
+      if !isOpen { return }
     }
-    return posts.count > count
-  }
-
-  /// Whether a thread with a given bit is inside a post.
-  private func isInside(_ bit: Int) -> Bool {
-    var isInside = false
-    unsafe ThreadRecord.forEachReservation(ofBit: bit) { reservation, _ in
-      // Pairs with `push`: a post that read the bit before it was cleared is seen here.
-      let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
-      if source & ~Reservation.flags == address { isInside = true }
-    }
-    return isInside
+    posts.append(Ticket(reservation: UInt(bitPattern: reservation), thread: thread, upper: upper))
+    reach(.collected)
   }
 
   /// Keeps what posts in progress may hold of `garbage`; the caller releases its own references

@@ -16,7 +16,7 @@ final class CommonClock: Sendable {
   }
 }
 
-/// The shared state of a source's lists: the clock, the lock, and the threads that post.
+/// The shared state of a source's lists: the clock and the lock.
 ///
 /// It implements epoch-based reclamation with per-thread reservations. `README.md` explains the
 /// terms, and lists the files in reading order.
@@ -52,8 +52,6 @@ final class CommonClock: Sendable {
 final class ObserverRegistry: @unchecked Sendable {
   /// The newest identifier or creation time.
   private let clock = Atomic<UInt64>(0)
-  /// The bits of the threads that may be inside a post of this source.
-  let mask = Atomic<UInt64>(0)
   private let state = Locked(State())
   let ownerLifetimes = LifetimeLookup()
   let subjectLifetimes = LifetimeLookup()
@@ -123,8 +121,8 @@ final class ObserverRegistry: @unchecked Sendable {
     case willRemove
     /// A registration has been taken out of its list and the reservations have not been read.
     case willScan
-    /// A scan has found no thread with a bit and has not cleared the bit.
-    case willForget
+    /// A scan has found a post, and not read the other reservations.
+    case collected
     /// The reservations have been read for a removal, and the list may be moved to a smaller
     /// buffer.
     case willShrink
@@ -215,11 +213,6 @@ extension ObserverRegistry {
   func enter() -> CriticalSection {
     let record = unsafe ThreadRecord.current(in: slot)
     let reservation = unsafe record.pointee.push(address)
-    // Pairs with `scan`: who clears the bit after this load reads the reservation after that.
-    if unsafe mask.load(ordering: .sequentiallyConsistent) & record.pointee.bit == 0 {
-      // Pairs with `scan`: before the clock is loaded, so that a scan which misses the bit is seen.
-      unsafe mask.bitwiseOr(record.pointee.bit, ordering: .sequentiallyConsistent)
-    }
     reach(.announced)
     // Pairs with `storeClockAgain`, after the reservation is stored; and with `show`.
     let watermark = clock.load(ordering: .sequentiallyConsistent)

@@ -213,49 +213,25 @@ struct KeptStateTests {
     func leavesDuringAScan() {
       let held = HeldSource()
       let isLeaving = Gate()
-      /// A thread that has posted, and posts once more if it is told to.
-      func member() -> (bit: UInt64, ready: Gate, posts: Slot<Bool>, wait: () -> Void) {
-        let (bit, ready, posts) = (Slot<UInt64>(), Gate(), Slot<Bool>())
-        let wait = onThread {
-          held.source.send(0)
-          bit.set(unsafe ThreadRecord.current.pointee.bit)
-          ready.pass()
-          if posts.value == true {
-            held.source.send(1)
-            isLeaving.pass()
-          }
-        }
-        ready.waitUntilReached()
-        return (bit.value!, ready, posts, wait)
-      }
-      // There are 64 bits: two threads may have the same.
-      var members = [member()]
-      while members.allSatisfy({ $0.bit == members[0].bit }) { members.append(member()) }
-      members.sort { $0.bit < $1.bit }
-      // The one whose bit is read first is inside a post.
-      let first = members.removeFirst()
       let inside = held.gates.hold(at: .observer, gate: Gate())
-      first.posts.set(true)
-      first.ready.open()
+      let poster = onThread {
+        held.source.send(1)
+        isLeaving.pass()
+      }
       inside.waitUntilReached()
-      // The scan has found the post, and is held where it has found nobody of the other bit.
-      let forgetting = held.gates.hold(at: .willForget)
+      // The scan has found the post, and is held there.
+      let collected = held.gates.hold(at: .collected)
       let canceller = onThread { held.victim.cancel() }
-      forgetting.waitUntilReached()
+      collected.waitUntilReached()
       // The post leaves. It has taken its ticket flag along when it comes to reclaim, or to the end.
       held.gates.hold(at: .engine(.willReclaim), gate: isLeaving)
       inside.open()
       isLeaving.waitUntilReached()
       isLeaving.open()
-      forgetting.open()
+      collected.open()
       canceller()
-      first.wait()
+      poster()
       #expect(held.victimLife.current == 0)
-      // Living until here, so that their bits are their own.
-      for member in members {
-        member.ready.open()
-        member.wait()
-      }
     }
   #endif
 }

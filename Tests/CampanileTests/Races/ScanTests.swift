@@ -10,38 +10,6 @@
     let gates = CheckpointGates()
     let inside = Gate()
 
-    // Broken by: ObserverRegistry.scan, if it does not set the bit again that it forgot too early.
-    @Test(
-      "K3 K16 A post that began while its thread was being forgotten is seen by the next canceller")
-    func forgotten() {
-      let source = Broadcaster<Int>(registry: gates.makeRegistry())
-      let life = LiveCount()
-      let again = Gate()
-      let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
-      let other = source.observe { _ in }
-      let second = Self.observe(source, life)
-      let poster = onThread {
-        // From here on the source knows the thread.
-        source.send(0)
-        again.pass()
-        source.send(1)
-      }
-      again.waitUntilReached()
-      let forgetting = gates.hold(at: .willForget)
-      let canceller = onThread { other.cancel() }
-      forgetting.waitUntilReached()
-      again.open()
-      inside.waitUntilReached()
-      forgetting.open()
-      canceller()
-      #expect(second.cancel() == .endedWhileMaybeRunning)
-      #expect(life.current == 1)
-      inside.open()
-      poster()
-      #expect(life.current == 0)
-      withExtendedLifetime(first) {}
-    }
-
     // Broken by: ObserverRegistry.end, if it does not read the reservations again after `shrink`.
     @Test("K16 A post that began after the reservations were read keeps the memory it walks")
     func shrunk() {
