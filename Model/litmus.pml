@@ -22,7 +22,7 @@
  * step EARLY_LEAVING  ObserverList/ThreadRecord.swift:pop              which leaves last
  * step LATE_RECORD   ObserverList/ThreadRecord.swift:claim            a record can be found before its thread's post looks
  * step EARLY_KEY     Unsafe/AddressTable.swift:insert                 who finds a key finds its object
- * step LATE_TAGS     Topics/SubjectIndex.swift:makeList               who reaches a subject with a tag looks for tags
+ * step LATE_TAGS     Topics/TopicList.swift:list                     who reaches a subject with a tag looks for tags
  * step TORN_STORE    Unsafe/LazyReference.swift:storeIfNil            both threads get the same object
  *
  * run -DQUESTION

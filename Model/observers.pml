@@ -42,10 +42,10 @@
  * step TORN_LEAVING       ObserverList/ThreadRecord.swift:pop                          the reservation is cleared and its flag read at once
  * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:exit                     who leaves with the flag gives its tickets back
  * step NO_ENDED_BIT       ObserverList/Observer.swift:markEnded                        an end is written to the word
- * step NO_TAKING          ObserverList/EntryBuffer.swift:take                          and the observer taken out
- * step LATE_TAKING        ObserverList/EntryBuffer.swift:take                          before the reservations are read
- * step LATE_WITHDRAWAL    ObserverList/EntryBuffer.swift:withdraw                      as are the empty places at the end
- * step NO_RESTORING       ObserverList/EntryBuffer.swift:restore                       those in reach are not used again
+ * step NO_TAKING          ObserverList/Entries.swift:take                              and the observer taken out
+ * step LATE_TAKING        ObserverList/Entries.swift:take                              before the reservations are read
+ * step LATE_WITHDRAWAL    ObserverList/Entries.swift:withdraw                          as are the empty places at the end
+ * step NO_RESTORING       ObserverList/Entries.swift:restore                           those in reach are not used again
  * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out
  * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan         before the reservations are read
  * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
@@ -100,7 +100,7 @@ bool source[THREADS];
 bool flag[THREADS];  /* the ticket flag, a bit of the source */
 byte upper[THREADS];
 
-/* ObserverList: the current buffer. EntryBuffer: what it holds. */
+/* ObserverList: the current buffer. Entries: what it holds. */
 byte buffer = FIRST_BUFFER;
 typedef Entries {
   byte count;
@@ -492,7 +492,7 @@ inline rebuild() {
   }
 }
 
-/* EntryBuffer.swift: withdraw */
+/* Entries.swift: withdraw */
 inline withdraw() {
   d_step {
     before = entries[buffer].count;
@@ -513,7 +513,7 @@ inline withdraw() {
   }
 }
 
-/* EntryBuffer.swift: take */
+/* Entries.swift: take */
 inline take() {
   d_step {
 #ifdef WEAK
@@ -524,7 +524,7 @@ inline take() {
   }
 }
 
-/* EntryBuffer.swift: restore */
+/* Entries.swift: restore */
 inline restore() {
   d_step {
     newest = 0;
@@ -637,7 +637,7 @@ inline observe(who) {
   fi;
   if
   :: entries[buffer].count < ROOM ->
-    /* EntryBuffer.swift: append */
+    /* Entries.swift: append */
     d_step { place = entries[buffer].count; idOf[who] = clock + 1 }
 #ifdef EARLY_CLOCK
     d_step { clock = idOf[who]; STORE_CLOCK }

@@ -1,30 +1,27 @@
 /*
- * The table of subjects: a place of it goes from one subject to another, or from an observer to a
- * list, under a post that has found it.
+ * The table of subjects: a place of it goes from the list of one subject to that of another, under a post
+ * that has found it.
  *
- * One or two threads post about either of two subjects, which share a place. Another one ends the
- * observer that stands there, puts in one of either subject, lets a second one join, and moves to
- * another table. The states that are reached in any interleaving are searched for
+ * One or two threads post about either of two subjects, which share a place. Another one ends an observer,
+ * puts in one of either subject, lets a second one join, and moves to another table. The states that are
+ * reached in any interleaving are searched for
  *
- *   a use after free      an observer or a table is touched after its release
+ *   a use after free      an observer, a list or a table is touched after its release
  *   a call after cancel   a call begins after cancel() returned                                (K3)
  *   a lost delivery       a registration that lives when a post begins is not called            (K1, K2)
  *   a wrong delivery      of another subject's message, called twice, or registered later      (K2, K9)
  *
  * That what a post may hold is kept until it leaves is taken for granted here: `observers.pml` shows it.
  *
- * step OBSERVER_FIRST Topics/SubjectTable.swift:insert               the identifier is written before the observer
- * step KEY_FIRST      Topics/SubjectTable.swift:insert               and the key last
- * step ID_READ_FIRST  Topics/SubjectTable.swift:entry                a post reads them the other way round
- * step LATE_WATERMARK ObserverList/ObserverRegistry.swift:enter      and its watermark before it searches
- * step NO_COMPARISON  ObserverList/ObserverRegistry+Walk.swift:walk  with which it compares the identifier
+ * step KEY_FIRST      Unsafe/AddressTable.swift:insert               the key is written last
+ * step LATE_WATERMARK ObserverList/ObserverRegistry.swift:enter      a post has its watermark before it searches
+ * step NO_COMPARISON  ObserverList/ObserverRegistry+Walk.swift:walk  with which it compares the identifiers
  * step NO_CHECK       ObserverList/ObserverRegistry+Walk.swift:call  as it checks the registration word
- * step NO_REMOVAL     Topics/SubjectTable.swift:remove               who ends takes the key out
- * step LATE_REMOVAL   Topics/SubjectTable.swift:remove               before the reservations are read
- * step LATE_ADOPTION  Topics/SubjectIndex.swift:makeList             a list begins with who stood alone
- * step CHANGED_ID     Topics/SubjectTable.swift:replaceSingle        whose identifier stays in the table
- * step EARLY_TABLE    Topics/SubjectIndex.swift:rebuild              a table is filled before it is found
- * step TABLE_FREED    Topics/SubjectIndex.swift:makeRoom             the one it replaced is kept for posts
+ * step NO_REMOVAL     Unsafe/AddressTable.swift:remove               who ends the last takes the key out
+ * step LATE_REMOVAL   Unsafe/AddressTable.swift:remove               before the reservations are read
+ * step LIST_FREED     Topics/TopicList.swift:remove                  the list is kept for posts
+ * step EARLY_TABLE    Topics/TopicList.swift:rebuildTable            a table is filled before it is found
+ * step TABLE_FREED    Topics/TopicList.swift:list                    the one it replaced is kept for posts
  *
  * run -DPOSTS=2 -DCHANGES=4
  * run -DPOSTERS=2 -DPOSTS=1 -DCHANGES=3
@@ -44,24 +41,22 @@
 #define LEFT 1     /* the key of a place where something stood */
 #define ONE 2      /* the keys of the subjects */
 #define OTHER 3
-#define LIST 9     /* the word of a list */
-#define EVERYTHING 255
 #define OBSERVERS 5
 
 byte clock = 1;
 
-/* SubjectIndex: the current table. SubjectPlace: the only place of each. */
+/* TopicList: the current table. AddressTable: the only place of each, with the number of a list. */
 byte table;
 byte key[2];
-byte id[2];
-byte word[2];
+byte object[2];
 
-/* ObserverList: who stands in the list, oldest first. */
-byte first, second;
+/* SubjectList: who stands in a list, oldest first. A list has the number of its first observer. */
+byte first[OBSERVERS], second[OBSERVERS];
 
 /* Reservation, for each thread; what waits for them to leave. */
 byte inside;
 byte retired[OBSERVERS];
+byte retiredList[OBSERVERS];
 byte retiredTable[2];
 
 /* What the search watches. */
@@ -72,82 +67,88 @@ bool isRegistered[OBSERVERS];
 bool isEnding[OBSERVERS];
 bool canceled[OBSERVERS];
 bool released[OBSERVERS];
+bool isListReleased[OBSERVERS];
 bool isTableReleased[2];
 
 #define TICKET(thread) (1 << (thread))
 
-/* SubjectTable.swift: remove, and the reading of the reservations in ObserverRegistry+Reclamation.swift */
+/* ObserverRegistry+Reclamation.swift: end; ObserverList.swift: take; TopicList.swift: remove */
 inline end() {
-  observer = word[table];
+  list = object[table];
+  observer = (first[list] -> first[list] : second[list]);
   isEnding[observer] = true;
   ended[observer] = true;
+  if
+  :: first[list] == observer -> first[list] = NOTHING
+  :: else -> second[list] = NOTHING
+  fi;
+  isLast = first[list] == NOTHING && second[list] == NOTHING;
 #ifdef LATE_REMOVAL
   tickets = inside;
-  key[table] = LEFT;
+  if
+  :: isLast -> key[table] = LEFT
+  :: else
+  fi;
 #else
 #ifndef NO_REMOVAL
-  key[table] = LEFT;
+  if
+  :: isLast -> key[table] = LEFT
+  :: else
+  fi;
 #endif
   tickets = inside;
 #endif
   d_step {
     /* A post that has left meanwhile has looked at what waits. */
     retired[observer] = tickets & inside;
+    released[observer] = retired[observer] == 0;
     if
-    :: retired[observer] == 0 -> released[observer] = true
+    :: isLast ->
+#ifdef LIST_FREED
+      isListReleased[list] = true
+#else
+      retiredList[list] = tickets & inside;
+      isListReleased[list] = retiredList[list] == 0
+#endif
     :: else
     fi;
     canceled[observer] = true;
-    observer = 0; tickets = 0
+    observer = 0; list = 0; tickets = 0; isLast = false
   }
 }
 
-/* SubjectTable.swift: insert; the clock in ObserverRegistry.swift: add */
+/* ObserverRegistry.swift: insert */
+#define SHOW clock = idOf[observer]
+
+/* TopicList.swift: list; AddressTable.swift: insert */
 inline insert() {
   d_step { observer = next; next++; idOf[observer] = clock + 1; subjectOf[observer] = subject }
 #ifdef KEY_FIRST
   key[table] = subject;
-#endif
-#ifdef OBSERVER_FIRST
-  word[table] = observer;
-  id[table] = idOf[observer];
+  object[table] = observer;
 #else
-  id[table] = idOf[observer];
-  word[table] = observer;
-#endif
-#ifndef KEY_FIRST
+  object[table] = observer;
   key[table] = subject;
 #endif
-  clock = idOf[observer];
+  first[observer] = observer;
+  SHOW;
   d_step { isRegistered[observer] = true; observer = 0; subject = 0 }
 }
 
-/* SubjectIndex.swift: makeList; SubjectTable.swift: replaceSingle */
 inline join() {
   d_step { observer = next; next++; idOf[observer] = clock + 1; subjectOf[observer] = key[table] }
-#ifdef CHANGED_ID
-  id[table] = EVERYTHING;
-#endif
-#ifdef LATE_ADOPTION
-  d_step { subject = word[table]; word[table] = LIST }
-  first = subject;
-#else
-  first = word[table];
-  word[table] = LIST;
-#endif
-  second = observer;
-  clock = idOf[observer];
-  d_step { isRegistered[observer] = true; observer = 0; subject = 0 }
+  second[object[table]] = observer;
+  SHOW;
+  d_step { isRegistered[observer] = true; observer = 0 }
 }
 
-/* SubjectIndex.swift: rebuild, replace */
+/* TopicList.swift: rebuildTable, replaceTable */
 inline rebuild() {
 #ifdef EARLY_TABLE
   table = 1;
 #endif
   d_step {
-    id[1] = id[0];
-    word[1] = word[0];
+    object[1] = object[0];
     if
     :: key[0] == LEFT
     :: else -> key[1] = key[0]
@@ -169,20 +170,21 @@ inline rebuild() {
 
 /* Everything here happens under the registry's lock. */
 proctype Changer() {
-  byte changes = CHANGES, next = 2, observer, subject, tickets;
+  byte changes = CHANGES, next = 2, observer, list, subject, tickets;
+  bool isLast;
   do
   :: changes == 0 -> break
   :: else ->
     changes--;
     if
-    :: key[table] > LEFT && word[table] != LIST -> end()
+    :: key[table] > LEFT -> end()
     :: key[table] <= LEFT && next < OBSERVERS ->
       if
       :: subject = ONE
       :: subject = OTHER
       fi;
       insert()
-    :: key[table] > LEFT && word[table] != LIST && next < OBSERVERS -> join()
+    :: key[table] > LEFT && second[object[table]] == NOTHING && next < OBSERVERS -> join()
     :: table == 0 -> rebuild()
     :: else
     fi
@@ -192,7 +194,6 @@ proctype Changer() {
 /* ObserverRegistry+Walk.swift: call */
 inline call(who) {
   d_step {
-    assert(who != NOTHING);
     assert(!released[who]);
     if
 #ifndef NO_CHECK
@@ -208,7 +209,13 @@ inline call(who) {
   d_step { assert(!released[who]) }
 }
 
-/* What stands at the place, as SubjectTable.swift: find, entry */
+#ifdef NO_COMPARISON
+#define IS_REACHED(who) (who)
+#else
+#define IS_REACHED(who) (who && idOf[who] <= watermark)
+#endif
+
+/* What stands at the place, as AddressTable.swift: index, object; then ObserverRegistry+Walk.swift: walk */
 inline look() {
   d_step { assert(!isTableReleased[from]); found = key[from] }
   if
@@ -216,30 +223,16 @@ inline look() {
 #ifdef LATE_WATERMARK
     watermark = clock;
 #endif
-#ifdef ID_READ_FIRST
-    d_step { assert(!isTableReleased[from]); number = id[from] }
-    d_step { assert(!isTableReleased[from]); observer = word[from] }
-#else
-    d_step { assert(!isTableReleased[from]); observer = word[from] }
-    d_step { assert(!isTableReleased[from]); number = id[from] }
-#endif
+    /* It may be the list of a subject that came to the place. */
+    d_step { assert(!isTableReleased[from]); list = object[from] }
+    d_step { assert(list && !isListReleased[list]); observer = first[list] }
     if
-    :: observer == LIST ->
-      /* It may be the list of a subject that came to the place. */
-      d_step { observer = first; number = second }
-      if
-      :: observer && idOf[observer] <= watermark -> call(observer)
-      :: else
-      fi;
-      if
-      :: number && idOf[number] <= watermark -> call(number)
-      :: else
-      fi
-#ifdef NO_COMPARISON
-    :: observer != LIST -> call(observer)
-#else
-    :: observer != LIST && number <= watermark -> call(observer)
-#endif
+    :: IS_REACHED(observer) -> call(observer)
+    :: else
+    fi;
+    d_step { assert(!isListReleased[list]); observer = second[list] }
+    if
+    :: IS_REACHED(observer) -> call(observer)
     :: else
     fi
   :: else
@@ -251,7 +244,7 @@ inline look() {
 #define IS_ENDING(who) (isEnding[who] << (who))
 
 proctype Poster(byte self) {
-  byte posts = POSTS, subject, watermark, from, found, observer, number, heard, expected;
+  byte posts = POSTS, subject, watermark, from, found, observer, list, heard, expected;
   do
   :: posts == 0 -> break
   :: else ->
@@ -282,6 +275,11 @@ proctype Poster(byte self) {
         :: else
         fi;
         retired[observer] = retired[observer] & ~TICKET(self);
+        if
+        :: retiredList[observer] == TICKET(self) -> isListReleased[observer] = true
+        :: else
+        fi;
+        retiredList[observer] = retiredList[observer] & ~TICKET(self);
         observer++
       :: else -> break
       od;
@@ -290,7 +288,7 @@ proctype Poster(byte self) {
       :: else
       fi;
       retiredTable[0] = retiredTable[0] & ~TICKET(self);
-      subject = 0; watermark = 0; from = 0; found = 0; observer = 0; number = 0; heard = 0;
+      subject = 0; watermark = 0; from = 0; found = 0; observer = 0; list = 0; heard = 0;
       expected = 0
     }
   od
@@ -298,7 +296,7 @@ proctype Poster(byte self) {
 
 init {
   atomic {
-    key[0] = ONE; id[0] = 1; word[0] = 1;
+    key[0] = ONE; object[0] = 1; first[1] = 1;
     subjectOf[1] = ONE; idOf[1] = 1; isRegistered[1] = true;
     run Poster(0);
 #if POSTERS == 2

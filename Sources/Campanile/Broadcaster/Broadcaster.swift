@@ -21,10 +21,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// Creates a broadcaster without observers.
   public convenience init() { self.init(registry: ObserverRegistry()) }
 
-  init(registry: ObserverRegistry, home: ObserverList.Home = .source) {
+  init(registry: ObserverRegistry, list: ObserverList? = nil) {
     self.registry = registry
-    list = ObserverList(
-      registry: registry, topic: .init(value: Element.self, subject: nil), home: home)
+    self.list = list ?? ObserverList(registry: registry, valueType: Element.self)
   }
 
   deinit {

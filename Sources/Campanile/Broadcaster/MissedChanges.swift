@@ -172,7 +172,7 @@ extension ObserverRegistry {
     do {
       try observer.call(told, post, id, in: list)
     } catch {
-      handle(error, observer, registration(), post)
+      handle(error, of: observer, id, in: list, post)
     }
     end(call)
   }

@@ -29,7 +29,7 @@ public final class Multicast<Delegate> {
 
   /// Creates a multicast without members.
   public init() {
-    list = ObserverList(registry: registry, topic: .init(value: Delegate.self, subject: nil))
+    list = ObserverList(registry: registry, valueType: Delegate.self)
   }
 
   deinit {

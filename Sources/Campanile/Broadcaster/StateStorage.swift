@@ -31,8 +31,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   init(_ value: Value, _ registry: ObserverRegistry) {
     self.registry = registry
-    list = ObserverList(
-      registry: registry, topic: .init(value: Value.self, subject: nil))
+    list = ObserverList(registry: registry, valueType: Value.self)
     current = LockedPair(CurrentValueState(), value)
   }
 
@@ -178,7 +177,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func leave(_ new: Value, _ place: Place) {
     if place.postNumber != 0 {
-      registry.noteSet(new, of: list.topic.value, place.postNumber, at: place.postTime)
+      registry.noteSet(new, of: list.valueType, place.postNumber, at: place.postTime)
     }
     if place.turn == .next { goOn() }
   }
@@ -187,7 +186,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(__always)
   private func tell(_ change: ValueChange<Value>, _ place: Place) {
     if place.skippedID == 0 {
-      registry.post(change, Post(), to: list, limit: place.limit)
+      registry.post(change, Post(), to: list, in: 0...place.limit)
     } else {
       registry.postChecked(change, Post().skipping(place.skippedID), to: list, limit: place.limit)
     }
@@ -206,7 +205,7 @@ final class StateStorage<Value: Sendable>: Sendable {
         let post = Post(details: notice.details)
         post.context.restore {
           if post.skippedID == 0 {
-            registry.post(notice.change, post, to: list, limit: notice.limit)
+            registry.post(notice.change, post, to: list, in: 0...notice.limit)
           } else {
             registry.postChecked(notice.change, post, to: list, limit: notice.limit)
           }

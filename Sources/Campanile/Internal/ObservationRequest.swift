@@ -78,7 +78,7 @@ extension ObservationRequest {
     }
     let registration =
       if let owner {
-        registry.add(observer, owner: owner, to: destination)
+        registry.addSwept(observer, owner: owner, to: destination)
       } else {
         registry.add(observer, to: destination)
       }
@@ -262,7 +262,7 @@ extension ObservationRequest {
       var post = post.kept(isTold: isTold)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
       if post.tracker != nil, AsyncCall.isCurrent(runner.mailbox.counters) {
-        post = post.untracked
+        post = post.tracked(by: nil)
       }
       post.tracker?.begin()
       list.registry.note(.queued, of: post, at: id, in: list)

@@ -50,8 +50,10 @@ extension ObserverRegistry {
   /// A registration whose owner has died is left out.
   func describe(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
     let found = withState { _, held in
-      // A list's groups are asked for under the lock.
-      lists(held).flatMap { $0.registrations(held) }.map { ($0, $0.registration.list.targetGroup) }
+      // A list's group is asked for under the lock.
+      lists(held).flatMap { $0.registrations(held) }.map {
+        ($0, ($0.registration.list as? GroupList)?.targetGroup)
+      }
     }
     let sorted = found.sorted { $0.0.registration.id < $1.0.registration.id }
     return sorted.compactMap { found, group in
@@ -59,7 +61,7 @@ extension ObserverRegistry {
       let details = observer.details
       if details?.isOwnerGone == true || observer.isEnded { return nil }
       return RegistrationDescription(
-        valueType: registration.list.topic.value, subject: registration.subject,
+        valueType: registration.list.valueType, subject: registration.subject,
         ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
         isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
         droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,

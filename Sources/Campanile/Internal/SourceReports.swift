@@ -14,8 +14,8 @@ final class SourceReports: Sendable {
   private let valueWishes = Atomic<Int>(0)
 
   init(of registry: ObserverRegistry) {
-    events = Broadcaster(
-      registry: ObserverRegistry(), home: .events(ObserverList.Unowned(object: registry)))
+    let own = ObserverRegistry()
+    events = Broadcaster(registry: own, list: EventList(registry: own, of: registry))
   }
 
   /// Whether events have the values that are posted.

@@ -12,7 +12,7 @@ import Synchronization
 /// unused result. All methods are safe from any thread and from inside the observer.
 public final class ObservationToken: Sendable {
   private let list: ObserverList
-  private let companion: Registration.Companion
+  private let counters: DeliveryCounters?
   /// The identifier, and whether the token has ended the registration already, in its highest bit.
   private let state: Atomic<UInt64>
 
@@ -21,19 +21,19 @@ public final class ObservationToken: Sendable {
   /// A handle to the same registration; releasing the handle does not end it.
   public var registration: Registration {
     let id = state.load(ordering: .relaxed) & ~Self.endedBit
-    return Registration(list: list, id: id, companion: companion)
+    return Registration(list: list, id: id, counters: counters)
   }
 
   /// Creates a token that ends `registration` when it is released.
   public init(_ registration: consuming Registration) {
     list = registration.list
-    companion = registration.companion
+    counters = registration.counters
     state = Atomic(registration.id)
   }
 
   deinit {
     let state = state.load(ordering: .relaxed)
-    if state & Self.endedBit == 0 { _ = list.end(state, companion) }
+    if state & Self.endedBit == 0 { _ = list.end(state, counters) }
   }
 
   /// Ends the registration now; see ``Registration/cancel()``.
@@ -43,7 +43,7 @@ public final class ObservationToken: Sendable {
   public func cancel() -> Registration.Cancellation {
     let id = state.load(ordering: .relaxed) & ~Self.endedBit
     defer { state.store(id | Self.endedBit, ordering: .relaxed) }
-    return .init(list.end(id, companion), companion)
+    return .init(list.end(id, counters), counters)
   }
 
   /// Ends the registration and blocks until no call is running; see

@@ -8,33 +8,16 @@ import Dispatch
 public struct Registration: Sendable, Hashable {
   let list: ObserverList
   let id: UInt64
-  let companion: Companion
-
-  /// An additional word that a few registrations need.
-  enum Companion: Sendable {
-    case none
-    case counters(DeliveryCounters)
-    /// The address of the subject, if the registration was the only one about it when it was made.
-    ///
-    /// The registration may have moved to a list since.
-    case subject(SubjectAddress)
-
-    var counters: DeliveryCounters? {
-      if case .counters(let counters) = self { counters } else { nil }
-    }
-  }
-
-  init(list: ObserverList, id: UInt64, companion: Companion) {
-    self.list = list
-    self.id = id
-    self.companion = companion
-  }
+  let counters: DeliveryCounters?
 
   init(list: ObserverList, id: UInt64, counters: DeliveryCounters?) {
-    self.init(list: list, id: id, companion: counters.map { .counters($0) } ?? .none)
+    self.list = list
+    self.id = id
+    self.counters = counters
   }
 
-  var counters: DeliveryCounters? { companion.counters }
+  /// The subject of the registration, or `nil` for any.
+  var subject: ObjectIdentifier? { list.subject?.id }
 
   /// The number of the registration: unique in its source, and greater than all earlier ones.
   public var number: UInt64 { id }
@@ -49,12 +32,12 @@ public struct Registration: Sendable, Hashable {
     /// The registration had ended before.
     case alreadyEnded
 
-    init(_ ending: Ending, _ companion: Companion) {
+    init(_ ending: Ending, _ counters: DeliveryCounters?) {
       self =
         switch ending {
         case .late: .alreadyEnded
         case .now(let mayBeRunning):
-          mayBeRunning || companion.counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
+          mayBeRunning || counters?.isRunning == true ? .endedWhileMaybeRunning : .ended
         }
     }
   }
@@ -73,7 +56,7 @@ public struct Registration: Sendable, Hashable {
   ///   newest.
   @discardableResult
   public func cancel() -> Cancellation {
-    Cancellation(list.registry.end(self), companion)
+    Cancellation(list.registry.end(self), counters)
   }
 
   /// The result of a wait for the calls in progress.

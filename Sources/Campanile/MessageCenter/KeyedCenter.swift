@@ -164,11 +164,9 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
       garbage, held in
       if let key {
-        let topic = makeTopic(of: key, held)
-        return name.map { .subject($0, topic) } ?? .list(topic)
+        return makeTopic(of: key, held).destination(about: name, &garbage, held)
       }
-      // In a list, and not alone with its subject: so a post finds the same kind of thing in both.
-      return .list(name.map { wide.subjects.makeList(about: $0, &garbage, held) } ?? wide)
+      return wide.destination(about: name, &garbage, held)
     }
     return registration ?? ended
   }
@@ -227,10 +225,10 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let name = subject.flatMap { SubjectName(known: $0) }
     if subject != nil && name == nil { return [] }
     // Chosen under the lock: what a live registration stands in is there.
-    let chosen = registry.withState { state, held in
+    let chosen = registry.withState { state in
       (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { _, list in
-        if let topic, let topic, !topic.contains(list, held) { return false }
-        return name == nil || list.topic.subject == name
+        if let topic, let topic, list.root !== topic { return false }
+        return name == nil || list.subject == name
       }
     }
     return chosen.map { Registration(list: $1, id: $0, counters: nil) }
@@ -258,25 +256,3 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 }
 
 private final class Nobody: Sendable {}
-
-extension ObserverList {
-  /// An identity that all lists of one topic share: that of their index by subject, or of this
-  /// list.
-  fileprivate func rootID(_ held: borrowing ObserverRegistry.Held) -> ObjectIdentifier {
-    switch home {
-    case .source, .events:
-      (self as? TopicList).map { ObjectIdentifier($0.subjects) } ?? ObjectIdentifier(self)
-    case .list(let parent): parent.object.rootID(held)
-    case .index(let index): ObjectIdentifier(index.object)
-    }
-  }
-}
-
-extension TopicList {
-  /// Whether `list` is one of this topic's, or a target's group in one of them.
-  fileprivate func contains(
-    _ list: ObserverList, _ held: borrowing ObserverRegistry.Held
-  ) -> Bool {
-    list.rootID(held) == rootID(held)
-  }
-}

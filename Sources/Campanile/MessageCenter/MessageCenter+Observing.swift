@@ -160,8 +160,8 @@ extension MessageCenter {
     _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: Lifetime.Storage?
   ) -> Registration {
     request.isOnce = options.isOnce
-    return request.register(body, with: registry, subjectLifetime: lifetime) { _, held in
-      topics.destination(of: M.self, about: subject, registry, held)
+    return request.register(body, with: registry, subjectLifetime: lifetime) {
+      topics.destination(of: M.self, about: subject, registry, &$0, $1)
     } ?? ended
   }
 

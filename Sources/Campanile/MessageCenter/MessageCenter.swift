@@ -44,7 +44,7 @@ public final class MessageCenter: Sendable {
     self.registry = registry
     topics = TopicTable()
     wide = ObserverList(
-      registry: registry, topic: .init(value: (any Message).self, subject: nil))
+      registry: registry, valueType: (any Message).self)
   }
 
   deinit {
@@ -145,7 +145,7 @@ public final class MessageCenter: Sendable {
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers<M: Message>(ownedBy owner: AnyObject, of type: M.Type) {
-    registry.endAll(ownedBy: owner) { $0.topic.value == type }
+    registry.endAll(ownedBy: owner) { $0.valueType == type }
   }
 
   /// Ends the observations of one message type about `subject` that `owner` owns.
@@ -158,7 +158,7 @@ public final class MessageCenter: Sendable {
   ) {
     guard let name = SubjectName(known: subject) else { return }
     withExtendedLifetime(subject) {
-      registry.endAll(ownedBy: owner) { $0.topic.value == type && $0.topic.subject == name }
+      registry.endAll(ownedBy: owner) { $0.valueType == type && $0.subject == name }
     }
   }
 

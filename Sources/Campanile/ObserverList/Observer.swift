@@ -62,11 +62,6 @@ class AnyObserver: @unchecked Sendable {
     state.load(ordering: .sequentiallyConsistent) == 0
   }
 
-  /// Whether nothing is to be known of the registration but that it has not ended.
-  ///
-  /// Before the observer is published.
-  final var mayStandAlone: Bool { isPlain && details == nil }
-
   /// Decides, just before a call, whether the call may be made.
   final func claim() -> Claim {
     // Pairs with `markEnded`, as in `isPlain`.
@@ -283,8 +278,10 @@ final class ObserverDetails: Sendable {
   /// Keeps what the observer misses while it is paused, if anything does.
   let skipKeeper: (any SkipKeeper)?
 
+  /// - Parameter swept: A reference to the owner, if the source only checks it from time to time.
   init(
     owner: (any AnyObject & Sendable)? = nil,
+    swept: OwnerReference<AnyObject>? = nil,
     delivery: String,
     isAsynchronous: Bool = false,
     buffer: BufferCounts? = nil,
@@ -292,7 +289,7 @@ final class ObserverDetails: Sendable {
     onEnd: (@Sendable (Registration) -> Void)? = nil,
     onRefused: (@Sendable () -> Void)? = nil
   ) {
-    ownerReference = owner.map { OwnerReference($0) }
+    ownerReference = owner.map { OwnerReference($0) } ?? swept
     ownerType = owner.map { type(of: $0) }
     ownerID = owner.map { ObjectIdentifier($0) }
     self.delivery = delivery
@@ -301,22 +298,6 @@ final class ObserverDetails: Sendable {
     self.skipKeeper = skipKeeper
     self.onEnd = onEnd
     self.onRefused = onRefused
-  }
-
-  /// The details of a registration whose source only checks the owner from time to time.
-  init(
-    swept owner: OwnerReference<AnyObject>?, delivery: String,
-    onEnd: (@Sendable (Registration) -> Void)?
-  ) {
-    ownerReference = owner
-    ownerType = nil
-    ownerID = nil
-    self.delivery = delivery
-    isAsynchronous = false
-    buffer = nil
-    skipKeeper = nil
-    self.onEnd = onEnd
-    onRefused = nil
   }
 
   /// Whether there was an owner.
@@ -337,47 +318,4 @@ struct ObserverTraits {
   /// Whether the call continues in a task, and itself ends a registration with `.once`.
   var isLasting = false
   var details: ObserverDetails?
-}
-
-/// The classes of the observers of one type of values.
-///
-/// Generic code that makes an observer has the runtime look its class up, which takes as long as all
-/// the rest. It is asked once for each type; from then on the class is found here.
-final class ObserverClasses: Sendable {
-  /// The `DirectObserver` of the type.
-  let direct: AnyObserver.Type
-  /// The one with details.
-  let detailed: AnyObserver.Type
-
-  init(direct: AnyObserver.Type, detailed: AnyObserver.Type) {
-    self.direct = direct
-    self.detailed = detailed
-  }
-
-  /// As many as a program has types that are observed.
-  private static let all = AddressMap<ObserverClasses>(capacity: 64)
-  /// Held while adding to `all`, which is read without it.
-  private static let making = Locked(())
-
-  /// The class for observers of `type`.
-  ///
-  /// - Parameter make: Makes the classes if nobody has asked for them before.
-  @inline(__always)
-  static func find(
-    for type: any Any.Type, hasDetails: Bool, _ make: () -> ObserverClasses
-  ) -> AnyObserver.Type {
-    let key = UInt(bitPattern: ObjectIdentifier(type))
-    let known = unsafe all.object(for: key) ?? put(key, make())
-    // SAFETY: what is in the map stays.
-    return unsafe known._withUnsafeGuaranteedRef { hasDetails ? $0.detailed : $0.direct }
-  }
-
-  @inline(never)
-  private static func put(_ key: UInt, _ new: ObserverClasses) -> Unmanaged<ObserverClasses> {
-    making.withLock { _, held in
-      // Another thread may have come first.
-      if unsafe all.object(for: key) == nil { all.insert(key, new, held) }
-    }
-    return unsafe all.object(for: key)!
-  }
 }

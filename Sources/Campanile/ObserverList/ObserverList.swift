@@ -9,67 +9,31 @@ import Synchronization
 /// place. Observers on a shared target are in a group for that target, which is also a list. A post
 /// leaves one record for the whole group.
 ///
-/// What changes is written under the lock of the `registry`: `buffer`, `groups`, the counts, and
-/// the two plain fields. A post reads the atomic ones between announcing itself and leaving.
+/// What changes is written under the lock of the `registry`: `buffer`, `groups` and the counts. A
+/// post reads them between announcing itself and leaving. A subclass is a list that has its place
+/// in another list or table, its *home*.
 class ObserverList: @unchecked Sendable {
-  /// The topic of the list, for descriptions and for removal by owner and type.
-  struct Topic: Sendable {
-    var value: any Any.Type
-    var subject: SubjectName?
-  }
-
   let registry: ObserverRegistry
-  let topic: Topic
+  let valueType: any Any.Type
   /// The clock's time when this list was made; a post with a lower upper bound does not hold it.
   ///
-  /// 0 for a list that is not put aside by itself, but with its source or its group.
+  /// 0 for a list that is not put aside by itself, but with its source or its array.
   let created: UInt64
-  /// Where the list leaves when its last registration has ended.
-  let home: Home
   /// The address of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)
   private let groups = Atomic<UInt>(0)
   /// The number of registrations that have not ended, including those in groups.
-  private let population = Atomic<Int>(0)
+  private let population = Atomic<Int32>(0)
   /// The number of registrations in the buffer that always queue.
-  private let ordered = Atomic<Int>(0)
+  private let ordered = Atomic<Int32>(0)
   /// The number of registrations in the buffer that run inline where they can.
-  private let unordered = Atomic<Int>(0)
+  private let unordered = Atomic<Int32>(0)
   /// The number of registrations in the buffer that receive the subject.
-  private let told = Atomic<Int>(0)
-  /// The number of registrations in the buffer that have not ended.
-  ///
-  /// Protected by the registry's lock.
-  private var liveCount = 0
-  /// Reserves the address of the subject, until the list has left its home.
-  ///
-  /// Protected by the registry's lock.
-  private var hold: SubjectHold?
+  private let told = Atomic<Int32>(0)
 
-  /// Which object releases a list that has become empty.
-  enum Home {
-    /// None: the list lives as long as its source.
-    case source
-    /// The list in which this one is the group of a target.
-    case list(Unowned<ObserverList>)
-    /// The index by subject that contains this list.
-    case index(Unowned<SubjectIndex>)
-    /// None, as for a source; this registry is notified whether its events are observed here.
-    case events(Unowned<ObserverRegistry>)
-  }
-
-  struct Unowned<Object: AnyObject> {
-    unowned let object: Object
-  }
-
-  init(
-    registry: ObserverRegistry, topic: Topic, hold: consuming SubjectHold? = nil,
-    home: Home = .source, created: UInt64 = 0
-  ) {
+  init(registry: ObserverRegistry, valueType: any Any.Type, created: UInt64 = 0) {
     self.registry = registry
-    self.topic = topic
-    self.hold = hold
-    self.home = home
+    self.valueType = valueType
     self.created = created
   }
 
@@ -78,14 +42,33 @@ class ObserverList: @unchecked Sendable {
     // names.
     if let entries {
       for index in 0..<entries.count {
-        let address = entries.observer(at: index)
+        let address = entries.address(at: index)
         if address != 0 { unsafe Self.observer(at: address).release() }
       }
-      unsafe Unmanaged.passUnretained(entries.buffer).release()
+      entries.deallocate()
     }
     // No pair: nobody else has the list.
     Self.release(groups.load(ordering: .relaxed))
   }
+
+  // MARK: The home
+
+  /// The only subject that the observers hear about, if they are limited to one.
+  var subject: SubjectName? { nil }
+
+  /// The outermost list that has this one in it; valid under the lock, while there is a registration.
+  var root: ObserverList { self }
+
+  /// Notes at home, under the lock, that the population has changed.
+  func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {}
+
+  /// Removes the list, which has become empty, from its home.
+  func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {}
+
+  /// Moves the home, which the list has left, to smaller memory when most of it is empty.
+  func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? { nil }
+
+  // MARK: Questions of a post
 
   /// Whether a post would find nobody.
   @inline(__always)
@@ -152,22 +135,14 @@ class ObserverList: @unchecked Sendable {
     return unsafe Unmanaged.fromOpaque(pointer)
   }
 
-  /// The group that this list is, if it is one.
-  ///
-  /// Valid as `entries` is.
-  var targetGroup: TargetGroup? {
-    guard case .list(let parent) = home else { return nil }
-    return parent.object.currentGroups?.groups.first { $0.list === self }
-  }
-
   /// The live registrations of this list and its groups.
   func registrations(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     var found: [LiveRegistration] = []
     if let entries {
-      for index in 0..<entries.count where entries.observer(at: index) != 0 {
+      for index in 0..<entries.count where entries.address(at: index) != 0 {
         let observer = unsafe observer(at: index, held).takeUnretainedValue()
         let registration = Registration(
-          list: self, id: entries.id(at: index), counters: observer.details?.counters)
+          list: self, id: entries.number(at: index), counters: observer.details?.counters)
         found.append(LiveRegistration(registration: registration, observer: observer))
       }
     }
@@ -176,30 +151,48 @@ class ObserverList: @unchecked Sendable {
   }
 }
 
+/// A registration that has not ended, with its observer.
+struct LiveRegistration {
+  let registration: Registration
+  let observer: AnyObserver
+}
+
+/// The list of a new registration, as a plain word.
+///
+/// Valid while the registry's lock is held: a source keeps its lists, and a list its groups.
+@safe struct Destination {
+  let list: Unmanaged<ObserverList>
+
+  @inline(__always)
+  static func list(_ list: ObserverList) -> Destination {
+    unsafe Destination(list: Unmanaged.passUnretained(list))
+  }
+
+  /// The group of the list for a target, made if there is none.
+  func group(
+    for target: any DeliveryTarget, _ mailbox: Mailbox, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
+  ) -> Destination {
+    unsafe list._withUnsafeGuaranteedRef {
+      .list($0.group(for: target, mailbox, &garbage, held).list)
+    }
+  }
+}
+
 /// What changes a list.
 extension ObserverList {
   /// Makes sure that the next `append` finds a place.
   func makeRoom(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
     if let entries, entries.count < entries.capacity { return }
-    if let old = rebuild(held) { garbage.structures.append(old) }
+    garbage.add(rebuild(held))
   }
 
   /// Puts a retained observer at the end; the list owns it from here on.
   func append(
     _ observer: Unmanaged<AnyObserver>, id: UInt64, _ held: borrowing ObserverRegistry.Held
   ) {
-    entries!.append(id: id, observer: UInt(bitPattern: unsafe observer.toOpaque()), held)
-    liveCount += 1
+    entries!.append(id, UInt(bitPattern: unsafe observer.toOpaque()), held)
     unsafe observer._withUnsafeGuaranteedRef { count($0, 1, held) }
-    addToPopulation(1, held)
-  }
-
-  /// Takes over an observer that was alone with its subject, as the first of this list.
-  func adopt(
-    _ single: Single, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
-  ) {
-    makeRoom(&garbage, held)
-    unsafe append(Self.observer(at: single.address), id: single.id, held)
   }
 
   /// The place of the observer registered as `id`, unless it has ended.
@@ -211,17 +204,18 @@ extension ObserverList {
   func observer(
     at place: Int, _ held: borrowing ObserverRegistry.Held
   ) -> Unmanaged<AnyObserver> {
-    unsafe Self.observer(at: entries!.observer(at: place))
+    unsafe Self.observer(at: entries!.address(at: place))
   }
 
   /// Removes a registration from the list, so that no later post finds it.
   ///
   /// - Returns: The observer, which the caller owns from here on.
-  func take(at place: Int, _ held: borrowing ObserverRegistry.Held) -> Unmanaged<AnyObserver> {
+  func take(
+    at place: Int, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<AnyObserver> {
     let observer = unsafe Self.observer(at: entries!.take(at: place, held))
-    liveCount -= 1
     unsafe observer._withUnsafeGuaranteedRef { count($0, -1, held) }
-    addToPopulation(-1, held)
+    if isEmpty { leaveHome(&garbage, held) }
     return unsafe observer
   }
 
@@ -241,16 +235,18 @@ extension ObserverList {
   ///
   /// The old buffer was in reach of posts until now, so the reservations must be read again.
   func shrink(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
-    if isEmpty {
-      // It has left its home, which may be too large now.
-      switch home {
-      case .source, .events: break
-      case .list(let parent): return parent.object.shrink(held)
-      case .index(let index): return index.object.shrink(held)
-      }
-    }
+    // It has left its home, which may be too large now.
+    if isEmpty, let old = shrinkHome(held) { return old }
     guard let entries, entries.capacity > 8, liveCount * 4 < entries.capacity else { return nil }
     return rebuild(held)
+  }
+
+  /// The number of registrations in the buffer that have not ended.
+  private var liveCount: Int {
+    // No pair: under the lock.
+    let ordered = ordered.load(ordering: .relaxed)
+    // No pair: the same.
+    return Int(ordered + unordered.load(ordering: .relaxed))
   }
 
   /// Moves what lives to a new buffer, with room for half as many more; posts in progress finish on
@@ -258,24 +254,19 @@ extension ObserverList {
   ///
   /// - Returns: The old buffer.
   private func rebuild(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
-    let capacity = liveCount + max(2, liveCount / 2)
+    let liveCount = liveCount
     let old = entries
-    let new = EntryBuffer(capacity: capacity, created: registry.tick(held))
+    let new = Entries(capacity: liveCount + max(2, liveCount / 2), created: registry.tick(held))
     if let old {
       for index in 0..<old.count {
-        let observer = old.observer(at: index)
-        if observer != 0 { new.entries.append(id: old.id(at: index), observer: observer, held) }
+        let address = old.address(at: index)
+        if address != 0 { new.append(old.number(at: index), address, held) }
       }
     }
-    new.entries.checkInvariants()
-    _ = unsafe Unmanaged.passRetained(new)
+    new.checkInvariants()
     // Pairs with `entries`: after the memory is filled, and before the reservations are read.
-    buffer.store(new.entries.address, ordering: .releasing)
-    guard let old else { return nil }
-    let left = old.buffer
-    // The caller holds it, so that this release cannot be the last.
-    unsafe Unmanaged.passUnretained(left).release()
-    return (left, since: old.created)
+    buffer.store(new.address, ordering: .releasing)
+    return old.map { ($0.owner, since: $0.created) }
   }
 
   private func replace(
@@ -288,8 +279,9 @@ extension ObserverList {
     Self.release(place.exchange(address ?? 0, ordering: .acquiringAndReleasing))
   }
 
+  /// Counts an observer of the buffer.
   private func count(
-    _ observer: AnyObserver, _ change: Int, _ held: borrowing ObserverRegistry.Held
+    _ observer: AnyObserver, _ change: Int32, _ held: borrowing ObserverRegistry.Held
   ) {
     if observer.isOrdered {
       add(change, to: ordered, held)
@@ -297,32 +289,22 @@ extension ObserverList {
       add(change, to: unordered, held)
     }
     if observer.isTold { add(change, to: told, held) }
+    addToPopulation(change, held)
   }
 
   /// Changes a number that nobody else writes, since the lock is held.
   private func add(
-    _ change: Int, to number: borrowing Atomic<Int>, _ held: borrowing ObserverRegistry.Held
+    _ change: Int32, to number: borrowing Atomic<Int32>, _ held: borrowing ObserverRegistry.Held
   ) {
     // Pairs with `isEmpty` and `hasOrdered`. The lock orders the load with the other stores.
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 
-  private func addToPopulation(_ change: Int, _ held: borrowing ObserverRegistry.Held) {
+  fileprivate func addToPopulation(_ change: Int32, _ held: borrowing ObserverRegistry.Held) {
     // Asked before a post announces itself, and stored before the clock shows the registration: no
     // part of any pair of stores and loads.
     add(change, to: population, held)
-    if case .source = home { return }
-    tellHome(of: change, held)
-  }
-
-  @inline(never)
-  private func tellHome(of change: Int, _ held: borrowing ObserverRegistry.Held) {
-    switch home {
-    case .list(let parent): parent.object.addToPopulation(change, held)
-    // A source ends these registrations before its registry can go.
-    case .events(let watched): watched.object.setWatched(!isEmpty, held)
-    case .source, .index: break
-    }
+    populationChanged(by: change, held)
   }
 
   /// The group of the observers on `target`, made if there is none.
@@ -335,34 +317,92 @@ extension ObserverList {
   ) -> TargetGroup {
     let old = currentGroups
     if let group = old?.first(for: mailbox) { return group }
-    let list = ObserverList(
-      registry: registry, topic: topic, home: .list(Unowned(object: self)))
-    let group = TargetGroup(target: target, mailbox: mailbox, list: list)
-    if let old { garbage.structures.append((old, since: old.created)) }
+    let group = TargetGroup(target, mailbox, of: self)
+    if let old { garbage.add((old, since: old.created)) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))
     replace(groups, with: new, held)
     return group
   }
 
-  /// Removes the list, which has become empty, from its parent list or index.
-  func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
-    switch home {
-    case .source, .events: break
-    case .list(let parent): parent.object.dropGroup(of: self, &garbage, held)
-    case .index(let index):
-      hold = nil
-      index.object.remove(self, &garbage, held)
-    }
-  }
-
-  private func dropGroup(
-    of list: ObserverList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  /// Removes a group that has become empty.
+  fileprivate func drop(
+    _ list: GroupList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) {
     guard let old = currentGroups else { return }
     let rest = old.groups.filter { $0.list !== list }
-    garbage.structures.append((old, since: old.created))
+    garbage.add((old, since: old.created))
     let new = rest.isEmpty ? nil : GroupArray(rest, created: registry.tick(held))
     replace(groups, with: new, held)
     if isEmpty { leaveHome(&garbage, held) }
+  }
+}
+
+/// The observers of one list that share a target.
+final class TargetGroup: Sendable {
+  let target: any DeliveryTarget
+  let mailbox: Mailbox
+  let list: GroupList
+
+  fileprivate init(_ target: any DeliveryTarget, _ mailbox: Mailbox, of parent: ObserverList) {
+    self.target = target
+    self.mailbox = mailbox
+    list = GroupList(of: parent)
+    unsafe list.group = Unmanaged.passUnretained(self)
+  }
+}
+
+/// The list of a group.
+///
+/// It does not keep the target: what waits in the target's mailbox keeps this list.
+@safe final class GroupList: ObserverList, @unchecked Sendable {
+  private let name: SubjectName?
+  // A source ends all registrations before its lists can go.
+  private unowned let parent: ObserverList
+  // SAFETY: used by a post that has found the list in its group, whose array its announcement keeps.
+  fileprivate(set) var group: Unmanaged<TargetGroup>?
+
+  fileprivate init(of parent: ObserverList) {
+    self.parent = parent
+    name = parent.subject
+    super.init(registry: parent.registry, valueType: parent.valueType)
+  }
+
+  /// The group, while the list is in it; valid as `entries` is.
+  var targetGroup: TargetGroup? {
+    parent.currentGroups?.groups.first { $0.list === self }
+  }
+
+  override var subject: SubjectName? { name }
+
+  override var root: ObserverList { parent.root }
+
+  override func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {
+    parent.addToPopulation(change, held)
+  }
+
+  override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
+    parent.drop(self, &garbage, held)
+  }
+
+  override func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+    parent.shrink(held)
+  }
+}
+
+/// The groups of a list; replaced as a whole, never changed.
+final class GroupArray: Sendable {
+  let groups: [TargetGroup]
+  /// The only group, if there is one.
+  let only: TargetGroup?
+  let created: UInt64
+
+  init(_ groups: [TargetGroup], created: UInt64) {
+    self.groups = groups
+    only = groups.count == 1 ? groups[0] : nil
+    self.created = created
+  }
+
+  func first(for mailbox: Mailbox) -> TargetGroup? {
+    groups.first { $0.mailbox === mailbox }
   }
 }

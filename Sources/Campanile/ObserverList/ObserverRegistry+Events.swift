@@ -46,13 +46,10 @@ extension ObserverRegistry {
 
   /// The details to keep of a set that another thread may deliver; `nil` if there are none.
   func makeDetails(_ context: PostContext?, skippedID: UInt64) -> PostDetails? {
-    if isWatched {
-      return PostDetails(
-        tracker: nil, number: Self.nextNumber, time: Platform.now, context: context,
-        skippedID: skippedID)
-    }
-    if context == nil && skippedID == 0 { return nil }
-    return PostDetails(nil, tracker: nil, context: context, skippedID: skippedID)
+    if !isWatched && context == nil && skippedID == 0 { return nil }
+    var content = PostDetails.Content(context: context, skippedID: skippedID)
+    if isWatched { (content.number, content.time) = (Self.nextNumber, Platform.now) }
+    return PostDetails(content)
   }
 
   /// Reports such a set, where it is made.
@@ -109,7 +106,7 @@ extension ObserverRegistry {
   func note(
     _ kind: SourceEvent.Kind, of post: borrowing Post, at id: UInt64, in list: ObserverList
   ) {
-    if isWatched { send(kind, for: Registration(list: list, id: id, counters: nil), post.details) }
+    if isWatched { send(kind, nil, Registration(list: list, id: id, counters: nil), post.details) }
   }
 
   func note(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
@@ -120,23 +117,16 @@ extension ObserverRegistry {
   /// about to call the observer.
   @inline(never)
   private func send(
-    _ kind: SourceEvent.Kind, _ observer: AnyObserver, _ registration: Registration,
+    _ kind: SourceEvent.Kind, _ known: AnyObserver?, _ registration: Registration,
     _ post: PostDetails?
   ) {
-    send(kind, ObserverFacts(observer, registration), post)
-  }
-
-  @inline(never)
-  private func send(
-    _ kind: SourceEvent.Kind, for registration: Registration, _ post: PostDetails?
-  ) {
-    guard let observer = observer(of: registration) else { return }
+    guard let observer = known ?? observer(of: registration) else { return }
     send(kind, ObserverFacts(observer, registration), post)
   }
 
   @inline(never)
   private func send(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
-    send(kind, observer.registration.list.topic.value, observer, post)
+    send(kind, observer.registration.list.valueType, observer, post)
   }
 
   private func send(
@@ -201,7 +191,7 @@ extension ObserverRegistry {
     } else if isWatched {
       let reports = reports
       var event = SourceEvent(
-        .returned, of: reports.number, call.observer.registration.list.topic.value, call.observer,
+        .returned, of: reports.number, call.observer.registration.list.valueType, call.observer,
         call.post, at: end)
       event.began = call.start
       event.nestedTime = isAsynchronous ? 0 : unsafe record.pointee.nestedTime
@@ -224,4 +214,19 @@ struct ReportedCall {
   /// The number of values that the sequence had dropped before, if the observer is one.
   fileprivate let droppedCount: Int
   fileprivate let start = Platform.now
+}
+
+/// The observers of a source's events, which the source notes.
+final class EventList: ObserverList, @unchecked Sendable {
+  // A source ends these registrations before its registry can go.
+  private unowned let watched: ObserverRegistry
+
+  init(registry: ObserverRegistry, of watched: ObserverRegistry) {
+    self.watched = watched
+    super.init(registry: registry, valueType: SourceEvent.self)
+  }
+
+  override func populationChanged(by change: Int32, _ held: borrowing ObserverRegistry.Held) {
+    watched.setWatched(!isEmpty, held)
+  }
 }

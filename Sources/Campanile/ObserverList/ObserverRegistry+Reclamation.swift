@@ -5,20 +5,25 @@ struct Garbage {
   /// A buffer, a group array, a table or a list that was replaced, with the time it was made.
   typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
 
-  /// Mostly there is none, and an empty array would be counted.
-  private var kept: [Piece]?
+  /// Mostly there is none, or one: an array would be counted, or allocated.
+  private var first: Piece?
+  private var rest: [Piece]?
 
-  var structures: [Piece] {
-    get { kept ?? [] }
-    set { kept = newValue }
-  }
   @inline(__always)
-  var isEmpty: Bool { kept == nil }
+  var isEmpty: Bool { first == nil }
+
+  var structures: [Piece] { (first.map { [$0] } ?? []) + (rest ?? []) }
+
+  mutating func add(_ piece: Piece?) {
+    guard let piece else { return }
+    if first == nil { first = piece } else { rest = (rest ?? []) + [piece] }
+  }
 
   /// The oldest of `time` and the times of the pieces.
   @inline(__always)
   func oldest(_ time: UInt64 = .max) -> UInt64 {
-    isEmpty ? time : structures.reduce(time) { min($0, $1.since) }
+    guard let first else { return time }
+    return min(time, first.since, rest?.map(\.since).min() ?? .max)
   }
 }
 
@@ -124,54 +129,46 @@ extension ObserverRegistry {
   func end(
     _ registration: Registration, whenLeft resume: (@Sendable () -> Void)? = nil
   ) -> Ending {
-    end(registration.id, in: registration.list, registration.companion, whenLeft: resume)
+    end(registration.id, in: registration.list, registration.counters, whenLeft: resume)
   }
 
   /// Ends a registration that is named by its parts.
   // Apart: this is long, and called from many places.
   @inline(never)
   func end(
-    _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
+    _ id: UInt64, in list: ObserverList, _ counters: DeliveryCounters?,
     whenLeft resume: (@Sendable () -> Void)? = nil
-  ) -> Ending {
-    endInPlace(id, in: list, companion, whenLeft: resume)
-  }
-
-  @inline(__always)
-  fileprivate func endInPlace(
-    _ id: UInt64, in list: ObserverList, _ companion: Registration.Companion,
-    whenLeft resume: (@Sendable () -> Void)?
   ) -> Ending {
     var garbage = Garbage()
     var mayBeRunning = false
     var mustWait = false
     let ended = unsafe withState { state, held -> Unmanaged<AnyObserver>? in
-      guard let slot = list.slot(of: id, companion, held) else {
+      guard let place = list.place(of: id, held) else {
         if let resume {
           mustWait = wait(for: id, among: scan(since: id, &state, held), resume, &state)
         }
         return nil
       }
-      unsafe slot.observer(held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
+      unsafe list.observer(at: place, held)._withUnsafeGuaranteedRef { $0.markEnded(held) }
       reach(.willRemove)
       // Handed out with the result: it is not released here.
-      let observer = unsafe slot.take(&garbage, held)
+      let observer = unsafe list.take(at: place, &garbage, held)
       if let details = unsafe observer._withUnsafeGuaranteedRef({ $0.details }), details.hasOwner {
         state.ownerSweep.noteEnd()
         if let owner = details.ownerID { forget(id, of: owner, &state) }
       }
       reach(.willScan)
-      let posts = slot.trim(held) { scan(since: garbage.oldest(id), &state, held) }
+      let posts = list.trim(held) { scan(since: garbage.oldest(id), &state, held) }
       if !posts.isEmpty {
         mayBeRunning = posts.contains { $0.upper >= id && $0.thread != ThreadRecord.currentThread }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }
       reach(.willShrink)
-      if let left = slot.shrink(held) {
+      if let left = list.shrink(held) {
         let posts = scan(since: left.since, &state, held)
         keep(left.structure, since: left.since, for: posts, &state)
-        garbage.structures.append(left)
+        garbage.add(left)
       }
       if let resume { mustWait = wait(for: id, among: posts, resume, &state) }
       return unsafe observer
@@ -179,10 +176,8 @@ extension ObserverRegistry {
     defer { if !mustWait { resume?() } }
     guard let ended = unsafe ended else { return .late }
     unsafe ended._withUnsafeGuaranteedRef { observer in
-      note(.ended, observer, Registration(list: list, id: id, companion: companion))
-      if let details = observer.details {
-        details.onEnd?(Registration(list: list, id: id, companion: companion))
-      }
+      note(.ended, observer, Registration(list: list, id: id, counters: counters))
+      observer.details?.onEnd?(Registration(list: list, id: id, counters: counters))
     }
     reach(.willReclaim)
     // The observer and the garbage go here, unless posts in progress hold them.
@@ -270,8 +265,8 @@ extension ObserverRegistry {
   /// Keeps what posts in progress may hold of `garbage`; the caller releases its own references
   /// outside the lock.
   private func retire(_ garbage: Garbage, from posts: [Ticket], _ state: inout State) {
-    for (structure, since) in garbage.structures {
-      keep(structure, since: since, for: posts, &state)
+    for piece in garbage.structures {
+      keep(piece.structure, since: piece.since, for: posts, &state)
     }
   }
 
@@ -325,10 +320,10 @@ extension ObserverRegistry {
 
 extension ObserverList {
   /// Ends one registration of this list, for a caller that keeps the list.
-  func end(_ id: UInt64, _ companion: Registration.Companion) -> Ending {
+  func end(_ id: UInt64, _ counters: DeliveryCounters?) -> Ending {
     // SAFETY: the list keeps its registry.
     unsafe Unmanaged.passUnretained(registry)._withUnsafeGuaranteedRef {
-      $0.endInPlace(id, in: self, companion, whenLeft: nil)
+      $0.end(id, in: self, counters)
     }
   }
 }
@@ -338,8 +333,13 @@ extension ObserverRegistry {
   func withObserver<Result: Sendable>(
     of registration: Registration, _ body: (AnyObserver) -> Result
   ) -> Result? {
-    withState { _, held in
-      unsafe registration.slot(held)?.observer(held)._withUnsafeGuaranteedRef(body)
-    }
+    withState { _, held in registration.observer(held).map(body) }
+  }
+}
+
+extension Registration {
+  /// The observer of the registration, if it has not ended.
+  func observer(_ held: borrowing ObserverRegistry.Held) -> AnyObserver? {
+    list.place(of: id, held).map { unsafe list.observer(at: $0, held).takeUnretainedValue() }
   }
 }

@@ -1,54 +1,3 @@
-/// One target of a post, with the lists that the post found for it.
-///
-/// Plain words, valid until the post leaves: its announcement keeps the groups and their lists.
-@safe struct Stop {
-  fileprivate let group: Unmanaged<TargetGroup>
-  fileprivate var lists: GroupLists
-}
-
-/// The lists of one target that a post reaches.
-///
-/// They do not keep the target: what waits in its mailbox must not.
-@safe struct GroupLists {
-  var all: Unmanaged<ObserverList>?
-  var about: Unmanaged<ObserverList>?
-  var wide: Unmanaged<ObserverList>?
-  var wideAbout: Unmanaged<ObserverList>?
-
-  /// The only list, if there is one.
-  fileprivate var only: Unmanaged<ObserverList>? {
-    switch unsafe (all, about, wide, wideAbout) {
-    case (let only?, nil, nil, nil), (nil, let only?, nil, nil), (nil, nil, let only?, nil),
-      (nil, nil, nil, let only?):
-      unsafe only
-    default: nil
-    }
-  }
-
-  func forEach(_ body: (ObserverList) -> Void) {
-    unsafe all?._withUnsafeGuaranteedRef(body)
-    unsafe about?._withUnsafeGuaranteedRef(body)
-    unsafe wide?._withUnsafeGuaranteedRef(body)
-    unsafe wideAbout?._withUnsafeGuaranteedRef(body)
-  }
-
-  fileprivate func contains(_ isIncluded: (ObserverList) -> Bool) -> Bool {
-    var isFound = false
-    forEach { if isIncluded($0) { isFound = true } }
-    return isFound
-  }
-
-  /// The way through the lists, for a post that has announced itself.
-  fileprivate var route: Route {
-    var route = Route()
-    route.all = unsafe all.map { unsafe route.read($0) }
-    route.about = unsafe about.map { unsafe route.read($0) }
-    route.wide = unsafe wide.map { unsafe route.read($0) }
-    route.wideAbout = unsafe wideAbout.map { unsafe route.read($0) }
-    return route
-  }
-}
-
 /// The record that a post leaves at a target beside the value: it names the observers to call.
 ///
 /// It does not keep its lists alive. The buffer that contains it does, once for all envelopes of a
@@ -64,7 +13,7 @@
 
   /// The uncommon fields, in a separate object, so that common envelopes are short.
   fileprivate final class Details: Sendable {
-    let lists: GroupLists
+    let lists: Route
     let oldest: UInt64
     let portion: Portion
     let post: Post
@@ -72,7 +21,7 @@
     let wideMessage: MessageCenter.PostedMessage?
 
     init(
-      _ lists: GroupLists, _ oldest: UInt64, _ portion: Portion, _ post: consuming Post,
+      _ lists: Route, _ oldest: UInt64, _ portion: Portion, _ post: consuming Post,
       _ wideMessage: MessageCenter.PostedMessage?
     ) {
       self.lists = lists
@@ -97,14 +46,14 @@
   }
 
   init(
-    to lists: GroupLists, _ range: ClosedRange<UInt64>, _ portion: Portion = .everyone,
+    to lists: Route, _ range: ClosedRange<UInt64>, _ portion: Portion = .everyone,
     _ post: borrowing Post, _ wideValue: WideValue? = nil
   ) {
     newest = range.upperBound
     isArrival = false
     let isPlain = post.subjectID == nil && post.details == nil && wideValue == nil
-    if isPlain, portion == .everyone, range.lowerBound == 0, let only = unsafe lists.only {
-      unsafe self.only = unsafe only
+    if isPlain, portion == .everyone, range.lowerBound == 0, let only = lists.only {
+      unsafe self.only = only.list
       details = nil
     } else {
       unsafe only = nil
@@ -122,13 +71,11 @@
   ///
   /// Its mailbox keeps the list.
   init(_ post: borrowing Post, at id: UInt64, in list: ObserverList) {
-    let list = unsafe Unmanaged.passUnretained(list)
-    unsafe only = unsafe list
+    unsafe only = Unmanaged.passUnretained(list)
     newest = id
     isArrival = true
     let isPlain = post.subjectID == nil && post.details == nil
-    details =
-      isPlain ? nil : Details(unsafe GroupLists(all: list), id, .everyone, copy post, nil)
+    details = isPlain ? nil : Details(Route(), id, .everyone, copy post, nil)
   }
 
   /// The only registration that the envelope is for, of an arrival: its list, and its identifier.
@@ -157,7 +104,7 @@
     if let details {
       let registry = details.lists.registry
       let section = registry.enter()
-      var route = details.lists.route
+      var route = details.lists.reread
       registry.settle(section)
       let portion = details.portionNow(registry)
       details.post.context.restore {
@@ -175,7 +122,7 @@
         let section = registry.enter()
         let cursor = unsafe Cursor(only)
         registry.settle(section)
-        registry.walkAll(value, Post(), upTo: newest, cursor)
+        registry.walk(value, Post(), 0...newest, registry.everyone, cursor)
         registry.exit(section)
       }
     }
@@ -202,10 +149,18 @@
   var tracker: DeliveryTracker? { details?.post.tracker }
 }
 
-extension GroupLists {
-  fileprivate var registry: ObserverRegistry {
-    // A post reaches one list at least.
-    unsafe (all ?? about ?? wide ?? wideAbout)!.takeUnretainedValue().registry
+extension Route {
+  /// The first list; a post reaches one at least.
+  fileprivate var first: Unmanaged<ObserverList> {
+    unsafe (all.list ?? about.list ?? wide.list ?? wideAbout.list).unsafelyUnwrapped
+  }
+
+  fileprivate var registry: ObserverRegistry { unsafe first.takeUnretainedValue().registry }
+
+  fileprivate func contains(_ isIncluded: (ObserverList) -> Bool) -> Bool {
+    var isFound = false
+    forEach { if isIncluded($0) { isFound = true } }
+    return isFound
   }
 }
 
@@ -223,7 +178,8 @@ extension ObserverRegistry {
   ) {
     // The common case, spared the array.
     guard let stop = cursor.onlyStop else {
-      var route = Route(only: cursor)
+      var route = Route()
+      route.all = cursor
       return postToTargets(value, nil, post, newest, portion, &route, section)
     }
     settle(section)
@@ -255,12 +211,12 @@ extension ObserverRegistry {
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     // Found before the section settles, so that the announcement keeps it. A group that has left
     // its target's list has no registrations either.
-    let group = list.targetGroup
+    let group = (list as? GroupList)?.targetGroup
     settle(section)
     let range = registration.id...registration.id
-    if let group {
-      let lists = unsafe GroupLists(all: Unmanaged.passUnretained(list))
-      let stop = unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists)
+    if group != nil {
+      var stop = Route()
+      stop.all = Cursor(unread: list)
       let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
       if runsInline { runInline(value, nil, Post(), range, portion, at: stop, section) }
     } else {
@@ -274,24 +230,22 @@ extension ObserverRegistry {
   /// - Returns: Whether the others are to be called by `runInline`.
   private func leaveRecord<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    at stop: Stop
+    at stop: Route
   ) -> Bool {
     // SAFETY: the announcement keeps the group.
     unsafe stop.group._withUnsafeGuaranteedRef { group in
-      let lists = stop.lists
       // Decided once for this post, before any observer runs.
       let runsInline =
-        group.mailbox.mayBeIdle && lists.contains(\.hasUnordered) && group.target.isCurrent
+        group.mailbox.mayBeIdle && stop.contains(\.hasUnordered) && group.target.isCurrent
         && group.mailbox.beginInline()
-      if runsInline && !lists.contains(\.hasOrdered) { return true }
+      if runsInline && !stop.contains(\.hasOrdered) { return true }
       post.tracker?.begin()
       let queued = runsInline ? Portion.ordered : .everyone
-      if post.number != 0 { note(.queued, of: post, lists, range, queued) }
-      let isTold = post.subjectID != nil && lists.contains(\.hasTold)
+      if post.number != 0 { note(.queued, of: post, stop, range, queued) }
+      let isTold = post.subjectID != nil && stop.contains(\.hasTold)
       let sent = post.kept(isTold: isTold)
       let envelope = Envelope(
-        to: lists, range, queued, sent,
-        unsafe lists.wide == nil ? nil : wideValue)
+        to: stop, range, queued, sent, unsafe stop.wide.list == nil ? nil : wideValue)
       group.mailbox.append(envelope, value, for: group.target)
       return runsInline
     }
@@ -300,26 +254,24 @@ extension ObserverRegistry {
   /// Reports an event of each registration in `lists` whose identifier is in `range`.
   @inline(never)
   fileprivate func note(
-    _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: GroupLists,
+    _ kind: SourceEvent.Kind, of post: borrowing Post, _ lists: Route,
     _ range: ClosedRange<UInt64>, _ portion: Portion
   ) {
     if !isWatched { return }
     let section = enter()
-    let route = lists.route
+    let route = lists.reread
     settle(section)
-    for cursor in [route.all, route.about, route.wide, route.wideAbout] {
-      if let cursor { note(kind, of: post, range, portion, cursor) }
-    }
+    for place in Route.places { note(kind, of: post, range, portion, route[place]) }
     exit(section)
   }
 
   private func runInline<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
-    _ portion: Portion, at stop: Stop, _ section: CriticalSection
+    _ portion: Portion, at stop: Route, _ section: CriticalSection
   ) {
     // Observers have run since the section settled: the group may have other memory now.
     reopen(section)
-    var route = stop.lists.route
+    var route = stop.reread
     settle(section)
     walk(value, wideValue, post, range, portion.inline, &route)
     // SAFETY: the announcement keeps the group.
@@ -328,78 +280,39 @@ extension ObserverRegistry {
 }
 
 extension Route {
+  /// The group of a stop, which is a route through the groups of one target.
+  fileprivate var group: Unmanaged<TargetGroup> {
+    // SAFETY: stops have nothing but the lists of groups, which the announcement keeps.
+    unsafe first._withUnsafeGuaranteedRef {
+      unsafe unsafeDowncast($0, to: GroupList.self).group.unsafelyUnwrapped
+    }
+  }
+
   /// The targets that the post stops at, in the order in which they were first named.
-  fileprivate var stops: [Stop] {
-    var stops: [Stop] = []
-    unsafe all?.collectGroups(into: &stops, \.all)
-    unsafe about?.collectGroups(into: &stops, \.about)
-    unsafe wide?.collectGroups(into: &stops, \.wide)
-    unsafe wideAbout?.collectGroups(into: &stops, \.wideAbout)
+  fileprivate var stops: [Route] {
+    var stops: [Route] = []
+    for place in Self.places where self[place].hasGroups {
+      for group in self[place].listReference.currentGroups?.groups ?? [] {
+        let index = stops.firstIndex {
+          unsafe $0.group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
+        }
+        if index == nil { stops.append(Route()) }
+        stops[index ?? stops.count - 1][place] = Cursor(unread: group.list)
+      }
+    }
     return stops
   }
 }
 
 extension Cursor {
   /// The stop of a list that has one group.
-  fileprivate var onlyStop: Stop? {
+  fileprivate var onlyStop: Route? {
     // SAFETY: the announcement keeps the list's groups.
     unsafe listReference.groupsReference?._withUnsafeGuaranteedRef { groups in
       guard let only = groups.only else { return nil }
-      return unsafe Stop(
-        group: Unmanaged.passUnretained(only),
-        lists: GroupLists(all: Unmanaged.passUnretained(only.list)))
+      var stop = Route()
+      stop.all = Cursor(unread: only.list)
+      return stop
     }
-  }
-
-  /// Adds the groups of this cursor's list to the stops of a post.
-  fileprivate func collectGroups(
-    into stops: inout [Stop],
-    _ place: WritableKeyPath<GroupLists, Unmanaged<ObserverList>?>
-  ) {
-    guard hasGroups, let groups = listReference.currentGroups else { return }
-    for group in groups.groups {
-      let list = unsafe Unmanaged.passUnretained(group.list)
-      let index = stops.firstIndex {
-        unsafe $0.group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
-      }
-      if let index {
-        unsafe stops[index].lists[keyPath: place] = unsafe list
-      } else {
-        var lists = GroupLists()
-        unsafe lists[keyPath: place] = unsafe list
-        stops.append(unsafe Stop(group: Unmanaged.passUnretained(group), lists: lists))
-      }
-    }
-  }
-}
-
-/// The observers of one list that share a target.
-final class TargetGroup: Sendable {
-  let target: any DeliveryTarget
-  let mailbox: Mailbox
-  let list: ObserverList
-
-  init(target: any DeliveryTarget, mailbox: Mailbox, list: ObserverList) {
-    self.target = target
-    self.mailbox = mailbox
-    self.list = list
-  }
-}
-
-/// The groups of a list; replaced as a whole, never changed.
-final class GroupArray: Sendable {
-  let groups: [TargetGroup]
-  /// The only group, if there is one.
-  let only: TargetGroup?
-  let created: UInt64
-
-  init(_ groups: [TargetGroup], created: UInt64) {
-    self.groups = groups
-    only = groups.count == 1 ? groups[0] : nil
-    self.created = created
-  }
-
-  func first(for mailbox: Mailbox) -> TargetGroup? {
-    groups.first { $0.mailbox === mailbox }
   }
 }

@@ -4,35 +4,38 @@ import Synchronization
 ///
 /// No reference is counted here: two threads that post to one source must not write to a common
 /// line.
-@safe struct Cursor {
+@safe struct Cursor: @unchecked Sendable {
   /// The entry that comes next.
-  fileprivate var next: UnsafeMutablePointer<Entry>?
+  private var next: UnsafeMutablePointer<Entry>?
   /// How many entries there are from `next` on.
-  fileprivate var rest: Int
-  fileprivate let list: Unmanaged<ObserverList>
+  private var rest = 0
+  /// The list, or `nil` for none.
+  let list: Unmanaged<ObserverList>?
+
+  /// The end of no list.
+  @inline(__always)
+  init() { unsafe list = nil }
+
+  /// The end of a list that is to be read later.
+  @inline(__always)
+  init(unread list: ObserverList) { unsafe self.list = Unmanaged.passUnretained(list) }
 
   /// Reads `list`, which an announced post has found.
   @inline(__always)
   init(_ list: Unmanaged<ObserverList>) {
     unsafe self.list = list
     // SAFETY: the announcement keeps the list and its buffer.
-    (unsafe next, rest) = unsafe list._withUnsafeGuaranteedRef { list in
-      guard let entries = list.entries else { return (nil, 0) }
-      return unsafe (entries.base, entries.count)
+    unsafe list._withUnsafeGuaranteedRef { list in
+      guard let entries = list.entries else { return }
+      (unsafe next, rest) = unsafe (entries.base, entries.count)
     }
-  }
-
-  /// The end of a list, for a post that finds nobody there.
-  @inline(__always)
-  fileprivate init(atEndOf list: Unmanaged<ObserverList>) {
-    unsafe (self.list, next, rest) = (list, nil, 0)
   }
 
   /// Whether the list has observers that run elsewhere.
   ///
   /// Asked before the section settles.
   @inline(__always)
-  var hasGroups: Bool { unsafe list._withUnsafeGuaranteedRef { $0.hasGroups } }
+  var hasGroups: Bool { unsafe list?._withUnsafeGuaranteedRef { $0.hasGroups } ?? false }
 
   @inline(__always)
   fileprivate var isAtEnd: Bool { rest == 0 }
@@ -43,7 +46,7 @@ import Synchronization
     if isAtEnd { return .max }
     // SAFETY: `rest` was counted from what was published.
     // Pairs with `append`: the observer is in place.
-    return unsafe next.unsafelyUnwrapped.pointee.id.load(ordering: .acquiring)
+    return unsafe next.unsafelyUnwrapped.pointee.number.load(ordering: .acquiring)
   }
 
   /// Goes to the first entry that is not older than `id`.
@@ -66,48 +69,46 @@ import Synchronization
     let entry = unsafe next.unsafelyUnwrapped
     goOn()
     // Pairs with `append` and `take`: the observer, or the tombstone.
-    return unsafe entry.pointee.observer.load(ordering: .acquiring)
+    return unsafe entry.pointee.address.load(ordering: .acquiring)
   }
 
-  var listReference: ObserverList { unsafe list.takeUnretainedValue() }
+  /// The list, of which there is one.
+  @inline(__always)
+  var listReference: ObserverList { unsafe list.unsafelyUnwrapped.takeUnretainedValue() }
 }
 
-/// The only observer of a subject, with the topic that contains it.
-@safe struct SingleOfTopic {
-  let single: Single
-  fileprivate let topic: Unmanaged<TopicList>
-
-  fileprivate var registration: Registration {
-    // SAFETY: who posts keeps the topic until the post returns.
-    Registration(
-      list: unsafe topic.takeUnretainedValue(), id: single.id,
-      companion: .subject(single.subject))
-  }
-}
-
-/// The lists of a post that reaches several: the lists of its topic, and the lists of any topic.
+/// The lists that a post reaches: those of its topic, and those of any topic.
+///
+/// A mailbox has routes too, for a target that the post reaches: their lists are groups. They keep
+/// neither the target nor the groups.
 ///
 /// It is not generic, because the layout of a generic type would have to be looked up at each post.
 /// The same holds for everything else that a post has on its stack, except the value.
-struct Route {
-  var all: Cursor?
-  var about: Cursor?
-  /// The only observer about the subject, in place of `about`.
-  var single: SingleOfTopic?
-  /// The list of the observers of any topic.
-  var wide: Cursor?
-  /// The list of the observers of any topic about the subject.
-  var wideAbout: Cursor?
+struct Route: Sendable {
+  var all = Cursor()
+  /// The observers about the subject.
+  var about = Cursor()
+  /// The observers of any topic.
+  var wide = Cursor()
+  /// The observers of any topic about the subject.
+  var wideAbout = Cursor()
 
   /// Whether one of these lists has observers that run elsewhere.
   private(set) var hasGroups = false
 
-  init() {}
-
-  init(only cursor: Cursor) {
-    all = cursor
-    hasGroups = cursor.hasGroups
+  /// The same, by number.
+  subscript(place: Int) -> Cursor {
+    get { place == 0 ? all : place == 1 ? about : place == 2 ? wide : wideAbout }
+    set {
+      switch place {
+      case 0: all = newValue
+      case 1: about = newValue
+      case 2: wide = newValue
+      default: wideAbout = newValue
+      }
+    }
   }
+  static let places = 0..<4
 
   /// Reads a list that an announced post has found.
   @inline(__always)
@@ -122,43 +123,36 @@ struct Route {
   @inline(__always)
   mutating func find(_ subject: ObjectIdentifier?, in topic: TopicList) {
     if !topic.isEmpty { all = unsafe read(Unmanaged.passUnretained(topic)) }
-    guard let subject else { return }
-    switch topic.find(subject) {
-    case .list(let list): about = unsafe read(list)
-    case .single(let single):
-      self.single = unsafe SingleOfTopic(
-        single: single, topic: Unmanaged.passUnretained(topic))
-    case nil: break
-    }
+    if let subject, let list = unsafe topic.find(subject) { about = unsafe read(list) }
   }
 
   /// Adds those who observe any topic, and among them those who observe `subject`.
-  ///
-  /// None of those is alone with its subject: see ``KeyedCenter``.
-  mutating func findWide(_ subject: ObjectIdentifier?, in wide: TopicList) {
-    if !wide.isEmpty { self.wide = unsafe read(Unmanaged.passUnretained(wide)) }
-    if let subject, case .list(let list) = wide.find(subject) { wideAbout = unsafe read(list) }
-  }
-}
-
-extension Route {
-  /// A part of a route: a list, or an observer that is alone with its subject.
-  enum Station {
-    case list(Cursor)
-    case single(SingleOfTopic)
+  mutating func findWide(_ subject: ObjectIdentifier?, in topic: TopicList) {
+    if !topic.isEmpty { wide = unsafe read(Unmanaged.passUnretained(topic)) }
+    if let subject, let list = unsafe topic.find(subject) { wideAbout = unsafe read(list) }
   }
 
-  /// The only station, if all its observers receive the value and are called by the poster; `nil`
-  /// if there are several stations, or none.
-  var onlyStation: Station? {
-    if hasGroups { return nil }
-    switch (all, about, single, wide, wideAbout) {
-    case (let only?, nil, nil, nil, nil), (nil, let only?, nil, nil, nil),
-      (nil, nil, nil, let only?, nil), (nil, nil, nil, nil, let only?):
-      return .list(only)
-    case (nil, nil, let only?, nil, nil): return .single(only)
-    default: return nil
+  /// The only list, if there is one; at most one of these is not `nil`.
+  var only: Cursor? {
+    var only: Cursor?
+    for place in Self.places where unsafe self[place].list != nil {
+      if only != nil { return nil }
+      only = self[place]
     }
+    return only
+  }
+
+  /// The same lists, read by a post that has announced itself.
+  var reread: Route {
+    var route = self
+    for place in Self.places {
+      if let list = unsafe self[place].list { route[place] = unsafe route.read(list) }
+    }
+    return route
+  }
+
+  func forEach(_ body: (ObserverList) -> Void) {
+    for place in Self.places { unsafe self[place].list?._withUnsafeGuaranteedRef(body) }
   }
 }
 
@@ -224,15 +218,16 @@ extension ObserverRegistry {
 
   /// Posts to one list.
   ///
-  /// - Parameter limit: The newest registration that may be reached.
+  /// - Parameter range: The registrations that may be reached.
   @inline(__always)
   func post<Value>(
-    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
+    _ value: Value, _ post: borrowing Post, to list: ObserverList,
+    in range: ClosedRange<UInt64> = 0...UInt64.max
   ) {
     if isWatched {
-      postWatched(value, post, to: list, limit: limit)
+      postWatched(value, post, to: list, in: range)
     } else {
-      self.post(value, post, to: list, limit: limit, .everyone)
+      self.post(value, post, to: list, in: range, .everyone)
     }
   }
 
@@ -242,40 +237,39 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64 = .max
   ) {
     if isWatched {
-      postWatched(value, post, to: list, limit: limit)
+      postWatched(value, post, to: list, in: 0...limit)
     } else {
-      self.post(value, post, to: list, limit: limit, .everyoneChecked)
+      self.post(value, post, to: list, in: 0...limit, .everyoneChecked)
     }
   }
 
   /// Posts to one list, and reports it and each call.
   @inline(never)
   private func postWatched<Value>(
-    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>
   ) {
     // One that was kept for later was reported where it was made.
-    if post.number != 0 {
-      return self.post(value, post, to: list, limit: limit, .everyoneChecked)
-    }
-    let valueType = list.topic.value
-    let post = notePosted(value, of: valueType, post)
-    self.post(value, post, to: list, limit: limit, .everyoneChecked)
-    notePostReturned(valueType, post)
+    if post.number != 0 { return self.post(value, post, to: list, in: range, .everyoneChecked) }
+    let post = notePosted(value, of: list.valueType, post)
+    self.post(value, post, to: list, in: range, .everyoneChecked)
+    notePostReturned(list.valueType, post)
   }
 
   @inline(__always)
   private func post<Value>(
-    _ value: Value, _ post: borrowing Post, to list: ObserverList, limit: UInt64,
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>,
     _ portion: Portion
   ) {
     let section = enter()
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    let watermark = min(limit, section.watermark)
+    let newest = min(range.upperBound, section.watermark)
     if cursor.hasGroups {
-      postToTargets(value, post, watermark, portion, cursor, section)
+      postToTargets(value, post, newest, portion, cursor, section)
     } else {
       settle(section)
-      walk(value, post, 0...watermark, portion, cursor)
+      if range.lowerBound <= newest {
+        walk(value, post, range.lowerBound...newest, portion, cursor)
+      }
     }
     exit(section)
   }
@@ -289,36 +283,6 @@ extension ObserverRegistry {
     let first = cursor.isAtEnd ? nil : cursor.nextID
     exit(section)
     return first
-  }
-
-  /// Calls the observers of `list` whose identifiers are in `range`, which all are called inline.
-  func post<Value>(_ value: Value, in range: ClosedRange<UInt64>, of list: ObserverList) {
-    if isWatched {
-      postWatched(value, in: range, of: list)
-    } else {
-      post(value, Post(), in: range, of: list, .everyone)
-    }
-  }
-
-  @inline(never)
-  private func postWatched<Value>(
-    _ value: Value, in range: ClosedRange<UInt64>, of list: ObserverList
-  ) {
-    let post = notePosted(value, of: list.topic.value, Post())
-    self.post(value, post, in: range, of: list, .everyoneChecked)
-    notePostReturned(list.topic.value, post)
-  }
-
-  @inline(__always)
-  private func post<Value>(
-    _ value: Value, _ post: borrowing Post, in range: ClosedRange<UInt64>, of list: ObserverList,
-    _ portion: Portion
-  ) {
-    let section = enter()
-    let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    settle(section)
-    walk(value, post, range, portion, cursor)
-    exit(section)
   }
 
   /// Posts along a route that was found within `section`, and leaves.
@@ -352,27 +316,6 @@ extension ObserverRegistry {
     }
   }
 
-  /// Calls the observers of one list whose identifiers are at or below `watermark`.
-  ///
-  /// Whether each call is an event is decided once, and not at each observer.
-  @inline(__always)
-  func walkAll<Value>(
-    _ value: Value, _ post: borrowing Post, upTo watermark: UInt64, _ start: Cursor
-  ) {
-    if isWatched {
-      walkWatched(value, post, upTo: watermark, start)
-    } else {
-      walk(value, post, 0...watermark, .everyone, start)
-    }
-  }
-
-  @inline(never)
-  private func walkWatched<Value>(
-    _ value: Value, _ post: borrowing Post, upTo watermark: UInt64, _ start: Cursor
-  ) {
-    walk(value, post, 0...watermark, .everyoneChecked, start)
-  }
-
   /// Calls the observers of `route` whose identifiers are in `range`, in the order they registered.
   ///
   /// The route is used up, in its own place: an observer may post again, and each level of that
@@ -383,16 +326,11 @@ extension ObserverRegistry {
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
   ) {
-    guard route.wide == nil, route.wideAbout == nil else {
-      return merge(value, wideValue, post, range, portion, &route)
+    if unsafe route.wide.list == nil, unsafe route.wideAbout.list == nil {
+      if unsafe route.about.list == nil { return walk(value, post, range, portion, route.all) }
+      if unsafe route.all.list == nil { return walk(value, post, range, portion, route.about) }
     }
-    switch (route.all, route.about, route.single) {
-    case (let only?, nil, nil), (nil, let only?, nil):
-      walk(value, post, range, portion, only)
-    case (nil, nil, let only?):
-      if range.contains(only.single.id) { call(only, value, post, portion) }
-    default: merge(value, wideValue, post, range, portion, &route)
-    }
+    merge(value, wideValue, post, range, portion, &route)
   }
 
   /// Walks several lists as one.
@@ -402,28 +340,23 @@ extension ObserverRegistry {
     _ portion: Portion, _ route: inout Route
   ) {
     while true {
-      let first = route.all?.nextID ?? .max
-      let second = route.about?.nextID ?? route.single?.single.id ?? .max
-      let third = route.wide?.nextID ?? .max
-      let fourth = route.wideAbout?.nextID ?? .max
-      let next = min(first, second, third, fourth)
+      let first = route.all.nextID
+      let second = route.about.nextID
+      let third = route.wide.nextID
+      let next = min(first, second, third, route.wideAbout.nextID)
       if next > range.upperBound { return }
       if next == first {
-        call(&route.all!, next, value, post, portion)
+        call(&route.all, next, value, post, portion)
       } else if next == second {
-        if let only = route.single.take() {
-          call(only, value, post, portion)
-        } else {
-          call(&route.about!, next, value, post, portion)
-        }
+        call(&route.about, next, value, post, portion)
       } else if next == third {
         if let wideValue {
-          call(&route.wide!, next, wideValue.message, post, portion)
+          call(&route.wide, next, wideValue.message, post, portion)
         } else {
-          call(&route.wide!, next, value, post, portion)
+          call(&route.wide, next, value, post, portion)
         }
       } else {
-        call(&route.wideAbout!, next, value, post, portion)
+        call(&route.wideAbout, next, value, post, portion)
       }
     }
   }
@@ -464,7 +397,7 @@ extension ObserverRegistry {
   ) -> Bool {
     if isWatched { return false }
     let section = enter()
-    var own = unsafe Cursor(atEndOf: wide)
+    var own = Cursor()
     // SAFETY: the caller keeps the topic.
     unsafe topic?._withUnsafeGuaranteedRef { own = unsafe Cursor(Unmanaged.passUnretained($0)) }
     var any = unsafe Cursor(wide)
@@ -524,43 +457,11 @@ extension ObserverRegistry {
         }
       } else {
         // SAFETY: the list is kept as the cursor is; to retain it would slow every thread that posts.
-        unsafe cursor.list._withUnsafeGuaranteedRef {
+        unsafe cursor.list.unsafelyUnwrapped._withUnsafeGuaranteedRef {
           callCarefully(observer, id, in: $0, value, post, portion)
         }
       }
     }
-  }
-
-  /// Checks a registration that is alone with its subject, and calls its observer.
-  @inline(__always)
-  func call<Value>(
-    _ only: SingleOfTopic, _ value: Value, _ post: borrowing Post, _ portion: Portion
-  ) {
-    // SAFETY: as above.
-    unsafe ObserverList.observer(at: only.single.address)._withUnsafeGuaranteedRef { observer in
-      reach(.willCheck)
-      // It wants nothing but the value; what it may be is ended or paused.
-      guard observer.isPlain || observer.claim() == .call else {
-        if observer.isPaused { note(.skipped, of: post, observer, only.registration) }
-        return
-      }
-      if !portion.callsPlainly { return callReported(observer, only.registration, value, post) }
-      reach(.willCall)
-      do {
-        try observer.callPlainly(value)
-      } catch {
-        handle(error, observer, only.registration, post)
-      }
-    }
-  }
-
-  /// Calls such an observer, unless the post skips it, and reports the call.
-  @inline(never)
-  private func callReported<Value>(
-    _ observer: AnyObserver, _ registration: Registration, _ value: Value, _ post: borrowing Post
-  ) {
-    if post.skippedID == registration.id { return }
-    callReported(observer, registration, post) { try observer.callPlainly(value) }
   }
 
   /// Calls an observer that needs more than the value, or that may not be called.
@@ -600,17 +501,18 @@ extension ObserverRegistry {
     do {
       try call()
     } catch {
-      handle(error, observer, registration, post)
+      handle(error, of: observer, registration.id, in: registration.list, post)
     }
     end(reported)
   }
 
   @inline(never)
-  private func handle(
+  func handle(
     _ error: any Error, of observer: AnyObserver, _ id: UInt64, in list: ObserverList,
     _ post: borrowing Post
   ) {
-    handle(error, observer, Registration(list: list, id: id, counters: nil), post)
+    let registration = Registration(list: list, id: id, counters: nil)
+    handle(error, ObserverFacts(observer, registration), post.details)
   }
 
   /// Calls what waits at the place that an observer sent `value` to, if it has not ended.
@@ -626,7 +528,7 @@ extension ObserverRegistry {
     let entries = list.entries
     settle(section)
     let address = entries.flatMap { entries in
-      entries.index(of: id).map { entries.observer(at: $0) }
+      entries.index(of: id).map { entries.address(at: $0) }
     }
     if let address, address != 0 {
       // SAFETY: as in `call`.

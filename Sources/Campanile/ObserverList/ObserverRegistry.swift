@@ -18,37 +18,11 @@ final class CommonClock: Sendable {
 
 /// The shared state of a source's lists: the clock and the lock.
 ///
-/// It implements epoch-based reclamation with per-thread reservations. `README.md` explains the
-/// terms, and lists the files in reading order.
+/// It implements epoch-based reclamation with per-thread reservations. `README.md` explains it.
 ///
-/// ## Posts
-///
-/// A post takes no lock. It announces itself in a reservation of its thread, and reads the clock:
-/// this is its *watermark*. Then it finds its lists, and calls the observers whose identifiers are
-/// at or below the watermark. When it leaves, it exchanges the reservation's word for 0. If that
-/// word says that something waits for this very post, the post takes the lock and gives its tickets
-/// back.
-///
-/// ## Changes
-///
-/// All changes are made under the lock of `state`. Identifiers are ticks of the clock, so they
-/// ascend over all lists of a source and are never used twice. A new structure, such as a longer
-/// buffer or another array of groups, gets a tick too. It gets the tick *before* it is published,
-/// so a post with a lower upper bound cannot hold it.
-///
-/// ## Ends
-///
-/// A registration that ends is first removed from its list. Then the clock is stored again, and the
-/// reservations are read. A post stores its reservation and then loads the clock; a scan stores the
-/// clock and then loads the reservations. All four accesses are sequentially consistent, so one of
-/// the two sees the other. If the scan sees the reservation, the post may hold what ends. If it
-/// does not, the post reads the clock that was stored after the removal, and so also sees the
-/// removal. What no post holds is released at once, outside the lock. The rest waits in a limbo
-/// list, with tickets of the posts that may hold it.
-///
-/// The scan sets a flag in the reservations of those posts. Scan and post change one word there,
-/// each with one atomic operation. So a post that leaves either takes the flag with it, or has left
-/// before the scan could set it, and gets no ticket. All other posts leave without the lock.
+/// All changes are made under the lock of `state`. Identifiers are ticks of the clock, so they ascend
+/// over all lists of a source and are never used twice. A new structure, such as a longer buffer,
+/// gets a tick *before* it is published. So a post with a lower upper bound cannot hold it.
 final class ObserverRegistry: @unchecked Sendable {
   /// The newest identifier or creation time.
   private let clock = Atomic<UInt64>(0)
@@ -249,22 +223,15 @@ extension ObserverRegistry {
   }
 
   /// Handles an error of an observer: ends its registration if that was the request, or reports it.
-  @inline(never)
-  func handle(
-    _ error: any Error, _ observer: AnyObserver, _ registration: Registration,
-    _ post: borrowing Post
-  ) {
-    handle(error, ObserverFacts(observer, registration), post.details)
-  }
-
-  /// Does the same for an observer that may have been released meanwhile.
+  ///
+  /// The observer may have been released meanwhile.
   func handle(_ error: any Error, _ observer: ObserverFacts, _ post: PostDetails?) {
     let over = error as? ObservationIsOver
     if over != nil { end(observer.registration) }
     guard let failure = over == nil ? error : over?.after else { return }
     note(.failed, observer, post)
     report(
-      failure, at: observer.location, valueType: observer.registration.list.topic.value)
+      failure, at: observer.location, valueType: observer.registration.list.valueType)
   }
 
   /// Reports an error of an observer.
@@ -314,31 +281,17 @@ extension ObserverRegistry {
     add(observer, to: place) { _, _ in }
   }
 
-  /// Registers an observer whose owner ends the registration.
-  func add(
-    _ observer: consuming AnyObserver, owner: any AnyObject & Sendable,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
-  ) -> Registration? {
-    add(observer, sweptAnd: ObjectIdentifier(owner), to: place)
-  }
-
-  /// Registers an observer whose owner is only checked from time to time.
+  /// Registers an observer whose owner is checked from time to time.
+  ///
+  /// - Parameter owner: The owner, if the registration is also to be found by its identity.
   func addSwept(
-    _ observer: consuming AnyObserver,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
-  ) -> Registration? {
-    add(observer, sweptAnd: nil, to: place)
-  }
-
-  /// - Parameter owner: An owner that can also be found by its identity.
-  private func add(
-    _ observer: consuming AnyObserver, sweptAnd owner: ObjectIdentifier?,
+    _ observer: consuming AnyObserver, owner: (any AnyObject & Sendable)? = nil,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
     let living = checkOwners()
     return add(observer, to: place) { registration, state in
       if let owner {
-        state.owners[owner, default: OwnedRegistrations()]
+        state.owners[ObjectIdentifier(owner), default: OwnedRegistrations()]
           .insert(registration.id, in: registration.list)
       }
       for one in living { state.ownerSweep.keep(one) }
@@ -376,36 +329,13 @@ extension ObserverRegistry {
     _ observer: Unmanaged<AnyObserver>, at destination: Destination, _ garbage: inout Garbage,
     _ held: borrowing Held
   ) -> Registration {
-    if case .about(let subject, let topic) = destination,
-      let alone = unsafe insert(observer, alone: subject, topic, &garbage, held)
-    {
-      return alone
-    }
-    return unsafe destination.list(&garbage, held)._withUnsafeGuaranteedRef { list in
+    unsafe destination.list._withUnsafeGuaranteedRef { list in
       list.makeRoom(&garbage, held)
       let id = nextTime
       unsafe list.append(observer, id: id, held)
       show(id, held)
       let counters = unsafe observer._withUnsafeGuaranteedRef { $0.details?.counters }
       return Registration(list: list, id: id, counters: counters)
-    }
-  }
-
-  /// Puts an observer into the index itself, if nobody observes the subject yet.
-  private func insert(
-    _ observer: Unmanaged<AnyObserver>, alone subject: SubjectName,
-    _ topic: Unmanaged<TopicList>, _ garbage: inout Garbage, _ held: borrowing Held
-  ) -> Registration? {
-    // A place in the index has no room for a subject besides its tag: a list has.
-    guard unsafe observer._withUnsafeGuaranteedRef({ $0.mayStandAlone }), !subject.isTagged else {
-      return nil
-    }
-    return unsafe topic._withUnsafeGuaranteedRef { topic in
-      guard topic.subjects.makeRoom(about: subject, &garbage, held) else { return nil }
-      let id = nextTime
-      unsafe topic.subjects.insert(observer, id: id, about: subject, held)
-      show(id, held)
-      return Registration(list: topic, id: id, companion: .subject(subject.address))
     }
   }
 

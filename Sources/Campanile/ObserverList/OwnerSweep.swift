@@ -48,8 +48,7 @@ struct OwnerSweep {
       registrations.swapAt(rest, registrations.count - 1)
       let registration = registrations.removeLast()
       // What has ended already is not looked at again.
-      guard let slot = registration.slot(held) else { continue }
-      let observer = unsafe slot.observer(held).takeUnretainedValue()
+      guard let observer = registration.observer(held) else { continue }
       found.append(LiveRegistration(registration: registration, observer: observer))
     }
     return found

@@ -62,52 +62,45 @@
   @inline(never)
   private var detailsInContext: PostDetails? {
     guard let context = PostContext.current else { return details }
-    return PostDetails(details, tracker: tracker, context: context)
+    return with { $0.context = context }.details
   }
 
   // MARK: Details
 
   /// The tracker that waits for the deliveries of this post, if any.
-  var tracker: DeliveryTracker? { details?.tracker }
+  var tracker: DeliveryTracker? { details?.content.tracker }
 
   /// The number of the post; 0 if nobody observed the source's events when it was made.
   var number: UInt64 { details?.number ?? 0 }
 
   /// The context of the code that posted, if it differs from the context of the code that delivers.
-  var context: PostContext? { details?.context }
+  var context: PostContext? { details?.content.context }
+
+  /// The identifier of the registration that this post skips; 0 if there is none.
+  var skippedID: UInt64 { details?.content.skippedID ?? 0 }
 
   /// The same post under a number, made at `time`.
   func numbered(_ number: UInt64, at time: UInt64) -> Post {
-    carrying(
-      PostDetails(
-        tracker: tracker, number: number, time: time, context: context, skippedID: skippedID,
-        path: path))
+    with {
+      $0.number = number
+      $0.time = time
+    }
   }
-
-  /// The identifier of the registration that this post skips; 0 if there is none.
-  var skippedID: UInt64 { details?.skippedID ?? 0 }
 
   /// The same post, which skips one registration.
-  func skipping(_ id: UInt64) -> Post {
-    carrying(PostDetails(details, tracker: tracker, context: context, skippedID: id))
-  }
+  func skipping(_ id: UInt64) -> Post { with { $0.skippedID = id } }
 
   /// The same post, of a message that came through other centers.
-  func along(_ path: [PathStep]) -> Post {
-    carrying(PostDetails(details, tracker: tracker, context: context, path: path))
-  }
+  func along(_ path: [PathStep]) -> Post { with { $0.path = path } }
 
-  /// The same post, for whose deliveries `tracker` waits.
-  func tracked(by tracker: DeliveryTracker) -> Post {
-    carrying(PostDetails(details, tracker: tracker, context: context))
-  }
+  /// The same post, for whose deliveries `tracker` waits, or nobody.
+  func tracked(by tracker: DeliveryTracker?) -> Post { with { $0.tracker = tracker } }
 
-  /// The same post, without a tracker.
-  var untracked: Post { carrying(PostDetails(details, tracker: nil, context: context)) }
-
-  private func carrying(_ details: PostDetails) -> Post {
+  private func with(_ change: (inout PostDetails.Content) -> Void) -> Post {
+    var content = details?.content ?? PostDetails.Content()
+    change(&content)
     var post = self
-    post.details = details
+    post.details = PostDetails(content)
     return post
   }
 }
@@ -117,7 +110,7 @@ extension Post {
   package var hasDetails: Bool { details != nil }
 
   /// The centers and carriers that the message came through before this center.
-  package var path: [PathStep] { details?.path ?? [] }
+  package var path: [PathStep] { details?.content.path ?? [] }
 
   /// Holds the delivery open: a caller that waits for the post waits until the delivery is ended.
   ///
@@ -148,38 +141,24 @@ package final class HeldDelivery: Sendable {
 ///
 /// They are in an object, so that a post without them is short.
 final class PostDetails: Sendable {
-  /// The tracker that waits for the deliveries.
-  let tracker: DeliveryTracker?
-  /// The number of the post, or 0.
-  let number: UInt64
-  /// When the post was made, if it has a number; in nanoseconds.
-  let time: UInt64
-  /// The context to restore where the observers are called.
-  let context: PostContext?
-  /// The registration that the post skips, or 0.
-  let skippedID: UInt64
-  /// The centers and carriers that the message came through before this center.
-  let path: [PathStep]
-
-  init(
-    tracker: DeliveryTracker?, number: UInt64, time: UInt64, context: PostContext?,
-    skippedID: UInt64, path: [PathStep] = []
-  ) {
-    self.tracker = tracker
-    self.number = number
-    self.time = time
-    self.context = context
-    self.skippedID = skippedID
-    self.path = path
+  struct Content: Sendable {
+    /// The tracker that waits for the deliveries.
+    var tracker: DeliveryTracker?
+    /// The number of the post, or 0.
+    var number: UInt64 = 0
+    /// When the post was made, if it has a number; in nanoseconds.
+    var time: UInt64 = 0
+    /// The context to restore where the observers are called.
+    var context: PostContext?
+    /// The registration that the post skips, or 0.
+    var skippedID: UInt64 = 0
+    /// The centers and carriers that the message came through before this center.
+    var path: [PathStep] = []
   }
 
-  /// The details of the same post, with others in some places.
-  convenience init(
-    _ post: PostDetails?, tracker: DeliveryTracker?, context: PostContext?,
-    skippedID: UInt64? = nil, path: [PathStep]? = nil
-  ) {
-    self.init(
-      tracker: tracker, number: post?.number ?? 0, time: post?.time ?? 0, context: context,
-      skippedID: skippedID ?? post?.skippedID ?? 0, path: path ?? post?.path ?? [])
-  }
+  let content: Content
+  var number: UInt64 { content.number }
+  var time: UInt64 { content.time }
+
+  init(_ content: Content) { self.content = content }
 }

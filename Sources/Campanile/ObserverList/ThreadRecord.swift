@@ -214,9 +214,9 @@ extension ThreadRecord {
 
   /// Calls `body` with each open reservation, what its source word was, and its thread's number.
   ///
-  /// A thread's reservations come one after another, the outermost first, up to the first that is
-  /// closed: there is no nested post then, and a later one loads the clock after it was stored. The
-  /// order is always the same, except for new threads.
+  /// A thread's reservations are read one after another, from the outermost to the first that is
+  /// closed. No nested post is behind that one, and a later post loads the clock after it was stored.
+  /// The order is always the same, except for new threads.
   @inline(__always)
   static func forEachPost(
     _ body: (_ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt, _ thread: UInt)

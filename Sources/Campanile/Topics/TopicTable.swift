@@ -1,36 +1,5 @@
 import Synchronization
 
-/// The observers of one message type.
-///
-/// This list has the observers of messages about any subject. `subjects` has the observers of one
-/// subject.
-final class TopicList: ObserverList, @unchecked Sendable {
-  let subjects: SubjectIndex
-
-  init(registry: ObserverRegistry, valueType: any Any.Type) {
-    subjects = SubjectIndex(registry: registry, valueType: valueType)
-    super.init(registry: registry, topic: .init(value: valueType, subject: nil))
-  }
-
-  /// The entry of a subject, for a post that has announced itself.
-  @inline(__always)
-  func find(_ subject: ObjectIdentifier) -> SubjectEntry? {
-    // SAFETY: the topic keeps its index. A post counts no references: two threads that post to one
-    // source must not write to a common line.
-    unsafe Unmanaged.passUnretained(subjects)._withUnsafeGuaranteedRef { $0.find(subject) }
-  }
-
-  /// Whether a post would find somebody, or would if it were about some subject.
-  var isObserved: Bool { !isEmpty || !subjects.isEmpty }
-
-  /// The live registrations, including those about one subject.
-  override func registrations(
-    _ held: borrowing ObserverRegistry.Held
-  ) -> [LiveRegistration] {
-    super.registrations(held) + subjects.registrations(in: self, held)
-  }
-}
-
 /// The lists of a center by message type.
 ///
 /// Lists live as long as the center, so a post may look here before it announces itself. Types are
@@ -60,10 +29,12 @@ struct TopicTable: ~Copyable, Sendable {
   /// The list for observers of a type about `subject`; made if there is none.
   func destination(
     of type: any Any.Type, about subject: SubjectName, _ registry: ObserverRegistry,
-    _ held: borrowing ObserverRegistry.Held
+    _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) -> Destination {
-    unsafe list(of: type)?._withUnsafeGuaranteedRef { .subject(subject, $0) }
-      ?? .subject(subject, makeList(of: type, registry, held))
+    let topic = unsafe list(of: type) ?? .passUnretained(makeList(of: type, registry, held))
+    return unsafe topic._withUnsafeGuaranteedRef {
+      $0.destination(about: subject, &garbage, held)
+    }
   }
 
   /// The list of a type, made if there is none.
@@ -101,7 +72,7 @@ extension MessageCenter {
       }
       // SAFETY: topics live as long as the center.
       let isDone = unsafe topic._withUnsafeGuaranteedRef { topic in
-        if post.subjectID != nil && !topic.subjects.isEmpty { return false }
+        if post.subjectID != nil && topic.hasSubjects { return false }
         if registry.isHeard(topic) { deliver(message, post, to: topic) }
         return true
       }
@@ -230,9 +201,9 @@ extension ObserverRegistry {
   ) {
     if isWatched { return postWatched(value, Post(subject), topic, wide) }
     let isAbout = subject != nil
-    let count = (topic?.stationCount(isAbout) ?? 0) + (wide?.stationCount(isAbout) ?? 0)
+    let count = (topic?.listCount(isAbout) ?? 0) + (wide?.listCount(isAbout) ?? 0)
     if count == 1 {
-      postToStation(value, subject, topic, wide)
+      postToOne(value, subject, topic, wide)
     } else if count > 1 {
       postAlongRoute(value, subject, topic, wide)
     }
@@ -257,23 +228,18 @@ extension ObserverRegistry {
     notePostReturned(Value.self, post)
   }
 
-  /// Posts where one list or one observer may be reached, and takes little of the stack.
+  /// Posts where one list may be reached, and takes little of the stack.
   @inline(never)
-  private func postToStation<Value>(
+  private func postToOne<Value>(
     _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
   ) {
     let section = enter()
-    let station = onlyStation(subject, topic, wide)
+    let only = onlyCursor(subject, topic, wide)
     settle(section)
-    switch station {
-    case .list(let cursor): walk(value, Post(subject), 0...section.watermark, .everyone, cursor)
-    case .single(let only):
-      if only.single.id <= section.watermark { call(only, value, Post(subject), .everyone) }
-    case nil: break
-    }
+    if let only { walk(value, Post(subject), 0...section.watermark, .everyone, only) }
     exit(section)
-    // Somebody waits for the value elsewhere, or several stations have come up meanwhile.
-    if station == nil { postAlongRoute(value, subject, topic, wide) }
+    // Somebody waits for the value elsewhere, or several lists have come up meanwhile.
+    if only == nil { postAlongRoute(value, subject, topic, wide) }
   }
 
   /// Whom it reaches is a constant here, for which the stack needs no room.
@@ -302,12 +268,12 @@ extension ObserverRegistry {
   }
 
   @inline(never)
-  private func onlyStation(
+  private func onlyCursor(
     _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
-  ) -> Route.Station? {
+  ) -> Cursor? {
     var route = Route()
     find(subject.map { ObjectIdentifier($0) }, topic, wide, &route)
-    return route.onlyStation
+    return route.hasGroups ? nil : route.only
   }
 
   @inline(never)
@@ -320,9 +286,9 @@ extension ObserverRegistry {
 }
 
 extension TopicList {
-  /// How many stations a post may find here: the list itself, and the list of the post's subject.
+  /// How many lists a post may find here: the list itself, and the list of the post's subject.
   @inline(__always)
-  fileprivate func stationCount(_ isAbout: Bool) -> Int {
-    (isEmpty ? 0 : 1) + (isAbout && !subjects.isEmpty ? 1 : 0)
+  fileprivate func listCount(_ isAbout: Bool) -> Int {
+    (isEmpty ? 0 : 1) + (isAbout && hasSubjects ? 1 : 0)
   }
 }

@@ -18,7 +18,7 @@ extension ObserverList {
       // The object is the member that was handed in as a `Delegate`.
       call(object as! Delegate)
     }
-    return registry.add(observer, owner: object) { _, _ in .list(self) }
+    return registry.addSwept(observer, owner: object) { _, _ in .list(self) }
       ?? Registration(list: self, id: 0, counters: nil)
   }
 }

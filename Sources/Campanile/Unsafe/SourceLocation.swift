@@ -72,14 +72,14 @@ struct CallSites: ~Copyable, Sendable {
         unsafe site.matches(file: file, line: line) ? site.number : nil
       }
       if let number { return number }
-      key &+= 2
+      key &+= 4
     }
     return nil
   }
 
-  /// The key of a place in the map: never 0, and hardly ever equal for two places.
+  /// The key of a place in the map: greater than 1, and hardly ever equal for two places.
   @inline(__always)
   private static func key(_ file: UnsafePointer<UInt8>, _ line: UInt) -> UInt {
-    (UInt(bitPattern: file) &+ line &* 0x9E37_79B9_7F4A_7C15) | 1
+    (UInt(bitPattern: file) &+ line &* 0x9E37_79B9_7F4A_7C15) | 3
   }
 }

@@ -14,9 +14,9 @@ struct MailboxStateTests {
   }
 
   private var envelope: Envelope {
-    unsafe Envelope(
-      to: GroupLists(all: Unmanaged.passUnretained(source.list)), 0...UInt64.max - 1, .everyone,
-      Post())
+    var route = Route()
+    route.all = Cursor(unread: source.list)
+    return Envelope(to: route, 0...UInt64.max - 1, .everyone, Post())
   }
 
   private func arrival(_ tracker: DeliveryTracker? = nil) -> Envelope {

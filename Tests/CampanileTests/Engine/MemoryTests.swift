@@ -234,7 +234,7 @@
       }
     }
 
-    // Broken by: SubjectIndex.replace, if it does not release the old table; SubjectTag.make, if it
+    // Broken by: TopicList.replaceTable, if it does not release the old table; SubjectTag.make, if it
     // makes a tag that nothing releases.
     @Test(
       "K16 Live bytes after some rounds about subjects and several times as many differ by less than 64 KiB",

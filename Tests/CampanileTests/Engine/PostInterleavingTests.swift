@@ -16,9 +16,9 @@
       // Room for one more, so that the newcomer comes into the memory that the post walks.
       held.addExtras(2)[0].cancel()
       let posts = held.beginPosts(width, heldAt: step)
-      weak let buffer = held.list.entries?.buffer
+      let buffer = held.list.entries
       let newcomer = held.source.observe { [heard = held.heard] _ in heard.record("newcomer") }
-      #expect(held.list.entries?.buffer === buffer)
+      #expect(held.list.entries?.address == buffer?.address)
       posts.finish()
       let early = held.count(of: "newcomer")
       #expect(early == (step == .announced ? width : 0))
@@ -83,13 +83,13 @@
       let held = HeldSource()
       let extras = held.addExtras(64)
       let posts = held.beginPosts(width, heldAt: step)
-      weak let old = held.list.entries?.buffer
+      let old = held.list.entries
       for extra in extras { extra.cancel() }
-      #expect(held.list.entries?.buffer !== old)
-      #expect((old == nil) == (step == .left))
+      #expect(held.list.entries?.address != old?.address)
+      #expect(!held.source.registry.keeps(old) == (step == .left))
       held.victim.cancel()
       posts.finish()
-      #expect(old == nil)
+      #expect(!held.source.registry.keeps(old))
       #expect(held.victimLife.current == 0)
       #expect(held.count(of: "victim") == (step.hasChecked ? width : 0))
       #expect(held.count(of: "witness") == width)
@@ -106,11 +106,11 @@
       let extras = held.addExtras(64)
       let last = held.source.observe { [heard = held.heard] _ in heard.record("last") }
       let posts = held.beginPosts(width, heldAt: step)
-      weak let old = held.list.entries?.buffer
+      let old = held.list.entries
       for extra in extras { extra.cancel() }
-      #expect(held.list.entries?.buffer !== old)
+      #expect(held.list.entries?.address != old?.address)
       posts.finish()
-      #expect(old == nil)
+      #expect(!held.source.registry.keeps(old))
       for name in ["victim", "witness", "last"] { #expect(held.count(of: name) == width) }
       let early = held.heard.count
       held.source.send(0)
@@ -127,16 +127,16 @@
       let held = HeldSource()
       let posts = held.beginPosts(width, heldAt: .watermarked)
       let extras = held.addExtras(16)
-      weak let found = held.list.entries?.buffer
+      let found = held.list.entries
       let located = held.gates.hold(width, at: .located)
       posts.gate.open()
       located.waitUntilReached(by: width)
       let others = held.addExtras(64)
-      #expect(held.list.entries?.buffer !== found)
-      #expect(found != nil)
+      #expect(held.list.entries?.address != found?.address)
+      #expect(held.source.registry.keeps(found))
       located.open()
       for wait in posts.waits { wait() }
-      #expect(found == nil)
+      #expect(!held.source.registry.keeps(found))
       #expect(held.count(of: "witness") == width)
       #expect(held.count(of: "extra") == 0)
       withExtendedLifetime((extras, others)) {}
@@ -250,7 +250,7 @@
       #expect(found == nil)
     }
 
-    // Broken by: ObserverList.dropGroup, if it keeps what it replaces for nobody.
+    // Broken by: ObserverList.drop, if it keeps what it replaces for nobody.
     @Test(
       "K16 The groups that a post has found are kept though the last target goes", arguments: widths
     )

@@ -49,8 +49,9 @@ struct RecordBufferTests {
   }
 
   private static func envelope(to list: ObserverList, _ post: Post) -> Envelope {
-    unsafe Envelope(
-      to: GroupLists(all: Unmanaged.passUnretained(list)), 0...UInt64.max - 1, .everyone, post)
+    var route = Route()
+    route.all = Cursor(unread: list)
+    return Envelope(to: route, 0...UInt64.max - 1, .everyone, post)
   }
 
   /// Takes everything out, as a mailbox does: what is done with it is done outside the lock.

@@ -48,8 +48,7 @@
       func count(of name: String) -> Int { heard.values.count { $0 == name } }
     }
 
-    // Broken by: SubjectTable.replaceSingle, if it changes the identifier; SubjectIndex.makeList, if
-    // the list that it makes leaves out the observer that stood alone.
+    // Broken by: TopicList.list, if it makes another list for a subject that has one.
     @Test(
       "K1 K2 One who joins during a post hears it only if the watermark was not read yet",
       arguments: PostStep.allCases, widths)
@@ -65,7 +64,7 @@
       withExtendedLifetime(newcomer) {}
     }
 
-    // Broken by: ObserverRegistry.walk, if it does not compare the only observer's identifier.
+    // Broken by: ObserverRegistry.walk, if it does not stop at the watermark.
     @Test(
       "K2 The first observer of a subject hears a post in progress only if the watermark was not read",
       arguments: [PostStep.announced, .watermarked, .found], widths)
@@ -84,8 +83,8 @@
       withExtendedLifetime(newcomer) {}
     }
 
-    // Broken by: ObserverRegistry.call, if it calls the only observer without a check; SubjectIndex
-    // .take, if the observer is released with the lock held; ObserverRegistry.leave.
+    // Broken by: ObserverRegistry.call, if it calls an observer without a check; TopicList.remove,
+    // if the list is released with the lock held; ObserverRegistry.exit.
     @Test(
       "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
       arguments: PostStep.allCases, widths)
@@ -125,7 +124,7 @@
       withExtendedLifetime((newcomer, tokens)) {}
     }
 
-    // Broken by: SubjectTable.move, if it leaves out the last place; SubjectIndex.replace, if the old
+    // Broken by: AddressTable.move, if it leaves out the last place; TopicList.replaceTable, if the old
     // table is released at once.
     @Test(
       "K2 K16 A table that grows and shrinks during a post keeps the post's observer, and goes with it",
@@ -145,7 +144,7 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.walk, if it does not compare the only observer's identifier.
+    // Broken by: ObserverRegistry.walk, if it does not stop at the watermark.
     @Test(
       "K2 K9 A post does not hear of another subject that comes to the place it found",
       arguments: PostStep.allCases, widths)
@@ -181,7 +180,7 @@
       #expect(resumed.current == 1)
     }
 
-    // Broken by: SubjectTable.remove, if the key stays.
+    // Broken by: AddressTable.remove, if the key stays.
     @Test(
       "K1 K3 A canceller held before it reads the reservations: later posts find nobody",
       arguments: [ObserverRegistry.Checkpoint.willScan, .willShrink, .willReclaim], widths)

@@ -19,7 +19,7 @@ struct ListMemoryTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: EntryBuffer.restore, if it restores nothing.
+  // Broken by: Entries.restore, if it restores nothing.
   @Test("K2 K16 A place that a post in progress may still read is not used again")
   func placesInUse() {
     let heard = Recorder<String>()

@@ -18,10 +18,10 @@
       var others = (0..<64).map { _ in source.observe { _ in } }
       let last = source.observe { _ in }
       // One more removal and the buffer is a quarter full.
-      weak let buffer = source.list.entries?.buffer
+      let buffer = source.list.entries
       let capacity = source.list.entries?.capacity ?? 0
       while (source.list.count - 1) * 4 >= capacity { others.removeFirst() }
-      #expect(buffer === source.list.entries?.buffer)
+      #expect(buffer?.address == source.list.entries?.address)
       let shrinking = gates.hold(at: .willShrink)
       let token = others.removeFirst()
       let canceller = onThread { token.cancel() }
@@ -30,11 +30,11 @@
       inside.waitUntilReached()
       shrinking.open()
       canceller()
-      #expect(buffer !== source.list.entries?.buffer)
-      #expect(buffer != nil)
+      #expect(buffer?.address != source.list.entries?.address)
+      #expect(source.registry.keeps(buffer))
       inside.open()
       poster()
-      #expect(buffer == nil)
+      #expect(!source.registry.keeps(buffer))
       withExtendedLifetime((first, others, last, token)) {}
     }
 
@@ -57,14 +57,14 @@
       let group = source.list.currentGroups?.groups[0].list
       let poster = onThread { queue.sync { source.send(0) } }
       finding.waitUntilReached()
-      weak let buffer = group?.entries?.buffer
-      #expect(buffer?.entries.capacity ?? 0 > 32)
+      let buffer = group?.entries
+      #expect(buffer?.capacity ?? 0 > 32)
       for token in added.withLock({ $0 }) { token.cancel() }
-      #expect(group?.entries?.buffer !== buffer)
-      #expect(buffer != nil)
+      #expect(group?.entries?.address != buffer?.address)
+      #expect(source.registry.keeps(buffer))
       finding.open()
       poster()
-      #expect(buffer == nil)
+      #expect(!source.registry.keeps(buffer))
       added.withLock { $0 = [] }
       withExtendedLifetime((first, second)) {}
     }
@@ -75,17 +75,17 @@
       let source = Broadcaster<Int>()
       let first = source.observe { [inside] in if $0 == 1 { inside.pass() } }
       var others = (0..<256).map { _ in source.observe { _ in } }
-      weak let original = source.list.entries?.buffer
-      while source.list.entries?.buffer === original { others.removeFirst() }
-      #expect(original == nil)
-      weak let buffer = source.list.entries?.buffer
+      let original = source.list.entries
+      while source.list.entries?.address == original?.address { others.removeFirst() }
+      #expect(!source.registry.keeps(original))
+      let buffer = source.list.entries
       let poster = onThread { source.send(1) }
       inside.waitUntilReached()
-      while source.list.entries?.buffer === buffer { others.removeFirst() }
-      #expect(buffer != nil)
+      while source.list.entries?.address == buffer?.address { others.removeFirst() }
+      #expect(source.registry.keeps(buffer))
       inside.open()
       poster()
-      #expect(buffer == nil)
+      #expect(!source.registry.keeps(buffer))
       withExtendedLifetime((first, others)) {}
     }
 

@@ -10,9 +10,20 @@ extension ObserverList {
   }
 }
 
-extension SubjectIndex {
+extension TopicList {
   /// How many subjects the table has places for.
-  var capacity: Int { current?.capacity ?? 0 }
+  var capacity: Int { current?.entries.capacity ?? 0 }
+}
+
+extension ObserverRegistry {
+  /// Whether memory that was replaced is kept for posts in progress.
+  func keeps(_ memory: Entries?) -> Bool {
+    withState { state in
+      state.limbo.contains { list in
+        list.objects.contains { ($0 as? Entries.Owner)?.entries.address == memory?.address }
+      }
+    }
+  }
 }
 
 /// Runs `body` under a lock that nobody else has, for what asks that the lock of a registry is held.

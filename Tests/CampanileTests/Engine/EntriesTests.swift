@@ -3,9 +3,9 @@ import Testing
 @testable import Campanile
 
 /// What changes a buffer, each time under a lock.
-extension EntryBuffer {
+extension Entries.Owner {
   fileprivate func append(id: UInt64, observer: UInt) {
-    underLock { entries.append(id: id, observer: observer, $0) }
+    underLock { entries.append(id, observer, $0) }
   }
 
   fileprivate func take(at index: Int) -> UInt { underLock { entries.take(at: index, $0) } }
@@ -17,15 +17,15 @@ extension EntryBuffer {
 }
 
 @Suite("The memory of a list")
-struct EntryBufferTests {
-  private func makeBuffer(_ ids: [UInt64], capacity: Int = 8) -> EntryBuffer {
-    let buffer = EntryBuffer(capacity: capacity, created: 0)
+struct EntriesTests {
+  private func makeBuffer(_ ids: [UInt64], capacity: Int = 8) -> Entries.Owner {
+    let buffer = Entries(capacity: capacity, created: 0).owner
     for id in ids { buffer.append(id: id, observer: UInt(id) * 16) }
     return buffer
   }
 
   /// Gives places back as a removal does that finds a post with `upper`.
-  private func trim(_ buffer: EntryBuffer, above upper: UInt64) {
+  private func trim(_ buffer: Entries.Owner, above upper: UInt64) {
     buffer.restore(buffer.withdraw(), upTo: upper)
   }
 
@@ -33,8 +33,8 @@ struct EntryBufferTests {
   func append() {
     let buffer = makeBuffer([2, 3, 7, 8])
     #expect(buffer.entries.count == 4)
-    #expect((0..<4).map { buffer.entries.id(at: $0) } == [2, 3, 7, 8])
-    #expect((0..<4).map { buffer.entries.observer(at: $0) } == [32, 48, 112, 128])
+    #expect((0..<4).map { buffer.entries.number(at: $0) } == [2, 3, 7, 8])
+    #expect((0..<4).map { buffer.entries.address(at: $0) } == [32, 48, 112, 128])
     buffer.entries.checkInvariants()
   }
 
@@ -101,7 +101,7 @@ struct EntryBufferTests {
     buffer.append(id: 4, observer: 64)
     #expect(buffer.entries.index(of: 3) == nil)
     #expect(buffer.entries.index(of: 4) == 1)
-    #expect(buffer.entries.observer(at: 1) == 64)
+    #expect(buffer.entries.address(at: 1) == 64)
     buffer.entries.checkInvariants()
   }
 
@@ -109,7 +109,7 @@ struct EntryBufferTests {
     "K2 A reader sees whole entries while others are appended, taken and trimmed",
     arguments: widths)
   func readers(width: Int) {
-    let buffer = EntryBuffer(capacity: 64, created: 0)
+    let buffer = Entries(capacity: 64, created: 0).owner
     for id in 1...16 { buffer.append(id: UInt64(id), observer: UInt(id) * 16) }
     let isDone = LiveCount()
     let wrong = LiveCount()
@@ -118,7 +118,7 @@ struct EntryBufferTests {
       for _ in 0..<2_000 {
         underLock { held in
           for _ in 0..<40 {
-            buffer.entries.append(id: id, observer: UInt(id) * 16, held)
+            buffer.entries.append(id, UInt(id) * 16, held)
             id += 1
           }
           for index in 16..<56 { _ = buffer.entries.take(at: index, held) }
@@ -130,7 +130,7 @@ struct EntryBufferTests {
     onThreads(width) { _ in
       while isDone.current == 0 {
         for index in 0..<min(16, buffer.entries.count) {
-          if buffer.entries.observer(at: index) != UInt(buffer.entries.id(at: index)) * 16 {
+          if buffer.entries.address(at: index) != UInt(buffer.entries.number(at: index)) * 16 {
             wrong.increment()
           }
         }
@@ -149,7 +149,7 @@ struct EntryBufferTests {
   func publication(width: Int) {
     let last = 20_000
     for _ in 0..<10 {
-      let buffer = EntryBuffer(capacity: last, created: 0)
+      let buffer = Entries(capacity: last, created: 0).owner
       let wrong = LiveCount()
       let readers = (0..<width).map { _ in
         onThread {
@@ -158,15 +158,15 @@ struct EntryBufferTests {
             count = buffer.entries.count
             if count == 0 { continue }
             let isWhole =
-              buffer.entries.id(at: count - 1) == count
-              && buffer.entries.observer(at: count - 1) == count * 16
+              buffer.entries.number(at: count - 1) == count
+              && buffer.entries.address(at: count - 1) == count * 16
             if !isWhole { wrong.increment() }
           }
         }
       }
       underLock { held in
         for id in 1...last {
-          buffer.entries.append(id: UInt64(id), observer: UInt(id) * 16, held)
+          buffer.entries.append(UInt64(id), UInt(id) * 16, held)
         }
       }
       for wait in readers { wait() }

@@ -1,0 +1,181 @@
+import Synchronization
+
+/// One place in a list or table.
+struct Entry: ~Copyable {
+  /// The identifier of a registration, or the key of an object.
+  let number = Atomic<UInt64>(0)
+  /// The address of the observer, or 0 once the registration has ended: a tombstone.
+  ///
+  /// In a table, the address of the object.
+  let address = Atomic<UInt>(0)
+}
+
+/// One block of atomic words, which posts read without a lock: the memory of a list or of a table.
+///
+/// This value is the address of the memory, which a post copies without counting a reference. Whoever
+/// makes the block deallocates it, or leaves that to its `owner`.
+@safe struct Entries: @unchecked Sendable {
+  /// The head of the memory; the entries follow.
+  @safe private struct Head: ~Copyable {
+    let published = Atomic<Int>(0)
+    let capacity: Int
+    let created: UInt64
+  }
+
+  private let head: UnsafeMutablePointer<Head>
+
+  init(capacity: Int, created: UInt64) {
+    let size = MemoryLayout<Head>.stride + capacity * MemoryLayout<Entry>.stride
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 8)
+    unsafe head = memory.bindMemory(to: Head.self, capacity: 1)
+    unsafe head.initialize(to: Head(capacity: capacity, created: created))
+    for index in 0..<capacity { unsafe (base + index).initialize(to: Entry()) }
+  }
+
+  /// Ends the memory, which nobody else reads any more.
+  func deallocate() {
+    unsafe base.deinitialize(count: capacity)
+    unsafe head.deinitialize(count: 1)
+    unsafe UnsafeMutableRawPointer(head).deallocate()
+  }
+
+  /// An object that ends the memory, which was replaced, when it is released.
+  var owner: Owner { Owner(entries: self) }
+
+  final class Owner: Sendable {
+    let entries: Entries
+    fileprivate init(entries: Entries) { self.entries = entries }
+    deinit { entries.deallocate() }
+  }
+
+  /// The memory at an address, if that is not 0.
+  @inline(__always)
+  init?(at address: UInt) {
+    // SAFETY: the address is one that `address` gave, of memory that the caller keeps from going.
+    guard let head = unsafe UnsafeMutablePointer<Head>(bitPattern: address) else { return nil }
+    unsafe self.head = head
+  }
+
+  /// The number that names this memory in an atomic word.
+  var address: UInt { UInt(bitPattern: unsafe head) }
+
+  /// The first entry.
+  @inline(__always)
+  var base: UnsafeMutablePointer<Entry> {
+    // SAFETY: entries were allocated behind the head, whose stride is a multiple of their alignment.
+    unsafe UnsafeMutableRawPointer(head + 1).assumingMemoryBound(to: Entry.self)
+  }
+
+  @inline(__always)
+  var capacity: Int { unsafe head.pointee.capacity }
+
+  /// The clock's time when this memory was made; a post with a lower upper bound does not hold it.
+  var created: UInt64 { unsafe head.pointee.created }
+
+  /// How many entries a post that looks now may read; in a table, how many have been used.
+  @inline(__always)
+  var count: Int {
+    // Pairs with `publish`: the entries below the count are in place, or withdrawn.
+    unsafe head.pointee.published.load(ordering: .acquiring)
+  }
+
+  func publish(_ count: Int) {
+    // Pairs with `count`: last of all, and before the clock shows the identifier. One that is lower
+    // is stored before `storeClockAgain`, so that a post the scan misses reads it.
+    unsafe head.pointee.published.store(count, ordering: .releasing)
+  }
+
+  @inline(__always)
+  func number(at index: Int) -> UInt64 {
+    // SAFETY: `index` is below `count`, hence below `capacity`.
+    // Pairs with `append`: the observer is in place.
+    unsafe base[index].number.load(ordering: .acquiring)
+  }
+
+  @inline(__always)
+  func address(at index: Int) -> UInt {
+    // SAFETY: as above.
+    // Pairs with `append`, `take` and `insert`: the observer, the tombstone, or the object.
+    unsafe base[index].address.load(ordering: .acquiring)
+  }
+}
+
+/// What changes the memory of a list: entries in registration order, identifiers ascending.
+///
+/// Invariant: the entries below `count` are initialized and their identifiers ascend. An entry is
+/// overwritten only when no post in progress may touch an identifier as great as the old one. So a
+/// post that still sees the old `count` stops there because of the identifier.
+extension Entries {
+  func append(_ id: UInt64, _ observer: UInt, _ held: borrowing ObserverRegistry.Held) {
+    let index = count
+    assert(index < capacity && (index == 0 || number(at: index - 1) < id))
+    // Pairs with `takeAddress`: first, so that who reads the identifier reads this observer.
+    unsafe base[index].address.store(observer, ordering: .releasing)
+    // Pairs with `nextID`: before the count, so that who reads the count reads this identifier.
+    unsafe base[index].number.store(id, ordering: .releasing)
+    publish(index + 1)
+  }
+
+  /// The place of `id`, if the registration has not ended.
+  ///
+  /// A post that has announced itself may call it without the lock. What is written meanwhile is
+  /// beyond the identifiers that the post may look for.
+  func index(of id: UInt64) -> Int? {
+    let count = count
+    // Most registrations that end are young: look at the last place first.
+    var low = count - 1
+    if low < 0 { return nil }
+    if number(at: low) != id {
+      var high = low
+      low = 0
+      while low < high {
+        let middle = (low &+ high) / 2
+        if number(at: middle) < id { low = middle &+ 1 } else { high = middle }
+      }
+      if number(at: low) != id { return nil }
+    }
+    return address(at: low) == 0 ? nil : low
+  }
+
+  /// Leaves a tombstone, before the reservations are read, and returns the observer that was there.
+  func take(at index: Int, _ held: borrowing ObserverRegistry.Held) -> UInt {
+    let observer = address(at: index)
+    // Pairs with `takeAddress`: before `storeClockAgain`, so that a post the scan misses reads 0.
+    unsafe base[index].address.store(0, ordering: .releasing)
+    return observer
+  }
+
+  /// Withdraws the empty places at the end from posts that announce themselves later.
+  ///
+  /// - Returns: The previous count, for `restore`, which must follow after the reservations have
+  ///   been read.
+  func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
+    let before = count
+    var end = before
+    while end > 0, address(at: end - 1) == 0 { end -= 1 }
+    if end < before { publish(end) }
+    return before
+  }
+
+  /// Restores the withdrawn places that a post with `upper` may still be reading.
+  ///
+  /// The others may be overwritten: a post that has read the old count stops there on the
+  /// identifier, the old or the new.
+  func restore(
+    _ before: Int, upTo upper: UInt64, _ held: borrowing ObserverRegistry.Held
+  ) {
+    let withdrawn = count
+    var end = before
+    while end > withdrawn, number(at: end - 1) > upper { end -= 1 }
+    // A post that reads the old one stops at its watermark instead.
+    publish(end)
+  }
+
+  func checkInvariants() {
+    #if DEBUG
+      for index in 1..<max(1, count) {
+        assert(number(at: index - 1) < number(at: index), "The identifiers of a list ascend")
+      }
+    #endif
+  }
+}

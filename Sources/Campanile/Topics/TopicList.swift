@@ -1,0 +1,179 @@
+import Synchronization
+
+/// The observers of one message type.
+///
+/// This list has the observers of messages about any subject. A table has a list for each subject
+/// that is observed. Posts read it without a lock: a post copies what it finds and does not look
+/// again. So an entry may get the list of another subject during the post, whose registrations are
+/// all newer than the watermark.
+final class TopicList: ObserverList, @unchecked Sendable {
+  /// The address of the table, or 0.
+  private let table = Atomic<UInt>(0)
+  /// Whether subjects with tags have been put in.
+  private let hasTags = Atomic<Bool>(false)
+  /// The number of lists in the table; protected by the registry's lock.
+  private var subjectCount = 0
+
+  init(registry: ObserverRegistry, valueType: any Any.Type) {
+    super.init(registry: registry, valueType: valueType)
+  }
+
+  deinit {
+    // SAFETY: the topic owns its table and what that names, and nobody else has the topic.
+    guard let current else { return }
+    for list in current.objects { unsafe Self.list(at: list).release() }
+    current.entries.deallocate()
+  }
+
+  @inline(__always)
+  private static func list(at address: UInt) -> Unmanaged<ObserverList> {
+    // SAFETY: an address in the table is that of a list which the topic retained.
+    unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+  }
+
+  /// Whether some subject has an observer.
+  ///
+  /// A post may ask before it announces itself.
+  @inline(__always)
+  var hasSubjects: Bool {
+    // Pairs with `replaceTable`, as the question whether a list is empty does with an addition.
+    table.load(ordering: .sequentiallyConsistent) != 0
+  }
+
+  /// Whether a post would find somebody, or would if it were about some subject.
+  var isObserved: Bool { !isEmpty || hasSubjects }
+
+  /// The table in use, which is kept until the posts that may hold it have left.
+  @inline(__always)
+  var current: AddressTable? {
+    // Pairs with `replaceTable`: the table is filled.
+    AddressTable(at: table.load(ordering: .acquiring))
+  }
+
+  /// The list of a subject, for a post that has announced itself.
+  @inline(__always)
+  func find(_ subject: ObjectIdentifier) -> Unmanaged<ObserverList>? {
+    guard let current else { return nil }
+    if let found = current.object(of: UInt(bitPattern: subject)) {
+      return unsafe Self.list(at: found)
+    }
+    // A subject with a tag is never found by its own address: that is no other's while it lives.
+    // Pairs with `list`: stored before the clock shows the first registration with a tag.
+    guard SubjectTag.isUsed, hasTags.load(ordering: .acquiring) else { return nil }
+    let found = SubjectTag.address(for: subject).flatMap { current.object(of: $0) }
+    return unsafe found.map { unsafe Self.list(at: $0) }
+  }
+
+  /// The live registrations, including those about one subject.
+  override func registrations(
+    _ held: borrowing ObserverRegistry.Held
+  ) -> [LiveRegistration] {
+    (current?.objects ?? []).reduce(into: super.registrations(held)) {
+      $0 += unsafe Self.list(at: $1).takeUnretainedValue().registrations(held)
+    }
+  }
+}
+
+/// What changes the table.
+extension TopicList {
+  /// The list for observers of a subject, made if there is none, or this one without a subject.
+  func destination(
+    about subject: SubjectName?, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
+  ) -> Destination {
+    guard let subject else { return .list(self) }
+    return unsafe list(about: subject, &garbage, held)._withUnsafeGuaranteedRef { .list($0) }
+  }
+
+  /// The list for a subject, made if there is none.
+  func list(
+    about subject: SubjectName, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) -> Unmanaged<ObserverList> {
+    let key = subject.address.word
+    if let found = current?.object(of: key) { return unsafe Self.list(at: found) }
+    // Pairs with `find`.
+    if subject.isTagged { hasTags.store(true, ordering: .releasing) }
+    if current?.hasRoom != true { garbage.add(rebuildTable(held)) }
+    let list = unsafe Unmanaged.passRetained(SubjectList(subject, of: self, held) as ObserverList)
+    current!.insert(key, UInt(bitPattern: unsafe list.toOpaque()), held)
+    subjectCount += 1
+    return unsafe list
+  }
+
+  /// Takes out a list that has become empty.
+  fileprivate func remove(
+    _ list: SubjectList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+  ) {
+    guard let current, let index = current.index(of: list.name.address.word) else { return }
+    garbage.add((list, since: list.created))
+    current.remove(at: index, held)
+    subjectCount -= 1
+    if subjectCount == 0 { garbage.add(replaceTable(with: nil, held)) }
+    // The garbage holds the list too, so that this release cannot be the last.
+    unsafe Unmanaged.passUnretained(list).release()
+  }
+
+  /// Moves to a smaller table when most of this one is empty.
+  ///
+  /// The old table was in reach of posts until now, so the reservations must be read again.
+  fileprivate func shrinkTable(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+    guard let capacity = current?.entries.capacity, capacity > 16, subjectCount * 4 < capacity
+    else { return nil }
+    return rebuildTable(held)
+  }
+
+  /// Moves the lists to a new table, with room for a third more; posts in progress finish on the old
+  /// one.
+  ///
+  /// - Returns: The old table.
+  private func rebuildTable(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+    let new = AddressTable(for: subjectCount + 1, created: registry.tick(held))
+    current?.move(to: new, held)
+    return replaceTable(with: new, held)
+  }
+
+  private func replaceTable(
+    with new: AddressTable?, _ held: borrowing ObserverRegistry.Held
+  ) -> Garbage.Piece? {
+    let old = current?.entries
+    // Pairs with `current` and `hasSubjects`: after the table is filled, before the reservations are
+    // read.
+    table.store(new?.entries.address ?? 0, ordering: .releasing)
+    return old.map { ($0.owner, since: $0.created) }
+  }
+}
+
+/// The observers of one message type that observe one subject.
+@safe final class SubjectList: ObserverList, @unchecked Sendable {
+  let name: SubjectName
+  // SAFETY: used under the lock alone, by a registration that has not ended: a source ends all of them
+  // before its topics can go.
+  private unowned(unsafe) let topic: TopicList
+  /// Reserves the address of the subject, until the list has left the table.
+  ///
+  /// Protected by the registry's lock.
+  private var hold: SubjectHold?
+
+  fileprivate init(
+    _ name: SubjectName, of topic: TopicList, _ held: borrowing ObserverRegistry.Held
+  ) {
+    self.name = name
+    unsafe self.topic = topic
+    hold = SubjectHold(name)
+    let created = topic.registry.tick(held)
+    super.init(registry: topic.registry, valueType: topic.valueType, created: created)
+  }
+
+  override var subject: SubjectName? { name }
+
+  override var root: ObserverList { unsafe topic }
+
+  override func leaveHome(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
+    hold = nil
+    unsafe topic.remove(self, &garbage, held)
+  }
+
+  override func shrinkHome(_ held: borrowing ObserverRegistry.Held) -> Garbage.Piece? {
+    unsafe topic.shrinkTable(held)
+  }
+}
