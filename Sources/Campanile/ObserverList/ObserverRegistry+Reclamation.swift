@@ -5,25 +5,22 @@ struct Garbage {
   /// A buffer, a group array, a table or a list that was replaced, with the time it was made.
   typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
 
-  /// Mostly there is none, or one: an array would be counted, or allocated.
-  private var first: Piece?
-  private var rest: [Piece]?
+  /// Mostly there is none, and an empty array would be counted.
+  private var kept: [Piece]?
+
+  var structures: [Piece] { kept ?? [] }
 
   @inline(__always)
-  var isEmpty: Bool { first == nil }
-
-  var structures: [Piece] { (first.map { [$0] } ?? []) + (rest ?? []) }
+  var isEmpty: Bool { kept == nil }
 
   mutating func add(_ piece: Piece?) {
-    guard let piece else { return }
-    if first == nil { first = piece } else { rest = (rest ?? []) + [piece] }
+    if let piece { kept = structures + [piece] }
   }
 
   /// The oldest of `time` and the times of the pieces.
   @inline(__always)
   func oldest(_ time: UInt64 = .max) -> UInt64 {
-    guard let first else { return time }
-    return min(time, first.since, rest?.map(\.since).min() ?? .max)
+    isEmpty ? time : structures.reduce(time) { min($0, $1.since) }
   }
 }
 
