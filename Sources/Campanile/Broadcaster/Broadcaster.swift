@@ -39,6 +39,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     if registry.isHeard(list) { deliver(element) }
   }
 
+  // Not specialized: the engine would be compiled once more for events, and again for failures.
+  @_semantics("optimize.sil.specialize.generic.never")
   @inline(never)
   private func deliver(_ element: Element) {
     registry.post(element, Post(), to: list)
@@ -77,7 +79,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
-    registry.endAll(ownedBy: owner) { _ in true }
+    registry.endAll(ownedBy: owner)
   }
 
   /// Ends every observation and every sequence, and refuses later ones.
@@ -85,7 +87,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// Queued deliveries are not made. A sequence still returns the values that it had stored. A
   /// second call does nothing.
   public func finish() {
-    registry.finish { _ in [list] }
+    registry.finish([list])
   }
 
   /// The number of observations that have not ended.
@@ -96,7 +98,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   public var observerCount: Int { registrations.count }
 
   /// The live observations, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
+  public var registrations: [RegistrationDescription] { registry.describe([list]) }
 
   /// The read-only face of the broadcaster: it can be observed, and cannot send.
   public var signal: Signal<Element> { Signal(base: self) }
@@ -123,6 +125,6 @@ extension Broadcaster where Element == Void {
 extension Broadcaster: CustomStringConvertible {
   /// The live observations, one per line.
   public var description: String {
-    registrations.reduce("Broadcaster of \(Element.self)") { $0 + "\n  " + $1.description }
+    registrations.listed(under: "Broadcaster of \(Element.self)")
   }
 }

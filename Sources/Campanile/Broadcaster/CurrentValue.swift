@@ -84,7 +84,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
-    storage.registry.endAll(ownedBy: owner) { _ in true }
+    storage.registry.endAll(ownedBy: owner)
   }
 
   /// Ends every observation and every sequence, and refuses later ones.
@@ -92,7 +92,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Queued deliveries are not made. A sequence still returns the changes that it had stored. The
   /// value can still be read and set. A second call does nothing.
   public func finish() {
-    storage.registry.finish { _ in [storage.list] }
+    storage.registry.finish([storage.list])
   }
 
   /// The number of observations that have not ended.
@@ -104,7 +104,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] {
-    storage.registry.describe { _ in [storage.list] }
+    storage.registry.describe([storage.list])
   }
 
   /// The read-only face of the state: it can be read and observed, and cannot be set.
@@ -151,6 +151,6 @@ extension CurrentValue: StateBase {
 extension CurrentValue: CustomStringConvertible {
   /// The value and the live observations, one per line.
   public var description: String {
-    registrations.reduce("CurrentValue \(value)") { $0 + "\n  " + $1.description }
+    registrations.listed(under: "CurrentValue \(value)")
   }
 }

@@ -23,8 +23,8 @@ final class Follower<Value: Sendable>: Sendable {
     }
 
     private var state: State
-    /// The value for the initial call, and the revision of the set that stored it.
-    private var beginning: (value: Value, revision: UInt64)?
+    /// What the initial call delivers, once it is known.
+    private var beginning: Beginning?
     /// The revision that the initial call delivered; changes that are not newer have been
     /// delivered.
     private var told: UInt64 = 0
@@ -34,6 +34,19 @@ final class Follower<Value: Sendable>: Sendable {
     init(isInitial: Bool, isImmediate: Bool) {
       // An immediate follower's initial call is made by who registers it, before that returns.
       state = isInitial ? isImmediate ? .reserved([]) : .due : .open
+    }
+
+    /// A value for the initial call, and the revision of the set that stored it.
+    ///
+    /// An object, so that the machine has one layout for every type of value.
+    final class Beginning: Sendable {
+      let value: Value
+      let revision: UInt64
+
+      init(_ value: Value, _ revision: UInt64) {
+        self.value = value
+        self.revision = revision
+      }
     }
 
     enum ArriveAction {
@@ -69,13 +82,13 @@ final class Follower<Value: Sendable>: Sendable {
     /// Stores the value for the initial call, unless the call has begun.
     mutating func set(beginning value: Value, _ revision: UInt64) {
       switch state {
-      case .reserved, .due: beginning = (value, revision)
+      case .reserved, .due: beginning = Beginning(value, revision)
       case .calling, .open: break
       }
     }
 
     /// - Returns: The value for the initial call, if it is known.
-    mutating func takeBeginning() -> (value: Value, revision: UInt64)? { beginning.take() }
+    mutating func takeBeginning() -> Beginning? { beginning.take() }
 
     mutating func beginInitial(telling revision: UInt64) { told = revision }
 
@@ -252,7 +265,8 @@ final class Follower<Value: Sendable>: Sendable {
   private func beginInitial(_ first: Change) -> Change {
     let beginning = state.withLock { $0.takeBeginning() }
     let isOnTime = !missed.hasMissedRequest && (first.isInitial || !isBounded)
-    let (value, revision) = (isOnTime ? beginning : nil) ?? storage.newest
+    let known = (isOnTime ? beginning : nil).map { ($0.value, $0.revision) }
+    let (value, revision) = known ?? storage.newest
     state.withLock { $0.beginInitial(telling: revision) }
     return .initialRequest(value)
   }

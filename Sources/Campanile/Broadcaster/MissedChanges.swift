@@ -8,11 +8,25 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   /// The changes missed at one place; it decides, and the lists act.
   struct StateMachine {
-    private struct Range {
+    /// An object, so that the machine has one layout for every type of value.
+    private final class Range: Sendable {
       /// The value that the follower knew, and the value after the last missed change.
-      var old: Value?
-      var new: Value
-      var revisions: ClosedRange<UInt64>
+      let old: Value?
+      let new: Value
+      let revisions: ClosedRange<UInt64>
+
+      init(old: Value?, new: Value, revisions: ClosedRange<UInt64>) {
+        self.old = old
+        self.new = new
+        self.revisions = revisions
+      }
+
+      /// - Returns: One change in place of these and later ones, to `new`; the initial call, if its
+      ///   request was missed.
+      func change(to new: Value, _ revision: UInt64) -> Change {
+        revisions.lowerBound == 0
+          ? .initialRequest(new) : Change(old: old, new: new, revision: revision)
+      }
     }
 
     private var missed: Range?
@@ -21,36 +35,31 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
     /// Stores a skipped change.
     mutating func miss(_ change: Change) {
-      guard var range = missed else {
+      guard let range = missed else {
         let revisions = change.revision...change.revision
         missed = Range(old: change.old, new: change.new, revisions: revisions)
         return
       }
       // The calls of a concurrent observer come in any order.
       let (first, last) = (range.revisions.lowerBound, range.revisions.upperBound)
-      if change.revision < first { range.old = change.old }
-      if change.revision > last { range.new = change.new }
-      range.revisions = min(first, change.revision)...max(last, change.revision)
-      missed = range
+      missed = Range(
+        old: change.revision < first ? change.old : range.old,
+        new: change.revision > last ? change.new : range.new,
+        revisions: min(first, change.revision)...max(last, change.revision))
     }
 
     /// - Returns: The change to deliver when `change` arrives: it includes the changes that were
     ///   missed before.
     mutating func pass(_ change: Change) -> Change {
-      guard var range = missed, change.revision > range.revisions.upperBound else { return change }
-      range.new = change.new
-      range.revisions = range.revisions.lowerBound...change.revision
-      missed = range
-      return end() ?? change
+      guard let range = missed, change.revision > range.revisions.upperBound else { return change }
+      missed = nil
+      return range.change(to: change.new, change.revision)
     }
 
     /// - Returns: One change in place of the missed ones, if any; the initial call, if its request
     ///   was missed.
     mutating func end() -> Change? {
-      guard let range = missed.take() else { return nil }
-      return range.revisions.lowerBound == 0
-        ? .initialRequest(range.new)
-        : Change(old: range.old, new: range.new, revision: range.revisions.upperBound)
+      missed.take().map { $0.change(to: $0.new, $0.revisions.upperBound) }
     }
   }
 
@@ -197,6 +206,7 @@ extension ObserverRegistry {
   }
 
   /// The observer of a registration, unless it has ended.
+  @inline(never)
   func observer(of registration: Registration) -> AnyObserver? {
     withObserver(of: registration) { $0 }
   }

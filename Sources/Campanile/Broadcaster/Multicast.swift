@@ -33,7 +33,7 @@ public final class Multicast<Delegate> {
   }
 
   deinit {
-    registry.finish { _ in [list] }
+    registry.finish([list])
     registry.finishReports()
   }
 
@@ -54,7 +54,7 @@ public final class Multicast<Delegate> {
   ///
   /// - Complexity: O(*n*) in the number of that member's memberships.
   public func remove(_ member: Delegate) {
-    registry.endAll(ownedBy: member as AnyObject) { _ in true }
+    registry.endAll(ownedBy: member as AnyObject)
   }
 
   /// Calls every member, inline, in the order in which they joined.
@@ -87,7 +87,7 @@ public final class Multicast<Delegate> {
   public var count: Int { registrations.count }
 
   /// The live memberships, oldest first, for debugging.
-  public var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
+  public var registrations: [RegistrationDescription] { registry.describe([list]) }
 }
 
 extension Multicast {

@@ -13,16 +13,28 @@ final class StateStorage<Value: Sendable>: Sendable {
   private let updater = Atomic<UInt>(0)
 
   /// A change, or the request of a follower that resumes after a pause.
-  private struct Notice: Sendable {
+  ///
+  /// An object, so that only its class is made for each type of value, and not what copies it.
+  private final class Notice: Sendable {
     let change: ValueChange<Value>
     /// The newest follower that receives it.
-    var limit = UInt64.max
+    let limit: UInt64
     /// The only follower that receives it, if it is a request.
-    var follower: Registration?
+    let follower: Registration?
     /// The details of the set, if the events are observed or a context is carried.
-    var details: PostDetails?
+    let details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
+
+    init(
+      _ change: ValueChange<Value>, limit: UInt64 = .max, follower: Registration? = nil,
+      details: PostDetails? = nil
+    ) {
+      self.change = change
+      self.limit = limit
+      self.follower = follower
+      self.details = details
+    }
   }
 
   /// How many changes of other threads a thread delivers before it offers the rest to the next
@@ -65,14 +77,15 @@ final class StateStorage<Value: Sendable>: Sendable {
     }
   }
 
-  @inline(never)
-  private func setInContext(_ newValue: Value) { set(newValue, PostContext.current) }
-
   func set(_ newValue: Value, skipping registration: Registration) {
     checkAccess()
-    set(
-      newValue, ContextCarrier.isAnyInstalled ? PostContext.current : nil,
-      skippedID: registry.ownID(of: registration))
+    setInContext(newValue, skippedID: registry.ownID(of: registration))
+  }
+
+  @inline(never)
+  private func setInContext(_ newValue: Value, skippedID: UInt64 = 0) {
+    let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
+    set(newValue, context, skippedID: skippedID)
   }
 
   /// - Parameters:
@@ -163,7 +176,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     let details = registry.makeDetails(context, skippedID: place.skippedID)
     place.postNumber = details?.number ?? 0
     place.postTime = details?.time ?? 0
-    state.keep(Notice(change: change, limit: place.limit, details: details))
+    state.keep(Notice(change, limit: place.limit, details: details))
   }
 
   @inline(never)
@@ -183,7 +196,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 
   /// Delivers a change, and the changes that are queued meanwhile.
-  @inline(__always)
+  @inline(never)
   private func tell(_ change: ValueChange<Value>, _ place: Place) {
     if place.skippedID == 0 {
       registry.post(change, Post(), to: list, in: 0...place.limit)
@@ -247,7 +260,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     let turn = current.withLock { state, value in
       // Before it is kept: then the thread that is the first goes on with it.
       let turn = state.takeTurn()
-      state.keep(Notice(change: .resumption(value), follower: follower))
+      state.keep(Notice(.resumption(value), follower: follower))
       return turn
     }
     if turn != .others { goOn() }

@@ -35,7 +35,7 @@ final class ActorTarget: DeliveryTarget {
     // the registrations of the actor that has died.
     // Detached: what the poster's task is part of says nothing about the observers here.
     Task.detached(priority: job.priority) { [weak instance] in
-      await instance?.run(job)
+      if let instance { await instance.run(job) }
     }
   }
 }

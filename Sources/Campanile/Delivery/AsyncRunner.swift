@@ -5,9 +5,43 @@ final class AsyncRunner: DeliveryTarget {
   /// Protected by the lock.
   private struct State {
     var isEnded = false
-    /// The tasks that have not ended; `nil` for one that is about to be made.
-    var tasks: [Int: Task<Void, Never>?] = [:]
-    var nextTask = 0
+    var places: [Place] = []
+    /// The indices of the free places.
+    private var free: [Int] = []
+
+    mutating func reserve() -> Int {
+      guard let index = free.popLast() else {
+        places.append(.reserved)
+        return places.count - 1
+      }
+      places[index] = .reserved
+      return index
+    }
+
+    /// Stores a task that was started, unless it has ended.
+    mutating func store(_ task: Task<Void, Never>, at index: Int) {
+      if case .over = places[index] { giveBack(index) } else { places[index] = .running(task) }
+    }
+
+    /// Notes that the task of a place has ended.
+    mutating func end(at index: Int) {
+      if case .reserved = places[index] { places[index] = .over } else { giveBack(index) }
+    }
+
+    private mutating func giveBack(_ index: Int) {
+      places[index] = .free
+      free.append(index)
+    }
+  }
+
+  /// A place for a task.
+  private enum Place {
+    case free
+    /// The task is about to be made.
+    case reserved
+    case running(Task<Void, Never>)
+    /// The task has ended before it was stored here.
+    case over
   }
 
   private let state = Locked(State())
@@ -24,18 +58,14 @@ final class AsyncRunner: DeliveryTarget {
   func start(
     _ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void
   ) {
-    let id = state.withLock { state in
-      state.nextTask += 1
-      state.tasks[state.nextTask] = .some(nil)
-      return state.nextTask
-    }
+    let index = state.withLock { $0.reserve() }
     // Detached: what the poster's task is part of says nothing about this one.
     let task = Task.detached(priority: urgency.priority) {
       await operation()
-      self.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+      self.state.withLock { $0.end(at: index) }
     }
     let isEnded = state.withLock { state in
-      if state.tasks[id] != nil { state.tasks[id] = .some(task) }
+      state.store(task, at: index)
       return state.isEnded
     }
     if isEnded { task.cancel() }
@@ -46,7 +76,7 @@ final class AsyncRunner: DeliveryTarget {
     mailbox.close()
     let tasks = state.withLock { state in
       state.isEnded = true
-      return state.tasks.values.compactMap { $0 }
+      return state.places.compactMap { if case .running(let task) = $0 { task } else { nil } }
     }
     for task in tasks { task.cancel() }
   }
@@ -60,6 +90,8 @@ extension DeliveryJob {
 }
 
 extension Mailbox {
+  // For size: each of its parts between two suspensions repeats much of the others.
+  @_optimize(size)
   func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
     var batch = RecordBuffer()
     var kept: ObserverList?

@@ -20,6 +20,7 @@ final class DeliveryCounters: Sendable {
 
   private let calls = Locked(Calls())
 
+  @inline(never)
   init(partOf sum: DeliveryCounters? = nil) { self.sum = sum }
 
   var droppedCount: Int { dropped.load(ordering: .acquiring) }

@@ -6,7 +6,8 @@ final class DeliveryTracker: Sendable {
   private struct State {
     /// The deliveries under way, and one for the post itself.
     var count = 1
-    var continuation: CheckedContinuation<Void, Never>?
+    /// Resumes who waits.
+    var resume: (@Sendable () -> Void)?
     var isWaitOver = false
   }
 
@@ -19,13 +20,13 @@ final class DeliveryTracker: Sendable {
   }
 
   func end() {
-    let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+    let waiting = state.withLock { state -> (@Sendable () -> Void)? in
       state.count -= 1
       if state.count > 0 { return nil }
       state.isWaitOver = true
-      return state.continuation.take()
+      return state.resume.take()
     }
-    waiting?.resume()
+    waiting?()
   }
 
   /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
@@ -35,7 +36,7 @@ final class DeliveryTracker: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          if !state.isWaitOver { state.continuation = continuation }
+          if !state.isWaitOver { state.resume = { continuation.resume() } }
           return state.isWaitOver
         }
         if isOver { continuation.resume() }
@@ -43,9 +44,9 @@ final class DeliveryTracker: Sendable {
     } onCancel: {
       let waiting = state.withLock { state in
         state.isWaitOver = true
-        return state.continuation.take()
+        return state.resume.take()
       }
-      waiting?.resume()
+      waiting?()
     }
     let isDone = state.withLock { $0.count == 0 }
     if !isDone { throw CancellationError() }

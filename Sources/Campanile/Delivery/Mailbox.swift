@@ -87,6 +87,7 @@ public final class Mailbox: Sendable {
     envelope.tracker?.end()
   }
 
+  @inline(never)
   func schedule(_ priority: Urgency?, _ target: any DeliveryTarget) {
     if let priority { target.enqueue(DeliveryJob(self, priority, on: target)) }
   }

@@ -97,7 +97,6 @@ struct MailboxState: ~Copyable {
   ///   - kept: Set to the object that the job keeps for as long as it has records.
   /// - Returns: How many more records wait; `nil` if the job must end, because another one delivers
   ///   or nothing waits.
-  @inline(__always)
   mutating func begin(
     _ job: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
   ) -> Int? {
@@ -110,6 +109,7 @@ struct MailboxState: ~Copyable {
   /// Moves more of what waits to a batch that has been delivered.
   ///
   /// - Returns: How many more records wait; `nil` if nothing waited, and the mailbox is idle now.
+  @inline(never)
   mutating func take(_ job: Urgency, _ batch: inout RecordBuffer) -> Int? {
     if filling.isEmpty {
       _ = giveWay(job, &batch)
@@ -122,6 +122,7 @@ struct MailboxState: ~Copyable {
   /// Ends the turn of a job, whose batch keeps its place before later records.
   ///
   /// - Returns: The priority of the job that continues, if any.
+  @inline(never)
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
     heldCount = 0
@@ -182,6 +183,7 @@ struct MailboxState: ~Copyable {
   ///
   /// - Parameter job: The job that was released without having run, if that is why.
   /// - Returns: Whether there is anything in the batch.
+  @inline(never)
   mutating func giveUp(_ batch: inout RecordBuffer, of job: Urgency? = nil) -> Bool {
     if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
     if let job {
@@ -194,6 +196,7 @@ struct MailboxState: ~Copyable {
   /// Accepts nothing more, and moves what waits to a batch, because the only observer has ended.
   ///
   /// - Returns: The object to release with the batch.
+  @inline(never)
   mutating func close(_ batch: inout RecordBuffer) -> ObserverList? {
     isClosed = true
     _ = giveUp(&batch)

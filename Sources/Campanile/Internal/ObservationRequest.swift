@@ -14,6 +14,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   /// Keeps what the observer misses while it is paused, if anything does.
   var skipKeeper: (any SkipKeeper)?
 
+  @inline(never)
   init(
     owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
     _ buffering: Buffering, _ location: SourceLocation
@@ -55,6 +56,9 @@ extension ObservationRequest {
   ///   - subjectLifetime: The lifetime of the subject, if it has one, which ends the registration too.
   ///   - place: Finds or makes the list, with the registry's lock held.
   /// - Returns: The registration, or `nil` if the source has finished.
+  // Not specialized: all kinds of observers would be compiled once more for each type that this
+  // module observes.
+  @_semantics("optimize.sil.specialize.generic.never")
   func register<Value: Sendable>(
     _ body: consuming ObserverBody<Value>, with registry: ObserverRegistry,
     subjectLifetime: Lifetime.Storage? = nil,
@@ -274,6 +278,7 @@ extension ObservationRequest {
   }
 
   /// - Parameter name: The name of the delivery in descriptions, if the delivery has none.
+  @inline(never)
   private func traits(
     _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isAsynchronous: Bool = false,
     isTold: Bool = false, buffer: BufferCounts? = nil,

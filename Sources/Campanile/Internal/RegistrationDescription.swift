@@ -4,7 +4,7 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   public let valueType: any Any.Type
   /// The name that the observer registered for, in sources with names, such as Foundation's
   /// centers.
-  public package(set) var name: String?
+  public let name: String?
   /// The identity of the instance whose messages the observer receives, or `nil` for any.
   public package(set) var subject: ObjectIdentifier?
   /// The type of the owner, or `nil` if a token keeps the registration.
@@ -25,7 +25,8 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   /// The handle of the registration.
   public let registration: Registration
   /// The target that the observer shares with others, while that is there.
-  package weak let sharedTarget: (any DeliveryTarget)?
+  package var sharedTarget: (any DeliveryTarget)? { target?.target }
+  fileprivate let target: TargetReference?
 
   /// Whether this is the source's own, for a state that is derived from it.
   package var isDerivedState: Bool { delivery == Self.derivedState }
@@ -33,14 +34,36 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
 
   /// The description as one line.
   public var description: String {
-    var parts = [name ?? "\(valueType)"]
-    if subject != nil { parts.append("about one subject") }
-    if let ownerType { parts.append("owner \(ownerType)") }
-    parts.append("on \(delivery)")
-    if isPaused { parts.append("paused") }
-    if waitingCount > 0 { parts.append("\(waitingCount) waiting") }
-    if droppedCount > 0 { parts.append("\(droppedCount) dropped") }
-    return parts.joined(separator: ", ") + " (\(file):\(line))"
+    var line = name ?? "\(valueType)"
+    if subject != nil { line += ", about one subject" }
+    if let ownerType { line += ", owner \(ownerType)" }
+    line += ", on \(delivery)"
+    if isPaused { line += ", paused" }
+    if waitingCount > 0 { line += ", \(waitingCount) waiting" }
+    if droppedCount > 0 { line += ", \(droppedCount) dropped" }
+    return line + " (\(file):\(self.line))"
+  }
+}
+
+/// A weak reference in an object, so that what contains it is copied as plain words.
+private final class TargetReference: Sendable {
+  weak let target: (any DeliveryTarget)?
+  init(_ target: any DeliveryTarget) { self.target = target }
+}
+
+/// A registration that is to be described, with what its list says.
+private struct PlacedRegistration {
+  let registration: Registration
+  let observer: AnyObserver
+  let target: (any DeliveryTarget)?
+  let key: String?
+}
+
+extension [RegistrationDescription] {
+  /// The descriptions under a title, one per line.
+  @inline(never)
+  func listed(under title: String) -> String {
+    reduce(title) { $0 + "\n  " + $1.description }
   }
 }
 
@@ -49,24 +72,40 @@ extension ObserverRegistry {
   ///
   /// A registration whose owner has died is left out.
   func describe(_ lists: (borrowing Held) -> [ObserverList]) -> [RegistrationDescription] {
-    let found = withState { _, held in
-      // A list's group is asked for under the lock.
-      lists(held).flatMap { $0.registrations(held) }.map {
-        ($0, ($0.registration.list as? GroupList)?.targetGroup)
-      }
+    describe(withState { _, held in placed(registrations(in: lists(held), held), held) })
+  }
+
+  /// The live registrations of `lists`, oldest first.
+  @inline(never)
+  func describe(_ lists: [ObserverList]) -> [RegistrationDescription] { describe { _ in lists } }
+
+  /// Adds what is only known under the lock, oldest first.
+  @inline(never)
+  private func placed(
+    _ found: [LiveRegistration], _ held: borrowing Held
+  ) -> [PlacedRegistration] {
+    LiveRegistration.oldestFirst(found).map { one in
+      let list = one.registration.list
+      return PlacedRegistration(
+        registration: one.registration, observer: one.observer,
+        target: (list as? GroupList)?.targetGroup?.target, key: list.topicKey)
     }
-    let sorted = found.sorted { $0.0.registration.id < $1.0.registration.id }
-    return sorted.compactMap { found, group in
+  }
+
+  // Apart: what takes a closure is compiled for each one.
+  @inline(never)
+  private func describe(_ found: [PlacedRegistration]) -> [RegistrationDescription] {
+    found.compactMap { found in
       let (registration, observer) = (found.registration, found.observer)
       let details = observer.details
       if details?.isOwnerGone == true || observer.isEnded { return nil }
       return RegistrationDescription(
-        valueType: registration.list.valueType, subject: registration.subject,
+        valueType: registration.list.valueType, name: found.key, subject: registration.subject,
         ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
         isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
         droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
         line: observer.location.line, registration: registration,
-        sharedTarget: group?.target)
+        target: found.target.map { TargetReference($0) })
     }
   }
 }

@@ -7,7 +7,7 @@ extension Registration {
 
   /// The live observations of the source, oldest first.
   package var sourceRegistrations: [RegistrationDescription] {
-    list.registry.describe { _ in [list] }
+    list.registry.describe([list])
   }
 
   /// An object that has the posted values described for as long as it is kept.

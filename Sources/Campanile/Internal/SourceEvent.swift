@@ -95,6 +95,7 @@ public struct SourceEvent: Sendable {
   /// The number of the place where the observer was registered, which is cheaper than its name.
   package var placeNumber: UInt32? { observer?.location.number }
 
+  @inline(never)
   init(
     _ kind: Kind, of source: UInt64, _ valueType: any Any.Type, _ observer: ObserverFacts?,
     _ post: PostDetails?, at time: UInt64 = Platform.now
@@ -111,7 +112,9 @@ public struct SourceEvent: Sendable {
 }
 
 /// The facts about an observer in events; they keep neither the observer nor its owner.
-struct ObserverFacts: Sendable {
+///
+/// They are an object, so that events are short and cheap to copy.
+final class ObserverFacts: Sendable {
   let registration: Registration
   let location: SourceLocation
   let ownerType: (any AnyObject.Type)?
@@ -133,7 +136,7 @@ struct ObserverFacts: Sendable {
     self.sequence = sequence
   }
 
-  init(_ observer: AnyObserver, _ registration: Registration) {
+  convenience init(_ observer: AnyObserver, _ registration: Registration) {
     let details = observer.details
     self.init(
       registration, observer.location, ownerType: details?.ownerType,

@@ -26,35 +26,15 @@ final class SourceReports: Sendable {
   /// Observes the failures for as long as the source lives.
   func observeFailures(_ observer: @escaping @Sendable (ObserverFailure) -> Void) {
     let location = SourceLocation(file: #fileID, line: #line)
-    failures.registerRarely(ObservationRequest(.unbounded, location), ObserverBody(observer))
+    _ = failures.register(
+      ObservationRequest(.unbounded, location), ObserverBody(observer), SourceOptions())
   }
 
   /// Ends every observation of the two.
   func finish() {
     events.finish()
-    failures.finishRarely()
+    failures.finish()
   }
-}
-
-/// Rare operations, for which unspecialized generic code is fast enough.
-///
-/// Otherwise the whole engine would be compiled once more for failures alone.
-extension Broadcaster {
-  @_semantics("optimize.sil.specialize.generic.never")
-  @inline(never)
-  func sendRarely(_ value: Element) { send(value) }
-
-  @_semantics("optimize.sil.specialize.generic.never")
-  @inline(never)
-  fileprivate func registerRarely(
-    _ request: consuming ObservationRequest, _ body: ObserverBody<Element>
-  ) {
-    _ = register(request, body, SourceOptions())
-  }
-
-  @_semantics("optimize.sil.specialize.generic.never")
-  @inline(never)
-  fileprivate func finishRarely() { finish() }
 }
 
 extension Broadcaster {

@@ -8,7 +8,7 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
     weak let object: Object?
   }
 
-  private var references: [Key: Reference] = [:]
+  private var references: [Key: Reference] = .init()
   private var schedule: PurgeSchedule
 
   /// - Parameter least: The number of used places from which on the table looks for places to free.
@@ -22,6 +22,8 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
   /// Adds an object, in place of any other object with the same key.
   ///
   /// - Returns: The objects that were read, for the caller to release.
+  // Not specialized, as in `RareChanges.swift`.
+  @_semantics("optimize.sil.specialize.generic.never")
   package mutating func insert(_ object: Object, for key: Key) -> [Object] {
     var seen: [Object] = []
     if schedule.isDue(references.count) {
@@ -35,12 +37,16 @@ package struct WeakTable<Key: Hashable & Sendable, Object: AnyObject & Sendable>
   /// Removes the entries of released objects.
   ///
   /// - Returns: The living objects.
+  // Not specialized, for the same reason.
+  @_semantics("optimize.sil.specialize.generic.never")
   package mutating func purge() -> [Object] {
     var living: [Object] = []
-    references = references.filter { place in
-      guard let object = place.value.object else { return false }
-      living.append(object)
-      return true
+    for (key, reference) in references {
+      if let object = reference.object {
+        living.append(object)
+      } else {
+        references.removeValue(forKey: key)
+      }
     }
     return living
   }

@@ -41,7 +41,7 @@ public final class Lifetime: Sendable {
     /// Ends `registration` with the lifetime.
     func add(_ registration: Registration) {
       let isLate = state.withLock { state in
-        if !state.hasEnded { state.registrations.insert(registration) }
+        if !state.hasEnded { _ = state.registrations.put(registration) }
         return state.hasEnded
       }
       if isLate {
@@ -53,7 +53,7 @@ public final class Lifetime: Sendable {
     }
 
     func remove(_ registration: Registration) {
-      state.withLock { _ = $0.registrations.remove(registration) }
+      state.withLock { $0.registrations.drop(registration) }
     }
 
     func end() {

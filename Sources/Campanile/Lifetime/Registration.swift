@@ -116,7 +116,7 @@ public struct Registration: Sendable, Hashable {
   ///
   /// An observer of a state receives all changes that it missed as one change when it resumes.
   public func pause() {
-    list.registry.withObserver(of: self) { $0.pause() }
+    _ = ask(.pause)
   }
 
   /// Undoes one ``pause()``.
@@ -135,8 +135,11 @@ public struct Registration: Sendable, Hashable {
   /// Takes one pause back, and calls nobody.
   ///
   /// - Returns: Whether `tellMissed` is to follow, under no lock.
-  func takeBackPause() -> Bool {
-    list.registry.withObserver(of: self) { $0.isPaused && $0.resume() } ?? false
+  func takeBackPause() -> Bool { ask(.takeBackPause) }
+
+  /// The registration with its observer, unless it has ended.
+  var live: LiveRegistration? {
+    list.registry.observer(of: self).map { LiveRegistration(registration: self, observer: $0) }
   }
 
   func tellMissed() {
@@ -144,23 +147,39 @@ public struct Registration: Sendable, Hashable {
   }
 
   /// Whether deliveries are being skipped.
-  public var isPaused: Bool {
-    list.registry.withObserver(of: self) { $0.isPaused } ?? false
-  }
+  public var isPaused: Bool { ask(.isPaused) }
 
   /// Whether the registration has not ended.
   ///
   /// After the owner has died, this may stay true until the library notices the death.
-  public var isActive: Bool {
-    list.registry.withObserver(of: self) { !$0.isEnded } ?? false
-  }
+  public var isActive: Bool { ask(.isActive) }
 
   /// Whether the source still has the observer.
   ///
   /// This is also true while the only call of a `.once` observer runs in a task. The registration
   /// is no longer active then, and ending it cancels the task.
-  var isKept: Bool {
-    list.registry.withObserver(of: self) { _ in true } ?? false
+  var isKept: Bool { ask(.isKept) }
+
+  /// What a handle asks of its observer, or does to it, under the lock of the source.
+  private enum Question {
+    case isKept, isActive, isPaused, pause, takeBackPause
+  }
+
+  /// - Returns: The answer; false if the registration has ended.
+  // Apart: what takes a closure is compiled for each one.
+  @inline(never)
+  private func ask(_ question: Question) -> Bool {
+    list.registry.withObserver(of: self) { observer in
+      switch question {
+      case .isKept: return true
+      case .isActive: return !observer.isEnded
+      case .isPaused: return observer.isPaused
+      case .takeBackPause: return observer.isPaused && observer.resume()
+      case .pause:
+        observer.pause()
+        return true
+      }
+    } ?? false
   }
 
   /// The number of values that the registration's buffer dropped.
@@ -174,9 +193,8 @@ public struct Registration: Sendable, Hashable {
   /// buffer. The number is 0 for all other observers, even while values wait on a target that they
   /// share. It is 0 after the registration has ended.
   public var waitingCount: Int {
-    let buffer = list.registry.withObserver(of: self) { $0.details?.buffer } ?? nil
     // Asked outside the lock.
-    return buffer?.waitingCount() ?? 0
+    list.registry.observer(of: self)?.details?.buffer?.waitingCount() ?? 0
   }
 
   /// Whether two handles name the same registration.

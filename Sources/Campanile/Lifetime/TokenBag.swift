@@ -52,7 +52,7 @@ public final class TokenBag: Sendable {
     // it runs nothing foreign.
     state.withLock { state in
       if let token { state.tokens.append(token) }
-      guard state.registrations.insert(registration).inserted else { return }
+      guard state.registrations.put(registration) else { return }
       for _ in 0..<state.pauseCount { registration.pause() }
     }
   }
@@ -65,9 +65,18 @@ public final class TokenBag: Sendable {
       guard state.schedule.isDue(state.registrations.count) else { return ([], []) }
       // Released outside the lock: a handle may be the last to keep its source's closures.
       let before = state.registrations
-      state.registrations = state.registrations.filter(\.isKept)
-      let ended = state.tokens.filter { !state.registrations.contains($0.registration) }
-      state.tokens = state.tokens.filter { state.registrations.contains($0.registration) }
+      for registration in before where !registration.isKept {
+        state.registrations.drop(registration)
+      }
+      var (kept, ended): ([ObservationToken], [ObservationToken]) = ([], [])
+      for token in state.tokens {
+        if state.registrations.contains(token.registration) {
+          kept.append(token)
+        } else {
+          ended.append(token)
+        }
+      }
+      state.tokens = kept
       state.schedule.note(state.registrations.count)
       return (ended, before)
     }
@@ -103,12 +112,12 @@ public final class TokenBag: Sendable {
   /// Observers of states receive what they missed, as with ``Registration/resume()``. Observers of
   /// one state receive it in the order in which they registered.
   public func resume() {
-    let resumed = state.withLock { state -> [Registration] in
+    let resumed = state.withLock { state -> [LiveRegistration] in
       if state.pauseCount == 0 { return [] }
       state.pauseCount -= 1
-      return state.registrations.filter { $0.takeBackPause() }
+      return state.registrations.compactMap { $0.takeBackPause() ? $0.live : nil }
     }
-    for registration in resumed.sorted(by: { $0.id < $1.id }) { registration.tellMissed() }
+    for one in LiveRegistration.oldestFirst(resumed) { one.registration.tellMissed() }
   }
 
   /// Whether the bag is paused.

@@ -3,7 +3,7 @@
 /// Its lock may be taken with the registry's lock held, never the other way.
 /// Outside the generic class, whose nested types would be looked up at each post.
 private struct KeyedTopics {
-  var topics: [String: TopicList] = [:]
+  var topics: [String: TopicList] = .init()
   var schedule = PurgeSchedule(from: 64)
 }
 
@@ -182,11 +182,11 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
       if let topic = state.topics[key] { return topic }
       if state.schedule.isDue(state.topics.count) {
         // A registration that ended keeps its list, and a post its topic.
-        state.topics = state.topics.filter { $0.value.isObserved }
+        for (key, topic) in state.topics where !topic.isObserved { state.topics.put(nil, for: key) }
         state.schedule.note(state.topics.count)
       }
-      let topic = TopicList(registry: registry, valueType: Value.self)
-      state.topics[key] = topic
+      let topic = TopicList(registry: registry, valueType: Value.self, key: key)
+      state.topics.put(topic, for: key)
       return topic
     }
   }
@@ -218,8 +218,6 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   package func registrations(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) -> [Registration] {
-    let topic = key.map { key in state.withLock { $0.topics[key] } }
-    if case .some(.none) = topic { return [] }
     // Its name is its own while it lives, which is as long as the caller needs it.
     defer { withExtendedLifetime(subject) {} }
     let name = subject.flatMap { SubjectName(known: $0) }
@@ -227,8 +225,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     // Chosen under the lock: what a live registration stands in is there.
     let chosen = registry.withState { state in
       (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { _, list in
-        if let topic, let topic, list.root !== topic { return false }
-        return name == nil || list.subject == name
+        (key == nil || list.topicKey == key) && (name == nil || list.subject == name)
       }
     }
     return chosen.map { Registration(list: $1, id: $0, counters: nil) }
@@ -238,21 +235,16 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   /// The live observations, oldest first, with their keys as names.
   package var registrations: [RegistrationDescription] {
-    var names: [UInt64: String] = [:]
-    let described = registry.describe { held in
-      // Under the lock: what a registration stands in may go after it.
-      let topics = state.withLock { $0.topics }
-      for (key, topic) in topics {
-        for one in topic.registrations(held) { names[one.registration.id] = key }
-      }
-      return topics.values.map { $0 as ObserverList } + [wide]
-    }
-    return described.map { description in
-      var description = description
-      description.name = names[description.registration.id]
-      return description
-    }
+    // Under the lock: what a registration stands in may go after it.
+    registry.describe { _ in lists }
   }
 }
 
 private final class Nobody: Sendable {}
+
+extension ObserverList {
+  /// The key of the topic that the list belongs to, if it has one.
+  ///
+  /// Valid as `root` is.
+  var topicKey: String? { (root as? TopicList)?.key }
+}

@@ -32,7 +32,7 @@ extension MessageCenter {
     let registration = register(.derived(at: location), body, SourceOptions<M>())
     let winner = latestMessages.withLock { known -> any AnyObject & Sendable in
       if let other = known[id] { return other }
-      known[id] = new
+      known.put(new, for: id)
       return new
     }
     if winner !== new { registration.cancel() }

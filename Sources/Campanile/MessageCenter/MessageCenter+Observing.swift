@@ -142,7 +142,7 @@ extension MessageCenter {
 
 extension MessageCenter {
   /// Registers with everything of a type.
-  @inline(__always)
+  @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     _ options: SourceOptions<M>
@@ -154,7 +154,7 @@ extension MessageCenter {
   }
 
   /// Registers an observer of messages about a subject.
-  @inline(__always)
+  @inline(never)
   func register<M: Sendable>(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<M>,
     _ options: SourceOptions<M>, about subject: SubjectName, _ lifetime: Lifetime.Storage?

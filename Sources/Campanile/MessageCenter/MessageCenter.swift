@@ -30,7 +30,7 @@ public final class MessageCenter: Sendable {
   /// Observers of any message.
   let wide: ObserverList
   /// The states that `latest(of:)` has made, by message type.
-  let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>([:])
+  let latestMessages = Locked<[ObjectIdentifier: any AnyObject & Sendable]>(.init())
 
   /// Creates a center without observers.
   ///
@@ -138,14 +138,14 @@ public final class MessageCenter: Sendable {
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers(ownedBy owner: AnyObject) {
-    registry.endAll(ownedBy: owner) { _ in true }
+    registry.endAll(ownedBy: owner)
   }
 
   /// Ends the observations of one message type that `owner` owns, about any subject or none.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
   public func removeObservers<M: Message>(ownedBy owner: AnyObject, of type: M.Type) {
-    registry.endAll(ownedBy: owner) { $0.valueType == type }
+    registry.endAll(ownedBy: owner, of: type)
   }
 
   /// Ends the observations of one message type about `subject` that `owner` owns.
@@ -158,7 +158,7 @@ public final class MessageCenter: Sendable {
   ) {
     guard let name = SubjectName(known: subject) else { return }
     withExtendedLifetime(subject) {
-      registry.endAll(ownedBy: owner) { $0.valueType == type && $0.subject == name }
+      registry.endAll(ownedBy: owner, of: type, about: name)
     }
   }
 
@@ -182,6 +182,7 @@ public final class MessageCenter: Sendable {
     end()
   }
 
+  @inline(never)
   private func end() { registry.finish { topics.lists($0) + [wide] } }
 
   // MARK: Looking
@@ -225,7 +226,7 @@ extension MessageCenter: CustomStringConvertible {
   /// The center's label and its live observations, one per line.
   public var description: String {
     let name = label.isEmpty ? "MessageCenter" : "MessageCenter \(label)"
-    return registrations.reduce(name) { $0 + "\n  " + $1.description }
+    return registrations.listed(under: name)
   }
 }
 

@@ -31,6 +31,7 @@ class ObserverList: @unchecked Sendable {
   /// The number of registrations in the buffer that receive the subject.
   private let told = Atomic<Int32>(0)
 
+  @inline(never)
   init(registry: ObserverRegistry, valueType: any Any.Type, created: UInt64 = 0) {
     self.registry = registry
     self.valueType = valueType
@@ -155,6 +156,12 @@ class ObserverList: @unchecked Sendable {
 struct LiveRegistration {
   let registration: Registration
   let observer: AnyObserver
+
+  /// The same ones in the order in which they were made.
+  @inline(never)
+  static func oldestFirst(_ found: [Self]) -> [Self] {
+    found.ordered { $0.registration.id < $1.registration.id }
+  }
 }
 
 /// The list of a new registration, as a plain word.

@@ -189,12 +189,17 @@ extension ObserverRegistry {
     if state.owners.values[index].isEmpty { state.owners.remove(at: index) }
   }
 
-  /// Ends the registrations of `owner` for which `isIncluded` holds.
+  /// Ends the registrations of `owner`, limited to a type of values and a subject if these are given.
   ///
   /// - Complexity: O(*n*) in the registrations of that owner.
-  func endAll(ownedBy owner: AnyObject, where isIncluded: (ObserverList) -> Bool) {
+  @inline(never)
+  func endAll(
+    ownedBy owner: AnyObject, of type: (any Any.Type)? = nil, about subject: SubjectName? = nil
+  ) {
     let owned = withState { $0.owners[ObjectIdentifier(owner)]?.all ?? [] }
-    for (id, list) in owned where isIncluded(list) {
+    for (id, list) in owned {
+      if let type, list.valueType != type { continue }
+      if let subject, list.subject != subject { continue }
       end(Registration(list: list, id: id, counters: nil))
     }
   }
@@ -204,20 +209,36 @@ extension ObserverRegistry {
   /// In the order of a table of subjects, which is the order of their hashes, this would take
   /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
   func finish(_ lists: (borrowing Held) -> [ObserverList]) {
-    var registrations = withState { state, held -> [Registration] in
-      state.isFinished = true
-      return lists(held).flatMap { $0.registrations(held) }.map(\.registration)
-    }
-    endAll(&registrations)
-    // The lists keep the registry, which must not keep them forever.
-    _ = withState { $0.ownerSweep.removeAll() }
+    let ordered = Self.oldestFirst(
+      withState { state, held -> [LiveRegistration] in
+        state.isFinished = true
+        return registrations(in: lists(held), held)
+      })
+    endAll(ordered)
+  }
+
+  /// Ends what `lists` hold, oldest first, and refuses every later registration.
+  @inline(never)
+  func finish(_ lists: [ObserverList]) { finish { _ in lists } }
+
+  // Apart, for nobody to keep the observers while they end: each is released in its turn.
+  @inline(never)
+  private static func oldestFirst(_ found: [LiveRegistration]) -> [Registration] {
+    LiveRegistration.oldestFirst(found).map(\.registration)
   }
 
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
-  private func endAll(_ registrations: inout [Registration]) {
-    registrations.sort { $0.id < $1.id }
+  private func endAll(_ registrations: [Registration]) {
     for registration in registrations { end(registration) }
+    // The lists keep the registry, which must not keep them forever.
+    _ = withState { $0.ownerSweep.removeAll() }
+  }
+
+  /// The live registrations of `lists`, in no particular order.
+  @inline(never)
+  func registrations(in lists: [ObserverList], _ held: borrowing Held) -> [LiveRegistration] {
+    lists.flatMap { $0.registrations(held) }
   }
 
   // MARK: Posts in progress
@@ -227,6 +248,7 @@ extension ObserverRegistry {
   /// Before anything is decided from them. Those posts that may hold what was made at `since` come to
   /// `reclaim` when they leave. The caller keeps a ticket of each of them, or of a post around it on
   /// the same thread.
+  @inline(never)
   private func scan(
     since: UInt64, _ state: inout State, _ held: borrowing Held
   ) -> [Ticket] {
@@ -274,6 +296,7 @@ extension ObserverRegistry {
   }
 
   /// Keeps an object until all of `posts` that may hold it have left.
+  @inline(never)
   private func keep(
     _ object: any AnyObject & Sendable, since: UInt64, for posts: [Ticket], _ state: inout State
   ) {
@@ -303,6 +326,7 @@ extension ObserverRegistry {
   /// Calls a closure when the posts that may be calling `id` have left.
   ///
   /// - Returns: Whether there are any.
+  @inline(never)
   private func wait(
     for id: UInt64, among posts: [Ticket], _ resume: @escaping @Sendable () -> Void,
     _ state: inout State

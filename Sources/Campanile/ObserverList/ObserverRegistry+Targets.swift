@@ -132,6 +132,7 @@
   /// Reports for each of its observers that the delivery is discarded.
   ///
   /// The caller keeps the list of an arrival.
+  @inline(never)
   func noteDropped() {
     if isArrival {
       let post = details?.post ?? Post()

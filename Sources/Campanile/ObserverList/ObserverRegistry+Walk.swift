@@ -239,7 +239,7 @@ extension ObserverRegistry {
     if isWatched {
       postWatched(value, post, to: list, in: 0...limit)
     } else {
-      self.post(value, post, to: list, in: 0...limit, .everyoneChecked)
+      postToEach(value, post, to: list, in: 0...limit)
     }
   }
 
@@ -249,10 +249,18 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>
   ) {
     // One that was kept for later was reported where it was made.
-    if post.number != 0 { return self.post(value, post, to: list, in: range, .everyoneChecked) }
-    let post = notePosted(value, of: list.valueType, post)
+    let isNew = post.number == 0
+    let post = isNew ? notePosted(value, of: list.valueType, post) : copy post
+    postToEach(value, post, to: list, in: range)
+    if isNew { notePostReturned(list.valueType, post) }
+  }
+
+  /// Posts in code that the two above share.
+  @inline(never)
+  private func postToEach<Value>(
+    _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>
+  ) {
     self.post(value, post, to: list, in: range, .everyoneChecked)
-    notePostReturned(list.valueType, post)
   }
 
   @inline(__always)
@@ -334,7 +342,7 @@ extension ObserverRegistry {
   }
 
   /// Walks several lists as one.
-  @inline(__always)
+  @inline(never)
   func merge<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
@@ -465,6 +473,8 @@ extension ObserverRegistry {
   }
 
   /// Calls an observer that needs more than the value, or that may not be called.
+  // Not specialized: it is long, and no part of the common case.
+  @_semantics("optimize.sil.specialize.generic.never")
   @inline(never)
   private func callCarefully<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,

@@ -50,16 +50,30 @@ final class ObserverRegistry: @unchecked Sendable {
     /// This registry, while posts have tickets: a thread that ends inside one gives its tickets back.
     var keeper: ObserverRegistry?
     /// The registrations of each owner.
-    var owners: [ObjectIdentifier: OwnedRegistrations] = [:]
+    var owners: [ObjectIdentifier: OwnedRegistrations] = .init()
     /// The registrations with owners, which are checked from time to time.
     var ownerSweep = OwnerSweep()
     var isFinished = false
+
+    /// Notes a new registration of an owner, and those whose owners were found alive.
+    @inline(never)
+    fileprivate mutating func note(
+      _ registration: Registration, of owner: ObjectIdentifier?, _ living: [Registration]
+    ) {
+      if let owner {
+        owners[owner, default: OwnedRegistrations()]
+          .insert(registration.id, in: registration.list)
+      }
+      for one in living { ownerSweep.keep(one) }
+      ownerSweep.add(registration)
+    }
   }
 
   /// - Parameters:
   ///   - upstream: The sources that this one is derived from, which report its failures too.
   ///   - onError: The first observer of the source's failures.
   ///   - commonClock: The clock shared by all sources whose identifiers are compared.
+  @inline(never)
   init(
     upstream: [ObserverRegistry] = [], onError: (@Sendable (ObserverFailure) -> Void)? = nil,
     commonClock: CommonClock? = nil, probe: (@Sendable (Checkpoint) -> Void)? = nil
@@ -240,25 +254,34 @@ extension ObserverRegistry {
   /// derived from. Without such observers, it reports to standard error.
   func report(_ error: any Error, at location: SourceLocation, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
-    var sources: [ObjectIdentifier: ObserverRegistry] = [:]
+    var sources: [ObserverRegistry] = []
     collectSources(&sources)
-    let heard = sources.values.compactMap { $0.lazyReports.load()?.failures }.filter(\.hasListeners)
-    for failures in heard { failures.sendRarely(failure) }
-    if heard.isEmpty { Platform.writeToStandardError(failure.description) }
+    var isHeard = false
+    for source in sources {
+      guard let failures = source.lazyReports.load()?.failures, failures.hasListeners else {
+        continue
+      }
+      failures.send(failure)
+      isHeard = true
+    }
+    if !isHeard { Platform.writeToStandardError(failure.description) }
   }
 
   /// Adds this source and the sources that it is derived from, each once.
-  private func collectSources(_ sources: inout [ObjectIdentifier: ObserverRegistry]) {
-    sources[ObjectIdentifier(self)] = self
+  private func collectSources(_ sources: inout [ObserverRegistry]) {
+    if sources.contains(where: { $0 === self }) { return }
+    sources.append(self)
     for one in upstream { one.collectSources(&sources) }
   }
 
   /// The source's events and failures, created at the first use.
+  @inline(never)
   var reports: SourceReports {
     lazyReports.load() ?? lazyReports.storeIfNil(SourceReports(of: self))
   }
 
   /// Ends the observations of the source's events and failures, because the source is released.
+  @inline(never)
   func finishReports() { lazyReports.load()?.finish() }
 
   /// The newest identifier; a post that is limited to it reaches nobody who registers later.
@@ -278,7 +301,7 @@ extension ObserverRegistry {
     _ observer: consuming AnyObserver,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
-    add(observer, to: place) { _, _ in }
+    add(observer, isSwept: false, owner: nil, to: place)
   }
 
   /// Registers an observer whose owner is checked from time to time.
@@ -288,23 +311,19 @@ extension ObserverRegistry {
     _ observer: consuming AnyObserver, owner: (any AnyObject & Sendable)? = nil,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
-    let living = checkOwners()
-    return add(observer, to: place) { registration, state in
-      if let owner {
-        state.owners[ObjectIdentifier(owner), default: OwnedRegistrations()]
-          .insert(registration.id, in: registration.list)
-      }
-      for one in living { state.ownerSweep.keep(one) }
-      state.ownerSweep.add(registration)
-    }
+    add(observer, isSwept: true, owner: owner.map { ObjectIdentifier($0) }, to: place)
   }
 
-  @inline(__always)
+  /// - Parameters:
+  ///   - isSwept: Whether the observer has an owner, which is checked from time to time.
+  ///   - owner: An owner that can also be found by its identity.
+  // Apart: this is long, and called from many places.
+  @inline(never)
   private func add(
-    _ observer: consuming AnyObserver,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination,
-    _ note: (Registration, inout State) -> Void
+    _ observer: consuming AnyObserver, isSwept: Bool, owner: ObjectIdentifier?,
+    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
+    let living = isSwept ? checkOwners() : []
     let location = observer.location
     // The list's from here on, without a change of the count.
     let observer = unsafe Unmanaged.passRetained(consume observer)
@@ -312,7 +331,7 @@ extension ObserverRegistry {
     let registration = withState { state, held -> Registration? in
       if state.isFinished { return nil }
       let registration = unsafe insert(observer, at: place(&garbage, held), &garbage, held)
-      note(registration, &state)
+      if isSwept { state.note(registration, of: owner, living) }
       retire(garbage, &state, held)
       return registration
     }
@@ -350,6 +369,7 @@ extension ObserverRegistry {
   }
 
   /// Ends the registrations in `list` whose owners have died.
+  @inline(never)
   func endDead(in list: ObserverList) {
     let suspects = withState { _, held in list.registrations(held) }
     for suspect in suspects { endDead(suspect.registration, suspect.observer) }

@@ -64,11 +64,12 @@ struct OwnerSweep {
 /// The registrations of one owner; a single one, the usual case, needs no extra memory.
 struct OwnedRegistrations {
   private var first: (id: UInt64, list: ObserverList)?
-  private var rest: [UInt64: ObserverList] = [:]
+  private var rest: [UInt64: ObserverList] = .init()
 
   var isEmpty: Bool { first == nil && rest.isEmpty }
 
   /// All of them, in no particular order.
+  @inline(never)
   var all: [(id: UInt64, list: ObserverList)] {
     (first.map { [$0] } ?? []) + rest.map { (id: $0.key, list: $0.value) }
   }
@@ -77,7 +78,7 @@ struct OwnedRegistrations {
     if first == nil {
       first = (id, list)
     } else {
-      rest[id] = list
+      rest.put(list, for: id)
     }
   }
 
@@ -85,7 +86,7 @@ struct OwnedRegistrations {
     if first?.id == id {
       first = nil
     } else {
-      rest[id] = nil
+      rest.put(nil, for: id)
     }
   }
 }

@@ -1,5 +1,5 @@
 extension ObservationSource {
-  @inline(__always)
+  @inline(never)
   private func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: ObservationOptions<Self>

@@ -36,7 +36,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
   /// Registers an observer.
   ///
   /// - Returns: A registration that has ended, if the source has finished.
-  @inline(__always)
+  @inline(never)
   package consuming func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>

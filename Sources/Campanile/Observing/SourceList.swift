@@ -27,7 +27,9 @@ package struct SourceRegistry: Sendable {
 
   /// Ends what `lists` hold, and refuses every later registration.
   package func finish<Value>(_ lists: [SourceList<Value>]) {
-    registry.finish { _ in lists.map(\.list) }
+    var all: [ObserverList] = []
+    for one in lists { all.append(one.list) }
+    registry.finish(all)
   }
 }
 
@@ -43,7 +45,7 @@ package struct SourceList<Value>: Sendable {
   package var ended: Registration { Registration(list: list, id: 0, counters: nil) }
 
   /// The live observations, oldest first.
-  package var registrations: [RegistrationDescription] { registry.describe { _ in [list] } }
+  package var registrations: [RegistrationDescription] { registry.describe([list]) }
 
   /// This list without the type of its values, for generic code that has the type under another
   /// name.
@@ -80,7 +82,7 @@ package struct SourceList<Value>: Sendable {
 
   /// Ends every observation of this list, and refuses every later one of its registry.
   package func finish() {
-    registry.finish { _ in [list] }
+    registry.finish([list])
   }
 
   /// Registers an observer that is called in the isolation of the poster.

@@ -7,6 +7,8 @@ import Synchronization
 /// again. So an entry may get the list of another subject during the post, whose registrations are
 /// all newer than the watermark.
 final class TopicList: ObserverList, @unchecked Sendable {
+  /// The key of the topic, in a center whose topics have keys.
+  let key: String?
   /// The address of the table, or 0.
   private let table = Atomic<UInt>(0)
   /// Whether subjects with tags have been put in.
@@ -14,7 +16,8 @@ final class TopicList: ObserverList, @unchecked Sendable {
   /// The number of lists in the table; protected by the registry's lock.
   private var subjectCount = 0
 
-  init(registry: ObserverRegistry, valueType: any Any.Type) {
+  init(registry: ObserverRegistry, valueType: any Any.Type, key: String? = nil) {
+    self.key = key
     super.init(registry: registry, valueType: valueType)
   }
 

@@ -133,7 +133,7 @@ extension ObserverRegistry {
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
   ///   - wide: The observers of any topic, which receive `wideValue`; if that is `nil`, they
   ///     receive nothing.
-  @inline(__always)
+  @inline(never)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
     wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
@@ -154,8 +154,17 @@ extension ObserverRegistry {
     if isWatched {
       unsafe postWatched(value, post, to: topic, wide: wide, wideValue)
     } else {
-      unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneChecked)
+      unsafe postToEach(value, post, to: topic, wide: wide, wideValue)
     }
+  }
+
+  /// Posts in code that the two above share.
+  @inline(never)
+  private func postToEach<Value>(
+    _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
+  ) {
+    unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneChecked)
   }
 
   /// Does the same, and reports it and each call.
@@ -165,7 +174,7 @@ extension ObserverRegistry {
     wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
   ) {
     let post = notePosted(value, of: Value.self, post)
-    unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneChecked)
+    unsafe postToEach(value, post, to: topic, wide: wide, wideValue)
     notePostReturned(Value.self, post)
   }
 
@@ -214,7 +223,7 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to topic: TopicList?, wide: TopicList?
   ) {
     if isWatched { return postWatched(value, post, topic, wide) }
-    postAlongRoute(value, post, topic, wide, .everyone)
+    postAlongAnyRoute(value, post, topic, wide, .everyone)
   }
 
   /// Does the same, and reports it and each call.
@@ -224,7 +233,7 @@ extension ObserverRegistry {
   ) {
     let name = (value as? any EventNaming)?.eventName
     let post = notePosted(value, of: Value.self, name: name, post)
-    postAlongRoute(value, post, topic, wide, .everyoneChecked)
+    postAlongAnyRoute(value, post, topic, wide, .everyoneChecked)
     notePostReturned(Value.self, post)
   }
 
@@ -248,6 +257,15 @@ extension ObserverRegistry {
     _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
   ) {
     postAlongRoute(value, Post(subject), topic, wide, .everyone)
+  }
+
+  /// Does the same in code that the rare posts share.
+  @inline(never)
+  private func postAlongAnyRoute<Value>(
+    _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?,
+    _ portion: Portion
+  ) {
+    postAlongRoute(value, post, topic, wide, portion)
   }
 
   @inline(__always)

@@ -36,7 +36,7 @@
   }
 
   /// Runs `body` with the lock held, and returns what it returns.
-  @inlinable @inline(__always)
+  @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
@@ -44,7 +44,7 @@
   }
 
   /// The same in fewer steps, for a result that is Sendable.
-  @inlinable @inline(__always)
+  @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: Sendable>(
     _ body: (inout sending State) -> Result
   ) -> Result {
@@ -52,7 +52,7 @@
   }
 
   /// The same without a result: generic code has no type of a result to look up here.
-  @inlinable @inline(__always)
+  @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock(_ body: (inout sending State) -> Void) {
     lock.run { unsafe body(&state.pointee) }
   }
@@ -128,7 +128,7 @@ extension Locked where State: ~Copyable {
   }
 
   /// Runs `body` with the lock held, and lends it the proof.
-  @inlinable @inline(__always)
+  @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State, borrowing Held) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
@@ -136,7 +136,7 @@ extension Locked where State: ~Copyable {
   }
 
   /// The same in fewer steps, for a result that is Sendable.
-  @inlinable @inline(__always)
+  @_alwaysEmitIntoClient @inline(__always)
   package borrowing func withLock<Result: Sendable>(
     _ body: (inout sending State, borrowing Held) -> Result
   ) -> Result {

@@ -38,11 +38,7 @@
 
   deinit {
     // What is still here was not delivered and is not waited for: a mailbox empties its buffers.
-    var next = unsafe oldest
-    while let chunk = unsafe next {
-      unsafe next = chunk.pointee.next
-      unsafe Self.free(chunk)
-    }
+    if let oldest = unsafe oldest { unsafe Self.free(from: oldest) }
   }
 
   var isEmpty: Bool { count == 0 }
@@ -111,7 +107,7 @@
   /// Frees or reuses the memory of the oldest records once they are out.
   ///
   /// Call it without a lock, unless the records are arrivals, because it may release a list.
-  @inline(__always)
+  @inline(never)
   private mutating func recycle() {
     guard let chunk = unsafe oldest, unsafe chunk.pointee.first == chunk.pointee.used else {
       return
@@ -133,6 +129,16 @@
     }
   }
 
+  /// Frees a chunk and those that follow it.
+  @inline(never)
+  private static func free(from chunk: UnsafeMutablePointer<Chunk>) {
+    var rest: UnsafeMutablePointer<Chunk>? = unsafe chunk
+    while let chunk = unsafe rest {
+      unsafe rest = chunk.pointee.next
+      unsafe free(chunk)
+    }
+  }
+
   private static func free(_ chunk: UnsafeMutablePointer<Chunk>) {
     unsafe chunk.deinitialize(count: 1)
     unsafe UnsafeMutableRawPointer(chunk).deallocate()
@@ -142,6 +148,7 @@
   ///
   /// - Parameter call: Set to the last one's call, if that is to be made in a task.
   /// - Returns: How many there were, `limit` at most.
+  @inline(never)
   mutating func deliver(atMost limit: Int, inTask call: inout PreparedCall?) -> Int {
     let delivered = min(limit, count)
     for _ in 0..<delivered {
@@ -183,7 +190,8 @@
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
   mutating func discardAll() {
-    var lists: [ObjectIdentifier: ObserverList] = [:]
+    // Of a type that other code uses too: each type of dictionary is compiled separately.
+    var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()
     var trackers: [DeliveryTracker] = []
     while !isEmpty {
       let (record, place) = unsafe removeFirst()
@@ -193,11 +201,15 @@
       }
       discard(record.valueType)
       record.envelope.noteDropped()
-      record.envelope.forEachKept { lists[ObjectIdentifier($0)] = $0 }
+      record.envelope.forEachKept { lists.put($0, for: ObjectIdentifier($0)) }
       if let tracker = record.envelope.tracker { trackers.append(tracker) }
       recycle()
     }
-    for list in lists.values { list.registry.endDead(in: list) }
+    for list in lists.values {
+      // SAFETY: only lists were put in.
+      let list = unsafe unsafeDowncast(list, to: ObserverList.self)
+      list.registry.endDead(in: list)
+    }
     for tracker in trackers { tracker.end() }
   }
 }

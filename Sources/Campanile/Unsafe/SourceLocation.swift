@@ -5,6 +5,7 @@
 struct SourceLocation: Sendable {
   let number: UInt32
 
+  @inline(never)
   init(file: StaticString, line: UInt) {
     precondition(file.hasPointerRepresentation, "The file of an observer is named by a literal")
     number = unsafe CallSites.all.number(file: file.utf8Start, line: line)

@@ -3,22 +3,26 @@
 /// Each use says why it is safe. There are two reasons. Code of one isolation puts the state in and
 /// takes it out, as for observers of an object that is not Sendable. Or the objects in it come from
 /// Foundation, and threads only keep, compare and release them.
-package struct UncheckedLock<State>: ~Copyable, Sendable {
-  private let state: Locked<Unchecked<State>>
+@usableFromInline package struct UncheckedLock<State>: ~Copyable, Sendable {
+  @usableFromInline let state: Locked<Unchecked<State>>
 
+  @_alwaysEmitIntoClient
   package init(_ state: State) { self.state = Locked(Unchecked(value: state)) }
 
   /// Runs `body` with the lock held, and returns what it returns.
+  @_alwaysEmitIntoClient
   package borrowing func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     state.withLock { Unchecked(value: body(&$0.value)) }.value
   }
 
   /// The same in fewer steps, for a result that is Sendable.
+  @_alwaysEmitIntoClient
   package borrowing func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     state.withLock { body(&$0.value) }
   }
 
   /// The same without a result: generic code has no type of a result to look up here.
+  @_alwaysEmitIntoClient
   package borrowing func withLock(_ body: (inout State) -> Void) {
     state.withLock { body(&$0.value) }
   }
@@ -27,7 +31,10 @@ package struct UncheckedLock<State>: ~Copyable, Sendable {
 /// What passes through the lock.
 ///
 /// Not private: the layout of the lock is part of the layout of what has one, in other modules too.
-package struct Unchecked<Value>: @unchecked Sendable {
+@usableFromInline package struct Unchecked<Value>: @unchecked Sendable {
   // SAFETY: as each use of the lock says.
-  fileprivate var value: Value
+  @usableFromInline var value: Value
+
+  @_alwaysEmitIntoClient
+  init(value: Value) { self.value = value }
 }
