@@ -1,3 +1,4 @@
+import Campanile
 import CampanileKVO
 import Observation
 import Testing
