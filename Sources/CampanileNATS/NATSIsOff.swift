@@ -13,6 +13,16 @@
     }
   }
 
+  extension Relay {
+    /// Closes the connection to the NATS server, and connects again; needs the trait `NATS`.
+    @available(
+      *, unavailable,
+      message:
+        "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
+    )
+    public func reconnect() {}
+  }
+
   /// A setting of a relay on NATS; needs the trait `NATS`.
   @available(
     *, unavailable,
@@ -54,6 +64,9 @@
 
     /// Tries the servers in the order in which they were given; needs the trait `NATS`.
     public static var inGivenOrder: Self { Self() }
+
+    /// Never connects to servers that were not given; needs the trait `NATS`.
+    public static var onlyGivenServers: Self { Self() }
 
     /// Logs connections, losses and refusals; needs the trait `NATS`.
     public static func logger(_ logger: some Sendable) -> Self { Self() }

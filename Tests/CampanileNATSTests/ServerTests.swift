@@ -129,6 +129,30 @@
     }
 
     @Test(
+      "A relay that connects again when it is asked to loses nothing that was posted",
+      arguments: NATSServer.programs)
+    func reconnecting(program: String) async throws {
+      let server = try NATSServer(program)
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      for member in [one, two] { try await member.relay.flush() }
+      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let token = one.relay.state.observe { states.record($0.new) }
+      for round in 0..<3 {
+        one.post((round * 200 + 1)...(round * 200 + 100))
+        one.relay.reconnect()
+        one.post((round * 200 + 101)...(round * 200 + 200))
+        #expect(
+          try await two.ticks.next(200) == Array((round * 200 + 1)...(round * 200 + 200)))
+        #expect(try await states.next(2) == [.connecting, .connected])
+      }
+      // It also hears again.
+      try await one.relay.flush()
+      two.post([1_000])
+      #expect(try await one.ticks.next(601).last == 1_000)
+      withExtendedLifetime((one, two, token)) {}
+    }
+
+    @Test(
       "R1 A flush ends though the server is killed meanwhile, and the order holds",
       arguments: NATSServer.programs)
     func flushedOverRestart(program: String) async throws {

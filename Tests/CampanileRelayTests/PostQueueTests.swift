@@ -7,21 +7,29 @@ import Testing
 extension PostQueue {
   /// Appends a message of a thousand bytes.
   fileprivate func append(_ number: Int) -> Bool {
-    let message = OutgoingMessage(
-      raw: [UInt8](repeating: 0, count: 1_000 - 128), subject: number % 2 == 0 ? "even" : "odd",
-      version: number)
-    return append(size: message.size) { message }
+    append(
+      raw: [UInt8](repeating: UInt8(number), count: 1_000 - 128),
+      to: number % 2 == 0 ? "even" : "odd", version: UInt32(number))
   }
 }
 
 @Suite("R6 R7: what waits to be encoded is bounded, and counted")
 struct PostQueueTests {
   private func numbers(_ items: [PostQueue.Item?]) -> [String] {
-    items.map { item in
+    items.flatMap { item -> [String] in
       switch item {
-      case .message(let message): "\(message.version)"
-      case .operation: "operation"
-      case nil: "gone"
+      case .message: return ["message"]
+      case .posts(var posts):
+        var numbers: [String] = []
+        while let post = posts.popFirst() {
+          let (heading, bytes) = (posts.headings[post.heading], posts.bytes[post.payload])
+          #expect(bytes.allSatisfy { $0 == UInt8(heading.version) })
+          #expect(heading.subject == (heading.version % 2 == 0 ? "even" : "odd"))
+          numbers.append(bytes.count > 4_096 ? "\(bytes.count) bytes" : "\(heading.version)")
+        }
+        return numbers
+      case .operation: return ["operation"]
+      case nil: return ["gone"]
       }
     }
   }
@@ -33,8 +41,7 @@ struct PostQueueTests {
     #expect(!queue.append(.flush(1)))
     for number in 1...66 { #expect(!queue.append(number)) }
     let (items, lost) = queue.takeAll()
-    #expect(numbers(items).prefix(4) == ["gone", "operation", "gone", "2"])
-    #expect(numbers(items).count == 68)
+    #expect(numbers(items) == ["gone", "operation"] + (2...66).map { "\($0)" })
     #expect(lost == ["even": 1, "odd": 1])
     #expect(queue.takeAll().lost.isEmpty)
   }
@@ -53,12 +60,43 @@ struct PostQueueTests {
   @Test("R7 A message that there never was room for is reported, though nothing else is sent")
   func tooLarge() {
     let queue = PostQueue(.oldest(bytes: 65_536))
-    let message = OutgoingMessage(
-      raw: [UInt8](repeating: 0, count: 65_536), subject: "large", version: 0)
-    #expect(queue.append(size: message.size) { message })
-    #expect(!queue.append(size: message.size) { message })
+    let bytes = [UInt8](repeating: 0, count: 65_536)
+    #expect(queue.append(raw: bytes, to: "large", version: 0))
+    #expect(!queue.append(raw: bytes, to: "large", version: 0))
     let (items, lost) = queue.takeAll()
     #expect(items.isEmpty && lost == ["large": 2])
+  }
+
+  @Test("R6 Of bytes that were dropped no more is kept than of those that wait, about")
+  func droppedBytes() {
+    let queue = PostQueue(.newest(bytes: 65_536))
+    for number in 1...100_000 {
+      _ = queue.append(raw: [UInt8(number % 251)], to: "a", version: 0)
+    }
+    let (items, lost) = queue.takeAll()
+    var (kept, memory): ([UInt8], Int) = ([], 0)
+    for case .posts(var posts) in items {
+      memory += posts.bytes.count
+      while let post = posts.popFirst() { kept += posts.bytes[post.payload] }
+    }
+    let count = 65_536 / 129
+    #expect(kept == (100_001 - count...100_000).map { UInt8($0 % 251) })
+    #expect(lost == ["a": 100_000 - count])
+    #expect(memory < 2_048)
+  }
+
+  @Test("Bytes are copied if they are few, and otherwise shared, and keep their order")
+  func copies() {
+    let queue = PostQueue(.newest())
+    for count in [0, 4_096, 4_097, 1] {
+      _ = queue.append(raw: [UInt8](repeating: 0, count: count), to: "even", version: 0)
+    }
+    let (items, _) = queue.takeAll()
+    #expect(items.count == 3)
+    #expect(numbers(items) == ["0", "0", "4097 bytes", "0"])
+    queue.recycle(items)
+    #expect(queue.append(1))
+    #expect(numbers(queue.takeAll().items) == ["1"])
   }
 
   @Test("A queue that is closed takes nothing, and forgets what there was")

@@ -42,7 +42,11 @@ struct NATSRun {
     do {
       for start in stride(from: 0, to: bytes.count, by: step) {
         let piece = ByteBuffer(bytes: bytes[start..<min(start + step, bytes.count)])
-        try processor.process(buffer: piece) { frames.append($0) }
+        try processor.process(buffer: piece) { frame in
+          guard case .messages(let messages) = frame else { return frames.append(frame) }
+          // How many come together depends on the pieces.
+          frames += messages.map { .messages([$0]) }
+        }
       }
     } catch {
       // How far a line has come depends on how it is split.
@@ -59,7 +63,8 @@ struct NATSRun {
       state.received(frame, &actions)
       if index % 3 == 0 { state.pinged(marking: UInt64(index)) }
       if index % 7 == 0 { state.tick(isReading: true, &actions) }
-      if case .message(let message) = frame {
+      guard case .messages(let messages) = frame else { continue }
+      for message in messages {
         _ = (message.headers.status, message.headers.statusText, message.headers.value(of: "a"))
       }
     }

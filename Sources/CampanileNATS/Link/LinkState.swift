@@ -29,6 +29,8 @@
       /// To try again after so many milliseconds.
       var wait: Int?
       var incidents: [RelayIncident] = []
+      /// Whether the incidents are not all messages.
+      var hasNews = false
       /// The messages to acknowledge once the incidents have been delivered.
       var acknowledgments: [String] = []
     }
@@ -51,6 +53,7 @@
     /// Reasons that have been reported since there was a connection.
     private var reported: Set<String> = []
     private var effects = Effects()
+    private var outputs = OutputBuffers()
     private var random = SystemRandomNumberGenerator()
 
     init(_ session: NATSSession, _ configuration: NATSConfiguration) {
@@ -103,6 +106,15 @@
       }
     }
 
+    /// Leaves the server, and looks for one as if the server had ended the connection.
+    mutating func reconnect() {
+      guard let current, let line = lines[current] else { return connect() }
+      // A connection that is not open yet is a new one.
+      guard line.state.isOpen else { return }
+      if let connection = line.connection { effects.closes.append(connection) }
+      closed(current, nil)
+    }
+
     private mutating func open(_ address: ServerAddress) -> Int {
       lastNumber += 1
       lines[lastNumber] = Line(address: address)
@@ -132,11 +144,11 @@
     private mutating func perform(_ action: ConnectionState.Action, on number: Int) {
       guard lines[number] != nil else { return }
       switch action {
-      case .message(let message):
+      case .messages(let messages):
         if number == current {
-          session.received(message)
+          for message in messages { session.received(message) }
         } else {
-          lines[number]?.held.append(message)
+          lines[number]?.held += messages
         }
       case .introduce(let info): introduce(number, info)
       case .sendPing: lines[number]?.output.writePing()
@@ -174,7 +186,7 @@
     }
 
     private mutating func updated(_ number: Int, _ info: ServerInfo) {
-      if let others = info.others { pool.learn(others) }
+      if configuration.usesReportedServers, let others = info.others { pool.learn(others) }
       if number == current { session.updated(info) }
     }
 
@@ -266,28 +278,56 @@
 
     /// Takes what is to be done.
     mutating func takeEffects() -> Effects {
-      if let current, !isHandingOver, lines[current] != nil, session.server != nil {
-        for mark in session.write() { lines[current]!.state.pinged(marking: mark) }
-        if lines[current]!.output.readableBytes == 0 {
-          swap(&lines[current]!.output, &session.output)
-        } else {
-          lines[current]!.output.writeBuffer(&session.output)
+      takeOutput(of: lines.keys.filter { $0 != current })
+      if let current, let connection = lines[current]?.connection, !isHandingOver,
+        session.server != nil
+      {
+        var goesOn = true
+        while goesOn {
+          let pings: [UInt64]
+          (pings, goesOn) = session.write()
+          for mark in pings { lines[current]!.state.pinged(marking: mark) }
+          takeOutput(of: [current])
+          if session.output.readableBytes == 0 { continue }
+          effects.sends.append((connection, session.output))
+          session.output = outputs.next(after: session.output)
         }
-        session.output.clear()
+      } else if let current {
+        takeOutput(of: [current])
       }
-      for (number, line) in lines where line.output.readableBytes > 0 {
-        if let connection = line.connection { effects.sends.append((connection, line.output)) }
-        // The bytes belong to the connection now.
-        lines[number]?.output = ByteBuffer()
-      }
+      effects.hasNews = session.messageCount < session.incidents.count
+      session.messageCount = 0
       swap(&effects.incidents, &session.incidents)
       swap(&effects.acknowledgments, &session.acknowledgments)
       defer { effects = Effects() }
       return effects
     }
+
+    private mutating func takeOutput(of numbers: [Int]) {
+      for number in numbers {
+        guard let line = lines[number], line.output.readableBytes > 0 else { continue }
+        if let connection = line.connection { effects.sends.append((connection, line.output)) }
+        // The bytes belong to the connection now.
+        lines[number]?.output = ByteBuffer()
+      }
+    }
+  }
+
+  /// The buffers that were handed out last: when they have been sent, their memory is used again.
+  private struct OutputBuffers {
+    private var buffers: [ByteBuffer] = []
+    private static let (limit, largest) = (4, 512 << 10)
+
+    mutating func next(after buffer: ByteBuffer) -> ByteBuffer {
+      if buffer.capacity <= Self.largest { buffers.append(buffer) }
+      if buffers.count <= Self.limit { return ByteBuffer() }
+      var oldest = buffers.removeFirst()
+      oldest.clear()
+      return oldest
+    }
   }
 
   extension RelayOperation {
-    fileprivate var isPost: Bool { if case .post = self { true } else { false } }
+    fileprivate var isPost: Bool { if case .posts = self { true } else { false } }
   }
 #endif

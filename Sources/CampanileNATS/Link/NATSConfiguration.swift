@@ -6,6 +6,8 @@
     var servers: [ServerAddress] = []
     /// Whether the servers are tried in a random order.
     var shufflesServers = true
+    /// Whether servers that other servers have reported are tried too.
+    var usesReportedServers = true
     var authentication = Authentication.none
     var tls = TLSOptions()
     var inboxPrefix = "_INBOX"

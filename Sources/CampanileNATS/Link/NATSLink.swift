@@ -71,6 +71,9 @@
 
     func perform(_ operations: [RelayOperation]) { act { $0.perform(operations) } }
 
+    /// Leaves the server, after what was posted before; from any thread.
+    func reconnect() { queue.async { self.act { $0.reconnect() } } }
+
     func setReading(_ reads: Bool) {
       for connection in state.withLock({ $0.link.setReading(reads) }) {
         connection.setReading(reads)
@@ -111,7 +114,9 @@
         }
       }
       guard let receiver else { return }
-      for incident in effects.incidents { observer.happened(incident) }
+      if effects.hasNews {
+        for incident in effects.incidents { observer.happened(incident) }
+      }
       receiver.receive(effects.incidents)
       let delivered = effects.acknowledgments
       if delivered.isEmpty { return }

@@ -29,19 +29,23 @@
     mutating func writePublish(
       _ subject: String, reply: String? = nil, headers: [UInt8] = [], payload: [UInt8]
     ) {
-      var frame: [UInt8] = []
-      frame.appendPublish(subject, reply: reply, headers: headers, payload: payload)
-      writeBytes(frame)
+      var head: [UInt8] = []
+      head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
+      writeBytes(head)
+      writeBytes(payload)
+      writeStaticString("\r\n")
     }
   }
 
   extension [UInt8] {
-    /// - Parameter headers: A whole block, with its first line and the empty one, or nothing.
-    mutating func appendPublish(
-      _ subject: String, reply: String?, headers: [UInt8], payload: [UInt8]
+    /// Appends the frame of a message up to its payload.
+    ///
+    /// - Parameters:
+    ///   - headers: A whole block, with its first line and the empty one, or nothing.
+    ///   - count: The bytes of the payload.
+    mutating func appendPublishHead(
+      _ subject: String, reply: String?, headers: [UInt8], count: Int
     ) {
-      let length = headers.count + payload.count
-      reserveCapacity(count + subject.utf8.count + (reply?.utf8.count ?? 0) + 32 + length)
       append(headers.isEmpty ? "PUB " : "HPUB ")
       append(subject)
       append(UInt8(ascii: " "))
@@ -53,11 +57,9 @@
         append(decimal: UInt64(headers.count))
         append(UInt8(ascii: " "))
       }
-      append(decimal: UInt64(length))
+      append(decimal: UInt64(headers.count + count))
       append("\r\n")
       self += headers
-      self += payload
-      append("\r\n")
     }
   }
 #endif

@@ -12,12 +12,12 @@
 
     enum Action: Equatable {
       /// The server has described itself; the client must now describe itself.
-      case introduce(ServerInfo)
+      indirect case introduce(ServerInfo)
       /// The server accepts everything from now on.
-      case open(ServerInfo)
+      indirect case open(ServerInfo)
       /// The server has described itself again.
-      case update(ServerInfo)
-      case message(ServerMessage)
+      indirect case update(ServerInfo)
+      case messages([ServerMessage])
       case sendPing
       case sendPong
       /// The server has accepted everything that was sent before a mark.
@@ -59,9 +59,9 @@
     mutating func received(_ frame: ServerFrame, _ actions: inout [Action]) {
       if phase == .closed { return }
       switch frame {
-      case .message(let message):
+      case .messages(let messages):
         if phase == .open {
-          actions.append(.message(message))
+          actions.append(.messages(messages))
         } else {
           close("The server sent a message before it accepted the connection.", &actions)
         }

@@ -1,8 +1,10 @@
 #if NATS
   /// A frame that a server sends.
   enum ServerFrame: Hashable, Sendable {
-    case info(ServerInfo)
-    case message(ServerMessage)
+    // In a box, so that a frame is short.
+    indirect case info(ServerInfo)
+    /// Messages that arrived together, in their order.
+    case messages([ServerMessage])
     case ping
     case pong
     case ok

@@ -18,6 +18,13 @@
     private var scanned = 0
     /// The line of a message whose headers and payload have not arrived yet.
     private var head: Head?
+    /// The subject of the last message, which the next one often has too.
+    private var lastSubject = Subject()
+
+    private struct Subject {
+      var bytes: [UInt8] = []
+      var text = ""
+    }
 
     private struct Head {
       var subject: String
@@ -27,115 +34,137 @@
       var length: Int
     }
 
+    /// The messages that have arrived whole, or one other frame.
     mutating func decode(buffer: inout ByteBuffer) throws -> ServerFrame? {
-      if let head { return try message(head, &buffer) }
-      guard let end = try lineEnd(in: buffer) else { return nil }
-      let line = try Self.parse(buffer, to: end)
-      buffer.moveReaderIndex(forwardBy: end + 2)
-      switch line {
-      case .frame(let frame): return frame
-      case .head(let head):
-        self.head = head
-        return try message(head, &buffer)
+      var messages: [ServerMessage] = []
+      // How much has been read: moving the buffer's index each time takes long.
+      var position = 0
+      var other: ServerFrame?
+      do {
+        let bytes = buffer.readableBytesUInt8Span
+        while other == nil {
+          if let head {
+            guard let message = try message(head, buffer, bytes, &position) else { break }
+            messages.append(message)
+            self.head = nil
+            continue
+          }
+          guard let end = try lineEnd(in: bytes, from: position) else { break }
+          let verb = try bytes.verb(from: position, to: end)
+          if verb == .message || verb == .messageWithHeaders {
+            head = try head(
+              buffer, bytes, position, end, hasHeaders: verb == .messageWithHeaders)
+          } else if messages.isEmpty {
+            other = try Self.frame(verb, buffer, position, end)
+          } else {
+            break
+          }
+          position = end + 2
+        }
+      } catch {
+        // What came before counts; then the rest is read again.
+        if messages.isEmpty { throw error }
       }
+      buffer.moveReaderIndex(forwardBy: position)
+      return other ?? (messages.isEmpty ? nil : .messages(messages))
     }
 
     mutating func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> ServerFrame? {
       try decode(buffer: &buffer)
     }
 
-    /// How many bytes there are before the end of the line.
-    private mutating func lineEnd(in buffer: ByteBuffer) throws(ProtocolError) -> Int? {
-      let view = buffer.readableBytesView
-      guard
-        let newline = view.dropFirst(scanned).firstIndex(of: UInt8(ascii: "\n"))
-          .map({ $0 - view.startIndex })
-      else {
-        scanned = view.count
-        try Self.check(buffer, length: scanned)
+    /// Where the line that begins at a position ends.
+    private mutating func lineEnd(
+      in bytes: borrowing Span<UInt8>, from start: Int
+    ) throws(ProtocolError) -> Int? {
+      var newline = start + scanned
+      while newline < bytes.count, bytes[newline] != UInt8(ascii: "\n") { newline += 1 }
+      guard newline < bytes.count else {
+        scanned = newline - start
+        try Self.check(bytes, start, length: scanned)
         return nil
       }
       scanned = 0
-      try Self.check(buffer, length: newline)
-      guard newline > 0, buffer.byte(newline - 1) == UInt8(ascii: "\r") else {
+      try Self.check(bytes, start, length: newline - start)
+      guard newline > start, bytes[newline - 1] == UInt8(ascii: "\r") else {
         throw ProtocolError("A line of the server ends without a carriage return.")
       }
       return newline - 1
     }
 
-    private static func check(_ buffer: ByteBuffer, length: Int) throws(ProtocolError) {
+    private static func check(
+      _ bytes: borrowing Span<UInt8>, _ start: Int, length: Int
+    ) throws(ProtocolError) {
       if length <= lineLimit { return }
-      guard length <= infoLimit, buffer.byte(0) & 0xDF == UInt8(ascii: "I") else {
+      guard length <= infoLimit, bytes[start] & 0xDF == UInt8(ascii: "I") else {
         throw ProtocolError("A line of the server has \(length) bytes and more.")
       }
     }
 
-    /// The bytes of the message, once all have arrived.
-    private mutating func message(_ head: Head, _ buffer: inout ByteBuffer) throws -> ServerFrame? {
-      guard buffer.readableBytes >= head.length + 2 else { return nil }
-      self.head = nil
-      let headers = buffer.readBytes(length: head.headerLength) ?? []
-      let payload = buffer.readBytes(length: head.length - head.headerLength) ?? []
-      guard buffer.readInteger(as: UInt16.self) == 0x0D0A else {
+    /// The bytes of the message after a position, once all have arrived.
+    private func message(
+      _ head: Head, _ buffer: ByteBuffer, _ bytes: borrowing Span<UInt8>, _ position: inout Int
+    ) throws(ProtocolError) -> ServerMessage? {
+      let end = position + head.length
+      guard bytes.count >= end + 2 else { return nil }
+      guard bytes[end] == UInt8(ascii: "\r"), bytes[end + 1] == UInt8(ascii: "\n") else {
         throw ProtocolError("A message of the server is longer than the server says.")
       }
-      return .message(
-        ServerMessage(
-          subject: head.subject, sid: head.sid, reply: head.reply,
-          headers: HeaderBlock(bytes: headers), payload: payload))
+      let middle = position + head.headerLength
+      defer { position = end + 2 }
+      return ServerMessage(
+        subject: head.subject, sid: head.sid, reply: head.reply,
+        headers: head.headerLength == 0
+          ? .none : HeaderBlock(bytes: buffer.bytes(position..<middle)),
+        payload: buffer.bytes(middle..<end))
     }
 
     // MARK: Lines
 
-    private enum Line {
-      case frame(ServerFrame)
-      case head(Head)
-    }
-
-    private static func parse(_ buffer: ByteBuffer, to end: Int) throws -> Line {
-      var rest = 0
-      guard let verb = buffer.word(from: &rest, to: end) else {
-        throw ProtocolError("A line of the server is empty.")
-      }
-      switch buffer.verb(verb) {
-      case .message: return .head(try head(buffer, &rest, end, hasHeaders: false))
-      case .messageWithHeaders: return .head(try head(buffer, &rest, end, hasHeaders: true))
-      case .ping: return .frame(.ping)
-      case .pong: return .frame(.pong)
-      case .ok: return .frame(.ok)
+    private static func frame(
+      _ verb: Verb, _ buffer: ByteBuffer, _ start: Int, _ end: Int
+    ) throws(ProtocolError) -> ServerFrame? {
+      var rest = start
+      _ = buffer.readableBytesUInt8Span.word(from: &rest, to: end)
+      return switch verb {
+      case .ping: .ping
+      case .pong: .pong
+      case .ok: .ok
       case .error:
-        let text = buffer.text(verb.upperBound..<end)
-        return .frame(.error(text.trimming { $0 == " " || $0 == "\t" || $0 == "'" }))
-      case .info:
-        let json = buffer.getBytes(at: buffer.readerIndex + rest, length: end - rest) ?? []
-        return .frame(.info(try ServerInfo(json: json)))
-      case nil:
-        throw ProtocolError("A line of the server begins with none of the protocol's words.")
+        .error(buffer.text(rest..<end).trimming { $0 == " " || $0 == "\t" || $0 == "'" })
+      case .info: .info(try ServerInfo(json: buffer.bytes(rest..<end)))
+      case .message, .messageWithHeaders: nil
       }
     }
 
     /// Subject, number, possibly where to answer, possibly the length of the headers, the length.
-    private static func head(
-      _ buffer: ByteBuffer, _ rest: inout Int, _ end: Int, hasHeaders: Bool
+    private mutating func head(
+      _ buffer: ByteBuffer, _ bytes: borrowing Span<UInt8>, _ start: Int, _ end: Int,
+      hasHeaders: Bool
     ) throws(ProtocolError) -> Head {
-      guard let subject = buffer.word(from: &rest, to: end),
-        let sid = buffer.word(from: &rest, to: end).flatMap({ buffer.number($0) }),
-        let third = buffer.word(from: &rest, to: end)
+      var rest = start
+      guard bytes.word(from: &rest, to: end) != nil,
+        let subject = bytes.word(from: &rest, to: end),
+        let sid = bytes.word(from: &rest, to: end).flatMap({ bytes.number($0) }),
+        let third = bytes.word(from: &rest, to: end)
       else { throw ProtocolError("A message of the server has no length.") }
       var (numbers, count) = ((third, third), 1)
-      while let word = buffer.word(from: &rest, to: end) {
+      while let word = bytes.word(from: &rest, to: end) {
         numbers = (numbers.1, word)
         count += 1
       }
       let needed = hasHeaders ? 2 : 1
-      guard count == needed || count == needed + 1, let length = buffer.number(numbers.1),
-        let headerLength = hasHeaders ? buffer.number(numbers.0) : 0
+      guard count == needed || count == needed + 1, let length = bytes.number(numbers.1),
+        let headerLength = hasHeaders ? bytes.number(numbers.0) : 0
       else { throw ProtocolError("A message of the server has a length that is no number.") }
-      guard length <= messageLimit, headerLength <= length else {
+      guard length <= Self.messageLimit, headerLength <= length else {
         throw ProtocolError("A message of the server has \(length) bytes, or more of headers.")
       }
+      if !bytes.equals(lastSubject.bytes, subject) {
+        lastSubject = Subject(bytes: buffer.bytes(subject), text: buffer.text(subject))
+      }
       return Head(
-        subject: buffer.text(subject), sid: UInt64(sid),
+        subject: lastSubject.text, sid: UInt64(sid),
         reply: count > needed ? buffer.text(third) : nil, headerLength: headerLength,
         length: length)
     }
@@ -145,59 +174,74 @@
     case message, messageWithHeaders, ping, pong, ok, error, info
   }
 
-  // Indexes count from the first readable byte.
+  // Positions count from the first readable byte.
   extension ByteBuffer {
-    fileprivate func byte(_ index: Int) -> UInt8 {
-      getInteger(at: readerIndex + index) ?? 0
-    }
-
-    /// The next word before the end of a line; then `start` is after it.
-    fileprivate func word(from start: inout Int, to end: Int) -> Range<Int>? {
-      let bytes = readableBytesUInt8Span
-      func isSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-      }
-      var lower = start
-      while lower < end, isSpace(bytes[lower]) { lower += 1 }
-      var upper = lower
-      while upper < end, !isSpace(bytes[upper]) { upper += 1 }
-      start = upper
-      return lower == upper ? nil : lower..<upper
+    fileprivate func bytes(_ range: Range<Int>) -> [UInt8] {
+      getBytes(at: readerIndex + range.lowerBound, length: range.count) ?? []
     }
 
     fileprivate func text(_ range: Range<Int>) -> String {
       getString(at: readerIndex + range.lowerBound, length: range.count) ?? ""
     }
+  }
+
+  extension Span<UInt8> {
+    /// The next word before the end of a line; then `start` is after it.
+    @inline(__always)
+    fileprivate func word(from start: inout Int, to end: Int) -> Range<Int>? {
+      var lower = start
+      while lower < end, Self.isSpace(self[lower]) { lower += 1 }
+      var upper = lower
+      while upper < end, !Self.isSpace(self[upper]) { upper += 1 }
+      start = upper
+      return lower == upper ? nil : lower..<upper
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    fileprivate func equals(_ other: [UInt8], _ range: Range<Int>) -> Bool {
+      if range.count != other.count { return false }
+      for index in other.indices where self[range.lowerBound + index] != other[index] {
+        return false
+      }
+      return true
+    }
 
     /// A number that is not negative and has at most 18 digits.
     fileprivate func number(_ range: Range<Int>) -> Int? {
       if range.count > 18 { return nil }
-      let bytes = readableBytesUInt8Span
       var number = 0
       for index in range {
-        let digit = Int(bytes[index]) - 48
+        let digit = Int(self[index]) - 48
         guard digit >= 0, digit < 10 else { return nil }
         number = number * 10 + digit
       }
       return number
     }
 
-    /// The verb of the first word, in lowercase or uppercase.
-    fileprivate func verb(_ range: Range<Int>) -> Verb? {
-      if range.count > 4 { return nil }
-      let word = range.reduce(UInt32(0)) { word, index in
-        let byte = byte(index)
-        return word << 8 | UInt32(byte >= 0x61 && byte <= 0x7A ? byte & 0xDF : byte)
+    /// The first word of a line, in lowercase or uppercase.
+    fileprivate func verb(from start: Int, to end: Int) throws(ProtocolError) -> Verb {
+      var rest = start
+      guard let range = word(from: &rest, to: end) else {
+        throw ProtocolError("A line of the server is empty.")
       }
-      return switch word {
-      case 0x4D_5347: .message
-      case 0x484D_5347: .messageWithHeaders
-      case 0x5049_4E47: .ping
-      case 0x504F_4E47: .pong
-      case 0x2B_4F4B: .ok
-      case 0x2D45_5252: .error
-      case 0x494E_464F: .info
-      default: nil
+      var word: UInt64 = 0
+      for index in range.prefix(5) {
+        let byte = self[index]
+        word = word << 8 | UInt64(byte >= 0x61 && byte <= 0x7A ? byte & 0xDF : byte)
+      }
+      switch word {
+      case 0x4D_5347: return .message
+      case 0x484D_5347: return .messageWithHeaders
+      case 0x5049_4E47: return .ping
+      case 0x504F_4E47: return .pong
+      case 0x2B_4F4B: return .ok
+      case 0x2D45_5252: return .error
+      case 0x494E_464F: return .info
+      default:
+        throw ProtocolError("A line of the server begins with none of the protocol's words.")
       }
     }
   }

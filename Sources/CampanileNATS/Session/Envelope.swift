@@ -16,26 +16,32 @@
     var number: UInt64 = 0
     var since: UInt64 = 0
     var version: UInt32
-    var name: String
+    /// The sender's name, as it is written.
+    private var writtenName: ArraySlice<UInt8>
     var path: [UInt64] = []
 
     static let field = "Campanile"
 
     var isRequest: Bool { number == 0 }
+    /// The sender's name, which is rarely asked for.
+    var name: String {
+      SubjectName.unescaped(Substring(decoding: writtenName, as: UTF8.self)) ?? ""
+    }
 
     /// Nothing if there is none, or one that is written otherwise.
     init?(_ headers: HeaderBlock) {
-      guard let text = headers.value(of: Self.field) else { return nil }
-      let words = text.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-      guard words.count == 6, let sender = words[0].number(16), let number = words[1].number(10),
-        let since = words[2].number(10), let version = words[3].number(10),
-        let version = UInt32(exactly: version), since <= number
+      guard var text = headers.value(of: Self.field), let sender = text.popWord().number(16),
+        let number = text.popWord().number(10), let since = text.popWord().number(10),
+        let version = text.popWord().number(10), let version = UInt32(exactly: version),
+        since <= number
       else { return nil }
-      self.init(
-        sender: sender, number: number, since: since, version: version,
-        name: SubjectName.unescaped(Substring(decoding: words[4], as: UTF8.self)) ?? "")
-      guard !words[5].elementsEqual("-".utf8) else { return }
-      for step in words[5].split(separator: UInt8(ascii: ",")) {
+      let name = text.popWord()
+      // Which is the last word.
+      if text.isEmpty || text.contains(UInt8(ascii: " ")) { return nil }
+      (self.sender, self.number, self.since, self.version) = (sender, number, since, version)
+      writtenName = name
+      if text.count == 1, text.first == UInt8(ascii: "-") { return }
+      for step in text.split(separator: UInt8(ascii: ",")) {
         guard let step = step.number(16) else { return nil }
         path.append(step)
       }
@@ -49,7 +55,7 @@
       self.number = number
       self.since = since
       self.version = version
-      self.name = name
+      writtenName = Array(SubjectName.escaped(name).utf8)[...]
       self.path = path
     }
   }
@@ -59,8 +65,12 @@
     mutating func append(_ text: String) { append(contentsOf: text.utf8) }
 
     /// Appends a number's decimal digits.
-    mutating func append(decimal number: UInt64) {
+    ///
+    /// - Returns: Where they are.
+    @discardableResult
+    mutating func append(decimal number: UInt64) -> Range<Int> {
       var (rest, start) = (number, count)
+      let first = start
       repeat {
         append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
         rest /= 10
@@ -70,6 +80,7 @@
         swapAt(start, end)
         (start, end) = (start + 1, end - 1)
       }
+      return first..<count
     }
 
     mutating func appendHeaderStart() { append("NATS/1.0\r\n") }
@@ -87,14 +98,16 @@
     /// - Parameters:
     ///   - sender: The number as it is written.
     ///   - name: The name as it is written.
+    /// - Returns: Where the digits of the number are.
+    @discardableResult
     mutating func appendEnvelope(
       sender: String, number: UInt64, since: UInt64, version: UInt32, name: String, path: [UInt64]
-    ) {
+    ) -> Range<Int> {
       append(Envelope.field)
       append(": ")
       append(sender)
       append(UInt8(ascii: " "))
-      append(decimal: number)
+      let place = append(decimal: number)
       append(UInt8(ascii: " "))
       append(decimal: since)
       append(UInt8(ascii: " "))
@@ -104,10 +117,18 @@
       append(UInt8(ascii: " "))
       append(path.isEmpty ? "-" : path.map { String($0, radix: 16) }.joined(separator: ","))
       append("\r\n")
+      return place
     }
   }
 
   extension ArraySlice<UInt8> {
+    /// Takes what comes before the next space, and the space.
+    fileprivate mutating func popWord() -> Self {
+      let end = firstIndex(of: UInt8(ascii: " ")) ?? endIndex
+      defer { self = self[Swift.min(end + 1, endIndex)...] }
+      return self[..<end]
+    }
+
     /// A number without a sign.
     fileprivate func number(_ radix: UInt64) -> UInt64? {
       if isEmpty { return nil }

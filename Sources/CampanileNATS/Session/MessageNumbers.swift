@@ -12,19 +12,29 @@
 
     init(limit: Int = 65_536) { self.limit = limit }
 
+    /// The subject that was asked for last, and its number, which is not among the others; 0 at
+    /// first.
+    private var (current, number) = ("", UInt64(0))
+
     mutating func next(_ subject: String) -> (number: UInt64, since: UInt64) {
-      if let index = last.index(forKey: subject) {
-        last.values[index] += 1
-        highest = max(highest, last.values[index])
-        return (last.values[index], since)
-      }
-      if last.count >= limit {
+      if number == 0 || current != subject { begin(subject) } else { number += 1 }
+      return (number, since)
+    }
+
+    /// Counts messages that are not sent.
+    mutating func skip(_ subject: String, _ count: Int) {
+      for _ in 0..<count { _ = next(subject) }
+    }
+
+    @inline(never)
+    private mutating func begin(_ subject: String) {
+      if number > 0 { last[current] = number }
+      highest = max(highest, number)
+      if last[subject] == nil, last.count >= limit {
         last = [:]
         since = highest + 1
       }
-      last[subject] = since
-      highest = max(highest, since)
-      return (since, since)
+      (current, number) = (subject, last[subject].map { $0 + 1 } ?? since)
     }
   }
 
@@ -45,6 +55,8 @@
     // full. A message after that counts as the first.
     private var recent: [Key: UInt64] = [:]
     private var older: [Key: UInt64] = [:]
+    /// What was heard last, and its number, which is not among the others; 0 if there is none.
+    private var (current, number) = (Key(sender: 0, subject: ""), UInt64(0))
     let limit: Int
 
     init(limit: Int = 65_536) { self.limit = limit }
@@ -55,17 +67,31 @@
       _ number: UInt64, since: UInt64, from sender: UInt64, _ subject: String
     ) -> News {
       let key = Key(sender: sender, subject: subject)
-      let known = recent[key] ?? older[key]
-      if let known, number <= known { return .double }
-      if recent.count >= limit { (recent, older) = ([:], recent) }
-      recent[key] = number
-      guard let known, since <= known + 1 else { return .new(lost: 0) }
+      if self.number == 0 || current != key { begin(key) }
+      let known = self.number
+      if known > 0, number <= known { return .double }
+      self.number = number
+      guard known > 0, since <= known + 1 else { return .new(lost: 0) }
       return .new(lost: Int(clamping: number - known - 1))
+    }
+
+    @inline(never)
+    private mutating func begin(_ key: Key) {
+      storeCurrent()
+      (current, number) = (key, recent[key] ?? older[key] ?? 0)
+    }
+
+    private mutating func storeCurrent() {
+      if number == 0 { return }
+      if recent.count >= limit { (recent, older) = ([:], recent) }
+      recent[current] = number
+      number = 0
     }
 
     /// Forgets subjects that are no longer subscribed to; missed messages of these subjects are not
     /// losses.
     mutating func forget(where isForgotten: (String) -> Bool) {
+      storeCurrent()
       recent = recent.filter { !isForgotten($0.key.subject) }
       older = older.filter { !isForgotten($0.key.subject) }
     }

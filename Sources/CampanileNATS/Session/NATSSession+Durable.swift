@@ -40,6 +40,7 @@
         if envelope.isRequest || envelope.sender == id { return }
         know(envelope)
       }
+      messageCount += 1
       incidents.append(
         .message(
           sender: envelope?.sender ?? 0, subject: message.subject,
@@ -81,7 +82,7 @@
 
     /// Handles the stream's answer to a post: it has stored the post, or reports why not.
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
-      guard let mark = UInt64(token), let post = outbox.post(mark) else { return }
+      guard let mark = UInt64(token), outbox.subject(mark) != nil else { return }
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
         return sendAgain(mark, "No stream takes it.")
@@ -94,7 +95,7 @@
         }
         incidents.append(
           .refused(
-            subject: post.subject,
+            subject: outbox.subject(mark) ?? "",
             "The stream does not store it: \(error.text)."))
       }
       let first = outbox.firstMark
@@ -118,12 +119,12 @@
 
     /// Notes an attempt in vain, and asks why nothing is stored.
     private mutating func countAttempt() {
-      guard let post = outbox.post(outbox.firstMark), let durable else { return }
+      guard let subject = outbox.subject(outbox.firstMark), let durable else { return }
       var attempts = vain ?? VainAttempts()
       attempts.count += 1
       vain = attempts
       if attempts.count == Self.attemptLimit {
-        incidents.append(.denied(subject: post.subject, attempts.reason))
+        incidents.append(.denied(subject: subject, attempts.reason))
       }
       if attempts.count == 1 { return }
       self.durable?.requests.append(
@@ -135,17 +136,17 @@
     ///
     /// If that of a post is not among them, no attempt to store the post will have success.
     private mutating func receivedStream(_ message: ServerMessage, _ token: Substring) {
-      guard let mark = UInt64(token), let durable, vain != nil, let post = outbox.post(mark),
+      guard let mark = UInt64(token), let durable, vain != nil, let subject = outbox.subject(mark),
         message.headers.status == nil, let response = StreamResponse(message.payload)
       else { return }
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
       guard response.error == nil, let config = response.config,
-        !(config.subjects ?? []).contains(where: { PatternSet.covers($0, post.subject) })
+        !(config.subjects ?? []).contains(where: { PatternSet.covers($0, subject) })
       else { return }
-      let (count, flushed) = outbox.refuse(post.subject)
+      let (count, flushed) = outbox.refuse(subject)
       let reason = "The stream \"\(durable.options.stream)\" has no such name among its subjects."
-      for _ in 0..<count { incidents.append(.refused(subject: post.subject, reason)) }
+      for _ in 0..<count { incidents.append(.refused(subject: subject, reason)) }
       for token in flushed { incidents.append(.flushed(token)) }
       (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
     }

@@ -5,21 +5,49 @@
   extension NATSSession {
     // MARK: Receiving
 
+    /// What a message of a subscription is, by its subject.
+    struct Meaning {
+      let sid: UInt64
+      let subject: String
+      /// Whether it is for the subscription, which may be for requests.
+      let isMeant: Bool
+      let answers: Bool
+      /// Whether no other subscription hears it first.
+      let isFirst: Bool
+    }
+
     mutating func received(_ message: ServerMessage) {
       switch message.sid {
       case Self.inboxSid: receivedAnswer(message)
       case Self.presenceSid: receivedPresence(message)
       case Self.streamSid: receivedStored(message)
       default:
-        guard let subscription = subscriptions[message.sid] else { return }
-        guard isMeant(subscription, message.subject) else { return }
+        let meaning = meaning(of: message)
+        if !meaning.isMeant { return }
         let envelope = Envelope(message.headers)
-        if subscription.answers {
+        if meaning.answers {
           receivedRequest(message, envelope)
         } else {
-          received(message, envelope)
+          received(message, envelope, isFirst: meaning.isFirst)
         }
       }
+    }
+
+    private mutating func meaning(of message: ServerMessage) -> Meaning {
+      if let meaning, meaning.sid == message.sid, meaning.subject == message.subject {
+        return meaning
+      }
+      let (sid, subject) = (message.sid, message.subject)
+      let subscription = subscriptions[sid]
+      let found = Meaning(
+        sid: sid, subject: subject,
+        isMeant: subscription.map { isMeant($0, subject) } ?? false,
+        answers: subscription?.answers == true,
+        isFirst: !subscriptions.values.contains {
+          !$0.answers && $0.sid < sid && isMeant($0, subject) && $0.pattern.matches(subject)
+        })
+      meaning = found
+      return found
     }
 
     /// Whether a subscription may be about a subject that it matches.
@@ -29,14 +57,13 @@
       !NATSSubject.isInternal(subject) || NATSSubject.isInternal(subscription.pattern.text)
     }
 
-    mutating func received(_ message: ServerMessage, _ envelope: Envelope?) {
+    private mutating func received(
+      _ message: ServerMessage, _ envelope: Envelope?, isFirst: Bool
+    ) {
       guard let envelope else {
         // The server sends it once for each pattern; it has no number to recognize it by.
-        let isFirst = !subscriptions.values.contains {
-          !$0.answers && $0.sid < message.sid && isMeant($0, message.subject)
-            && $0.pattern.matches(message.subject)
-        }
         guard isFirst else { return }
+        messageCount += 1
         return incidents.append(
           .message(
             sender: 0, subject: message.subject, version: 0, path: [], payload: message.payload))
@@ -54,6 +81,7 @@
             sender: envelope.sender, message.subject, lost,
             "The connection was interrupted, or the server dropped what was not read in time.")
         }
+        messageCount += 1
         incidents.append(
           .message(
             sender: envelope.sender, subject: message.subject, version: envelope.version,
@@ -116,7 +144,9 @@
     static let presenceToken = "here"
 
     mutating func know(_ envelope: Envelope) {
-      if presence.heard(from: envelope.sender, name: envelope.name) {
+      if !presence.knows(envelope.sender),
+        presence.heard(from: envelope.sender, name: envelope.name)
+      {
         incidents.append(.peers(presence.list))
       }
     }

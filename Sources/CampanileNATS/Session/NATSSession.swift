@@ -17,7 +17,7 @@
     let id: UInt64
     let name: String
     let processID: Int32
-    /// The text before the numbers of a message.
+    /// The number and the name, as they are written.
     let idText: String
     let nameText: String
     /// Where answers to this relay are sent: tokens after this.
@@ -25,12 +25,15 @@
 
     var output = ByteBuffer()
     var incidents: [RelayIncident] = []
+    /// How many of the incidents are messages.
+    var messageCount = 0
     var outbox: Outbox
     /// Whether there is a connection, and what its server takes.
     private(set) var server: ServerInfo?
-    var subscriptions: [UInt64: Subscription] = [:]
+    var subscriptions: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
+    /// What the last message was, which the next one often is too.
+    var meaning: Meaning?
     private var lastSid: UInt64 = Self.firstSid
-    private var sent = SentNumbers()
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
@@ -49,9 +52,8 @@
     private var bytesSincePing = 0
     /// After so many bytes a ping follows, so that the server confirms while more is sent.
     private static let pingInterval = 256 << 10
-    // Memory that each message uses.
-    private var headers: [UInt8] = []
-    private var frame: [UInt8] = []
+    /// The bytes that are written at once, about.
+    private static let outputSize = 192 << 10
 
     // The subscriptions of each relay: answers to it, and the presence of others.
     static let inboxSid: UInt64 = 1
@@ -67,7 +69,10 @@
       idText = String(id, radix: 16)
       nameText = SubjectName.escaped(name)
       inbox = "\(inboxPrefix).\(idText)."
-      outbox = Outbox(keepsNewest: keepsNewest, limit: limit, isStored: durable != nil)
+      outbox = Outbox(
+        PostHead.Sender(
+          id: idText, name: nameText, acknowledgments: inbox + "a", stream: durable?.stream),
+        keepsNewest: keepsNewest, limit: limit)
       self.durable = durable.map { DurableState($0, id: idText) }
     }
 
@@ -79,30 +84,58 @@
       case .answer(let pattern): subscribe(pattern, answers: true)
       case .unsubscribe(let pattern): unsubscribe(pattern, answers: false)
       case .stopAnswering(let pattern): unsubscribe(pattern, answers: true)
-      case .post(let subject, let version, let path, let payload):
-        guard check(subject) else { return }
-        let (number, since) = sent.next(subject)
-        let post = Outbox.Post(
-          subject: subject, number: number, since: since, version: version, path: path,
-          payload: payload)
-        outbox.append(post) { subject in
-          incidents.addLoss(
-            sender: id, subject, 1,
-            "More was posted than the relay's buffer holds until it is sent.")
-        }
+      case .posts(let posts): append(posts)
       case .request(let correlation, let subject, let version, let payload, let milliseconds):
         guard check(subject) else {
           return incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
         }
         requests.asked(correlation, seconds: Int(milliseconds / 1_000) + 1)
-        outbox.append(
-          .request(
-            correlation: correlation, subject: subject, version: version, payload: payload))
+        var headers: [UInt8] = []
+        headers.appendHeaderStart()
+        headers.appendEnvelope(
+          sender: idText, number: 0, since: 0, version: version, name: nameText, path: [])
+        headers.appendHeaderEnd()
+        append(
+          .request, correlation: correlation, to: subject, reply: inbox + String(correlation),
+          headers, payload)
       case .reply(_, let correlation, let status, let payload):
         guard let subject = requests.answered(correlation) else { return }
-        outbox.append(.reply(to: subject, hasFailed: status != .answered, payload: payload))
-      case .flush(let token): outbox.append(.flush(token))
+        append(
+          .reply, to: subject, Self.answerHeaders(failure: status != .answered ? payload : nil),
+          payload)
+      case .flush(let token): outbox.appendFlush(token)
       }
+    }
+
+    private mutating func append(_ posts: RelayPosts) {
+      if posts.headings.allSatisfy({ NATSSubject.isName($0.subject) }) {
+        return keep(posts)
+      }
+      var (posts, valid) = (posts, RelayPosts())
+      while let post = posts.popFirst() {
+        let heading = posts.headings[post.heading]
+        if check(heading.subject) { valid.append(heading, posts.bytes[post.payload]) }
+      }
+      keep(valid)
+    }
+
+    private mutating func keep(_ posts: RelayPosts) {
+      outbox.append(posts) { subject in
+        incidents.addLoss(
+          sender: id, subject, 1,
+          "More was posted than the relay's buffer holds until it is sent.")
+      }
+    }
+
+    private mutating func append(
+      _ kind: Outbox.Kind, correlation: UInt64 = 0, to subject: String, reply: String? = nil,
+      _ headers: [UInt8], _ payload: [UInt8]
+    ) {
+      var head: [UInt8] = []
+      head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
+      outbox.append(
+        kind, correlation: correlation, head: head, payload: payload,
+        size: headers.count + payload.count)
     }
 
     private mutating func check(_ subject: String) -> Bool {
@@ -196,105 +229,74 @@
 
     /// Writes what waits, as far as the window allows, and pings.
     ///
-    /// - Returns: The mark up to which each ping confirms.
-    mutating func write() -> [UInt64] {
-      guard let server else { return [] }
-      var pings: [UInt64] = []
-      while let (item, mark) = outbox.next() {
-        switch item {
-        case .post(let post):
-          writeEnvelope(
-            number: post.number, since: post.since, post.version, post.path, mark: mark)
-          if publish(
-            post.subject, durable == nil ? nil : "\(inbox)a\(mark)", post.payload, mark, server),
-            durable != nil
-          {
-            storing = storing ?? 0
-          }
-        case .request(let correlation, let subject, let version, let payload):
-          writeEnvelope(number: 0, since: 0, version, [])
-          if !publish(subject, inbox + String(correlation), payload, mark, server),
-            requests.ended(correlation)
-          {
-            incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
-          }
-        case .reply(let subject, let hasFailed, let payload):
-          writeAnswerHeaders(failure: hasFailed ? payload : nil)
-          if !publish(subject, nil, payload, mark, server) {
-            // Whoever asked has to know.
-            let text = Array("The answer is longer than the server takes.".utf8)
-            writeAnswerHeaders(failure: text)
-            output.writePublish(subject, headers: headers, payload: text)
-          }
-        case .flush: break
+    /// - Returns: The mark up to which each ping confirms, and whether there is more to write.
+    mutating func write() -> (pings: [UInt64], goesOn: Bool) {
+      guard let server else { return ([], false) }
+      var (pings, written): ([UInt64], Int) = ([], 0)
+      while let item = outbox.next() {
+        written += item.length
+        if item.size > server.maxPayload {
+          refuseLast(item, server)
+        } else if item.kind != .flush {
+          outbox.write(item, to: &output)
+          bytesSincePing += Int(item.size)
+          if item.kind == .post, durable != nil, storing == nil { storing = 0 }
         }
         // Stored posts are confirmed one by one.
-        switch item {
+        switch item.kind {
         case .post: break
         case .flush: wantsPing = true
         case .request, .reply: if durable != nil { wantsPing = true }
         }
         if durable == nil, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
+        if written >= Self.outputSize { break }
       }
+      outbox.endRun(to: &output)
       writeStreamRequests()
       if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
         pings.append(writePing())
       }
-      return pings
+      return (pings, written >= Self.outputSize)
     }
 
     /// - Returns: The mark up to which the answer confirms.
     private mutating func writePing() -> UInt64 {
+      outbox.endRun(to: &output)
       output.writePing()
       pingCount += 1
       (wantsPing, bytesSincePing) = (false, 0)
       return outbox.sentMark
     }
 
-    /// - Parameter mark: That of the post in the outbox, which its stream knows it by.
-    private mutating func writeEnvelope(
-      number: UInt64, since: UInt64, _ version: UInt32, _ path: [UInt64], mark: UInt64? = nil
-    ) {
-      headers.removeAll(keepingCapacity: true)
-      headers.appendHeaderStart()
-      headers.appendEnvelope(
-        sender: idText, number: number, since: since, version: version, name: nameText, path: path)
-      if let mark, let durable {
-        headers.appendHeader("Nats-Msg-Id", "\(idText)-\(mark)")
-        headers.appendHeader("Nats-Expected-Stream", durable.options.stream)
+    /// The server doesn't take as much as the item that was sent last has.
+    private mutating func refuseLast(_ item: Outbox.Item, _ server: ServerInfo) {
+      guard let subject = outbox.dropLast() else { return }
+      incidents.append(
+        .refused(
+          subject: subject,
+          "A message has \(item.size) bytes with its headers; the server takes "
+            + "\(server.maxPayload) at the most."))
+      switch item.kind {
+      case .request where requests.ended(item.token):
+        incidents.append(.reply(correlation: item.token, .nobodyAnswers, payload: []))
+      case .reply:
+        // Whoever asked has to know.
+        let text = Array("The answer is longer than the server takes.".utf8)
+        outbox.endRun(to: &output)
+        output.writePublish(subject, headers: Self.answerHeaders(failure: text), payload: text)
+      default: break
       }
-      headers.appendHeaderEnd()
     }
 
-    private mutating func writeAnswerHeaders(failure: [UInt8]?) {
-      headers.removeAll(keepingCapacity: true)
+    private static func answerHeaders(failure: [UInt8]?) -> [UInt8] {
+      var headers: [UInt8] = []
       headers.appendHeaderStart()
       if let failure {
-        headers.appendHeader("Nats-Service-Error", Self.line(failure))
+        headers.appendHeader("Nats-Service-Error", line(failure))
         headers.appendHeader("Nats-Service-Error-Code", "500")
       }
       headers.appendHeaderEnd()
-    }
-
-    /// - Returns: Whether the server takes as much.
-    private mutating func publish(
-      _ subject: String, _ reply: String?, _ payload: [UInt8], _ mark: UInt64, _ server: ServerInfo
-    ) -> Bool {
-      let size = headers.count + payload.count
-      if size > server.maxPayload {
-        outbox.drop(mark)
-        incidents.append(
-          .refused(
-            subject: subject,
-            "A message has \(size) bytes with its headers; the server takes \(server.maxPayload) at "
-              + "the most."))
-        return false
-      }
-      frame.removeAll(keepingCapacity: frame.capacity <= 1 << 16)
-      frame.appendPublish(subject, reply: reply, headers: headers, payload: payload)
-      output.writeBytes(frame)
-      bytesSincePing += size
-      return true
+      return headers
     }
 
     /// Text for a header, which ends at a line break.

@@ -1,48 +1,60 @@
 #if NATS
+  import CampanileRelay
   import NIOCore
 
   /// The items that a relay has to send: items that wait, and sent items that are not confirmed.
   ///
   /// Unconfirmed items are sent again on the next connection; receivers recognize duplicates by
-  /// their numbers. Each item has a mark, which is higher than all earlier ones.
+  /// their numbers. Each item has a mark, which is higher than all earlier ones. An item is a few
+  /// numbers, and the place of its frame. Posts wait as they were posted, and become items when
+  /// they are sent for the first time.
   struct Outbox {
-    enum Item: Equatable, Sendable {
-      case post(Post)
-      case request(correlation: UInt64, subject: String, version: UInt32, payload: [UInt8])
-      case reply(to: String, hasFailed: Bool, payload: [UInt8])
-      case flush(UInt64)
+    enum Kind: UInt8, Sendable {
+      case post, request, reply, flush
     }
 
-    struct Post: Equatable, Sendable {
-      var subject: String
-      var number: UInt64
-      var since: UInt64
-      var version: UInt32
-      var path: [UInt64]
-      var payload: [UInt8]
+    struct Item: Equatable {
+      let mark: UInt64
+      /// The correlation of a request; the token of a flush.
+      let token: UInt64
+      fileprivate let place: FrameStore.Place
+      /// The bytes of headers and payload.
+      let size: UInt32
+      /// The cost of a post.
+      fileprivate let cost: UInt32
+      let kind: Kind
+      fileprivate var isConfirmed = false
 
-      var cost: Int { payload.count + 128 }
+      /// The bytes of the frame.
+      var length: Int { Int(place.length) }
     }
 
-    /// What is asked about an item most often, apart from the item: reading an item copies it.
-    private struct State {
-      /// The cost of a post; 0 of anything else.
-      var cost = 0
-      var isConfirmed = false
-      /// Whether it was dropped or is of no use any more.
-      var isGone = false
-
-      var isPost: Bool { cost > 0 }
+    /// What waits to be sent for the first time.
+    private enum Waiting {
+      case posts(RelayPosts)
+      case other(Kind, token: UInt64, FrameStore.Place, size: Int)
+      /// Posts that there was no room for: their numbers are missing.
+      case dropped(subject: String, count: Int)
     }
 
-    private var items = CircularBuffer<Item?>()
-    private var states = CircularBuffer<State>()
-    /// The mark of the first item.
-    private(set) var firstMark: UInt64 = 1
-    /// So many items were sent on the present connection.
-    private var sentCount = 0
-    /// Where to look for the oldest post that waits.
-    private var oldest = 0
+    private var frames = FrameStore()
+    /// Items that were sent on the present connection.
+    private var sent = CircularBuffer<Item>()
+    /// Waiting items, none of which may be dropped.
+    private var front = CircularBuffer<Item>()
+    /// Items that are to be sent again, after these.
+    private var again = CircularBuffer<Item>()
+    /// What is sent for the first time, after all items: first these posts.
+    private var posts = RelayPosts()
+    private var rest = CircularBuffer<Waiting>()
+    /// The frame of the last post, and the place of its heading.
+    private var head: PostHead
+    private var heading = -1
+    private var numbers = SentNumbers()
+    /// Items whose frames are to be written next, and which follow each other.
+    private var run: FrameStore.Place?
+    /// The mark of the next item.
+    private var nextMark: UInt64 = 1
     /// The bytes of posts that wait.
     private var waitingBytes = 0
     /// The bytes of posts that were sent and not confirmed.
@@ -50,80 +62,197 @@
     private let keepsNewest: Bool
     private let limit: Int
     /// Whether posts are stored, each of which is confirmed by itself.
-    let isStored: Bool
+    private let isStored: Bool
     /// The bytes that are sent without being confirmed, at the most.
     static let window = 4 << 20
+    /// What a post costs in addition to its payload.
+    private static let overhead = 128
 
-    init(keepsNewest: Bool, limit: Int, isStored: Bool = false) {
-      self.isStored = isStored
+    init(_ sender: PostHead.Sender, keepsNewest: Bool, limit: Int) {
+      head = PostHead(sender)
+      isStored = sender.stream != nil
       self.keepsNewest = keepsNewest
       self.limit = limit
     }
 
-    var isEmpty: Bool { items.isEmpty }
+    var isEmpty: Bool { itemCount == 0 && posts.isEmpty && rest.isEmpty }
+    /// How many items there are, apart from what waits to be sent for the first time.
+    var itemCount: Int { sent.count + front.count + again.count }
+    /// The bytes of the frames that are kept.
+    var frameMemory: Int { frames.byteCount }
+    /// The mark of the first item.
+    var firstMark: UInt64 { (sent.first ?? front.first ?? again.first)?.mark ?? nextMark }
     /// The mark of the item that was sent last.
-    var sentMark: UInt64 { firstMark + UInt64(sentCount) - 1 }
+    var sentMark: UInt64 { sent.last?.mark ?? firstMark - 1 }
     /// Whether anything that was sent is not confirmed.
-    var isAwaiting: Bool { sentCount > 0 }
+    var isAwaiting: Bool { !sent.isEmpty }
 
     // MARK: Keeping
 
-    mutating func append(_ item: Item) { append(item, cost: 0) }
-
-    private mutating func append(_ item: Item, cost: Int) {
-      items.append(item)
-      states.append(State(cost: cost))
+    mutating func appendFlush(_ token: UInt64) {
+      let nowhere = FrameStore.Place(piece: 0, start: 0, length: 0)
+      rest.append(.other(.flush, token: token, nowhere, size: 0))
     }
 
-    /// Forgets an item, which keeps its place.
-    private mutating func forget(_ index: Int) {
-      items[offset: index] = nil
-      states[offset: index].isGone = true
+    /// Keeps a request or a reply.
+    ///
+    /// - Parameters:
+    ///   - correlation: That of a request.
+    ///   - head: Its frame before the payload.
+    ///   - size: The bytes of headers and payload.
+    mutating func append(
+      _ kind: Kind, correlation: UInt64 = 0, head: [UInt8], payload: [UInt8], size: Int
+    ) {
+      rest.append(
+        .other(kind, token: correlation, frames.append(head, payload[...]), size: size))
     }
 
-    /// Keeps a post.
+    /// Keeps posts.
     ///
     /// - Parameter dropped: Called with the subject of each post that does not fit.
-    mutating func append(_ post: Post, dropped: (String) -> Void) {
-      let cost = post.cost
-      if !keepsNewest, waitingBytes + cost > limit { return dropped(post.subject) }
-      append(.post(post), cost: cost)
+    mutating func append(_ new: RelayPosts, dropped: (String) -> Void) {
+      let cost = new.byteCount + new.count * Self.overhead
+      if !keepsNewest, waitingBytes + cost > limit { return appendFitting(new, dropped) }
+      rest.append(.posts(new))
       waitingBytes += cost
-      oldest = max(oldest, sentCount)
-      while waitingBytes > limit, oldest < items.count - 1 {
-        if case .post(let old) = items[offset: oldest] {
-          forget(oldest)
-          waitingBytes -= old.cost
-          dropped(old.subject)
+      if waitingBytes > limit { dropOldest(dropped) }
+    }
+
+    /// Keeps the posts that fit.
+    private mutating func appendFitting(_ new: RelayPosts, _ dropped: (String) -> Void) {
+      var (new, fitting) = (new, RelayPosts())
+      while let post = new.popFirst() {
+        let (heading, cost) = (new.headings[post.heading], post.payload.count + Self.overhead)
+        if waitingBytes + cost <= limit {
+          fitting.append(heading, new.bytes[post.payload])
+          waitingBytes += cost
+          continue
         }
-        oldest += 1
+        if !fitting.isEmpty { rest.append(.posts(fitting)) }
+        fitting = RelayPosts()
+        dropped(heading.subject)
+        if case .dropped(heading.subject, let count)? = rest.last {
+          rest[rest.index(before: rest.endIndex)] =
+            .dropped(subject: heading.subject, count: count + 1)
+        } else {
+          rest.append(.dropped(subject: heading.subject, count: 1))
+        }
+      }
+      if !fitting.isEmpty { rest.append(.posts(fitting)) }
+    }
+
+    private mutating func dropOldest(_ dropped: (String) -> Void) {
+      while waitingBytes > limit {
+        if let item = again.popFirst() {
+          guard item.kind == .post else {
+            front.append(item)
+            continue
+          }
+          waitingBytes -= Int(item.cost)
+          dropped(frames.subject(item.place))
+          frames.forget(item.place)
+          continue
+        }
+        // The newest stays, however large it is.
+        if posts.count == 1, rest.isEmpty { return }
+        if let post = posts.popFirst() {
+          let subject = posts.headings[post.heading].subject
+          waitingBytes -= post.payload.count + Self.overhead
+          numbers.skip(subject, 1)
+          dropped(subject)
+        } else if let item = nextOther() {
+          front.append(item)
+        } else if posts.isEmpty {
+          return
+        }
       }
     }
 
     // MARK: Sending
 
-    /// The next item, with its mark, as far as the window allows; then it counts as sent.
-    mutating func next() -> (item: Item, mark: UInt64)? {
-      while sentCount < items.count, sentBytes < Self.window {
-        let (index, state) = (sentCount, states[offset: sentCount])
-        sentCount += 1
-        guard !state.isConfirmed, let item = items[offset: index] else { continue }
-        if state.isPost {
-          waitingBytes -= state.cost
-          sentBytes += state.cost
+    /// The next item, as far as the window allows; then it counts as sent.
+    mutating func next() -> Item? {
+      while sentBytes < Self.window {
+        if let item = front.popFirst() ?? again.popFirst() {
+          sent.append(item)
+          if item.isConfirmed { continue }
+          waitingBytes -= Int(item.cost)
+          sentBytes += Int(item.cost)
+          return item
         }
-        return (item, sentMark)
+        if let item = nextPost() ?? nextOther() {
+          sent.append(item)
+          return item
+        }
+        if posts.isEmpty { return nil }
       }
       return nil
     }
 
-    /// The item cannot be sent at all.
-    mutating func drop(_ mark: UInt64) {
-      sentBytes -= states[offset: offset(mark)].cost
-      forget(offset(mark))
+    /// Makes an item of the next post.
+    private mutating func nextPost() -> Item? {
+      guard let post = posts.popFirst() else { return nil }
+      if post.heading != heading {
+        heading = post.heading
+        head.begin(posts.headings[heading])
+      }
+      let (number, since) = numbers.next(head.subject)
+      let (mark, count) = (nextMark, post.payload.count)
+      head.write(number: number, since: since, mark: mark, count: count)
+      let place = frames.append(head.bytes, posts.bytes[post.payload])
+      let cost = count + Self.overhead
+      nextMark += 1
+      waitingBytes -= cost
+      sentBytes += cost
+      return Item(
+        mark: mark, token: 0, place: place, size: UInt32(head.headerCount + count),
+        cost: UInt32(cost), kind: .post)
     }
 
-    private func offset(_ mark: UInt64) -> Int { Int(mark) - Int(firstMark) }
+    /// Makes an item of what is next after the posts, if it is something else, or begins more posts.
+    private mutating func nextOther() -> Item? {
+      while let next = rest.popFirst() {
+        switch next {
+        case .posts(let next):
+          (posts, heading) = (next, -1)
+          return nil
+        case .dropped(let subject, let count): numbers.skip(subject, count)
+        case .other(let kind, let token, let place, let size):
+          nextMark += 1
+          return Item(
+            mark: nextMark - 1, token: token, place: place, size: UInt32(size), cost: 0, kind: kind)
+        }
+      }
+      return nil
+    }
+
+    /// Writes the frame of an item, at the latest when the run is ended.
+    mutating func write(_ item: Item, to output: inout ByteBuffer) {
+      let place = item.place
+      if let run, run.piece == place.piece, run.start + run.length == place.start {
+        self.run?.length += place.length
+      } else {
+        endRun(to: &output)
+        run = place
+      }
+    }
+
+    /// Writes what has not been written of the items that were to be written.
+    mutating func endRun(to output: inout ByteBuffer) {
+      if let run { frames.write(run, to: &output) }
+      run = nil
+    }
+
+    /// The item that was sent last cannot be sent at all.
+    ///
+    /// - Returns: What it was to be published to.
+    mutating func dropLast() -> String? {
+      guard let item = sent.popLast() else { return nil }
+      let subject = frames.subject(item.place)
+      sentBytes -= Int(item.cost)
+      frames.forget(item.place)
+      return subject
+    }
 
     // MARK: Confirming
 
@@ -131,9 +260,10 @@
     ///
     /// - Returns: The flushes that have ended.
     mutating func confirm(through mark: UInt64) -> [UInt64] {
-      let count = min(sentCount, max(0, offset(mark) + 1))
-      for index in 0..<count where !isStored || !states[offset: index].isPost {
-        confirm(at: index)
+      for index in sent.indices {
+        let item = sent[index]
+        if item.mark > mark { break }
+        if !isStored || item.kind != .post { confirm(at: index) }
       }
       return popConfirmed()
     }
@@ -142,8 +272,8 @@
     ///
     /// - Returns: The flushes that have ended.
     mutating func stored(_ mark: UInt64) -> [UInt64] {
-      guard mark >= firstMark, offset(mark) < sentCount else { return [] }
-      confirm(at: offset(mark))
+      guard let index = index(mark) else { return [] }
+      confirm(at: index)
       return popConfirmed()
     }
 
@@ -152,75 +282,76 @@
     /// - Returns: How many of those that were sent are dropped, and the flushes that have ended.
     mutating func refuse(_ subject: String) -> (count: Int, flushed: [UInt64]) {
       var count = 0
-      for index in 0..<sentCount {
-        guard case .post(let post) = items[offset: index], post.subject == subject else {
-          continue
-        }
+      for index in sent.indices where self.subject(at: index) == subject {
         confirm(at: index)
         count += 1
       }
       return (count, popConfirmed())
     }
 
-    private mutating func confirm(at index: Int) {
-      let state = states[offset: index]
-      if state.isConfirmed { return }
-      states[offset: index].isConfirmed = true
-      guard state.isPost, !state.isGone else { return }
-      sentBytes -= state.cost
-      // It is not kept while an earlier one waits to be confirmed.
-      forget(index)
+    /// Where a sent item is: marks ascend.
+    private func index(_ mark: UInt64) -> CircularBuffer<Item>.Index? {
+      guard let first = sent.first, mark >= first.mark else { return nil }
+      var (low, high) = (0, min(Int(mark - first.mark), sent.count - 1))
+      // There it is, unless one before has been dropped.
+      if sent[offset: high].mark == mark { low = high }
+      while low < high {
+        let middle = (low + high) / 2
+        if sent[offset: middle].mark < mark { low = middle + 1 } else { high = middle }
+      }
+      return sent[offset: low].mark == mark ? sent.index(sent.startIndex, offsetBy: low) : nil
+    }
+
+    private mutating func confirm(at index: CircularBuffer<Item>.Index) {
+      let item = sent[index]
+      if item.isConfirmed { return }
+      sent[index].isConfirmed = true
+      sentBytes -= Int(item.cost)
+      // Its frame is not kept while an earlier item waits to be confirmed.
+      if item.kind != .flush { frames.forget(item.place) }
     }
 
     private mutating func popConfirmed() -> [UInt64] {
       var flushed: [UInt64] = []
-      while sentCount > 0, let first = states.first, first.isConfirmed || first.isGone {
-        states.removeFirst()
-        firstMark += 1
-        sentCount -= 1
-        oldest = max(0, oldest - 1)
-        if case .flush(let token) = items.removeFirst() { flushed.append(token) }
+      while let first = sent.first, first.isConfirmed {
+        sent.removeFirst()
+        if first.kind == .flush { flushed.append(first.token) }
       }
       return flushed
     }
 
-    /// The post with a mark, while it is not confirmed.
-    func post(_ mark: UInt64) -> Post? {
-      guard mark >= firstMark, offset(mark) < sentCount,
-        case .post(let post) = items[offset: offset(mark)]
-      else { return nil }
-      return post
+    /// What the post with a mark is published to, while it is sent and not confirmed.
+    func subject(_ mark: UInt64) -> String? { index(mark).flatMap(subject(at:)) }
+
+    private func subject(at index: CircularBuffer<Item>.Index) -> String? {
+      let item = sent[index]
+      return item.kind == .post && !item.isConfirmed ? frames.subject(item.place) : nil
     }
 
     /// Posts that were sent and not confirmed are to be sent again; requests and replies are not.
     mutating func rewind() {
-      for index in 0..<sentCount {
-        switch items[offset: index] {
-        case .post(let post): waitingBytes += post.cost
-        case .request, .reply: states[offset: index].isConfirmed = true
-        case .flush, nil: break
-        }
+      var waiting = CircularBuffer<Item>()
+      for index in sent.indices {
+        if sent[index].kind == .request || sent[index].kind == .reply { confirm(at: index) }
+        let item = sent[index]
+        if item.kind == .post, item.isConfirmed { continue }
+        waitingBytes += Int(item.cost)
+        waiting.append(item)
       }
-      (sentCount, sentBytes, oldest) = (0, 0, 0)
+      waiting.append(contentsOf: front)
+      waiting.append(contentsOf: again)
+      (sent, front, again) = (CircularBuffer(), CircularBuffer(), waiting)
+      sentBytes = 0
     }
 
     /// The connection has ended: posts and flushes are to be sent again.
     ///
     /// - Returns: The correlations of the requests that were sent.
     mutating func disconnect() -> [UInt64] {
-      var requests: [UInt64] = []
-      for index in 0..<sentCount {
-        switch items[offset: index] {
-        case .request(let correlation, _, _, _):
-          requests.append(correlation)
-          forget(index)
-        case .reply: forget(index)
-        // A flush tells of the next connection too.
-        case .flush: states[offset: index].isConfirmed = false
-        case .post, nil: break
-        }
-      }
       rewind()
+      let requests = again.filter { $0.kind == .request && $0.isConfirmed }.map(\.token)
+      again.removeAll { $0.isConfirmed && $0.kind != .flush }
+      for index in again.indices { again[index].isConfirmed = false }
       return requests
     }
   }

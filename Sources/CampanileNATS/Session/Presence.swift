@@ -63,12 +63,13 @@
       return old?.name != line.name || old?.processID != line.processID
     }
 
-    /// Notes that a message arrived from a relay.
+    func knows(_ sender: UInt64) -> Bool { peers[sender] != nil }
+
+    /// Notes that a message arrived from a relay that was not known.
     ///
     /// - Returns: Whether the list has changed.
     mutating func heard(from sender: UInt64, name: String) -> Bool {
-      if peers[sender] != nil { return false }
-      return heard(Line(id: sender, processID: 0, seconds: 10, name: name))
+      heard(Line(id: sender, processID: 0, seconds: 10, name: name))
     }
 
     /// One second has passed.

@@ -133,6 +133,14 @@
     /// tried after the given ones. After the end of a connection, its server is tried last.
     public static var inGivenOrder: Self { Self("inGivenOrder") { $0.shufflesServers = false } }
 
+    /// Never connects to servers that were not given.
+    ///
+    /// Without this option, the relay also tries the other servers of a cluster, which a server has
+    /// reported. Use this option if they have addresses that this process can't reach.
+    public static var onlyGivenServers: Self {
+      Self("onlyGivenServers") { $0.usesReportedServers = false }
+    }
+
     /// Logs connections, disconnections, losses and refusals, without secrets.
     ///
     /// The relay also reports metrics, with or without a logger. Each metric has the name of the

@@ -32,6 +32,27 @@
     }
   }
 
+  extension Relay {
+    /// Closes the connection to the NATS server, and connects again.
+    ///
+    /// ```swift
+    /// relay.reconnect()  // the file of credentials has been replaced
+    /// ```
+    ///
+    /// Use it after credentials have changed, or to distribute relays over servers again. The call
+    /// returns at once, from any thread. The relay connects as after a lost connection: it tries the
+    /// other servers first, reads its credentials again, and subscribes again.
+    ///
+    /// Nothing that was posted is lost. The relay sends waiting and unconfirmed messages on the next
+    /// connection, and flushes wait for it. Messages that other relays send before that connection are
+    /// lost, unless a stream stores them, and counted as after any gap. Open requests end with
+    /// ``/CampanileRelay/RelayError/Code/disconnected``.
+    ///
+    /// Without a connection, the relay tries the next server at once. On another transport, and
+    /// after the relay has ended, the call does nothing.
+    public func reconnect() { (link as? NATSLink)?.reconnect() }
+  }
+
   /// A link without a valid address: it reports the reason, and never connects.
   private final class BrokenLink: RelayLink {
     let queue = DispatchQueue(label: "campanile.relay.nats")

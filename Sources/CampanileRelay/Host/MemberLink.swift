@@ -108,9 +108,13 @@ final class MemberLink: RelayLink {
     case .unsubscribe(let pattern): state.member.unsubscribe(known(pattern), &actions)
     case .answer(let pattern): state.member.answer(known(pattern), &actions)
     case .stopAnswering(let pattern): state.member.stopAnswering(known(pattern), &actions)
-    case .post(let subject, let version, let path, let payload):
-      state.member.post(
-        subject: subject, version: version, path: path, payload: payload, &actions)
+    case .posts(var posts):
+      while let post = posts.popFirst() {
+        let heading = posts.headings[post.heading]
+        state.member.post(
+          subject: heading.subject, version: heading.version, path: heading.path,
+          payload: Array(posts.bytes[post.payload]), &actions)
+      }
     case .request(let correlation, let subject, let version, let payload, let milliseconds):
       let number = state.member.request(
         subject: subject, version: version, payload: payload, milliseconds: milliseconds,

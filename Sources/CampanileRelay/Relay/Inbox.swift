@@ -1,22 +1,28 @@
 import Campanile
+import Synchronization
 
 /// What a link has received, in order, until it is delivered.
 ///
 /// The link stops reading when more than a megabyte waits, and reads on when half of it is delivered.
 final class Inbox: Sendable {
+  private struct Batch {
+    var incidents: [RelayIncident]
+    var size: Int
+  }
+
   private struct State {
-    var incidents = Queue<RelayIncident>()
+    var batches = Queue<Batch>()
     var size = 0
     /// How many have been appended, and how many of them taken.
     var (appended, taken) = (0, 0)
     var isScheduled = false
     var isPaused = false
-    /// Whether something has been delivered since somebody asked.
-    var hasGoneOn = false
-    var isClosed = false
   }
 
   private let state = Locked(State())
+  /// Whether something has been delivered since somebody asked.
+  private let hasGoneOnFlag = Atomic<Bool>(false)
+  private let isClosed = Atomic<Bool>(false)
 
   private static var limit: Int { 1 << 20 }
 
@@ -24,12 +30,11 @@ final class Inbox: Sendable {
   ///   stop reading.
   func append(_ incidents: [RelayIncident]) -> (isFirst: Bool, pauses: Bool) {
     if incidents.isEmpty { return (false, false) }
+    let size = incidents.reduce(0) { $0 + $1.size }
     return state.withLock { state in
-      if state.isClosed { return (false, false) }
-      for incident in incidents {
-        state.incidents.append(incident)
-        state.size += incident.size
-      }
+      if isClosed.load(ordering: .relaxed) { return (false, false) }
+      state.batches.append(Batch(incidents: incidents, size: size))
+      state.size += size
       state.appended += incidents.count
       let pauses = state.size > Self.limit && !state.isPaused
       if pauses { state.isPaused = true }
@@ -38,21 +43,27 @@ final class Inbox: Sendable {
     }
   }
 
-  /// What is to be delivered next, and whether the link is to read on; nothing if who delivers is
-  /// done.
-  func next() -> (incident: RelayIncident, resumes: Bool)? {
+  /// What is to be delivered next, each after ``mayDeliver()``, and whether the link is to read on;
+  /// nothing if who delivers is done.
+  func next() -> (incidents: [RelayIncident], resumes: Bool)? {
     state.withLock { state in
-      state.hasGoneOn = true
-      guard let incident = state.incidents.popFirst() else {
+      guard let batch = state.batches.popFirst() else {
         state.isScheduled = false
         return nil
       }
-      state.taken += 1
-      state.size -= incident.size
+      state.taken += batch.incidents.count
+      state.size -= batch.size
       let resumes = state.isPaused && state.size <= Self.limit / 2
       if resumes { state.isPaused = false }
-      return (incident, resumes)
+      return (batch.incidents, resumes)
     }
+  }
+
+  /// Whether the next one may be delivered.
+  func mayDeliver() -> Bool {
+    // Alone, and asked now and then: nothing else depends on it.
+    hasGoneOnFlag.store(true, ordering: .relaxed)
+    return !isClosed.load(ordering: .acquiring)
   }
 
   /// Whether the link has been told to stop reading, and not to read on.
@@ -62,25 +73,22 @@ final class Inbox: Sendable {
   var count: Int { state.withLock { $0.appended } }
 
   /// Whether some of the first `count` have not been taken, and will be.
-  func isBehind(_ count: Int) -> Bool { state.withLock { !$0.isClosed && $0.taken < count } }
+  func isBehind(_ count: Int) -> Bool {
+    !isClosed.load(ordering: .acquiring) && state.withLock { $0.taken < count }
+  }
 
   /// Whether something has been delivered since this was asked the last time.
-  func hasGoneOn() -> Bool {
-    state.withLock { state in
-      defer { state.hasGoneOn = false }
-      return state.hasGoneOn
-    }
-  }
+  func hasGoneOn() -> Bool { hasGoneOnFlag.exchange(false, ordering: .relaxed) }
 
   /// Takes nothing more, and forgets what there is.
   func close() {
     // What the incidents hold goes outside the lock.
-    let incidents = state.withLock { state -> Queue<RelayIncident> in
-      state.isClosed = true
-      defer { state.incidents = Queue() }
-      return state.incidents
+    let batches = state.withLock { state -> Queue<Batch> in
+      isClosed.store(true, ordering: .releasing)
+      defer { state.batches = Queue() }
+      return state.batches
     }
-    withExtendedLifetime(incidents) {}
+    withExtendedLifetime(batches) {}
   }
 }
 

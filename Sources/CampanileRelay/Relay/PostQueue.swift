@@ -6,7 +6,9 @@ import Campanile
 final class PostQueue: Sendable {
   enum Item: Sendable {
     case message(OutgoingMessage)
-    // In a box, so that an item is short.
+    // In boxes, so that an item is short.
+    /// Bytes that are sent as they are.
+    indirect case posts(RelayPosts)
     indirect case operation(RelayOperation)
   }
 
@@ -14,6 +16,10 @@ final class PostQueue: Sendable {
     var items: [Item?] = []
     /// The memory of items that have been taken, which later posts reuse.
     var spare: [Item?] = []
+    /// Posts of raw bytes after the items.
+    ///
+    /// The bytes are copied: one thread would allocate an array and another would free it.
+    var tail = RelayPosts()
     /// The approximate memory of the messages.
     var size = 0
     /// Where to look for the oldest message.
@@ -26,6 +32,8 @@ final class PostQueue: Sendable {
 
   private let state = Locked(State())
   private let buffering: RelayBuffering
+  /// Up to so many bytes are copied. Longer ones are shared.
+  private static var longest: Int { 4_096 }
 
   init(_ buffering: RelayBuffering) { self.buffering = buffering }
 
@@ -47,14 +55,46 @@ final class PostQueue: Sendable {
         return
       }
       state.size += size
+      state.endTail()
       state.items.append(.message(make()))
       if state.size > limit { dropped = state.dropOldest(downTo: limit) }
-      isFirst = !state.isScheduled
-      state.isScheduled = true
+      isFirst = state.schedule()
     }
     if let dropped, count(dropped) { return true }
     return isFirst
   }
+
+  /// Queues bytes that are sent as they are, as ``append(size:_:)`` queues a message.
+  ///
+  /// - Precondition: The subject is the name of a message.
+  /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
+  func append(raw bytes: [UInt8], to subject: String, version: UInt32) -> Bool {
+    var isFirst = false
+    var dropped: [OutgoingMessage]?
+    let (size, limit) = (Self.size(ofRaw: bytes.count), buffering.byteCount)
+    state.withLock { state in
+      if state.isClosed { return }
+      if state.size + size > limit, buffering.policy == .oldest {
+        state.lost[subject, default: 0] += 1
+      } else {
+        state.size += size
+        if bytes.count <= Self.longest, subject.utf8.count <= Self.longest {
+          if state.tail.isFull { state.endTail() }
+          state.tail.append(raw: bytes, to: subject, version: version)
+        } else {
+          let heading = RelayPosts.Heading(raw: subject, version)
+          state.endTail()
+          state.items.append(.posts(RelayPosts(heading, sharing: bytes)))
+        }
+        if state.size > limit { dropped = state.dropOldest(downTo: limit) }
+      }
+      isFirst = state.schedule()
+    }
+    if let dropped, count(dropped) { return true }
+    return isFirst
+  }
+
+  fileprivate static func size(ofRaw byteCount: Int) -> Int { byteCount + 128 }
 
   /// Counts messages that there was no room for, without the lock where their type is asked.
   ///
@@ -66,8 +106,7 @@ final class PostQueue: Sendable {
     return state.withLock { state in
       if state.isClosed { return false }
       for pattern in patterns { state.lost[pattern, default: 0] += 1 }
-      defer { state.isScheduled = true }
-      return !state.isScheduled
+      return state.schedule()
     }
   }
 
@@ -75,9 +114,9 @@ final class PostQueue: Sendable {
   func append(_ operation: RelayOperation) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
+      state.endTail()
       state.items.append(.operation(operation))
-      defer { state.isScheduled = true }
-      return !state.isScheduled
+      return state.schedule()
     }
   }
 
@@ -86,6 +125,7 @@ final class PostQueue: Sendable {
     // What the messages hold goes outside the lock.
     let items = state.withLock { state -> [Item?] in
       state.isClosed = true
+      state.endTail()
       defer { state.items = [] }
       return state.items
     }
@@ -98,6 +138,7 @@ final class PostQueue: Sendable {
   /// The items are in order, with `nil` in place of a dropped message.
   func takeAll() -> (items: [Item?], lost: [String: Int]) {
     state.withLock { state in
+      state.endTail()
       var items: [Item?] = []
       swap(&items, &state.spare)
       swap(&items, &state.items)
@@ -115,19 +156,65 @@ final class PostQueue: Sendable {
 }
 
 extension PostQueue.State {
-  /// Takes out the oldest messages, until the others fit in.
+  /// - Returns: Whether the caller must schedule the sending.
+  @inline(__always)
+  fileprivate mutating func schedule() -> Bool {
+    defer { isScheduled = true }
+    return !isScheduled
+  }
+
+  /// Makes an item of the posts of raw bytes.
+  @inline(__always)
+  fileprivate mutating func endTail() { if !tail.isEmpty { makeItemOfTail() } }
+
   @inline(never)
-  fileprivate mutating func dropOldest(downTo limit: Int) -> [OutgoingMessage] {
-    var dropped: [OutgoingMessage] = []
-    while size > limit, first < items.count - 1 {
-      if case .message(let message) = items[first] {
-        items[first] = nil
+  private mutating func makeItemOfTail() {
+    var next = RelayPosts()
+    // As many are likely to follow.
+    next.reserve(asIn: tail)
+    swap(&next, &tail)
+    items.append(.posts(next))
+  }
+
+  /// Takes out the oldest messages, until the others fit in, and counts those of raw bytes.
+  ///
+  /// - Returns: The other messages that were taken out.
+  @inline(never)
+  fileprivate mutating func dropOldest(downTo limit: Int) -> [OutgoingMessage]? {
+    var dropped: [OutgoingMessage]?
+    while size > limit, first < items.count {
+      switch items[first] {
+      case .message(let message):
+        // The newest stays, however large it is.
+        if first == items.count - 1, tail.isEmpty { return dropped }
         size -= message.size
-        dropped.append(message)
+        items[first] = nil
+        dropped = (dropped ?? []) + [message]
+      case .posts(var posts):
+        items[first] = nil
+        drop(&posts, isLast: first == items.count - 1 && tail.isEmpty, downTo: limit)
+        if !posts.isEmpty {
+          items[first] = .posts(posts)
+          return dropped
+        }
+      case .operation, nil: break
       }
       first += 1
     }
+    if size > limit {
+      var rest = RelayPosts()
+      swap(&rest, &tail)
+      drop(&rest, isLast: true, downTo: limit)
+      swap(&rest, &tail)
+    }
     return dropped
+  }
+
+  private mutating func drop(_ posts: inout RelayPosts, isLast: Bool, downTo limit: Int) {
+    while size > limit, !(isLast && posts.count == 1), let post = posts.popFirst() {
+      size -= PostQueue.size(ofRaw: post.payload.count)
+      lost[posts.headings[post.heading].subject, default: 0] += 1
+    }
   }
 }
 
@@ -136,12 +223,6 @@ extension PostQueue.State {
 /// It is not generic, so that generic code need not look up its type at each post. It is not an
 /// object, which one thread would allocate and another would free.
 struct OutgoingMessage: Sendable {
-  enum Content: Sendable {
-    case typed(any RelayedMessage)
-    /// Bytes that are sent as they are; in a box, so that others are short.
-    indirect case raw([UInt8], subject: String, version: Int)
-  }
-
   /// The fields that only few messages have; in an object, so that other messages need no reference
   /// counting for them.
   final class Details: Sendable {
@@ -159,77 +240,41 @@ struct OutgoingMessage: Sendable {
     }
   }
 
-  let content: Content
+  private let message: any RelayedMessage
   private let details: Details?
-  /// The center that it was posted in; of raw bytes, what no center has.
+  /// The center that it was posted in.
   private let center: PathStep
 
   /// A message that was posted in a center.
   @inline(__always)
   init<M: RelayedMessage>(_ message: M, through center: PathStep, _ details: Details?) {
-    content = .typed(message)
+    self.message = message
     self.center = center
     self.details = details
   }
 
-  init(raw bytes: [UInt8], subject: String, version: Int) {
-    content = .raw(bytes, subject: subject, version: version)
-    (center, details) = (Self.nowhere, nil)
-  }
-
   /// The approximate number of bytes in memory.
-  var size: Int {
-    switch content {
-    case .typed(let message): Self.size(of: message)
-    case .raw(let bytes, _, _): Self.size(ofRaw: bytes)
-    }
-  }
-
-  private static let nowhere = PathStep(number: 0)
+  var size: Int { Self.size(of: message) }
 
   @inline(__always)
   static func size<M: RelayedMessage>(of message: M) -> Int { MemoryLayout<M>.size + 128 }
-  static func size(ofRaw bytes: [UInt8]) -> Int { bytes.count + 128 }
 
   /// The delivery that ends when the message has been taken.
   var hold: HeldDelivery? { details?.hold }
 
-  /// Where it has been.
-  var path: [UInt64] {
-    if center == Self.nowhere { return [] }
-    return (details?.earlierPath.map(\.number) ?? []) + [center.number]
-  }
-
   /// The names under which messages of its type travel.
-  var pattern: String {
-    switch content {
-    case .typed(let message): type(of: message).pattern
-    case .raw(_, let subject, _): subject
-    }
-  }
+  var pattern: String { type(of: message).pattern }
 
-  /// The name under which it travels.
-  var subject: String {
-    switch content {
-    case .typed(let message):
+  /// What it has in common with others.
+  var heading: RelayPosts.Heading {
+    let name =
       details?.about.map { message.name + "." + SubjectName.escaped($0) } ?? message.name
-    case .raw(_, let subject, _): subject
-    }
+    return RelayPosts.Heading(
+      subject: name, version: UInt32(clamping: type(of: message).relayVersion),
+      path: (details?.earlierPath.map(\.number) ?? []) + [center.number])
   }
 
-  var version: UInt32 {
-    switch content {
-    case .typed(let message): UInt32(clamping: type(of: message).relayVersion)
-    case .raw(_, _, let version): UInt32(clamping: version)
-    }
-  }
-
-  func payload() throws -> [UInt8] {
-    switch content {
-    case .typed(let message): try message.relayPayload()
-    case .raw(let bytes, _, _): bytes
-    }
-  }
+  func payload() throws -> [UInt8] { try message.relayPayload() }
 }
 
 extension RelayedMessage {

@@ -34,18 +34,14 @@ extension Relay {
 
   /// Sends bytes under a name.
   ///
+  /// The call takes a lock for a moment. Up to 4,096 bytes are copied, and a longer array is shared.
+  ///
   /// - Parameters:
   ///   - bytes: At most a megabyte.
   ///   - subject: Tokens with dots between them. Anything else is a precondition failure.
   ///   - version: A version to send with the bytes.
   public func post(raw bytes: [UInt8], to subject: String, version: Int = 0) {
-    precondition(
-      SubjectName.isName(subject),
-      "Bytes were posted to \"\(subject)\"; a name has tokens with dots between them, without "
-        + "spaces and without the signs * and >")
-    core.send(size: OutgoingMessage.size(ofRaw: bytes)) {
-      OutgoingMessage(raw: bytes, subject: subject, version: version)
-    }
+    core.send(raw: bytes, to: subject, version: UInt32(clamping: version))
   }
 
   /// Reports on the relay's queue that a message under a name cannot be decoded as the expected

@@ -48,6 +48,9 @@ public final class Relay: Sendable {
 
   deinit { cancel() }
 
+  /// What carries the messages.
+  package var link: any RelayLink { core.link }
+
   // MARK: Looking
 
   /// The state of the connection.

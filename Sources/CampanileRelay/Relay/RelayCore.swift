@@ -31,6 +31,10 @@ final class RelayCore: RelayReceiver, Sendable {
     if outbox.append(size: size, make) { scheduleSending() }
   }
 
+  func send(raw bytes: [UInt8], to subject: String, version: UInt32) {
+    if outbox.append(raw: bytes, to: subject, version: version) { scheduleSending() }
+  }
+
   func send(_ operation: RelayOperation) {
     if outbox.append(operation) { scheduleSending() }
   }
@@ -41,44 +45,51 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Encodes what was posted, and hands it to the link; on the link's queue.
   private func sendAll() {
     var holds: [HeldDelivery] = []
-    var operations: [RelayOperation] = []
     let (items, lost) = outbox.takeAll()
     for (pattern, count) in lost { reportLost(pattern, count) }
+    var operations = OutgoingOperations()
     for item in items {
-      // So that the first is on its way while the others are encoded.
-      if operations.count == 1_024 {
-        link.perform(operations)
-        operations.removeAll(keepingCapacity: true)
-      }
       switch item {
-      case .operation(let operation): operations.append(operation)
+      case .posts(let posts): append(posts, &operations)
       case .message(let message):
-        if let operation = encode(message) { operations.append(operation) }
+        encode(message, &operations)
         if let hold = message.hold { holds.append(hold) }
+      case .operation(let operation): operations.append(operation)
       case nil: break
       }
+      // So that the first is on its way while the others are encoded.
+      if operations.isFull { link.perform(operations.takeAll()) }
     }
     outbox.recycle(items)
     if !holds.isEmpty, let token = waiting.makeToken(for: holds) {
       operations.append(.flush(token))
     }
-    link.perform(operations)
+    link.perform(operations.takeAll())
   }
 
-  private func encode(_ message: OutgoingMessage) -> RelayOperation? {
-    let subject = message.subject
+  /// Adds posts of raw bytes, unless they are too long.
+  private func append(_ posts: RelayPosts, _ operations: inout OutgoingOperations) {
+    // Those that are together are short, as are their names.
+    if posts.count == 1, let heading = posts.headings.first,
+      let reason = RelayLimits.objection(to: posts.byteCount, named: heading.subject)
+    {
+      return reportRefused(heading.subject, reason)
+    }
+    operations.append(posts)
+  }
+
+  private func encode(_ message: OutgoingMessage, _ operations: inout OutgoingOperations) {
+    let heading = message.heading
     do {
       let payload = try message.payload()
-      if let reason = RelayLimits.objection(to: payload.count, named: subject) {
-        reportRefused(subject, reason)
+      if let reason = RelayLimits.objection(to: payload.count, named: heading.subject) {
+        reportRefused(heading.subject, reason)
       } else {
-        return .post(
-          subject: subject, version: message.version, path: message.path, payload: payload)
+        operations.append(heading, payload)
       }
     } catch {
-      reportRefused(subject, "A message could not be encoded: \(error)")
+      reportRefused(heading.subject, "A message could not be encoded: \(error)")
     }
-    return nil
   }
 
   func reportRefused(_ subject: String, _ reason: String) {
@@ -105,10 +116,15 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Delivers what waits, and lets other blocks of the queue have their turn from time to time.
   private func deliverAll() {
-    for _ in 0..<1_024 {
-      guard let (incident, resumes) = inbox.next() else { return }
+    var count = 0
+    while count < 1_024 {
+      guard let (incidents, resumes) = inbox.next() else { return }
       if resumes { link.queue.async { self.readOn() } }
-      deliver(incident)
+      for incident in incidents {
+        guard inbox.mayDeliver() else { return }
+        deliver(incident)
+      }
+      count += incidents.count
     }
     deliveries.async { self.deliverAll() }
   }
@@ -121,11 +137,11 @@ final class RelayCore: RelayReceiver, Sendable {
   private func deliver(_ incident: RelayIncident) {
     switch incident {
     case .message(let sender, let subject, let version, let path, let payload):
-      let peer = peer(sender)
+      let (found, peer) = routes.find(subject, of: sender)
       let message = RelayedPayload(
         subject: subject, sender: peer, version: Int(version), bytes: payload,
         path: path.map { PathStep(number: $0) })
-      for route in routes.find(subject) { route.deliver(message) }
+      for route in found { route.deliver(message) }
       payloads.send(message)
     case .request(let sender, let correlation, let subject, let version, let payload):
       requests.send(
@@ -161,10 +177,6 @@ final class RelayCore: RelayReceiver, Sendable {
     }
   }
 
-  private func peer(_ id: UInt64) -> RelayPeer {
-    routes.peer(id) ?? RelayPeer(id: id, name: "", processID: 0, isHub: false)
-  }
-
   // MARK: Waiting
 
   func flush() async throws {
@@ -198,6 +210,48 @@ final class RelayCore: RelayReceiver, Sendable {
       self.peers.value = []
       self.state.value = .ended
     }
+  }
+}
+
+/// Operations for a link, with encoded posts in a row put together.
+private struct OutgoingOperations {
+  private var operations: [RelayOperation] = []
+  private var encoded = RelayPosts()
+  /// How many posts, and how many bytes of them, there are.
+  private var (count, byteCount) = (0, 0)
+
+  /// Whether it is time to hand them to the link.
+  var isFull: Bool { count >= 1_024 || byteCount >= 256 << 10 }
+
+  mutating func append(_ operation: RelayOperation) {
+    endPosts()
+    operations.append(operation)
+    count += 1
+  }
+
+  mutating func append(_ posts: RelayPosts) {
+    endPosts()
+    operations.append(.posts(posts))
+    count += posts.count
+    byteCount += posts.byteCount
+  }
+
+  mutating func append(_ heading: RelayPosts.Heading, _ payload: [UInt8]) {
+    encoded.append(heading, payload)
+    count += 1
+    byteCount += payload.count
+  }
+
+  private mutating func endPosts() {
+    if encoded.isEmpty { return }
+    operations.append(.posts(encoded))
+    encoded = RelayPosts()
+  }
+
+  mutating func takeAll() -> [RelayOperation] {
+    endPosts()
+    defer { self = Self() }
+    return operations
   }
 }
 

@@ -25,7 +25,7 @@ package enum RelayOperation: Sendable {
   case unsubscribe(String)
   case answer(String)
   case stopAnswering(String)
-  case post(subject: String, version: UInt32, path: [UInt64], payload: [UInt8])
+  case posts(RelayPosts)
   case request(
     correlation: UInt64, subject: String, version: UInt32, payload: [UInt8], milliseconds: UInt32)
   case reply(to: UInt64, correlation: UInt64, AnswerStatus, payload: [UInt8])

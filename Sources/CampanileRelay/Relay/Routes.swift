@@ -22,12 +22,18 @@ final class Routes: Sendable {
     func end() { isEnded.store(true, ordering: .releasing) }
   }
 
+  private struct Found {
+    let name: String
+    let routes: [Route]
+    let sender: RelayPeer
+  }
+
   private struct State {
     var routes: [Route] = []
     /// Those of a name that has been looked for.
     var found: [String: [Route]] = [:]
-    /// The name that was looked for last, which the next message often has too, and what it found.
-    var last: (name: String, routes: [Route])?
+    /// What was looked for last, which the next message often has too, and what it found.
+    var last: Found?
     /// How many want each pattern.
     var wanted: [String: Int] = [:]
     var peers: [UInt64: RelayPeer] = [:]
@@ -77,17 +83,22 @@ final class Routes: Sendable {
     }
   }
 
-  func find(_ subject: String) -> [Route] {
+  /// Who hears the messages of a name, and who has sent one.
+  func find(_ subject: String, of sender: UInt64) -> (routes: [Route], sender: RelayPeer) {
     state.withLock { state in
-      if let last = state.last, last.name == subject { return last.routes }
+      if let last = state.last, last.sender.id == sender, last.name == subject {
+        return (last.routes, last.sender)
+      }
+      let peer =
+        state.peers[sender] ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false)
       let known = state.found[subject]
       let routes = known ?? state.routes.filter { $0.pattern.matches(subject) }
       if known == nil {
         if state.found.count >= Self.limit { state.found = [:] }
         state.found[subject] = routes
       }
-      state.last = (subject, routes)
-      return routes
+      state.last = Found(name: subject, routes: routes, sender: peer)
+      return (routes, peer)
     }
   }
 
@@ -98,6 +109,7 @@ final class Routes: Sendable {
     state.withLock { state in
       if state.peers.count > Self.limit { state.peers = [:] }
       for peer in peers { state.peers[peer.id] = peer }
+      state.last = nil
     }
   }
 

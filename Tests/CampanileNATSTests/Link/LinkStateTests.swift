@@ -6,6 +6,17 @@
 
   @testable import CampanileNATS
 
+  extension RelayOperation {
+    /// One post.
+    static func post(
+      subject: String, version: UInt32 = 0, path: [UInt64] = [], payload: [UInt8] = []
+    ) -> Self {
+      var posts = RelayPosts()
+      posts.append(RelayPosts.Heading(subject: subject, version: version, path: path), payload)
+      return .posts(posts)
+    }
+  }
+
   @Suite("How a link leaves a server that ends")
   struct LinkStateTests {
     private var link: LinkState
@@ -114,6 +125,103 @@
       receive(.pong, from: 2, &link)
       #expect(effects(&link).sent == ["2: SUB x "])
       #expect(link.session.server != nil)
+    }
+  }
+
+  @Suite("How a link connects again when it is asked to")
+  struct ReconnectTests {
+    private var link: LinkState
+    private let first = NATSConnection(EmbeddedChannel())
+
+    /// A link that is connected to the first of two servers.
+    init() throws {
+      var configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
+      configuration.shufflesServers = false
+      link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      link.handle(.connected(first), of: 1)
+      var info = ServerInfo()
+      info.hasHeaders = true
+      link.handle(.frames([.info(info), .pong], 0), of: 1)
+      _ = link.takeEffects()
+    }
+
+    /// Opens a connection, and returns what is published on it.
+    private func open(_ number: Int, _ link: inout LinkState) -> [String] {
+      var info = ServerInfo()
+      info.hasHeaders = true
+      link.handle(.connected(NATSConnection(EmbeddedChannel())), of: number)
+      link.handle(.frames([.info(info), .pong], 0), of: number)
+      return link.takeEffects().sends.flatMap { _, bytes in
+        String(buffer: bytes).split(separator: "\r\n")
+          .filter { $0.hasPrefix("HPUB") || $0.hasPrefix("SUB x") }.map(String.init)
+      }
+    }
+
+    @Test("It leaves the server for the other one, and sends what was not confirmed again")
+    func leaves() {
+      var link = link
+      link.perform([.subscribe("x"), .post(subject: "a")])
+      _ = link.takeEffects()
+      link.perform([.post(subject: "b"), .flush(7)])
+      link.reconnect()
+      link.perform([.post(subject: "c")])
+      let effects = link.takeEffects()
+      #expect(effects.sends.isEmpty)
+      #expect(effects.closes.map { $0 === first } == [true])
+      #expect(effects.connects.map(\.address.description) == ["nats://b:1"])
+      guard case .disconnected("")? = effects.incidents.last else {
+        Issue.record("\(effects.incidents)")
+        return
+      }
+      // What the first server still sends is not heard.
+      link.handle(.frames([.pong], 0), of: 1)
+      link.handle(.closed(nil), of: 1)
+      let sent = open(2, &link).map { String($0.prefix(6)) }
+      #expect(sent == ["SUB x ", "HPUB a", "HPUB b", "HPUB c"])
+      #expect(!link.session.outbox.isEmpty)
+      link.handle(.frames([.pong], 0), of: 2)
+      #expect(link.session.outbox.isEmpty)
+      let incidents = link.takeEffects().incidents
+      #expect(incidents.contains { if case .flushed(7) = $0 { true } else { false } })
+    }
+
+    @Test(
+      "While it connects, it goes on; while it waits, it tries at once; at last, it does nothing")
+    func otherwise() {
+      var link = link
+      link.reconnect()
+      _ = link.takeEffects()
+      link.reconnect()
+      #expect(link.takeEffects().connects.isEmpty)
+      link.handle(.closed("no"), of: 2)
+      link.handle(.closed("no"), of: 3)
+      #expect(link.takeEffects().wait != nil)
+      link.reconnect()
+      #expect(link.takeEffects().connects.count == 1)
+      _ = link.stop()
+      link.reconnect()
+      #expect(link.takeEffects().connects.isEmpty)
+    }
+
+    @Test("Servers that others report are tried, unless only the given ones are")
+    func reported() throws {
+      for usesReported in [true, false] {
+        var configuration = try NATSConfiguration(servers: "nats://a:1")
+        configuration.usesReportedServers = usesReported
+        var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+        link.connect()
+        link.handle(.connected(first), of: 1)
+        var info = ServerInfo()
+        (info.hasHeaders, info.others) = (true, ["b:1"])
+        link.handle(.frames([.info(info), .pong], 0), of: 1)
+        _ = link.takeEffects()
+        link.reconnect()
+        #expect(
+          link.takeEffects().connects.map(\.address.description) == [
+            "nats://\(usesReported ? "b" : "a"):1"
+          ])
+      }
     }
   }
 #endif

@@ -145,7 +145,7 @@
     func refusals() {
       let message = ServerMessage(subject: "a", sid: 1, reply: nil, headers: .none, payload: [])
       var state = ConnectionState()
-      guard case .close = receive(&state, .message(message)).last else {
+      guard case .close = receive(&state, .messages([message])).last else {
         Issue.record("A message was taken.")
         return
       }

@@ -17,7 +17,13 @@
       var reading = Reading()
       do {
         for piece in pieces ?? [bytes[...]] {
-          try processor.process(buffer: ByteBuffer(bytes: piece)) { reading.frames.append($0) }
+          try processor.process(buffer: ByteBuffer(bytes: piece)) { frame in
+            guard case .messages(let messages) = frame else {
+              return reading.frames.append(frame)
+            }
+            // How many come together depends on the pieces.
+            reading.frames += messages.map { .messages([$0]) }
+          }
         }
       } catch {
         reading.error = "\(error)"
@@ -56,22 +62,27 @@
       let none = HeaderBlock.none
       #expect(
         Array(frames[4...]) == [
-          .message(
+          .messages([
             ServerMessage(
-              subject: "a.b", sid: 7, reply: nil, headers: none, payload: Array("hello".utf8))),
-          .message(
-            ServerMessage(subject: "a.b", sid: 7, reply: "_INBOX.x", headers: none, payload: [])),
-          .message(
-            ServerMessage(subject: "a", sid: 7, reply: nil, headers: none, payload: [13, 10])),
-          .message(
+              subject: "a.b", sid: 7, reply: nil, headers: none, payload: Array("hello".utf8))
+          ]),
+          .messages([
+            ServerMessage(subject: "a.b", sid: 7, reply: "_INBOX.x", headers: none, payload: [])
+          ]),
+          .messages([
+            ServerMessage(subject: "a", sid: 7, reply: nil, headers: none, payload: [13, 10])
+          ]),
+          .messages([
             ServerMessage(
               subject: "a", sid: 1, reply: nil,
               headers: HeaderBlock(bytes: Array("NATS/1.0\r\n\r\n".utf8)),
-              payload: Array("hello".utf8))),
-          .message(
+              payload: Array("hello".utf8))
+          ]),
+          .messages([
             ServerMessage(
               subject: "a", sid: 1, reply: "r.s",
-              headers: HeaderBlock(bytes: Array("NATS/1.0 503\r\n\r\n".utf8)), payload: [])),
+              headers: HeaderBlock(bytes: Array("NATS/1.0 503\r\n\r\n".utf8)), payload: [])
+          ]),
           .error("Stale Connection"),
         ])
     }

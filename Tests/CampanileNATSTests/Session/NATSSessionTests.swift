@@ -27,10 +27,20 @@
 
     /// What is written without pings, and the mark of the last ping.
     private func written(_ session: inout NATSSession) -> (text: String, mark: UInt64?) {
-      let mark = session.write().last
+      let mark = writeAll(&session).last
       defer { session.output.clear() }
       let text = String(buffer: session.output)
       return (text.split(separator: "PING\r\n").joined(), mark)
+    }
+
+    /// Writes all that may be written, and returns the marks of the pings.
+    private func writeAll(_ session: inout NATSSession) -> [UInt64] {
+      var marks: [UInt64] = []
+      while true {
+        let (pings, goesOn) = session.write()
+        marks += pings
+        if !goesOn { return marks }
+      }
     }
 
     private func message(
@@ -91,7 +101,7 @@
       var session = connected()
       for _ in 1...1_000 { session.perform(post("a", bytes: 900)) }
       session.perform(.flush(5))
-      let marks = session.write()
+      let marks = writeAll(&session)
       #expect(marks.count == 4)
       #expect(marks == marks.sorted())
       #expect(marks.last == 1_001)
@@ -104,7 +114,7 @@
       }
       #expect(told(&session) == ["flushed 5"])
       #expect(session.outbox.isEmpty)
-      #expect(session.write().isEmpty)
+      #expect(writeAll(&session).isEmpty)
     }
 
     @Test("What is longer than the server takes is refused, by the limit of the present server")

@@ -1,39 +1,67 @@
 #if NATS
+  import CampanileRelay
+  import NIOCore
   import Testing
 
   @testable import CampanileNATS
 
-  @Suite("What a relay has to send to a server of NATS")
-  struct OutboxTests {
-    private func post(_ number: Int, bytes: Int = 0) -> Outbox.Post {
-      Outbox.Post(
-        subject: "\(number)", number: 1, since: 1, version: 0, path: [],
-        payload: [UInt8](repeating: 0, count: bytes))
+  extension Outbox {
+    /// Appends a post whose subject is a number.
+    fileprivate mutating func append(_ number: Int, bytes: Int = 0, dropped: (String) -> Void) {
+      var posts = RelayPosts()
+      posts.append(
+        RelayPosts.Heading(subject: "\(number)", version: 0), [UInt8](repeating: 0, count: bytes))
+      append(posts, dropped: dropped)
     }
 
-    private func sendAll(_ outbox: inout Outbox) -> [String] {
-      var sent: [String] = []
-      while let (item, _) = outbox.next() {
-        switch item {
-        case .post(let post): sent.append(post.subject)
-        case .request(let number, _, _, _): sent.append("request \(number)")
+    fileprivate init(keepsNewest: Bool, limit: Int, isStored: Bool = false) {
+      self.init(
+        PostHead.Sender(id: "x", name: "y", acknowledgments: "z", stream: isStored ? "S" : nil),
+        keepsNewest: keepsNewest, limit: limit)
+    }
+
+    fileprivate mutating func append(_ kind: Kind, _ correlation: UInt64 = 0) {
+      append(kind, correlation: correlation, head: Array("HPUB a ".utf8), payload: [], size: 0)
+    }
+
+    /// Sends what may be sent: what it is, and the frames together.
+    fileprivate mutating func send() -> (items: [String], frames: String) {
+      var (sent, output): ([String], ByteBuffer) = ([], ByteBuffer())
+      while let item = next() {
+        switch item.kind {
+        case .post: sent.append(subject(item.mark) ?? "")
+        case .request: sent.append("request \(item.token)")
         case .reply: sent.append("reply")
-        case .flush(let token): sent.append("flush \(token)")
+        case .flush: sent.append("flush \(item.token)")
         }
+        if item.kind != .flush { write(item, to: &output) }
       }
-      return sent
+      endRun(to: &output)
+      return (sent, String(buffer: output))
+    }
+  }
+
+  @Suite("What a relay has to send to a server of NATS")
+  struct OutboxTests {
+    private func sendAll(_ outbox: inout Outbox) -> [String] {
+      let (items, frames) = outbox.send()
+      let subjects = frames.split(separator: "HPUB ").compactMap { $0.split(separator: " ").first }
+      // What is written is what is sent, in the same order.
+      #expect(
+        subjects.filter { $0 != "a" }.map(String.init) == items.filter { Int($0) != nil })
+      return items
     }
 
     @Test("What was not confirmed is sent again, in order, but for requests and replies")
     func again() {
       var outbox = Outbox(keepsNewest: true, limit: 1 << 20)
-      for number in 1...3 { outbox.append(post(number)) { _ in } }
-      outbox.append(.request(correlation: 7, subject: "a", version: 0, payload: []))
-      outbox.append(.reply(to: "a", hasFailed: false, payload: []))
-      outbox.append(.flush(9))
+      for number in 1...3 { outbox.append(number) { _ in } }
+      outbox.append(.request, 7)
+      outbox.append(.reply)
+      outbox.appendFlush(9)
       #expect(sendAll(&outbox) == ["1", "2", "3", "request 7", "reply", "flush 9"])
       #expect(outbox.confirm(through: 1) == [])
-      outbox.append(.request(correlation: 8, subject: "a", version: 0, payload: []))
+      outbox.append(.request, 8)
       #expect(outbox.disconnect() == [7])
       #expect(sendAll(&outbox) == ["2", "3", "flush 9", "request 8"])
       #expect(outbox.confirm(through: outbox.sentMark) == [9])
@@ -43,7 +71,7 @@
     @Test("A mark above what was sent confirms no more than that")
     func earlyMark() {
       var outbox = Outbox(keepsNewest: true, limit: 1 << 20)
-      outbox.append(.flush(1))
+      outbox.appendFlush(1)
       #expect(outbox.confirm(through: 100) == [])
       #expect(sendAll(&outbox) == ["flush 1"])
       #expect(outbox.confirm(through: 100) == [1])
@@ -53,8 +81,8 @@
     func bounded(keepsNewest: Bool) {
       var outbox = Outbox(keepsNewest: keepsNewest, limit: 10_000)
       var dropped: [String] = []
-      outbox.append(.flush(1))
-      for number in 1...20 { outbox.append(post(number, bytes: 872)) { dropped.append($0) } }
+      outbox.appendFlush(1)
+      for number in 1...20 { outbox.append(number, bytes: 872) { dropped.append($0) } }
       let all = (1...20).map { "\($0)" }
       let (first, last) = (Array(all[..<10]), Array(all[10...]))
       #expect(dropped == (keepsNewest ? first : last))
@@ -64,7 +92,7 @@
     @Test("No more than a window is sent without being confirmed")
     func window() {
       var outbox = Outbox(keepsNewest: true, limit: 64 << 20)
-      for number in 0..<20 { outbox.append(post(number, bytes: 1 << 20)) { _ in } }
+      for number in 0..<20 { outbox.append(number, bytes: 1 << 20) { _ in } }
       #expect(sendAll(&outbox).count == 4)
       #expect(sendAll(&outbox).isEmpty)
       _ = outbox.confirm(through: 2)
@@ -74,23 +102,85 @@
     }
   }
 
+  extension OutboxTests {
+    @Test("R6 However many are dropped without a connection, no more than the limit is kept")
+    func droppedMemory() {
+      var outbox = Outbox(keepsNewest: true, limit: 100_000)
+      for number in 1...100 { outbox.append(number, bytes: 872) { _ in } }
+      outbox.appendFlush(1)
+      // Some have been sent, and are to be sent again.
+      #expect(sendAll(&outbox).count == 101)
+      _ = outbox.disconnect()
+      var dropped: [String] = []
+      for number in 101...10_000 { outbox.append(number, bytes: 872) { dropped.append($0) } }
+      #expect(dropped == (1...9_900).map { "\($0)" })
+      #expect(outbox.itemCount == 1)
+      #expect(outbox.frameMemory == 0)
+      #expect(sendAll(&outbox) == ["flush 1"] + (9_901...10_000).map { "\($0)" })
+      #expect(outbox.confirm(through: outbox.sentMark) == [1])
+      #expect(outbox.isEmpty)
+    }
+
+    @Test("R7 Posts that there is no room for have numbers too", arguments: [true, false])
+    func droppedNumbers(keepsNewest: Bool) {
+      var outbox = Outbox(keepsNewest: keepsNewest, limit: 1_000)
+      var dropped = 0
+      for round in 1...3 {
+        for _ in 1...10 {
+          var posts = RelayPosts()
+          for _ in 1...2 {
+            posts.append(RelayPosts.Heading(subject: "a", version: 0), [1, 2, 3])
+          }
+          outbox.append(posts) { subject in
+            #expect(subject == "a")
+            dropped += 1
+          }
+        }
+        let numbers = outbox.send().frames.split(separator: "Campanile: x ").dropFirst()
+          .compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
+        let all = (20 * (round - 1) + 1)...(20 * round)
+        #expect(numbers == (keepsNewest ? Array(all.suffix(7)) : Array(all.prefix(7))))
+        #expect(dropped == 13 * round)
+      }
+    }
+
+    @Test("A frame is the same whether its digits are written over others or anew")
+    func digits() {
+      for stream in [nil, "S"] {
+        let sender = PostHead.Sender(id: "ab", name: "me", acknowledgments: "in.a", stream: stream)
+        var head = PostHead(sender)
+        head.begin(RelayPosts.Heading(subject: "a", version: 3, path: [255]))
+        for (number, mark, count) in [
+          (1, 1, 0), (2, 2, 9), (9, 9, 100), (10, 100, 101), (11, 1, 4), (12, 2, 4), (5, 3, 4),
+        ] as [(UInt64, UInt64, Int)] {
+          head.write(number: number, since: 1, mark: mark, count: count)
+          let headers =
+            "NATS/1.0\r\nCampanile: ab \(number) 1 3 me ff\r\n"
+            + (stream == nil
+              ? "" : "Nats-Msg-Id: ab-\(mark)\r\nNats-Expected-Stream: S\r\n") + "\r\n"
+          let reply = stream == nil ? "" : "in.a\(mark) "
+          let (length, all) = (headers.utf8.count, headers.utf8.count + count)
+          #expect(
+            String(decoding: head.bytes, as: UTF8.self)
+              == "HPUB a \(reply)\(length) \(all)\r\n\(headers)")
+          #expect(head.headerCount == length)
+        }
+      }
+    }
+  }
+
   @Suite("What a relay has to send to a stream")
   struct StoredOutboxTests {
     private func outbox() -> Outbox {
       var outbox = Outbox(keepsNewest: true, limit: 1 << 20, isStored: true)
-      for number in 1...3 {
-        outbox.append(
-          Outbox.Post(
-            subject: "\(number)", number: 1, since: 1, version: 0, path: [], payload: [])
-        ) { _ in }
-      }
-      outbox.append(.flush(9))
+      for number in 1...3 { outbox.append(number) { _ in } }
+      outbox.appendFlush(9)
       return outbox
     }
 
     private func sendAll(_ outbox: inout Outbox) -> [UInt64] {
       var marks: [UInt64] = []
-      while let (_, mark) = outbox.next() { marks.append(mark) }
+      while let item = outbox.next() { marks.append(item.mark) }
       return marks
     }
 
@@ -109,8 +199,8 @@
     @Test("A request and a reply are sent once, also when posts are sent again")
     func once() {
       var outbox = outbox()
-      outbox.append(.request(correlation: 7, subject: "a", version: 0, payload: []))
-      outbox.append(.reply(to: "a", hasFailed: false, payload: []))
+      outbox.append(.request, 7)
+      outbox.append(.reply)
       #expect(sendAll(&outbox) == [1, 2, 3, 4, 5, 6])
       outbox.rewind()
       #expect(sendAll(&outbox) == [1, 2, 3, 4])
@@ -122,8 +212,8 @@
       var outbox = outbox()
       _ = sendAll(&outbox)
       _ = outbox.stored(2)
-      #expect(outbox.post(1) != nil)
-      #expect(outbox.post(2) == nil)
+      #expect(outbox.subject(1) != nil)
+      #expect(outbox.subject(2) == nil)
       #expect(outbox.firstMark == 1)
     }
 
@@ -133,9 +223,9 @@
       _ = sendAll(&outbox)
       _ = outbox.stored(2)
       outbox.rewind()
-      #expect(outbox.post(1) == nil)
+      #expect(outbox.subject(1) == nil)
       #expect(sendAll(&outbox) == [1, 3, 4])
-      #expect(outbox.post(1) != nil)
+      #expect(outbox.subject(1) != nil)
       _ = outbox.confirm(through: 4)
       #expect(outbox.disconnect() == [])
       // A flush is to be confirmed by the next connection too.
