@@ -74,18 +74,13 @@ extension ObservationRequest {
     var made = makeObserver(body, lifetimes)
     let observer = made.observer
     let mailbox = made.groupTarget?.mailbox
-    let destination = {
-      (garbage: inout Garbage, held: borrowing ObserverRegistry.Held) -> Destination in
+    let registration = registry.add(
+      observer, isSwept: owner != nil, owner: owner.map { ObjectIdentifier($0) }
+    ) { garbage, held in
       let destination = place(&garbage, held)
       guard let target = made.groupTarget.take(), let mailbox else { return destination }
       return destination.group(for: target, mailbox, &garbage, held)
     }
-    let registration =
-      if let owner {
-        registry.addSwept(observer, owner: owner, to: destination)
-      } else {
-        registry.add(observer, to: destination)
-      }
     if let registration {
       for lifetime in lifetimes { lifetime.add(registration) }
     } else {

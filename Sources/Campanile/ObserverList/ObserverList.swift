@@ -273,7 +273,7 @@ extension ObserverList {
     new.checkInvariants()
     // Pairs with `entries`: after the memory is filled, and before the reservations are read.
     buffer.store(new.address, ordering: .releasing)
-    return old.map { ($0.owner, since: $0.created) }
+    return old.map { Garbage.Piece(structure: $0.owner, since: $0.created) }
   }
 
   private func replace(
@@ -325,7 +325,7 @@ extension ObserverList {
     let old = currentGroups
     if let group = old?.first(for: mailbox) { return group }
     let group = TargetGroup(target, mailbox, of: self)
-    if let old { garbage.add((old, since: old.created)) }
+    if let old { garbage.add(.init(structure: old, since: old.created)) }
     let new = GroupArray((old?.groups ?? []) + [group], created: registry.tick(held))
     replace(groups, with: new, held)
     return group
@@ -337,7 +337,7 @@ extension ObserverList {
   ) {
     guard let old = currentGroups else { return }
     let rest = old.groups.filter { $0.list !== list }
-    garbage.add((old, since: old.created))
+    garbage.add(.init(structure: old, since: old.created))
     let new = rest.isEmpty ? nil : GroupArray(rest, created: registry.tick(held))
     replace(groups, with: new, held)
     if isEmpty { leaveHome(&garbage, held) }

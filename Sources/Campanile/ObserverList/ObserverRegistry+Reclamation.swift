@@ -2,8 +2,12 @@ import Synchronization
 
 /// The objects that a change under the lock removes, to be released outside the lock.
 struct Garbage {
-  /// A buffer, a group array, a table or a list that was replaced, with the time it was made.
-  typealias Piece = (structure: any AnyObject & Sendable, since: UInt64)
+  /// A buffer, a group array, a table or a list that was replaced.
+  struct Piece: Sendable {
+    let structure: any AnyObject & Sendable
+    /// The time when it was made.
+    let since: UInt64
+  }
 
   /// Mostly there is none, and an empty array would be counted.
   private var kept: [Piece]?
@@ -14,7 +18,8 @@ struct Garbage {
   var isEmpty: Bool { kept == nil }
 
   mutating func add(_ piece: Piece?) {
-    if let piece { kept = structures + [piece] }
+    guard let piece else { return }
+    if kept == nil { kept = [piece] } else { kept?.append(piece) }
   }
 
   /// The oldest of `time` and the times of the pieces.

@@ -296,31 +296,14 @@ extension ObserverRegistry {
 extension ObserverRegistry {
   /// Registers `observer` at the destination that `place` finds or makes, under the lock.
   ///
-  /// - Returns: The registration, or `nil` if the source has finished.
-  func add(
-    _ observer: consuming AnyObserver,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
-  ) -> Registration? {
-    add(observer, isSwept: false, owner: nil, to: place)
-  }
-
-  /// Registers an observer whose owner is checked from time to time.
-  ///
-  /// - Parameter owner: The owner, if the registration is also to be found by its identity.
-  func addSwept(
-    _ observer: consuming AnyObserver, owner: (any AnyObject & Sendable)? = nil,
-    to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
-  ) -> Registration? {
-    add(observer, isSwept: true, owner: owner.map { ObjectIdentifier($0) }, to: place)
-  }
-
   /// - Parameters:
   ///   - isSwept: Whether the observer has an owner, which is checked from time to time.
-  ///   - owner: An owner that can also be found by its identity.
+  ///   - owner: The owner, if the registration is also to be found by its identity.
+  /// - Returns: The registration, or `nil` if the source has finished.
   // Apart: this is long, and called from many places.
   @inline(never)
-  private func add(
-    _ observer: consuming AnyObserver, isSwept: Bool, owner: ObjectIdentifier?,
+  func add(
+    _ observer: consuming AnyObserver, isSwept: Bool = false, owner: ObjectIdentifier? = nil,
     to place: (_ garbage: inout Garbage, _ held: borrowing Held) -> Destination
   ) -> Registration? {
     let living = isSwept ? checkOwners() : []

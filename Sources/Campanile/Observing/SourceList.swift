@@ -116,16 +116,10 @@ package struct SourceList<Value>: Sendable {
     }
     let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox
-    let place = { (garbage: inout Garbage, held: borrowing ObserverRegistry.Held) -> Destination in
+    let registration = registry.add(observer, isSwept: owner != nil) { garbage, held in
       guard let target = target.target, let mailbox else { return .list(list) }
       return .list(list.group(for: target, mailbox, &garbage, held).list)
     }
-    let registration =
-      if owner != nil {
-        registry.addSwept(observer, to: place)
-      } else {
-        registry.add(observer, to: place)
-      }
     guard let registration else {
       onEnd?()
       return ended

@@ -108,7 +108,7 @@ extension TopicList {
     _ list: SubjectList, _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
   ) {
     guard let current, let index = current.index(of: list.name.address.word) else { return }
-    garbage.add((list, since: list.created))
+    garbage.add(.init(structure: list, since: list.created))
     current.remove(at: index, held)
     subjectCount -= 1
     if subjectCount == 0 { garbage.add(replaceTable(with: nil, held)) }
@@ -142,7 +142,7 @@ extension TopicList {
     // Pairs with `current` and `hasSubjects`: after the table is filled, before the reservations are
     // read.
     table.store(new?.entries.address ?? 0, ordering: .releasing)
-    return old.map { ($0.owner, since: $0.created) }
+    return old.map { Garbage.Piece(structure: $0.owner, since: $0.created) }
   }
 }
 

@@ -18,7 +18,9 @@ extension ObserverList {
       // The object is the member that was handed in as a `Delegate`.
       call(object as! Delegate)
     }
-    return registry.addSwept(observer, owner: object) { _, _ in .list(self) }
-      ?? Registration(list: self, id: 0, counters: nil)
+    let registration = registry.add(observer, isSwept: true, owner: ObjectIdentifier(object)) {
+      _, _ in .list(self)
+    }
+    return registration ?? Registration(list: self, id: 0, counters: nil)
   }
 }
