@@ -260,10 +260,11 @@
     ///
     /// - Returns: The flushes that have ended.
     mutating func confirm(through mark: UInt64) -> [UInt64] {
-      for index in sent.indices {
-        let item = sent[index]
+      // By offsets: the indices of a buffer hold its memory, which would be copied.
+      for offset in 0..<sent.count {
+        let item = sent[offset: offset]
         if item.mark > mark { break }
-        if !isStored || item.kind != .post { confirm(at: index) }
+        if !isStored || item.kind != .post { confirm(at: offset) }
       }
       return popConfirmed()
     }
@@ -272,8 +273,8 @@
     ///
     /// - Returns: The flushes that have ended.
     mutating func stored(_ mark: UInt64) -> [UInt64] {
-      guard let index = index(mark) else { return [] }
-      confirm(at: index)
+      guard let offset = offset(mark) else { return [] }
+      confirm(at: offset)
       return popConfirmed()
     }
 
@@ -282,15 +283,15 @@
     /// - Returns: How many of those that were sent are dropped, and the flushes that have ended.
     mutating func refuse(_ subject: String) -> (count: Int, flushed: [UInt64]) {
       var count = 0
-      for index in sent.indices where self.subject(at: index) == subject {
-        confirm(at: index)
+      for offset in 0..<sent.count where self.subject(at: offset) == subject {
+        confirm(at: offset)
         count += 1
       }
       return (count, popConfirmed())
     }
 
     /// Where a sent item is: marks ascend.
-    private func index(_ mark: UInt64) -> CircularBuffer<Item>.Index? {
+    private func offset(_ mark: UInt64) -> Int? {
       guard let first = sent.first, mark >= first.mark else { return nil }
       var (low, high) = (0, min(Int(mark - first.mark), sent.count - 1))
       // There it is, unless one before has been dropped.
@@ -299,13 +300,13 @@
         let middle = (low + high) / 2
         if sent[offset: middle].mark < mark { low = middle + 1 } else { high = middle }
       }
-      return sent[offset: low].mark == mark ? sent.index(sent.startIndex, offsetBy: low) : nil
+      return sent[offset: low].mark == mark ? low : nil
     }
 
-    private mutating func confirm(at index: CircularBuffer<Item>.Index) {
-      let item = sent[index]
+    private mutating func confirm(at offset: Int) {
+      let item = sent[offset: offset]
       if item.isConfirmed { return }
-      sent[index].isConfirmed = true
+      sent[offset: offset].isConfirmed = true
       sentBytes -= Int(item.cost)
       // Its frame is not kept while an earlier item waits to be confirmed.
       if item.kind != .flush { frames.forget(item.place) }
@@ -321,19 +322,20 @@
     }
 
     /// What the post with a mark is published to, while it is sent and not confirmed.
-    func subject(_ mark: UInt64) -> String? { index(mark).flatMap(subject(at:)) }
+    func subject(_ mark: UInt64) -> String? { offset(mark).flatMap(subject(at:)) }
 
-    private func subject(at index: CircularBuffer<Item>.Index) -> String? {
-      let item = sent[index]
+    private func subject(at offset: Int) -> String? {
+      let item = sent[offset: offset]
       return item.kind == .post && !item.isConfirmed ? frames.subject(item.place) : nil
     }
 
     /// Posts that were sent and not confirmed are to be sent again; requests and replies are not.
     mutating func rewind() {
       var waiting = CircularBuffer<Item>()
-      for index in sent.indices {
-        if sent[index].kind == .request || sent[index].kind == .reply { confirm(at: index) }
-        let item = sent[index]
+      for offset in 0..<sent.count {
+        let kind = sent[offset: offset].kind
+        if kind == .request || kind == .reply { confirm(at: offset) }
+        let item = sent[offset: offset]
         if item.kind == .post, item.isConfirmed { continue }
         waitingBytes += Int(item.cost)
         waiting.append(item)
@@ -351,7 +353,7 @@
       rewind()
       let requests = again.filter { $0.kind == .request && $0.isConfirmed }.map(\.token)
       again.removeAll { $0.isConfirmed && $0.kind != .flush }
-      for index in again.indices { again[index].isConfirmed = false }
+      for offset in 0..<again.count { again[offset: offset].isConfirmed = false }
       return requests
     }
   }
