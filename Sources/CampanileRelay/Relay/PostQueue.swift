@@ -32,7 +32,7 @@ final class PostQueue: Sendable {
 
   private let state = Locked(State())
   private let buffering: RelayBuffering
-  /// Up to so many bytes are copied. Longer ones are shared.
+  /// Up to so many bytes are copied, and a longer array is shared.
   private static var longest: Int { 4_096 }
 
   init(_ buffering: RelayBuffering) { self.buffering = buffering }
