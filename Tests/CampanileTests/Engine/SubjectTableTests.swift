@@ -244,9 +244,10 @@ struct SubjectIndexMemoryTests {
     // Nothing was there before the first table.
     let tables = garbage.structures.compactMap { $0.structure as? Entries.Owner }
     #expect(tables.map(\.entries.capacity) == capacities.dropFirst().dropLast())
-    for (structure, since) in garbage.structures {
-      let list = structure as? ObserverList
-      #expect(since == list?.created ?? (structure as? Entries.Owner)?.entries.created)
+    for piece in garbage.structures {
+      let list = piece.structure as? ObserverList
+      let table = piece.structure as? Entries.Owner
+      #expect(piece.since == list?.created ?? table?.entries.created)
     }
     // And the lists of the subjects that were forgotten.
     #expect(garbage.structures.count == tables.count + players.count)
