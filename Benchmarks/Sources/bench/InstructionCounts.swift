@@ -4,12 +4,14 @@ import Synchronization
 
 /// Runs one case so often, and nothing else, for a tool that counts instructions.
 ///
-/// With `--list` it prints the names of the cases and how often each is worth running.
+/// With `--list` it prints the names of the cases and how often each is worth running. With
+/// `--allocations` it prints how many blocks the case allocated.
 struct CountInstructions: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "instructions", shouldDisplay: false)
 
   @Flag var list = false
+  @Flag var allocations = false
   @Argument var name: String?
   @Argument var count: Int?
 
@@ -24,7 +26,11 @@ struct CountInstructions: ParsableCommand {
     guard let item = InstructionCase.all.first(where: { $0.name == name }) else {
       throw ValidationError("There is no case \"\(name)\"; --list shows what there is.")
     }
-    item.run(count)
+    guard allocations else { return item.run(count) }
+    guard Allocations.passesControl(), let made = Allocations.during({ item.run(count) }) else {
+      throw ValidationError("Allocations can't be counted here.")
+    }
+    Output.write("\(made.count)")
   }
 }
 
