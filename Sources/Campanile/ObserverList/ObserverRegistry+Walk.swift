@@ -343,7 +343,16 @@ extension ObserverRegistry {
 
   /// Walks several lists as one.
   @inline(never)
-  func merge<Value>(
+  private func merge<Value>(
+    _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
+    _ portion: Portion, _ route: inout Route
+  ) {
+    mergeInPlace(value, wideValue, post, range, portion, &route)
+  }
+
+  /// Does the same in the frame of its caller.
+  @inline(__always)
+  func mergeInPlace<Value>(
     _ value: Value, _ wideValue: WideValue?, _ post: borrowing Post, _ range: ClosedRange<UInt64>,
     _ portion: Portion, _ route: inout Route
   ) {

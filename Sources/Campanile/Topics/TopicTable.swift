@@ -280,7 +280,7 @@ extension ObserverRegistry {
       postToTargets(value, nil, post, section.watermark, portion, &route, section)
     } else {
       settle(section)
-      merge(value, nil, post, 0...section.watermark, portion, &route)
+      mergeInPlace(value, nil, post, 0...section.watermark, portion, &route)
     }
     exit(section)
   }

@@ -10,6 +10,10 @@
     return relay
   }
 
+  private func leaveServer(_ relay: Relay) {
+    relay.reconnect()  // the file of credentials has been replaced
+  }
+
   private func serve(_ relay: Relay, _ logger: Logger) async throws {
     let group = ServiceGroup(services: [relay], logger: logger)
     try await group.run()
