@@ -93,8 +93,6 @@ class ObserverList: @unchecked Sendable {
     ordered.load(ordering: .acquiring) > 0
   }
 
-  // MARK: Addresses
-
   @inline(__always)
   static func observer(at address: UInt) -> Unmanaged<AnyObserver> {
     // SAFETY: an address in an entry is that of an observer which the list retained.

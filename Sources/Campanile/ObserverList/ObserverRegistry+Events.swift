@@ -7,8 +7,6 @@ import Synchronization
 private let postNumbers = Atomic<UInt64>(0)
 
 extension ObserverRegistry {
-  // MARK: Posts
-
   /// The number of the post whose observer is running here; 0 if there is none that was reported.
   private static var currentPost: UInt64 {
     let number = unsafe ThreadRecord.current.pointee.post
@@ -75,8 +73,6 @@ extension ObserverRegistry {
     notePostReturned(Value.self, post)
   }
 
-  // MARK: Registrations and deliveries
-
   /// Reports a registration that was made at `location`.
   @inline(__always)
   func noteRegistered(_ registration: Registration, _ location: SourceLocation) {
@@ -136,8 +132,6 @@ extension ObserverRegistry {
     let reports = reports
     reports.events.send(SourceEvent(kind, of: reports.number, valueType, observer, post))
   }
-
-  // MARK: Calls
 
   /// Reports that an observer is about to be called, if somebody observes the events.
   ///

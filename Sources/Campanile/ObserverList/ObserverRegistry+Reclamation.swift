@@ -246,8 +246,6 @@ extension ObserverRegistry {
     lists.flatMap { $0.registrations(held) }
   }
 
-  // MARK: Posts in progress
-
   /// The posts in progress.
   ///
   /// Before anything is decided from them. Those posts that may hold what was made at `since` come to

@@ -146,8 +146,6 @@ final class ObserverRegistry: @unchecked Sendable {
     watched.store(isWatched, ordering: .sequentiallyConsistent)
   }
 
-  // MARK: The clock
-
   /// The next time of the clock: the identifier of a registration that is being made, or the time
   /// of a new structure.
   ///

@@ -65,8 +65,6 @@
     return with { $0.context = context }.details
   }
 
-  // MARK: Details
-
   /// The tracker that waits for the deliveries of this post, if any.
   var tracker: DeliveryTracker? { details?.content.tracker }
 
