@@ -33,6 +33,8 @@
  * step NO_ANNOUNCEMENT    ObserverList/ThreadRecord.swift:push                         a post names what it walks
  * step LATE_ANNOUNCEMENT  ObserverList/ThreadRecord.swift:push                         before it reads anything of it
  * step NO_OPEN_BOUND      ObserverList/ThreadRecord.swift:push                         until it has read, it may hold everything
+ * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                    a post sets its thread's bit
+ * step EARLY_MASK_BIT     ObserverList/ObserverRegistry.swift:enter                    after it has announced itself
  * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that
  * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
  * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                   a post says what it can reach
@@ -48,6 +50,8 @@
  * step NO_RESTORING       ObserverList/Entries.swift:restore                           those in reach are not used again
  * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out
  * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan         before the reservations are read
+ * step LATE_FORGETTING    ObserverList/ObserverRegistry+Reclamation.swift:scan         nor are bits forgotten after that
+ * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan         the bit of a thread that is inside is set again
  * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
  * step BLIND_FLAG         ObserverList/ObserverRegistry+Reclamation.swift:collect      in the reservation that it stands in
  * step STALE_TICKET       ObserverList/ObserverRegistry+Reclamation.swift:collect      one that has left gets none
@@ -63,16 +67,20 @@
  * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back
  * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
  *
- * The runs: one thread that posts twice; two threads; posts that look for their observers twice; upper bounds that are seen late; ends that are.
+ * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for their observers twice; upper bounds that are seen late; ends that are.
  *
  * run -DPOSTS=2
  * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER
+ * run -DPOSTERS=2 -DPOSTS=1 -DNO_CHANGER -DBITS=1
  * run -DPOSTS=1 -DLOOKS=2
  * run -DPOSTS=1 -DSTALE_BOUNDS
  * run -DPOSTS=1 -DLOOKS=2 -DWEAK
  */
 
 #define THREADS 2
+#ifndef BITS
+#define BITS 2
+#endif
 #ifndef POSTS
 #define POSTS 2
 #endif
@@ -85,6 +93,7 @@
 
 #define ROOM 2     /* entries of a buffer */
 #define EVERYTHING 255
+#define BIT(thread) (1 << (thread) % BITS)
 
 /* Objects: observers 1, 2, 3; buffers 4, 5, 6. */
 #define OBJECTS 7
@@ -93,6 +102,7 @@
 
 /* ObserverRegistry */
 byte clock;
+byte mask;
 bool locked;
 
 /* Reservation, one for each thread */
@@ -297,6 +307,9 @@ proctype Poster(byte self) {
 #ifdef EARLY_WATERMARK
     d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
 #endif
+#ifdef EARLY_MASK_BIT
+    mask = mask | BIT(self);
+#endif
     /* ThreadRecord.swift: push */
 #ifndef NO_OPEN_BOUND
     upper[self] = EVERYTHING;
@@ -305,6 +318,12 @@ proctype Poster(byte self) {
     source[self] = true;
 #endif
     /* ObserverRegistry.swift: enter */
+#if !defined(NO_MASK_BIT) && !defined(EARLY_MASK_BIT)
+    if
+    :: !(mask & BIT(self)) -> mask = mask | BIT(self)
+    :: else
+    fi;
+#endif
 #ifndef EARLY_WATERMARK
     d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
 #endif
@@ -360,7 +379,8 @@ inline collect(since) {
   do
   :: thread < THREADS ->
     if
-    :: source[thread] ->
+    :: bits & BIT(thread) && source[thread] ->
+      inside = inside | BIT(thread);
 #ifdef STALE_BOUNDS
       if
       :: uppers[thread] = upper[thread]
@@ -406,12 +426,22 @@ inline scan(since) {
 #if !defined(NO_STORE) && !defined(LATE_STORE)
   STORE_CLOCK;
 #endif
+#ifdef LATE_FORGETTING
+  bits = mask;
   collect(since);
+  mask = inside;
+#else
+  d_step { bits = mask; mask = 0 }
+  collect(since);
+#ifndef NO_BIT_AGAIN
+  mask = mask | inside;
+#endif
+#endif
 #ifdef LATE_STORE
   STORE_CLOCK;
 #endif
   skip;
-  thread = 0
+  d_step { thread = 0; bits = 0; inside = 0 }
 }
 
 #ifdef STALE_BOUNDS
@@ -662,7 +692,7 @@ inline observe(who) {
 }
 
 #define LOCALS \
-  byte tickets, thread, held, left, place, end, before, newest, waits; \
+  byte tickets, bits, inside, thread, held, left, place, end, before, newest, waits; \
   byte uppers[THREADS], reach[THREADS]; \
   bool isLate
 

@@ -67,7 +67,7 @@ public final class MessageCenter: Sendable {
   /// Subjects are compared by identity. The center retains the subject only until it is delivered
   /// to the observers that receive it.
   public func post<M: Message>(_ message: M, about subject: M.Subject) {
-    find(message, Post(subject: subject))
+    find(message, Post(subject))
   }
 
   /// Posts a message to all observers except one.
@@ -90,7 +90,7 @@ public final class MessageCenter: Sendable {
   public func post<M: Message>(
     _ message: M, about subject: M.Subject, skipping registration: Registration
   ) {
-    findChecked(message, Post(subject: subject).skipping(registry.ownID(of: registration)))
+    findChecked(message, Post(subject).skipping(registry.ownID(of: registration)))
   }
 
   /// Posts a message and waits until every delivery of it has ended.
@@ -110,7 +110,7 @@ public final class MessageCenter: Sendable {
   ///
   /// See ``postAndWait(_:)``.
   public func postAndWait<M: Message>(_ message: M, about subject: M.Subject) async throws {
-    try await postAndWait(message, Post(subject: subject))
+    try await postAndWait(message, Post(subject))
   }
 
   private func postAndWait(_ message: some Message, _ post: Post) async throws {

@@ -256,11 +256,19 @@ extension ObserverRegistry {
     since: UInt64, _ state: inout State, _ held: borrowing Held
   ) -> [Ticket] {
     storeClockAgain(held)
+    // Pairs with `enter`: a post that sets its bit later loads the clock as it is stored above.
+    if mask.load(ordering: .sequentiallyConsistent) == 0 { return [] }
+    // Pairs with `enter`, too: a post that still found its bit has announced itself before.
+    let bits = mask.exchange(0, ordering: .sequentiallyConsistent)
     var posts: [Ticket] = []
-    unsafe ThreadRecord.forEachPost { reservation, source, thread in
+    var inside: UInt64 = 0
+    unsafe ThreadRecord.forEachPost(of: bits) { reservation, source, thread, bit in
       guard source & ~Reservation.ticketFlag == address else { return }
+      inside |= bit
       unsafe collect(reservation, source, thread, since, &posts)
     }
+    // No pair: the lock orders the scans. The bits of threads that are outside stay forgotten.
+    if inside != 0 { mask.bitwiseOr(inside, ordering: .relaxed) }
     if !posts.isEmpty, posts.contains(where: { $0.upper >= since }) { state.keeper = self }
     return posts
   }

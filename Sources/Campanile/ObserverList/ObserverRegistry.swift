@@ -16,7 +16,7 @@ final class CommonClock: Sendable {
   }
 }
 
-/// The shared state of a source's lists: the clock and the lock.
+/// The shared state of a source's lists: the clock, the lock, and the threads that post.
 ///
 /// It implements epoch-based reclamation with per-thread reservations. `README.md` explains it.
 ///
@@ -26,6 +26,8 @@ final class CommonClock: Sendable {
 final class ObserverRegistry: @unchecked Sendable {
   /// The newest identifier or creation time.
   private let clock = Atomic<UInt64>(0)
+  /// The bits of the threads that have posted since a scan found them outside.
+  let mask = Atomic<UInt64>(0)
   private let state = Locked(State())
   let ownerLifetimes = LifetimeLookup()
   let subjectLifetimes = LifetimeLookup()
@@ -199,6 +201,11 @@ extension ObserverRegistry {
   func enter() -> CriticalSection {
     let record = unsafe ThreadRecord.current(in: slot)
     let reservation = unsafe record.pointee.push(address)
+    // Pairs with `scan`, which clears the bit before it reads the reservation.
+    if unsafe mask.load(ordering: .sequentiallyConsistent) & record.pointee.bit == 0 {
+      // Pairs with `scan`: before the clock is loaded, which a scan that misses the bit has stored.
+      unsafe mask.bitwiseOr(record.pointee.bit, ordering: .sequentiallyConsistent)
+    }
     reach(.announced)
     // Pairs with `storeClockAgain`, after the reservation is stored; and with `show`.
     let watermark = clock.load(ordering: .sequentiallyConsistent)

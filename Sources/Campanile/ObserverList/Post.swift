@@ -13,10 +13,6 @@
 
   /// A post about `subject`, which the caller keeps for as long as the post and its copies live.
   @inline(__always)
-  init(subject: AnyObject) { unsafe borrowed = Unmanaged.passUnretained(subject) }
-
-  /// The same, where there may be a subject.
-  @inline(__always)
   init(_ subject: AnyObject?) {
     unsafe borrowed = subject.map { unsafe Unmanaged.passUnretained($0) }
   }
@@ -101,38 +97,6 @@
     post.details = PostDetails(content)
     return post
   }
-}
-
-extension Post {
-  /// Whether the post has anything but the value and the subject.
-  package var hasDetails: Bool { details != nil }
-
-  /// The centers and carriers that the message came through before this center.
-  package var path: [PathStep] { details?.content.path ?? [] }
-
-  /// Holds the delivery open: a caller that waits for the post waits until the delivery is ended.
-  ///
-  /// - Returns: The object that ends the delivery; `nil` if no caller waits for the post.
-  package borrowing func hold() -> HeldDelivery? {
-    tracker.map { HeldDelivery($0) }
-  }
-}
-
-/// A delivery that continues after its observer has returned.
-///
-/// It ends when the object is released, or earlier.
-package final class HeldDelivery: Sendable {
-  private let tracker: Locked<DeliveryTracker?>
-
-  fileprivate init(_ tracker: DeliveryTracker) {
-    tracker.begin()
-    self.tracker = Locked(tracker)
-  }
-
-  deinit { end() }
-
-  /// Ends the delivery; later calls do nothing.
-  package func end() { tracker.withLock { $0.take() }?.end() }
 }
 
 /// The contents of a post beyond the value and the subject.

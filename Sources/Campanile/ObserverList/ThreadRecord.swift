@@ -19,7 +19,7 @@ import Synchronization
   fileprivate let inner = Atomic<UInt>(0)
   /// How many posts this one is nested in.
   fileprivate let depth: Int
-  /// The outermost reservation of another thread, if this one is outermost too.
+  /// The outermost reservation of another thread with the same bit, if this one is outermost too.
   fileprivate let next: UnsafeMutablePointer<Reservation>?
 
   fileprivate static func make(
@@ -65,6 +65,8 @@ import Synchronization
   private let first: UnsafeMutablePointer<Reservation>
   /// The reservation for the next post.
   private var free: UnsafeMutablePointer<Reservation>
+  /// The record's bit in a registry's mask of the threads that have posted; there are 64.
+  let bit: UInt64
   /// The scope that the thread's code is part of, if a source has set one; the source keeps it
   /// alive.
   var scope: Unmanaged<AnyObject>?
@@ -75,8 +77,9 @@ import Synchronization
   /// The system's number for the thread.
   private(set) var systemNumber: UInt64 = 0
 
-  private init(_ first: UnsafeMutablePointer<Reservation>) {
+  private init(_ first: UnsafeMutablePointer<Reservation>, bit: UInt64) {
     unsafe (self.first, free) = (first, first)
+    self.bit = bit
   }
 
   /// How many posts the thread is inside of.
@@ -92,7 +95,8 @@ import Synchronization
     unsafe free = unsafe reservation.pointee.nested ?? reservation.pointee.makeNested()
     // Pairs with `collect`, which loads the source first: the next store publishes this one.
     unsafe reservation.pointee.upper.store(.max, ordering: .relaxed)
-    // Pairs with `forEachPost`: before the clock is loaded, and before a nested post is announced.
+    // Pairs with `forEachPost`: before the mask and the clock are loaded, and before a nested post is
+    // announced.
     unsafe reservation.pointee.source.store(source, ordering: .sequentiallyConsistent)
     return unsafe reservation
   }
@@ -112,10 +116,16 @@ import Synchronization
 
 /// Handing records out to threads, and finding the reservations of all of them.
 extension ThreadRecord {
-  /// The outermost reservation of the newest record; its chain of `next` has one of every record.
-  private static let newest = Atomic<UInt>(0)
-  /// The addresses of the records that no thread has.
-  private static let pool = Locked<[UInt]>([])
+  /// For each bit, the outermost reservation of the newest record that has it; its chain of `next`
+  /// has one of every such record.
+  // SAFETY: made once, never freed, and what it points to is atomic.
+  private nonisolated(unsafe) static let newest: UnsafeMutablePointer<Atomic<UInt>> = {
+    let newest = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: UInt64.bitWidth)
+    for index in 0..<UInt64.bitWidth { unsafe (newest + index).initialize(to: Atomic(0)) }
+    return unsafe newest
+  }()
+  /// The addresses of the records that no thread has, and the number of all records.
+  private static let pool = Locked<(free: [UInt], count: Int)>(([], 0))
 
   /// The calling thread's record.
   static var current: UnsafeMutablePointer<ThreadRecord> { unsafe current(in: .records) }
@@ -150,18 +160,21 @@ extension ThreadRecord {
 
   @inline(never)
   private static func claim() -> UnsafeMutablePointer<ThreadRecord> {
-    let address = pool.withLock { free -> UInt in
-      if let address = free.popLast() { return address }
+    let address = pool.withLock { pool -> UInt in
+      if let address = pool.free.popLast() { return address }
+      let index = pool.count % UInt64.bitWidth
+      pool.count += 1
+      let newest = unsafe newest + index
       // No pair: the pool's lock orders all stores.
       let next = unsafe UnsafeMutablePointer<Reservation>(
-        bitPattern: newest.load(ordering: .relaxed))
+        bitPattern: newest.pointee.load(ordering: .relaxed))
       let first = unsafe Reservation.make(depth: 0, next: next)
       // On lines of its own, as a reservation is.
       let memory = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
       let record = unsafe memory.bindMemory(to: ThreadRecord.self, capacity: 1)
-      unsafe record.initialize(to: ThreadRecord(first))
+      unsafe record.initialize(to: ThreadRecord(first, bit: 1 << UInt64(index)))
       // Pairs with `forEachPost`: in place before the new owner's first announcement.
-      newest.store(UInt(bitPattern: first), ordering: .sequentiallyConsistent)
+      unsafe newest.pointee.store(UInt(bitPattern: first), ordering: .sequentiallyConsistent)
       return UInt(bitPattern: record)
     }
     // SAFETY: the pool holds addresses of records, which are never freed.
@@ -185,7 +198,7 @@ extension ThreadRecord {
       unsafe ThreadSlot.records.value = nil
     }
     let address = UInt(bitPattern: pointer)
-    pool.withLock { $0.append(address) }
+    pool.withLock { $0.free.append(address) }
   }
 
   /// Closes the reservations of posts whose thread has ended in an observer.
@@ -212,29 +225,38 @@ extension ThreadRecord {
     return waitedFor
   }
 
-  /// Calls `body` with each open reservation, what its source word was, and its thread's number.
+  /// Calls `body` with each open reservation of the threads with these bits, what its source word
+  /// was, the number of its thread, and the thread's bit.
   ///
   /// A thread's reservations are read one after another, from the outermost to the first that is
   /// closed. No nested post is behind that one, and a later post loads the clock after it was stored.
   /// The order is always the same, except for new threads.
   @inline(__always)
   static func forEachPost(
-    _ body: (_ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt, _ thread: UInt)
-      -> Void
+    of bits: UInt64,
+    _ body: (
+      _ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt, _ thread: UInt,
+      _ bit: UInt64
+    ) -> Void
   ) {
-    // Pairs with `claim`: a post whose record is missed loads the clock after the scan stored it.
-    var thread = unsafe UnsafeMutablePointer<Reservation>(
-      bitPattern: newest.load(ordering: .sequentiallyConsistent))
-    while let first = unsafe thread {
-      var next = unsafe Optional(first)
-      while let reservation = unsafe next {
-        // Pairs with `push`: the scan stored the clock first, and the post loads it afterwards.
-        let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
-        if source == 0 { break }
-        unsafe body(reservation, source, UInt(bitPattern: first))
-        unsafe next = unsafe reservation.pointee.nested
+    var bits = bits
+    while bits != 0 {
+      let index = bits.trailingZeroBitCount
+      bits &= bits &- 1
+      // Pairs with `claim`: a post whose record is missed loads the clock after the scan stored it.
+      var thread = unsafe UnsafeMutablePointer<Reservation>(
+        bitPattern: (newest + index).pointee.load(ordering: .sequentiallyConsistent))
+      while let first = unsafe thread {
+        var next = unsafe Optional(first)
+        while let reservation = unsafe next {
+          // Pairs with `push`: the scan stored the clock first, and the post loads it afterwards.
+          let source = unsafe reservation.pointee.source.load(ordering: .sequentiallyConsistent)
+          if source == 0 { break }
+          unsafe body(reservation, source, UInt(bitPattern: first), 1 << UInt64(index))
+          unsafe next = unsafe reservation.pointee.nested
+        }
+        unsafe thread = unsafe first.pointee.next
       }
-      unsafe thread = unsafe first.pointee.next
     }
   }
 }

@@ -8,7 +8,7 @@ struct ThreadRecordTests {
   /// How many posts in progress name `registry`, on any thread.
   private static func postsInProgress(at registry: ObserverRegistry) -> Int {
     var count = 0
-    unsafe ThreadRecord.forEachPost { _, source, _ in
+    unsafe ThreadRecord.forEachPost(of: .max) { _, source, _, _ in
       if source & ~Reservation.ticketFlag == registry.address { count += 1 }
     }
     return count
@@ -60,7 +60,7 @@ struct ThreadRecordTests {
   /// The addresses of the reservations of the calling thread that a scan finds open.
   private static func openReservations() -> [UInt] {
     var reservations: [UInt] = []
-    unsafe ThreadRecord.forEachPost { reservation, _, thread in
+    unsafe ThreadRecord.forEachPost(of: .max) { reservation, _, thread, _ in
       if thread != ThreadRecord.currentThread { return }
       reservations.append(UInt(bitPattern: reservation))
     }
@@ -123,7 +123,22 @@ struct ThreadRecordTests {
     }
   }
 
-  @Test("K4 K16 The posts of two hundred threads are all seen")
+  // Broken by: ObserverRegistry.scan, if it keeps the bits of threads that it finds outside.
+  @Test("An end spares the next one from looking at threads that are outside")
+  func forgotten() {
+    let source = Broadcaster<Int>()
+    let tokens = (0..<2).map { _ in source.observe { _ in } }
+    onThreads(8) { _ in source.send(1) }
+    #expect(source.registry.mask.load(ordering: .relaxed) != 0)
+    tokens[0].cancel()
+    #expect(source.registry.mask.load(ordering: .relaxed) == 0)
+    source.send(2)
+    let mine = unsafe ThreadRecord.current.pointee.bit
+    #expect(source.registry.mask.load(ordering: .relaxed) == mine)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("K4 K16 The posts of more threads than a mask has bits are all seen")
   func manyThreads() {
     let source = Broadcaster<Int>()
     let life = LiveCount()

@@ -10,6 +10,23 @@
     let gates = CheckpointGates()
     let inside = Gate()
 
+    // Broken by: ObserverRegistry.scan, if it does not set the bits again of threads that are inside.
+    @Test("K3 K4 K16 A post in progress is seen by every end, not by the first alone")
+    func seenByEach() {
+      let source = Broadcaster<Int>()
+      let life = LiveCount()
+      let first = source.observe { [inside] _ in inside.pass() }
+      let others = (0..<3).map { _ in Self.observe(source, life) }
+      let poster = onThread { source.send(1) }
+      inside.waitUntilReached()
+      for other in others { #expect(other.cancel() == .endedWhileMaybeRunning) }
+      #expect(life.current == 3)
+      inside.open()
+      poster()
+      #expect(life.current == 0)
+      withExtendedLifetime(first) {}
+    }
+
     // Broken by: ObserverRegistry.end, if it does not read the reservations again after `shrink`.
     @Test("K16 A post that began after the reservations were read keeps the memory it walks")
     func shrunk() {
