@@ -2,17 +2,20 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each promise, among two processes and among five.
+/// Each promise, among two processes; with all repetitions, among five too.
 @Suite("Relays of several processes", .serialized, .timeLimit(.minutes(30)))
 struct ProcessTests {
+  /// How many processes there are.
+  private static let sizes = Effort.some(1, of: [2, 5])
+
   @Test(
     "R1 What was flushed, each process has, and what was carried before is in force",
-    arguments: [2, 5])
+    arguments: sizes)
   func flush(count: Int) async throws { try await lastOne(of: count, after: "flush") }
 
   @Test(
     "R2 Each hears what another posts in the order of posting, over all types",
-    arguments: [2, 5])
+    arguments: sizes)
   func order(count: Int) async throws {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)
@@ -29,7 +32,7 @@ struct ProcessTests {
 
   @Test(
     "R1 A hub whose process has no descriptors left says so, and another one takes its place",
-    arguments: 20...22)
+    arguments: Effort.some(1, of: [20, 21, 22]))
   func descriptors(limit: Int) async throws {
     try await withFolder { folder in
       let hub = try MemberProcess(
@@ -55,7 +58,7 @@ struct ProcessTests {
     }
   }
 
-  @Test("R2 In processes too, nobody hears an answer before its question", arguments: [2, 5])
+  @Test("R2 In processes too, nobody hears an answer before its question", arguments: sizes)
   func causality(count: Int) async throws {
     try await withFolder { folder in
       let names = ["asker", "answerer1", "answerer2", "listener1", "listener2"].prefix(count)
@@ -71,7 +74,7 @@ struct ProcessTests {
     }
   }
 
-  @Test("R3 Nothing comes back along bridges and two buses", arguments: [2, 5])
+  @Test("R3 Nothing comes back along bridges and two buses", arguments: sizes)
   func echo(count: Int) async throws {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)
@@ -92,7 +95,7 @@ struct ProcessTests {
 
   @Test(
     "R5 A post is encoded once, however many hear it, and not by the poster",
-    arguments: [2, 5])
+    arguments: sizes)
   func encoding(count: Int) async throws {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)
@@ -108,7 +111,7 @@ struct ProcessTests {
 
   @Test(
     "R6 R7 What a stopped process misses beyond its buffer is counted, and nobody else misses it",
-    arguments: ["newest", "oldest"], [2, 5])
+    arguments: ["newest", "oldest"], sizes)
   func slow(policy: String, count: Int) async throws {
     try await withFolder { folder in
       let quick = try [MemberProcess].start(count - 1, in: folder)
@@ -150,7 +153,7 @@ struct ProcessTests {
 
   @Test(
     "R8 What cannot be decoded is reported with its name, version and sender by all who carry it",
-    arguments: [2, 5])
+    arguments: sizes)
   func undecodable(count: Int) async throws {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)
@@ -169,7 +172,7 @@ struct ProcessTests {
 
   @Test(
     "R9 Nothing is heard once a relay was canceled or released, or the carrying stopped",
-    arguments: ["cancel", "release", "stopCarrying"], [2, 5])
+    arguments: ["cancel", "release", "stopCarrying"], sizes)
   func ended(way: String, count: Int) async throws {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)
@@ -192,12 +195,12 @@ struct ProcessTests {
     }
   }
 
-  @Test("R10 postAndWait returns when each present process has the message", arguments: [2, 5])
+  @Test("R10 postAndWait returns when each present process has the message", arguments: sizes)
   func wait(count: Int) async throws { try await lastOne(of: count, after: "wait") }
 
   @Test(
     "R1 R10 Nobody waits for a process that is stopped, which misses nothing",
-    arguments: ["flush", "wait"], [2, 5])
+    arguments: ["flush", "wait"], sizes)
   func stopped(command: String, count: Int) async throws {
     try await withFolder { folder in
       let members = try [MemberProcess].start(count, in: folder)

@@ -2,6 +2,7 @@ import Campanile
 import CampanileTesting
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
@@ -37,7 +38,7 @@ struct SocketChannelTests {
     let listener = try Listener()
     let ended = Recorder<Int>(timeout: .seconds(30))
     // So many at a time that Dispatch's own thread is behind.
-    for round in 0..<20 {
+    for round in 0..<Effort.times(4, long: 20) {
       var channels: [SocketChannel] = []
       for index in 0..<50 {
         let other = try connect(to: listener.path)

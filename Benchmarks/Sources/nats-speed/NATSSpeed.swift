@@ -7,7 +7,7 @@ enum NATSSpeed {
   static func main() async throws {
     let arguments = CommandLine.arguments
     guard 3...4 ~= arguments.count, let count = Int(arguments[2]), count > 1 else {
-      print("usage: nats-speed URL MESSAGES [publish | receive | store | 'store once']")
+      print("usage: nats-speed URL MESSAGES [publish | numbered | receive | store | 'store once']")
       exit(64)
     }
     let speed = Speed(url: arguments[1], count: count)
@@ -19,6 +19,8 @@ enum NATSSpeed {
     // In the stream the relay is first, and creates it.
     let all = [
       ("publish", speed.publish, speed.publishByLibnats),
+      // As the relay does it: each message has a number in a header.
+      ("numbered", speed.publish, speed.publishWithHeader),
       ("receive", speed.receive, speed.receiveByLibnats),
       ("store", speed.store, speed.storeByLibnats),
       // As the relay does it: the server knows doubles.

@@ -57,7 +57,8 @@ struct Speed: Sendable {
     return try await post(on: Relay(transport, buffering: Self.room), to: "stored")
   }
 
-  func publishByLibnats() -> Int64 { unsafe libnats_publish(url, count, Int32(payload.count)) }
+  func publishByLibnats() -> Int64 { unsafe libnats_publish(url, count, Int32(payload.count), 0) }
+  func publishWithHeader() -> Int64 { unsafe libnats_publish(url, count, Int32(payload.count), 1) }
   func storeByLibnats() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count), 0) }
   func storeWithIDs() -> Int64 { unsafe libnats_store(url, count, Int32(payload.count), 1) }
   func receiveByLibnats() -> Int64 { unsafe libnats_receive(url, count, Int32(payload.count)) }
@@ -81,7 +82,7 @@ struct Speed: Sendable {
     let token = relay.raw("speed").observe { _ in arrivals.arrive() }
     try await relay.flush()
     Thread.detachNewThread { [url, count, payload] in
-      _ = unsafe libnats_publish(url, count, Int32(payload.count))
+      _ = unsafe libnats_publish(url, count, Int32(payload.count), 0)
     }
     let elapsed = await arrivals.elapsed()
     withExtendedLifetime(token) {}

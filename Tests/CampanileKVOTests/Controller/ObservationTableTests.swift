@@ -1,6 +1,7 @@
 import Campanile
 import Observation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileKVO
@@ -280,17 +281,18 @@ struct ObservationTableTests {
     let kvo = KVOController(owner: owner)
     let coming = LiveCount()
     let deaths = LiveCount()
+    let rounds = Effort.times(3, long: 10)
     onThreads(width) { index in
       if index == 0 {
         // As long as anybody comes and goes, and some times more.
-        var rounds = 0
-        while coming.current > 0 || rounds < 200 {
+        var looks = 0
+        while coming.current > 0 || looks < 200 {
           _ = kvo.observationCount
-          rounds += 1
+          looks += 1
         }
       } else {
         let mark = Tracked(coming)
-        for _ in 0..<10 {
+        for _ in 0..<rounds {
           // Many that die one after the other, while all of them are being looked at.
           var guests = (0..<50).map { _ in Guest(kvo, deaths) }
           for guest in guests {
@@ -303,7 +305,7 @@ struct ObservationTableTests {
       }
     }
     // Each was observed, and each died once.
-    #expect(deaths.current == (width - 1) * 500)
+    #expect(deaths.current == (width - 1) * 50 * rounds)
     #expect(kvo.observationCount == 0)
     // Nothing of them is left, not even as something that has ended.
     #expect(kvo.observations.withLock { $0.all.count } == 0)

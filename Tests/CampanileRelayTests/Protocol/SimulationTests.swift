@@ -8,7 +8,7 @@ import Testing
 /// A failure names its seed: `Simulation(seed:_:isTraced:)` with the same options repeats it.
 struct SimulationTests {
   private func run(_ seeds: Int, _ options: Simulation.Options) {
-    for seed in 0..<UInt64(Effort.times(seeds / 4, long: seeds)) {
+    for seed in 0..<UInt64(Effort.times(seeds / 8, long: seeds)) {
       let failures = Simulation(seed: seed, options).run()
       guard failures.isEmpty else {
         let again = Simulation(seed: seed, options, isTraced: true)

@@ -23,7 +23,7 @@ struct OwnerMemoryTests {
     let limit = 4 * (living + 32) * (width + 1)
     let excess = LiveCount()
     onThreads(width) { _ in
-      for _ in 0..<(Effort.times(8_000, long: 20_000) / width) {
+      for _ in 0..<(Effort.times(4_000, long: 20_000) / width) {
         Self.observe(center, Screen(), life, calls)
         if life.current > limit { excess.increment() }
       }

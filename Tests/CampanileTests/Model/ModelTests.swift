@@ -24,7 +24,7 @@ struct ModelTests {
   @Test(
     "K1 K2 K3 K5 K6 K7 K8 K9 K11 K14 K15 Sources do what the model does", arguments: Kind.allCases)
   func sequences(kind: Kind) {
-    for seed in Seed.some(Effort.times(50, long: 150)) {
+    for seed in Seed.some(Effort.times(25, long: 150)) {
       let sequence = Sequence(seed: seed, count: 60, kind.abilities)
       if let difference = difference(kind, sequence) {
         Issue.record("\(kind.rawValue): \(difference)\n\(sequence)")

@@ -25,7 +25,7 @@ struct ThreadedModelTests {
   private func check(_ width: Int, _ make: () -> any Arena) {
     for seed in Seed.some(Effort.times(2, long: 4)) {
       let run = ThreadedRun(seed: seed, width: width, arena: make())
-      run.play(stepCount: 1_600 / width)
+      run.play(stepCount: Effort.times(800, long: 1_600) / width)
       if let problem = run.problems.first {
         Issue.record(
           """

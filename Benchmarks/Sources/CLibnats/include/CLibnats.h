@@ -2,8 +2,9 @@
 // or -1 if something fails.
 #include <stdint.h>
 
-// Publishes messages of so many bytes to "speed", and waits until the server has them.
-int64_t libnats_publish(const char *url, long count, int size);
+// Publishes messages of so many bytes to "speed", and waits until the server has them; with the header of
+// a relay's messages, or without.
+int64_t libnats_publish(const char *url, long count, int size, int hasHeader);
 
 // The time between the first message and the last, while another thread publishes to "speed".
 int64_t libnats_receive(const char *url, long count, int size);
