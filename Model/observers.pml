@@ -35,6 +35,7 @@
  * step NO_OPEN_BOUND      ObserverList/ThreadRecord.swift:push                         until it has read, it may hold everything
  * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                    a post sets its thread's bit
  * step EARLY_MASK_BIT     ObserverList/ObserverRegistry.swift:enter                    after it has announced itself
+ * step LATE_MASK_BIT      ObserverList/ObserverRegistry.swift:enter                    and before it reads the clock
  * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that
  * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
  * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                   a post says what it can reach
@@ -318,7 +319,7 @@ proctype Poster(byte self) {
     source[self] = true;
 #endif
     /* ObserverRegistry.swift: enter */
-#if !defined(NO_MASK_BIT) && !defined(EARLY_MASK_BIT)
+#if !defined(NO_MASK_BIT) && !defined(EARLY_MASK_BIT) && !defined(LATE_MASK_BIT)
     if
     :: !(mask & BIT(self)) -> mask = mask | BIT(self)
     :: else
@@ -326,6 +327,9 @@ proctype Poster(byte self) {
 #endif
 #ifndef EARLY_WATERMARK
     d_step { watermark = clock; expected = EXPECTED(1) | EXPECTED(2) | EXPECTED(3); READ_CLOCK }
+#endif
+#ifdef LATE_MASK_BIT
+    mask = mask | BIT(self);
 #endif
 #ifdef LATE_ANNOUNCEMENT
     base = buffer;
@@ -429,7 +433,7 @@ inline scan(since) {
 #ifdef LATE_FORGETTING
   bits = mask;
   collect(since);
-  mask = inside;
+  mask = mask & ~(bits & ~inside);
 #else
   d_step { bits = mask; mask = 0 }
   collect(since);

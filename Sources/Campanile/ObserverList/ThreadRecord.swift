@@ -114,7 +114,7 @@ import Synchronization
   }
 }
 
-/// Handing records out to threads, and finding the reservations of all of them.
+/// Handing records out to threads, and finding the reservations of some of them.
 extension ThreadRecord {
   /// For each bit, the outermost reservation of the newest record that has it; its chain of `next`
   /// has one of every such record.
