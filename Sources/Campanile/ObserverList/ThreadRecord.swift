@@ -225,8 +225,8 @@ extension ThreadRecord {
     return waitedFor
   }
 
-  /// Calls `body` with each open reservation of the threads with these bits, what its source word
-  /// was, the number of its thread, and the thread's bit.
+  /// Calls `body` with each open reservation of the threads with these bits, with what the source
+  /// word was, and with the thread's number and bit.
   ///
   /// A thread's reservations are read one after another, from the outermost to the first that is
   /// closed. No nested post is behind that one, and a later post loads the clock after it was stored.
