@@ -16,9 +16,9 @@
  * step HIGHEST_REMOVED   CampanileRelay/System/BusFolder.swift:removeGenerations  the file of the highest generation is kept
  * step HELD_REMOVED      CampanileRelay/System/BusFolder.swift:removeGenerations  and the one after a hub that has been stopped
  * step ALL_HELD          CampanileRelay/System/BusFolder.swift:isAbandoned        the lock of a dead hub is free
- * step NO_PATIENCE       CampanileRelay/Host/MemberLink.swift:join                one that stops before it listens is not waited for
+ * step NO_PATIENCE       CampanileRelay/Host/MemberLink.swift:join                one that stops before it listens is not waited for (run 3)
  * step SAME_GENERATION   CampanileRelay/Host/MemberLink.swift:join                a dead hub's generation is not taken up again
- * step NO_SILENCE        CampanileRelay/Host/MemberLink.swift:act                 members leave a silent hub
+ * step NO_SILENCE        CampanileRelay/Host/MemberLink.swift:act                 members leave a silent hub (run 3)
  * step NO_FOLDER_CHECK   CampanileRelay/Host/HubServer.swift:tick                 a hub that wakes up looks for the next generation
  *
  * A locked file tells three things: that its hub is not dead, but about to listen; that a stopped hub

@@ -17,13 +17,13 @@
  * step LATE_QUESTION ObserverList/ObserverList.swift:isEmpty          a post asks after what its thread did before
  * step LATE_END      ObserverList/Observer.swift:markEnded            an end is in the word before cancel() returns
  * step LATE_CHECK    ObserverList/Observer.swift:isPlain              a post checks after what its thread did before
- * step LATE_LINK      ObserverList/ThreadRecord.swift:makeNested       a reservation is linked before a post in it looks
- * step LATE_OUTER     ObserverList/ThreadRecord.swift:push             after the post around it was announced
- * step EARLY_LEAVING  ObserverList/ThreadRecord.swift:pop              which leaves last
- * step LATE_RECORD   ObserverList/ThreadRecord.swift:claim            a record can be found before its thread's post looks
- * step EARLY_KEY     Unsafe/AddressTable.swift:insert                 who finds a key finds its object
- * step LATE_TAGS     Topics/TopicList.swift:list                     who reaches a subject with a tag looks for tags
- * step TORN_STORE    Unsafe/LazyReference.swift:storeIfNil            both threads get the same object
+ * step LATE_LINK      ObserverList/ThreadRecord.swift:makeNested       a reservation is linked before a post in it looks (run 3)
+ * step LATE_OUTER     ObserverList/ThreadRecord.swift:push             after the post around it was announced (run 3)
+ * step EARLY_LEAVING  ObserverList/ThreadRecord.swift:pop              which leaves last (run 3)
+ * step LATE_RECORD   ObserverList/ThreadRecord.swift:claim            a record can be found before its thread's post looks (run 3)
+ * step EARLY_KEY     Unsafe/AddressTable.swift:insert                 who finds a key finds its object (run 5)
+ * step LATE_TAGS     Topics/TopicList.swift:list                     who reaches a subject with a tag looks for tags (run 6)
+ * step TORN_STORE    Unsafe/LazyReference.swift:storeIfNil            both threads get the same object (run 7)
  *
  * run -DQUESTION
  * run -DCANCEL

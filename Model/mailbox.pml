@@ -18,15 +18,15 @@
  * step NO_SCHEDULING      Delivery/Activity.swift:arrive                        who finds the mailbox idle wakes the target
  * step NO_RAISING         Delivery/Activity.swift:arrive                        and who is more urgent than the jobs on their way
  * step NO_WANTING         Delivery/Activity.swift:arrive                        a drain takes in how urgent those are that come
- * step NO_HANDING_OVER    Delivery/Activity.swift:begin                         and the job that finds it at work
+ * step NO_HANDING_OVER    Delivery/Activity.swift:begin                         and the job that finds it at work (run 3)
  * step NO_IDLE_CHECK      Delivery/Activity.swift:request                       and nobody else does
- * step NO_INLINE_CHECK    Delivery/Activity.swift:beginInline                   who runs inline takes the target first
- * step NO_RETURN          Delivery/MailboxState.swift:endInline                 and gives it back
- * step NO_RESCHEDULING    Delivery/MailboxState.swift:endInline                 with what came meanwhile
- * step NO_BEGIN_CHECK     Delivery/Activity.swift:begin                         of several jobs one delivers
+ * step NO_INLINE_CHECK    Delivery/Activity.swift:beginInline                   who runs inline takes the target first (run 4)
+ * step NO_RETURN          Delivery/MailboxState.swift:endInline                 and gives it back (run 2)
+ * step NO_RESCHEDULING    Delivery/MailboxState.swift:endInline                 with what came meanwhile (run 2)
+ * step NO_BEGIN_CHECK     Delivery/Activity.swift:begin                         of several jobs one delivers (run 3)
  * step NO_ARRIVING        Delivery/Activity.swift:begin                         and a job that begins is no longer on its way
  * step NO_BECOMING_IDLE   Delivery/MailboxState.swift:take                      an emptied mailbox is idle
- * step EARLY_IDLE         Delivery/MailboxState.swift:take                      and not before the last batch was delivered
+ * step EARLY_IDLE         Delivery/MailboxState.swift:take                      and not before the last batch was delivered (run 3)
  * step LATE_IDLE          Delivery/MailboxState.swift:take                      which is decided when it is seen empty
  * step NO_LIMIT           Delivery/Mailbox.swift:drain                          a job stops in the middle of a batch
  * step NO_GOING_ON        Delivery/MailboxState.swift:giveWay                   a job that gives way leaves another

@@ -35,12 +35,12 @@
  * step NO_OPEN_BOUND      ObserverList/ThreadRecord.swift:push                         until it has read, it may hold everything
  * step NO_MASK_BIT        ObserverList/ObserverRegistry.swift:enter                    a post sets its thread's bit
  * step EARLY_MASK_BIT     ObserverList/ObserverRegistry.swift:enter                    after it has announced itself
- * step LATE_MASK_BIT      ObserverList/ObserverRegistry.swift:enter                    and before it reads the clock
- * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that
+ * step LATE_MASK_BIT      ObserverList/ObserverRegistry.swift:enter                    and before it reads the clock (run 6)
+ * step EARLY_WATERMARK    ObserverList/ObserverRegistry.swift:enter                    and reads the clock after that (run 6)
  * step NO_WATERMARK       ObserverList/ObserverRegistry+Walk.swift:walk                a post stops at its watermark
  * step NO_SETTLING        ObserverList/ObserverRegistry.swift:settle                   a post says what it can reach
- * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                   and takes that back before it looks again
- * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                   and reads the clock again
+ * step NO_REOPENING       ObserverList/ObserverRegistry.swift:reopen                   and takes that back before it looks again (run 4)
+ * step NO_CLOCK_AGAIN     ObserverList/ObserverRegistry.swift:reopen                   and reads the clock again (run 6)
  * step NO_CHECK           ObserverList/ObserverRegistry+Walk.swift:call                the registration word is checked
  * step TORN_LEAVING       ObserverList/ThreadRecord.swift:pop                          the reservation is cleared and its flag read at once
  * step NO_LOOK_ON_LEAVING ObserverList/ObserverRegistry.swift:exit                     who leaves with the flag gives its tickets back
@@ -49,8 +49,8 @@
  * step LATE_TAKING        ObserverList/Entries.swift:take                              before the reservations are read
  * step LATE_WITHDRAWAL    ObserverList/Entries.swift:withdraw                          as are the empty places at the end
  * step NO_RESTORING       ObserverList/Entries.swift:restore                           those in reach are not used again
- * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out
- * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan         before the reservations are read
+ * step NO_STORE           ObserverList/ObserverRegistry.swift:storeClockAgain          the clock is stored after what was taken out (run 6)
+ * step LATE_STORE         ObserverList/ObserverRegistry+Reclamation.swift:scan         before the reservations are read (run 6)
  * step LATE_FORGETTING    ObserverList/ObserverRegistry+Reclamation.swift:scan         nor are bits forgotten after that
  * step NO_BIT_AGAIN       ObserverList/ObserverRegistry+Reclamation.swift:scan         the bit of a thread that is inside is set again
  * step NO_FLAG            ObserverList/ObserverRegistry+Reclamation.swift:collect      a post that gets a ticket is told so
@@ -64,8 +64,8 @@
  * step NO_CLOCK           ObserverList/ObserverRegistry.swift:insert                   and posts that begin later reach it
  * step NO_WAITING         ObserverList/ObserverRegistry+Reclamation.swift:wait         who waits waits for the posts in reach
  * step NO_LATE_WAITING    ObserverList/ObserverRegistry+Reclamation.swift:end          also if the registration had ended
- * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  the last post that leaves releases
- * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back
+ * step FIRST_FREES        ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  the last post that leaves releases (run 2)
+ * step NO_NARROWING       ObserverList/ObserverRegistry+Reclamation.swift:takeTickets  each that leaves gives its ticket back (run 2)
  * step NO_RESUMING        ObserverList/ObserverRegistry+Reclamation.swift:reclaim      and resumes who waits
  *
  * The runs: one thread that posts twice; two threads, then two that share a bit; posts that look for their observers twice; upper bounds that are seen late; ends that are.

@@ -23,7 +23,7 @@
  * step NEWER_FIRST        Delivery/MailboxState.swift:read                       what a reader was woken for is read first
  * step LATE_CONTINUATION  Internal/SequenceBuffer.swift:wait                     the continuation is there before the reader waits
  * step NO_GOING_ON        Internal/SequenceBuffer.swift:wait                     a reader that need not wait resumes itself
- * step LEAVING_VALUES     Internal/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind
+ * step LEAVING_VALUES     Internal/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind (run 2)
  *
  * run -DPOSTS=3
  * run -DPOSTS=2 -DCANCELED

@@ -27,14 +27,14 @@
  * step NO_NUMBERS               CampanileRelay/Protocol/HubState+Messages.swift:post           by numbers a hub and a sender know what has a position
  * step NO_GIVING                CampanileRelay/Protocol/HubState+Joining.swift:give            each gets what it lacks
  * step NO_RESENDING             CampanileRelay/Protocol/Outbox.swift:open                      what no hub knows is sent again
- * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new
+ * step OPEN_BEFORE_GIVING       CampanileRelay/Protocol/HubState+Joining.swift:endRecovery     what was recovered comes before what is new (run 2)
  * step NO_REPAIR                CampanileRelay/Protocol/HubState+Joining.swift:join            who comes late is repaired
- * step OTHERS_UNKNOWN           CampanileRelay/Protocol/HubState+Repair.swift:endRepair        what others had before the hub's log is known
- * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver         and its log counts
- * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now
- * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known
- * step NO_LOWEST                CampanileRelay/Protocol/HubState+Coverage.swift:lowest         so that what came late is asked for
- * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported
+ * step OTHERS_UNKNOWN           CampanileRelay/Protocol/HubState+Repair.swift:endRepair        what others had before the hub's log is known (run 4)
+ * step NO_TAKING_OVER           CampanileRelay/Protocol/HubState+Repair.swift:takeOver         and its log counts (run 4)
+ * step OLD_POSITION             CampanileRelay/Protocol/HubState+Repair.swift:takeOver         at the position that it has now (run 4)
+ * step NO_RECOVERIES            CampanileRelay/Protocol/HubState+Coverage.swift:recovery       what older hubs recovered is known (run 4)
+ * step NO_LOWEST                CampanileRelay/Protocol/HubState+Coverage.swift:lowest         so that what came late is asked for (run 4)
+ * step NO_MISSED                CampanileRelay/Protocol/HubState+Coverage.swift:reportMissed   what comes too late is reported (run 4)
  *
  * The runs: a hub of its own that dies or stops; hubs in the processes of members; C comes when the bus
  * is there already; the hub of the next generation does not wait for A; C asks to be the hub.

@@ -68,15 +68,7 @@ extension MemberState {
       if isOpen { outbox.send(&actions) }
     } else {
       // Messages that this member had from an older hub have been told to the others only now.
-      for index in 0..<received.count {
-        let message = received[index].message
-        guard message.sender == sender, message.number >= first else { continue }
-        let offset = message.number - first
-        guard offset < count else { continue }
-        received.setPosition(
-          Position(generation: position.generation, sequence: position.sequence &+ offset),
-          at: index)
-      }
+      received.setPositions(ofSender: sender, first: first, count: count, from: position)
     }
   }
 

@@ -10,6 +10,8 @@ struct MessageLog {
   /// Entries whose payload has been forgotten, all older than `entries`.
   private var traces = Queue<LogEntry>()
   private var bytes = 0
+  /// The index after the last entry whose position has changed.
+  private var resumed = 0
 
   /// The highest position of which no trace is left.
   private(set) var floor = Position.none
@@ -51,6 +53,7 @@ struct MessageLog {
     traces.append(entry)
     if traces.count > traceLimit, let oldest = traces.popFirst() {
       floor = max(floor, oldest.message.position)
+      resumed = max(0, resumed - 1)
     }
   }
 
@@ -71,6 +74,26 @@ struct MessageLog {
       traces.update(index) { $0.message.position = position }
     } else {
       entries.update(index - traces.count) { $0.message.position = position }
+    }
+  }
+
+  /// Sets the positions of consecutive messages of a sender, as far as the log has them.
+  ///
+  /// A hub changes many positions, one by one and mostly in the order of the log. So each search
+  /// begins after the entry that the last one has found.
+  mutating func setPositions(
+    ofSender sender: MemberID, first: UInt64, count: UInt32, from position: Position
+  ) {
+    var rest = count
+    for index in [resumed..<self.count, 0..<resumed].joined() {
+      guard rest > 0 else { return }
+      let message = self[index].message
+      guard message.sender == sender, message.number >= first, message.number - first < count
+      else { continue }
+      let sequence = position.sequence &+ (message.number - first)
+      setPosition(Position(generation: position.generation, sequence: sequence), at: index)
+      rest -= 1
+      resumed = index + 1
     }
   }
 

@@ -48,10 +48,37 @@ struct MessageLogTests {
   @Test func setsPositionsOfTracesAndEntries() {
     var log = MessageLog(limit: 100)
     _ = fill(&log, 1...2)
-    log.setPosition(at(9, 1), at: 0)
-    log.setPosition(at(9, 2), at: 1)
+    log.append(LogEntry(message: Message(2, 1, at: at(1, 3))))
+    log.setPositions(ofSender: 1, first: 1, count: 9, from: at(9, 1))
     #expect(log[0].isForgotten && log[0].message.position == at(9, 1))
     #expect(!log[1].isForgotten && log[1].message.position == at(9, 2))
+    #expect(log[2].message.position == at(1, 3))
+  }
+
+  /// Each search goes on where the last one ended, also when older entries have gone since.
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func setsPositionsInAnyOrder(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var log = MessageLog(limit: 2_000, traceLimit: 20)
+    _ = fill(&log, 1...40)
+    var newest: UInt64 = 40
+    var positions: [UInt64: Position] = [:]
+    for number in (1...40).shuffled(using: &random) as [UInt64] {
+      if number % 4 == 0 {
+        newest += 1
+        _ = fill(&log, newest...newest)
+      }
+      let present = (0..<log.count).map { log[$0].message.number }
+      let count = UInt32.random(in: 1...3, using: &random)
+      log.setPositions(ofSender: 1, first: number, count: count, from: at(2, number))
+      for changed in present where changed >= number && changed - number < count {
+        positions[changed] = at(2, changed)
+      }
+    }
+    for index in 0..<log.count {
+      let message = log[index].message
+      #expect(message.position == positions[message.number] ?? at(1, message.number))
+    }
   }
 
   @Test func keepsTheLastWithoutPositions() {
