@@ -177,7 +177,7 @@ struct TraceTests {
     let center = MessageCenter()
     let token = center.observe(Rang.self) { _ in }
     let trace = Trace(of: center, callers: false)
-    let rounds = Effort.times(30, long: 100)
+    let rounds = Effort.times(10, long: 100)
     onThreads(width) { _ in
       for _ in 0..<rounds {
         center.post(Rang())

@@ -115,10 +115,11 @@ struct HubTests {
   @Test(
     "K1 however many register for a new name at once, each hears a post once", arguments: [2, 8])
   func oneFeed(width: Int) {
-    for round in 0..<100 {
+    for round in 0..<Effort.times(50, long: 100) {
       let center = NotificationCenter()
       let tokens = Recorder<ObservationToken>()
-      onThreads(width) { [heard] thread in
+      let heard = Recorder<Int>()
+      onThreads(width) { thread in
         tokens.record(center.observe(.tick) { _ in heard.record(thread) })
         // What is posted after that is heard, whoever else is registering.
         let before = heard.values.count { $0 == thread }

@@ -54,7 +54,7 @@ struct AddressTableTests {
     let newest = Locked(Shared())
     let object = Tracked(LiveCount())
     let writer = onThread {
-      for _ in 0..<400 {
+      for _ in 0..<Effort.times(100, long: 400) {
         let new = Shared()
         newest.withLock { $0 = new }
         underLock { held in

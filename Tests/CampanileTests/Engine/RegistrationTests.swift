@@ -31,9 +31,10 @@ struct RegistrationTests {
   @Test("K1 When observe has returned, the next post reaches the observer", arguments: widths)
   func hears(width: Int) {
     let source = Broadcaster<Int>()
+    let count = Effort.times(60, long: 200)
     onThreads(width) { thread in
       var tokens: [ObservationToken] = []
-      for index in 0..<200 {
+      for index in 0..<count {
         let heard = LiveCount()
         let value = thread * 1_000 + index
         tokens.append(source.observe { if $0 == value { heard.increment() } })
