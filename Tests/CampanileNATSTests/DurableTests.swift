@@ -172,6 +172,19 @@
       withExtendedLifetime((one, two)) {}
     }
 
+    @Test(
+      "A server that permits pulls of ten messages sends all, ten at a time",
+      arguments: NATSServer.programs, ["a", nil])
+    func smallPulls(program: String, name: String?) async throws {
+      let server = try NATSServer(
+        program, "jetstream { store_dir: \"FOLDER/js\", limits { max_request_batch: 10 } }")
+      let (one, two) = (Member(bus(server)), Member(bus(server, as: name)))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...200)
+      #expect(try await two.ticks.next(200) == Array(1...200))
+      withExtendedLifetime((one, two)) {}
+    }
+
     @Test("A name that the stream does not store is refused", arguments: NATSServer.programs)
     func unknownName(program: String) async throws {
       let server = try server(program)

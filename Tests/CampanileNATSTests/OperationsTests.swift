@@ -26,6 +26,13 @@
     }
   }
 
+  /// What all relays of these tests count: a program has one place for it.
+  private let metrics: TestMetrics = {
+    let metrics = TestMetrics()
+    MetricsSystem.bootstrap(metrics)
+    return metrics
+  }()
+
   @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(2)))
   struct OperationsTests {
     @Test(
@@ -50,6 +57,28 @@
       while try await !lines.next().contains("Authorization Violation") {}
       #expect(!lines.values.contains { $0.contains("s3cret") })
       withExtendedLifetime((one, wrong)) {}
+    }
+
+    @Test("Messages, bytes and connections are counted", arguments: NATSServer.programs)
+    func counts(program: String) async throws {
+      let (metrics, server) = (metrics, try NATSServer(program))
+      let name = "counted \(server.port)"
+      func count(_ counter: String) throws -> Int64 {
+        try metrics.expectCounter("campanile_nats_" + counter, [("relay", name)]).totalValue
+      }
+      let (one, two) = (Member(.nats(server.url, .pedantic), name), Member(.nats(server.url)))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...100)
+      two.post(101...150)
+      for member in [one, two] { #expect(try await member.ticks.next(150).count == 150) }
+      #expect(try count("sent_messages") == 100)
+      #expect(try count("received_messages") == 50)
+      #expect(try count("sent_bytes") > 100 * 8)
+      #expect(try count("received_bytes") > 50 * 8)
+      #expect(try count("connections") == 1)
+      let gauge = try metrics.expectGauge("campanile_nats_connected", [("relay", name)])
+      #expect(gauge.lastValue == 1)
+      withExtendedLifetime((one, two)) {}
     }
 
     @Test(

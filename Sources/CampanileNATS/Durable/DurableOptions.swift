@@ -60,8 +60,16 @@
 
   struct PullRequest: Encodable {
     var batch: Int
-    var expires = 20_000_000_000
-    var idle_heartbeat = 5_000_000_000
+    var expires: Int
+    var idle_heartbeat: Int
+
+    /// - Parameter seconds: How long the server may take; it says at least each five seconds that it has
+    ///   nothing to send.
+    init(batch: Int, seconds: Int) {
+      self.batch = batch
+      expires = seconds * 1_000_000_000
+      idle_heartbeat = min(5_000_000_000, expires / 2)
+    }
   }
 
   /// The needed part of an answer of JetStream.

@@ -58,6 +58,9 @@
     private var silence = 0
     /// How many messages the server may still send.
     private var asked = 0
+    /// How many messages a pull asks for, and for how many seconds: less where the server does not
+    /// permit as much.
+    private var (pullSize, pullTime) = (Self.batch, Self.longestPull)
     private var lastConsumerSequence: UInt64 = 0
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
@@ -68,6 +71,7 @@
     private var reported = ""
 
     static let batch = 500
+    static let longestPull = 20
     /// After so many seconds without an acknowledgement, the server sends a message again.
     static let acknowledgmentWait = 6
     private static let patience = 5
@@ -89,6 +93,7 @@
 
     mutating func connected(_ info: ServerInfo) {
       (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
+      (pullSize, pullTime) = (Self.batch, Self.longestPull)
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
@@ -278,13 +283,19 @@
     }
 
     private mutating func pull() {
-      (phase, silence, mustSettle, reported) = (.pulling, 0, false, "")
-      guard asked <= Self.batch / 2 else { return }
-      asked += Self.batch
+      (phase, silence, mustSettle) = (.pulling, 0, false)
+      guard asked <= pullSize / 2 else { return }
+      asked += pullSize
       requests.append(
         StreamRequest(
           "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "p.\(generation)",
-          PullRequest(batch: Self.batch)))
+          PullRequest(batch: pullSize, seconds: pullTime)))
+    }
+
+    /// The server sends what was asked for, or says that there is nothing.
+    private mutating func heardOfPull() {
+      silence = 0
+      if !reported.isEmpty { reported = "" }
     }
 
     // MARK: Messages
@@ -295,13 +306,14 @@
       case unwanted(acknowledgment: String)
       /// Anything other than a message, or one that will arrive again.
       case none
+      /// The server refuses a pull; a sentence.
+      case refusal(String)
     }
 
     /// Handles an arrival for a pull: a message of the stream, or a status of the pull.
     mutating func received(_ message: ServerMessage) -> News {
       if let status = message.headers.status {
-        received(status, of: message)
-        return .none
+        return received(status, of: message).map(News.refusal) ?? .none
       }
       guard let place = StreamPlace(message.reply) else { return .none }
       switch phase {
@@ -316,7 +328,7 @@
         guard isNamed, !mustSettle else { return .none }
       case .idle, .creatingStream: return .none
       }
-      if phase == .pulling { silence = 0 }
+      if phase == .pulling { heardOfPull() }
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
       asked = max(0, asked - 1)
@@ -333,35 +345,66 @@
       return wants(message.subject, place) ? .new(acknowledgment: nil) : .none
     }
 
-    private mutating func received(_ status: Int, of message: ServerMessage) {
+    /// Handles a status of a pull.
+    ///
+    /// - Returns: Why the server refuses pulls, if it does.
+    private mutating func received(_ status: Int, of message: ServerMessage) -> String? {
       switch phase {
       case .pulling:
-        guard isNamed || message.subject.hasSuffix(".\(generation)") else { return }
-        silence = 0
+        guard isNamed || message.subject.hasSuffix(".\(generation)") else { return nil }
       case .gathering, .locating, .creatingConsumer:
-        guard isNamed, !mustSettle else { return }
-      default: return
+        guard isNamed, !mustSettle else { return nil }
+      default: return nil
       }
       func number(_ field: String) -> UInt64? {
         message.headers.text(of: field).flatMap(UInt64.init)
       }
       switch status {
       case 100:
-        if isNamed { return }
+        heardOfPull()
+        if isNamed { return nil }
         // The last message that was sent may be missing.
-        if number("Nats-Last-Consumer") ?? 0 > lastConsumerSequence { return receiveAnew() }
+        if number("Nats-Last-Consumer") ?? 0 > lastConsumerSequence {
+          receiveAnew()
+          return nil
+        }
         // The consumer has also passed over messages that nobody here subscribes to.
         heardThrough = max(heardThrough, number("Nats-Last-Stream") ?? 0)
       case 408, 404:
+        heardOfPull()
         // The time of a pull is over: the server says how many messages it doesn't send.
         asked = max(0, asked - (number("Nats-Pending-Messages").map(Int.init) ?? asked))
         if phase == .pulling { pull() }
       default:
-        // The consumer has gone, or has another leader.
-        if phase == .pulling { return receiveAnew() }
+        if phase == .pulling { return refused(status, message.headers.statusText) }
         (asked, mustSettle) = (0, true)
       }
+      return nil
     }
+
+    /// The server does not do what a pull asks for.
+    private mutating func refused(_ status: Int, _ text: String) -> String? {
+      if text.contains("MaxRequestBatch"), pullSize > 1 {
+        (pullSize, asked) = (pullSize / 2, 0)
+        pull()
+      } else if text.contains("MaxRequestExpires"), pullTime > 1 {
+        (pullTime, asked) = (pullTime / 2, 0)
+        pull()
+      } else if status == 503 || Self.ends.contains(where: text.contains) {
+        receiveAnew()
+      } else {
+        // It might refuse the next pull as well: that waits for a second.
+        if !isNamed { deleteConsumer() }
+        begin(.locating)
+        (mustSettle, silence) = (true, Self.patience - 1)
+        return report(
+          "JetStream sends nothing of the stream \"\(options.stream)\": \(status) \(text).")
+      }
+      return nil
+    }
+
+    /// How the server says that a consumer has to be looked for, or made again.
+    private static let ends = ["Consumer Deleted", "Leadership Change", "Shutdown"]
 
     private mutating func hearNamed(_ place: StreamPlace, _ subject: String) -> News {
       let isNew = heard.insert(place.streamSequence).inserted

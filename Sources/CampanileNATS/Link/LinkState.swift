@@ -13,8 +13,8 @@
   struct LinkState {
     private struct Line {
       let address: ServerAddress
+      var state: ConnectionState
       var connection: NATSConnection?
-      var state = ConnectionState()
       /// The bytes to write there in addition to the session's.
       var output = ByteBuffer()
       /// Messages that wait for the end of the other connection.
@@ -30,7 +30,9 @@
       var wait: Int?
       var incidents: [RelayIncident] = []
       /// Whether the incidents are not all messages.
-      var hasNews = false
+      var hasNews: Bool { messageCount < incidents.count }
+      /// How many of the incidents are messages, and how many posts are among the bytes to send.
+      var (messageCount, sentCount) = (0, 0)
       /// The messages to acknowledge once the incidents have been delivered.
       var acknowledgments: [String] = []
     }
@@ -60,7 +62,8 @@
       self.session = session
       self.configuration = configuration
       pool = ServerPool(
-        configuration.servers, isShuffled: configuration.shufflesServers, &random)
+        configuration.servers, isShuffled: configuration.shufflesServers,
+        longestPause: configuration.longestPause, &random)
     }
 
     // MARK: What the relay wants
@@ -117,7 +120,10 @@
 
     private mutating func open(_ address: ServerAddress) -> Int {
       lastNumber += 1
-      lines[lastNumber] = Line(address: address)
+      lines[lastNumber] = Line(
+        address: address,
+        state: ConnectionState(
+          openingLimit: configuration.connectTimeout, pingInterval: configuration.pingInterval))
       effects.connects.append((lastNumber, address, pool.certificateName(of: address)))
       return lastNumber
     }
@@ -295,8 +301,8 @@
       } else if let current {
         takeOutput(of: [current])
       }
-      effects.hasNews = session.messageCount < session.incidents.count
-      session.messageCount = 0
+      swap(&effects.messageCount, &session.messageCount)
+      swap(&effects.sentCount, &session.sentCount)
       swap(&effects.incidents, &session.incidents)
       swap(&effects.acknowledgments, &session.acknowledgments)
       defer { effects = Effects() }

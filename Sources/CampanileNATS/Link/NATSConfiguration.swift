@@ -8,6 +8,10 @@
     var shufflesServers = true
     /// Whether servers that other servers have reported are tried too.
     var usesReportedServers = true
+    /// The times in seconds: how long a server has to accept the relay, and between two pings.
+    var (connectTimeout, pingInterval) = (5, 10)
+    /// The longest pause between two rounds of attempts, in milliseconds.
+    var longestPause = 2_000
     var authentication = Authentication.none
     var tls = TLSOptions()
     var inboxPrefix = "_INBOX"

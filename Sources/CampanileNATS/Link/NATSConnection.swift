@@ -18,12 +18,12 @@
 
     /// - Parameter handle: Called on the event loop, in order; at last with the end.
     static func connect(
-      to address: ServerAddress, _ tls: TLSOptions, certificateName: String?,
+      to address: ServerAddress, _ configuration: NATSConfiguration, certificateName: String?,
       _ handle: @escaping @Sendable (Event) -> Void
     ) {
-      let reason = EndReason()
+      let (reason, tls) = (EndReason(), configuration.tls)
       let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .connectTimeout(.seconds(Int64(ConnectionState.openingLimit)))
+        .connectTimeout(.seconds(Int64(configuration.connectTimeout)))
         .channelOption(.socketOption(.tcp_nodelay), value: 1)
         .channelOption(
           .recvAllocator,

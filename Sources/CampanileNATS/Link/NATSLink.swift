@@ -88,16 +88,18 @@
         body(&state.link)
         return (state.link.takeEffects(), state.receiver)
       }
+      observer.sent(messages: effects.sentCount)
+      observer.received(messages: effects.messageCount)
       for (connection, bytes) in effects.sends {
-        observer.sent(bytes.readableBytes)
+        observer.sent(bytes: bytes.readableBytes)
         connection.send(bytes)
       }
       for connection in effects.closes { connection.close() }
       for (number, address, certificateName) in effects.connects {
         NATSConnection.connect(
-          to: address, configuration.tls, certificateName: certificateName
+          to: address, configuration, certificateName: certificateName
         ) { [weak self, queue, observer] event in
-          if case .frames(_, let bytes) = event { observer.received(bytes) }
+          if case .frames(_, let bytes) = event { observer.received(bytes: bytes) }
           queue.async {
             if let self {
               self.act { $0.handle(event, of: number) }

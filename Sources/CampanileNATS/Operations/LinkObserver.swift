@@ -10,6 +10,8 @@
     private let isConnected: Gauge
     private let lost: Counter
     private let refused: Counter
+    private let sentMessages: Counter
+    private let receivedMessages: Counter
     private let sentBytes: Counter
     private let receivedBytes: Counter
 
@@ -25,12 +27,16 @@
       isConnected = Gauge(label: "campanile_nats_connected", dimensions: dimensions)
       lost = counter("lost_messages")
       refused = counter("refused_messages")
+      sentMessages = counter("sent_messages")
+      receivedMessages = counter("received_messages")
       sentBytes = counter("sent_bytes")
       receivedBytes = counter("received_bytes")
     }
 
-    func sent(_ bytes: Int) { if bytes > 0 { sentBytes.increment(by: bytes) } }
-    func received(_ bytes: Int) { receivedBytes.increment(by: bytes) }
+    func sent(bytes: Int) { if bytes > 0 { sentBytes.increment(by: bytes) } }
+    func received(bytes: Int) { receivedBytes.increment(by: bytes) }
+    func sent(messages: Int) { if messages > 0 { sentMessages.increment(by: messages) } }
+    func received(messages: Int) { if messages > 0 { receivedMessages.increment(by: messages) } }
 
     /// The relay ends.
     func ended() { isConnected.record(0) }

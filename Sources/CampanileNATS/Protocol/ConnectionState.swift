@@ -46,10 +46,14 @@
     /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
 
-    /// The number of seconds between two pings.
-    static let pingInterval = 10
     /// So many seconds a server has to accept a client.
-    static let openingLimit = 5
+    private let openingLimit: Int
+    /// The number of seconds between two pings.
+    private let pingInterval: Int
+
+    init(openingLimit: Int = 5, pingInterval: Int = 10) {
+      (self.openingLimit, self.pingInterval) = (openingLimit, pingInterval)
+    }
 
     var isOpen: Bool { phase == .open }
     var isClosed: Bool { phase == .closed }
@@ -129,11 +133,11 @@
       age += 1
       switch phase {
       case .greeting, .accepting:
-        if age >= Self.openingLimit {
-          close("The server doesn't answer within \(Self.openingLimit) seconds.", &actions)
+        if age >= openingLimit {
+          close("The server doesn't answer within \(openingLimit) seconds.", &actions)
         }
       case .open:
-        guard isReading, age % Self.pingInterval == 0 else { return }
+        guard isReading, age % pingInterval == 0 else { return }
         if unanswered >= 2 {
           return close("The server has not answered two pings in a row.", &actions)
         }

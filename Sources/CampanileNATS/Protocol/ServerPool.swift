@@ -20,14 +20,14 @@
     /// The server that is, or was, connected.
     private(set) var current: ServerAddress?
 
-    /// The longest pause.
-    static let longestPause = 2_000
+    /// The longest pause, in milliseconds.
+    private let longestPause: Int
 
     init(
-      _ given: [ServerAddress], isShuffled: Bool = true,
+      _ given: [ServerAddress], isShuffled: Bool = true, longestPause: Int = 2_000,
       _ random: inout some RandomNumberGenerator
     ) {
-      (self.given, self.isShuffled) = (given, isShuffled)
+      (self.given, self.isShuffled, self.longestPause) = (given, isShuffled, longestPause)
       untried = []
       untried = arranged(given, &random)
     }
@@ -49,7 +49,7 @@
       }
       untried = arranged(all, &random)
       passes += 1
-      let pause = min(Self.longestPause, 50 << min(passes, 10))
+      let pause = min(longestPause, 50 << min(passes, 21))
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
     }
 

@@ -27,6 +27,7 @@
       guard let news = durable?.received(message) else { return }
       switch news {
       case .none: break
+      case .refusal(let reason): incidents.append(.denied(subject: nil, reason))
       case .unwanted(let acknowledgment): acknowledgments.append(acknowledgment)
       case .new(let acknowledgment):
         if let acknowledgment { acknowledgments.append(acknowledgment) }

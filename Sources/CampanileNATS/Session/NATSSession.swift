@@ -27,6 +27,8 @@
     var incidents: [RelayIncident] = []
     /// How many of the incidents are messages.
     var messageCount = 0
+    /// How many posts were written; the link sets it to zero too.
+    var sentCount = 0
     var outbox: Outbox
     /// Whether there is a connection, and what its server takes.
     private(set) var server: ServerInfo?
@@ -240,7 +242,10 @@
         } else if item.kind != .flush {
           outbox.write(item, to: &output)
           bytesSincePing += Int(item.size)
-          if item.kind == .post, durable != nil, storing == nil { storing = 0 }
+          if item.kind == .post {
+            sentCount += 1
+            if durable != nil, storing == nil { storing = 0 }
+          }
         }
         // Stored posts are confirmed one by one.
         switch item.kind {

@@ -1,7 +1,7 @@
 #if NATS
   public import Logging
 
-  /// A setting of a relay on NATS: how it authenticates, encrypts, stores and logs.
+  /// A setting of a relay on NATS: how it authenticates, encrypts, stores and logs, and how long it waits.
   ///
   /// The description of an option never shows a password, a token or a key.
   public struct NATSOption: Sendable, CustomStringConvertible {
@@ -124,6 +124,49 @@
       Self("acceptingAnyCertificate") { $0.tls.verifies = false }
     }
 
+    // MARK: Times
+
+    /// Sets how long a server may take to accept the relay; then the next one is tried.
+    ///
+    /// The default is 5 seconds.
+    ///
+    /// - Parameter time: At least a second. Parts of a second are rounded up.
+    public static func connectTimeout(_ time: Duration) -> Self {
+      let seconds = seconds(time, "timeout of connections")
+      return Self("connectTimeout(\(time))") { $0.connectTimeout = seconds }
+    }
+
+    /// Sets the time between two pings, which find out that a server does not answer any more.
+    ///
+    /// The relay leaves a server that has answered neither of two pings, after three times this time. The
+    /// default is 10 seconds. A longer time means less work for a server with thousands of relays.
+    ///
+    /// - Parameter time: At least a second. Parts of a second are rounded up.
+    public static func pingInterval(_ time: Duration) -> Self {
+      let seconds = seconds(time, "interval of pings")
+      return Self("pingInterval(\(time))") { $0.pingInterval = seconds }
+    }
+
+    /// Sets the longest pause after all servers have been tried in vain.
+    ///
+    /// The first pause is at most a tenth of a second, and each is at most twice as long as the one
+    /// before. All are random, so that many relays do not come at the same time. The default is 2
+    /// seconds.
+    ///
+    /// - Parameter time: At least a second. Parts of a second are rounded up.
+    public static func reconnectDelay(upTo time: Duration) -> Self {
+      let seconds = seconds(time, "delay before connecting again")
+      return Self("reconnectDelay(upTo: \(time))") { $0.longestPause = seconds * 1_000 }
+    }
+
+    private static func seconds(_ time: Duration, _ name: String) -> Int {
+      precondition(
+        time >= .seconds(1) && time <= .seconds(86_400),
+        "\(time) was given as the \(name); it takes from a second to a day")
+      let (seconds, parts) = time.components
+      return Int(seconds) + (parts > 0 ? 1 : 0)
+    }
+
     // MARK: Operations
 
     /// Tries the servers in the order in which they were given.
@@ -147,7 +190,8 @@
     /// relay as a dimension.
     ///
     /// - The counters are `campanile_nats_connections`, `…_lost_messages`, `…_refused_messages`,
-    ///   `…_sent_bytes` and `…_received_bytes`.
+    ///   `…_sent_messages`, `…_received_messages`, `…_sent_bytes` and `…_received_bytes`. The messages
+    ///   are those of the program that were posted and delivered, not requests.
     /// - The gauge is `campanile_nats_connected`: 1 with a connection, 0 without one.
     public static func logger(_ logger: Logger) -> Self { Self("logger") { $0.logger = logger } }
 

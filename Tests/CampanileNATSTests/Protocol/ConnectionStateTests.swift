@@ -75,6 +75,21 @@
       #expect(state.isClosed)
     }
 
+    @Test("The times are those that were set")
+    func times() {
+      var state = ConnectionState(openingLimit: 2, pingInterval: 3)
+      #expect(act(&state) { $0.tick(isReading: true, &$1) } == [])
+      let late = act(&state) { $0.tick(isReading: true, &$1) }
+      #expect(late == [.close("The server doesn't answer within 2 seconds.")])
+      state = ConnectionState(openingLimit: 2, pingInterval: 3)
+      _ = receive(&state, .info(info))
+      _ = receive(&state, .pong)
+      for second in 1...8 {
+        let actions = act(&state) { $0.tick(isReading: true, &$1) }
+        #expect(actions == (second % 3 == 0 ? [.sendPing] : []))
+      }
+    }
+
     @Test("A server that answers, or that is not read, is not given up")
     func noSilence() {
       var state = opened()

@@ -76,6 +76,32 @@
       }
     }
 
+    @Test("The longest pause is the one that was set")
+    func longestPause() throws {
+      let servers = try NATSConfiguration(servers: "nats://a").servers
+      var dice = Dice()
+      var pool = ServerPool(servers, longestPause: 30_000, &dice)
+      var pauses: [Int] = []
+      for _ in 1...40 {
+        if case .wait(let pause) = pool.next(&dice) { pauses.append(pause) }
+      }
+      #expect(pauses.dropFirst(10).allSatisfy { (15_000...30_000).contains($0) })
+    }
+
+    @Test("Options set whole seconds, rounded up")
+    func times() throws {
+      var configuration = try NATSConfiguration(servers: "nats://a")
+      let options = [
+        NATSOption.connectTimeout(.milliseconds(1_500)), .pingInterval(.seconds(120)),
+        .reconnectDelay(upTo: .seconds(30)),
+      ]
+      for option in options { option.apply(&configuration) }
+      #expect(configuration.connectTimeout == 2)
+      #expect(configuration.pingInterval == 120)
+      #expect(configuration.longestPause == 30_000)
+      #expect(options[1].description == "pingInterval(120.0 seconds)")
+    }
+
     @Test("Each is tried at once, then after a pause that grows to two seconds, for ever")
     func passes() {
       var dice = Dice()

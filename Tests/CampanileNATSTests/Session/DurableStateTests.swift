@@ -258,6 +258,58 @@
       #expect(asked(&state).last?.subject == "CONSUMER.CREATE.S.relayxn5")
     }
 
+    /// What is asked after the last pull has been refused.
+    private func refuse(
+      _ status: String, _ state: inout DurableState, _ pull: inout String
+    ) -> (news: DurableState.News, asked: [String]) {
+      state.requests = []
+      let news = state.received(
+        message(nil, "NATS/1.0 \(status)\r\n\r\n", subject: "_INBOX.x.\(pull)"))
+      pull = state.requests.last?.token ?? pull
+      return (news, state.requests.map { String(decoding: $0.json, as: UTF8.self) })
+    }
+
+    @Test(
+      "A server that permits smaller or shorter pulls alone is asked for less, until it sends",
+      arguments: [nil, "me"])
+    func limits(name: String?) {
+      var (state, pull) = (pulling(name), "p.2")
+      for batch in [250, 125, 62, 31, 15, 7] {
+        let (news, asked) = refuse("409 Exceeded MaxRequestBatch of 10", &state, &pull)
+        #expect(news == .none)
+        #expect(asked.count == 1 && asked[0].contains("\"batch\":\(batch)"))
+      }
+      for (time, heartbeat) in [(10, 5_000), (5, 2_500)] {
+        let (news, asked) = refuse("409 Exceeded MaxRequestExpires of 6s", &state, &pull)
+        #expect(news == .none && asked.count == 1 && asked[0].contains("\"batch\":7"))
+        #expect(asked[0].contains("\"expires\":\(time)000000000"))
+        #expect(asked[0].contains("\"idle_heartbeat\":\(heartbeat)000000"))
+      }
+      #expect(state.isReady)
+    }
+
+    @Test(
+      "A pull that is refused is reported once, and asked for again a second later",
+      arguments: ["400 Bad Request", "409 Exceeded MaxWaiting"], [nil, "me"])
+    func refusals(status: String, name: String?) {
+      var (state, pull) = (pulling(name), "p.2")
+      var reasons: [String] = []
+      for _ in 1...10 {
+        let (news, asked) = refuse(status, &state, &pull)
+        if case .refusal(let reason) = news { reasons.append(reason) }
+        // The consumer without a name is deleted.
+        #expect(asked == (name == nil ? ["{}"] : []))
+        state.tick()
+        _ = locate(&state)
+        let token = state.requests.last?.token ?? ""
+        state.requests = []
+        #expect(state.answered(token[...], message(nil, "", "{}")) == nil)
+        pull = state.requests.last?.token ?? ""
+        #expect(pull.hasPrefix("p."))
+      }
+      #expect(reasons.count == 1 && reasons[0].contains(status) && reasons[0].contains("\"S\""))
+    }
+
     /// A consumer that is asked for messages.
     private func pulling(_ name: String? = nil) -> DurableState {
       var state = DurableState(options(name), id: "x")
