@@ -144,13 +144,13 @@ final class Follower<Value: Sendable>: Sendable {
   /// Whether there is a buffer that may be full when the request arrives.
   private let isBounded: Bool
   private let hasCalled = Atomic<Bool>(false)
-  private let location: SourceLocation
+  private let location: CallSite
   private let storage: StateStorage<Value>
   private let missed: MissedChanges<Value>
 
   init(
     _ options: SourceOptions<ValueChange<Value>>, isImmediate: Bool, isBounded: Bool,
-    _ location: SourceLocation,
+    _ location: CallSite,
     _ storage: StateStorage<Value>, _ missed: MissedChanges<Value>
   ) {
     state = Locked(StateMachine(isInitial: options.isInitial, isImmediate: isImmediate))

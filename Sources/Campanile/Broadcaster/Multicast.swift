@@ -47,7 +47,7 @@ public final class Multicast<Delegate> {
   public func add(
     _ member: Delegate, file: StaticString = #fileID, line: UInt = #line
   ) -> Registration {
-    list.addMember(member, SourceLocation(file: file, line: line))
+    list.addMember(member, CallSite(file: file, line: line))
   }
 
   /// Ends all memberships of `member`.

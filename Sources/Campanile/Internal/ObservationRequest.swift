@@ -7,7 +7,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var owner: (any AnyObject & Sendable)?
   var delivery = Delivery.immediate
   var buffering: Buffering
-  var location: SourceLocation
+  var location: CallSite
   var isOnce = false
   /// Whether a reader is a state that is derived from the source, and not a sequence.
   private var isDerived = false
@@ -17,7 +17,7 @@ package struct ObservationRequest: ~Copyable, Sendable {
   @inline(never)
   init(
     owner: (any AnyObject & Sendable)? = nil, on delivery: Delivery = .immediate,
-    _ buffering: Buffering, _ location: SourceLocation
+    _ buffering: Buffering, _ location: CallSite
   ) {
     buffering.checkCapacity()
     self.owner = owner
@@ -27,14 +27,14 @@ package struct ObservationRequest: ~Copyable, Sendable {
   }
 
   /// A request of a state that is derived from the source, made at `location`.
-  static func derived(at location: SourceLocation) -> Self {
+  static func derived(at location: CallSite) -> Self {
     var request = Self(.unbounded, location)
     request.isDerived = true
     return request
   }
 
   /// A request for an observer that is isolated to an actor, which is also the owner.
-  init(on instance: some Actor, _ buffering: Buffering, _ location: SourceLocation) {
+  init(on instance: some Actor, _ buffering: Buffering, _ location: CallSite) {
     self.init(
       owner: instance, on: Delivery(target: ActorTarget.of(instance), isOrdered: false), buffering,
       location)

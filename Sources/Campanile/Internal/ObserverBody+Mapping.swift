@@ -5,7 +5,7 @@ extension ObservationRequest {
   package static func inPlace(
     owner: (any AnyObject & Sendable)? = nil, file: StaticString = #fileID, line: UInt = #line
   ) -> Self {
-    Self(owner: owner, .unbounded, SourceLocation(file: file, line: line))
+    Self(owner: owner, .unbounded, CallSite(file: file, line: line))
   }
 
   /// The place where the request was made, for failures that are reported early.

@@ -92,8 +92,8 @@ public struct SourceEvent: Sendable {
   public var delivery: String? { observer.map { $0.delivery ?? ".immediate" } }
   /// Whether the observer is asynchronous: its call may return on another thread.
   public var isAsynchronous: Bool { observer?.isAsynchronous ?? false }
-  /// The number of the place where the observer was registered, which is cheaper than its name.
-  package var placeNumber: UInt32? { observer?.location.number }
+  /// The place where the observer was registered, which is cheaper than its file's name.
+  package var place: CallSite? { observer?.location }
 
   @inline(never)
   init(
@@ -116,7 +116,7 @@ public struct SourceEvent: Sendable {
 /// They are an object, so that events are short and cheap to copy.
 final class ObserverFacts: Sendable {
   let registration: Registration
-  let location: SourceLocation
+  let location: CallSite
   let ownerType: (any AnyObject.Type)?
   let delivery: String?
   let isAsynchronous: Bool
@@ -124,7 +124,7 @@ final class ObserverFacts: Sendable {
   let sequence: DeliveryCounters?
 
   init(
-    _ registration: Registration, _ location: SourceLocation,
+    _ registration: Registration, _ location: CallSite,
     ownerType: (any AnyObject.Type)? = nil,
     delivery: String? = nil, isAsynchronous: Bool = false, sequence: DeliveryCounters? = nil
   ) {

@@ -25,7 +25,7 @@ final class SourceReports: Sendable {
 
   /// Observes the failures for as long as the source lives.
   func observeFailures(_ observer: @escaping @Sendable (ObserverFailure) -> Void) {
-    let location = SourceLocation(file: #fileID, line: #line)
+    let location = CallSite(file: #fileID, line: #line)
     _ = failures.register(
       ObservationRequest(.unbounded, location), ObserverBody(observer), SourceOptions())
   }

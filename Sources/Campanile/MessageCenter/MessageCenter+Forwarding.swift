@@ -7,7 +7,7 @@ extension MessageCenter {
     _ type: M.Type, file: StaticString, line: UInt,
     _ observer: @escaping @Sendable (M, borrowing Post) throws -> Void
   ) -> Registration {
-    let request = ObservationRequest(.unbounded, SourceLocation(file: file, line: line))
+    let request = ObservationRequest(.unbounded, CallSite(file: file, line: line))
     return register(request, ObserverBody(inPlace: observer), SourceOptions<M>())
   }
 

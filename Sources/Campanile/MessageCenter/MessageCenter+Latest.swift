@@ -28,7 +28,7 @@ extension MessageCenter {
     let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
     let body = ObserverBody<M>(
       .reader({ message, _ in new.value = message }, onEnd: { new.finish() }))
-    let location = SourceLocation(file: file, line: line)
+    let location = CallSite(file: file, line: line)
     let registration = register(.derived(at: location), body, SourceOptions<M>())
     let winner = latestMessages.withLock { known -> any AnyObject & Sendable in
       if let other = known[id] { return other }

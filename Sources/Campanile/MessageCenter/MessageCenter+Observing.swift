@@ -23,7 +23,7 @@ extension MessageCenter {
     _ observer: consuming @escaping @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, buffering, SourceLocation(file: file, line: line))
+      on: delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(observer), options.settings))
   }
 
@@ -53,7 +53,7 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line))
+      owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, observer), options.settings)
   }
 
@@ -77,7 +77,7 @@ extension MessageCenter {
     _ observer: @escaping @MainActor @Sendable (M) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+      on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(
       register(request, ObserverBody(onMain: observer), options.settings))
   }
@@ -108,7 +108,7 @@ extension MessageCenter {
     _ observer: @escaping @MainActor @Sendable (Owner, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+      owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, onMain: observer), options.settings)
   }
 
@@ -135,7 +135,7 @@ extension MessageCenter {
     _ observer: @escaping @Sendable (isolated Instance, M) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      on: instance, buffering, SourceLocation(file: file, line: line))
+      on: instance, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(isolatedTo: instance, observer), options.settings)
   }
 }

@@ -18,8 +18,8 @@ class AnyObserver: @unchecked Sendable {
   private static let missedBit: UInt32 = 128
   private static let pauseUnit: UInt32 = 256
 
-  // Eight bytes in all: there may be a million observers.
-  let location: SourceLocation
+  // Sixteen bytes in all: there may be a million observers.
+  let location: CallSite
   private let state: Atomic<UInt32>
 
   /// Everything that the registration needs in addition to its closure.
@@ -311,7 +311,7 @@ final class ObserverDetails: Sendable {
 
 /// How a registration is to be kept.
 struct ObserverTraits {
-  var location: SourceLocation
+  var location: CallSite
   var isOnce = false
   var isOrdered = false
   var isTold = false

@@ -75,12 +75,12 @@ extension ObserverRegistry {
 
   /// Reports a registration that was made at `location`.
   @inline(__always)
-  func noteRegistered(_ registration: Registration, _ location: SourceLocation) {
+  func noteRegistered(_ registration: Registration, _ location: CallSite) {
     if isWatched { sendRegistered(registration, location) }
   }
 
   @inline(never)
-  private func sendRegistered(_ registration: Registration, _ location: SourceLocation) {
+  private func sendRegistered(_ registration: Registration, _ location: CallSite) {
     let facts = observer(of: registration).map { ObserverFacts($0, registration) }
     // It may have ended meanwhile.
     send(.registered, facts ?? ObserverFacts(registration, location), nil)

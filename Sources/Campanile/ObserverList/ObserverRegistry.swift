@@ -257,7 +257,7 @@ extension ObserverRegistry {
   ///
   /// It reports to the observers of the failures of this source and of the sources that it is
   /// derived from. Without such observers, it reports to standard error.
-  func report(_ error: any Error, at location: SourceLocation, valueType: any Any.Type) {
+  func report(_ error: any Error, at location: CallSite, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
     var sources: [ObserverRegistry] = []
     collectSources(&sources)

@@ -19,7 +19,7 @@ extension StateSource {
   public func combined<Other: StateSource>(
     with other: Other, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<(Value, Other.Value)> {
-    let location = SourceLocation(file: file, line: line)
+    let location = CallSite(file: file, line: line)
     return ReadOnlyState(base: CombinedState(readOnly.base, other.readOnly.base, location))
   }
 }
@@ -33,7 +33,7 @@ private final class CombinedState<First: Sendable, Second: Sendable>: StateBase 
   private let pair: PairOfChanges<First, Second>
 
   init(
-    _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: SourceLocation
+    _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: CallSite
   ) {
     self.first = first
     self.second = second
@@ -71,7 +71,7 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
   private let tokens: [ObservationToken]
 
   init(
-    _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: SourceLocation
+    _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: CallSite
   ) {
     let reporters = first.reporters.registries + second.reporters.registries
     let pair = CurrentValue(
@@ -94,7 +94,7 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
 
   /// Calls `take` with each change where it is made, first with the value now.
   private static func follow<Value: Sendable>(
-    _ state: any StateBase<Value>, _ location: SourceLocation,
+    _ state: any StateBase<Value>, _ location: CallSite,
     _ onEnd: @escaping @Sendable () -> Void,
     _ take: @escaping @Sendable (ValueChange<Value>) -> Void
   ) -> ObservationToken {

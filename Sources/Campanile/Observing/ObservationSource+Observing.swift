@@ -28,7 +28,7 @@ extension ObservationSource {
     _ observer: consuming @escaping @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery, buffering, SourceLocation(file: file, line: line))
+      on: delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(observer), options))
   }
 
@@ -56,7 +56,7 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery, buffering, SourceLocation(file: file, line: line))
+      owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, observer), options)
   }
 
@@ -80,7 +80,7 @@ extension ObservationSource {
     _ observer: @escaping @MainActor @Sendable (Element) throws -> Void
   ) -> ObservationToken {
     let request = ObservationRequest(
-      on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+      on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(onMain: observer), options))
   }
 
@@ -107,7 +107,7 @@ extension ObservationSource {
     _ observer: @escaping @MainActor @Sendable (Owner, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, on: delivery.delivery, buffering, SourceLocation(file: file, line: line))
+      owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, onMain: observer), options)
   }
 
@@ -132,7 +132,7 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (isolated Instance, Element) throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      on: instance, buffering, SourceLocation(file: file, line: line))
+      on: instance, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(isolatedTo: instance, observer), options)
   }
 }
@@ -159,7 +159,7 @@ extension ObservationSource {
     _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest(buffering, SourceLocation(file: file, line: line))
+    let request = ObservationRequest(buffering, CallSite(file: file, line: line))
     return ObservationToken(register(request, ObserverBody(execution, observer), options))
   }
 
@@ -186,7 +186,7 @@ extension ObservationSource {
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
     let request = ObservationRequest(
-      owner: owner, buffering, SourceLocation(file: file, line: line))
+      owner: owner, buffering, CallSite(file: file, line: line))
     return register(request, ObserverBody(owner, execution, observer), options)
   }
 
@@ -293,7 +293,7 @@ extension ObservationSource {
     buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> ValueSequence<Element> {
-    let location = SourceLocation(file: file, line: line)
+    let location = CallSite(file: file, line: line)
     let reference = signal.reference
     let settings = options.settings
     return ValueSequence<Element> { counters in

@@ -110,7 +110,7 @@ package struct SourceList<Value>: Sendable {
       }
     }
     var traits = ObserverTraits(
-      location: SourceLocation(file: file, line: line), isOrdered: target.isOrdered)
+      location: CallSite(file: file, line: line), isOrdered: target.isOrdered)
     if owner != nil || end != nil || target.target != nil {
       traits.details = ObserverDetails(swept: owner, delivery: target.description, onEnd: end)
     }

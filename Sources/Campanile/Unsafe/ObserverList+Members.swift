@@ -3,7 +3,7 @@ extension ObserverList {
   ///
   /// The object need not be Sendable. It is called in the isolation of the code that posts the
   /// closure. A list of objects that are not Sendable stays in one isolation.
-  func addMember<Delegate>(_ member: Delegate, _ location: SourceLocation) -> Registration {
+  func addMember<Delegate>(_ member: Delegate, _ location: CallSite) -> Registration {
     precondition(
       type(of: member as Any) is AnyObject.Type,
       "A multicast was given a member of type \(type(of: member)), which is no class")

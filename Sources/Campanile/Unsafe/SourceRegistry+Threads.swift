@@ -45,7 +45,7 @@ extension SourceRegistry {
     to onError: (ObserverFailure) -> Void
   ) throws {
     if error is ObservationIsOver { throw error }
-    let location = SourceLocation(file: file, line: line)
+    let location = CallSite(file: file, line: line)
     onError(ObserverFailure(error: error, valueType: valueType, location: location))
   }
 

@@ -6,8 +6,8 @@ import Campanile
 struct TraceRecord: Sendable {
   let kind: SourceEvent.Kind
   let isAsynchronous: Bool
-  /// The number of the place where the observer was registered.
-  let place: UInt32?
+  /// The place where the observer was registered.
+  let place: CallSite?
   /// The number of the call stack from which a value was posted.
   var callers: UInt32?
   let source: UInt64
@@ -28,7 +28,7 @@ struct TraceRecord: Sendable {
   init(_ event: SourceEvent) {
     kind = event.kind
     isAsynchronous = event.isAsynchronous
-    place = event.placeNumber
+    place = event.place
     source = event.sourceNumber
     valueType = event.valueType
     name = event.name

@@ -10,8 +10,8 @@ final class TraceStorage: Sendable {
     var ring: [TraceRecord] = []
     var first = 0
     var overwrittenCount = 0
-    var places: [UInt32: ObserverPlace] = [:]
-    var times: [UInt32: ObserverTime] = [:]
+    var places: [CallSite: ObserverPlace] = [:]
+    var times: [CallSite: ObserverTime] = [:]
     var totals: [TypeKey: TypeTotals] = [:]
     var sources: [UInt64: String] = [:]
     var threads: [UInt64: String] = [:]
@@ -68,8 +68,8 @@ extension TraceStorage.State {
   ///
   /// The times are kept when the ring overwrites the record.
   fileprivate mutating func times(note record: TraceRecord) {
-    guard let number = record.place else { return }
-    var time = times[number] ?? ObserverTime(places[number])
+    guard let place = record.place else { return }
+    var time = times[place] ?? ObserverTime(places[place])
     switch record.kind {
     case .called: time.noteCall(record)
     case .returned: time.noteReturn(record)
@@ -78,6 +78,6 @@ extension TraceStorage.State {
     case .failed: time.failureCount += 1
     default: return
     }
-    times[number] = time
+    times[place] = time
   }
 }

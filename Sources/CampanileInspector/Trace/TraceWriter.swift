@@ -122,7 +122,7 @@ struct TraceWriter {
     var thread = record.thread
     let start = min(start, end)
     if record.isAsynchronous {
-      let lane = lanes.take(record.place ?? 0, from: start, to: end)
+      let lane = lanes.take(record.place, from: start, to: end)
       thread = lane.track
       if lane.isNew { addThreadName("\(name) in tasks", lane.track) }
     }
@@ -179,13 +179,13 @@ struct TraceWriter {
 
 /// Tracks for the calls of asynchronous observers, which have no thread of their own.
 private struct TaskLanes {
-  private var lanes: [UInt32: [(track: UInt64, end: UInt64)]] = [:]
+  private var lanes: [CallSite?: [(track: UInt64, end: UInt64)]] = [:]
   /// Greater than any number of a thread.
   private var nextTrack: UInt64 = 1 << 40
 
   /// A track of the observers of one place on which nothing runs at that time.
   mutating func take(
-    _ place: UInt32, from start: UInt64, to end: UInt64
+    _ place: CallSite?, from start: UInt64, to end: UInt64
   ) -> (track: UInt64, isNew: Bool) {
     var own = lanes[place] ?? []
     defer { lanes[place] = own }

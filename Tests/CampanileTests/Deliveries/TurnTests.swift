@@ -141,7 +141,7 @@ struct TurnTests {
   func asynchronous() async {
     let executor = ManualExecutor()
     let (mailbox, target) = (Mailbox(.unbounded, .counted), ManualTarget())
-    let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+    let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
     let observer = IndirectObserver<Int>(
       traits,
       arrival: { [heard] value, _, _, _ in

@@ -100,7 +100,7 @@ struct SubjectTableTests {
     let topic = TopicList(registry: registry, valueType: LevelChanged.self)
     let players = (0..<200).map { _ in Player() }
     func observe(_ player: Player) -> Registration {
-      let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+      let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
       let observer = AnyObserver.direct(traits) { (_: LevelChanged) in }
       return registry.add(observer) { topic.destination(about: SubjectName(player), &$0, $1) }!
     }
@@ -134,7 +134,7 @@ struct SubjectIndexMemoryTests {
       let players = [Player(), Player()]
       for player in players + [players[0]] {
         let tracked = Tracked(life)
-        let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+        let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
         let observer = AnyObserver.direct(traits) { (_: LevelChanged) in tracked.touch() }
         #expect(
           registry.add(observer) { topic.destination(about: SubjectName(player), &$0, $1) } != nil)
@@ -154,7 +154,7 @@ struct SubjectIndexMemoryTests {
     var live: [Registration] = []
     var capacity = 0
     for player in players {
-      let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+      let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
       let observer = AnyObserver.direct(traits) { (_: LevelChanged) in }
       live.append(
         registry.add(observer) { topic.destination(about: SubjectName(player), &$0, $1) }!)
@@ -254,7 +254,7 @@ struct SubjectIndexMemoryTests {
   }
 
   private func makeObserver() -> AnyObserver {
-    let traits = ObserverTraits(location: SourceLocation(file: #fileID, line: #line))
+    let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
     return AnyObserver.direct(traits) { (_: LevelChanged) in }
   }
 }

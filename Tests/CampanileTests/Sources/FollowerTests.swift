@@ -29,7 +29,7 @@ struct FollowerTests {
   @Test("K14 a change that comes while the only call runs leaves the end to that call")
   func lateForOnce() async throws {
     let gate = AsyncGate()
-    let location = SourceLocation(file: #fileID, line: #line)
+    let location = CallSite(file: #fileID, line: #line)
     let storage = StateStorage(1, ObserverRegistry())
     let follower = Follower<Int>(
       SourceOptions(isOnce: true), isImmediate: false, isBounded: false, location, storage,

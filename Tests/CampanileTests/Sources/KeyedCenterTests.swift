@@ -90,7 +90,7 @@ struct KeyedCenterTests {
   func roomForOthers() async {
     let (player, target) = (Player(), ManualTarget())
     let (gate, inbox) = (AsyncGate(), Inbox<Int>())
-    let location = SourceLocation(file: #fileID, line: #line)
+    let location = CallSite(file: #fileID, line: #line)
     let bounded = ObservationToken(
       center.register(
         ObservationRequest(on: .target(target), .newest(1), location),

@@ -411,7 +411,7 @@ struct SequenceTests {
   func endDuringInitialCall() {
     let (state, heard, ends) = (CurrentValue(1), Recorder<Int>(), Recorder<Int>())
     let registration = state.register(
-      ObservationRequest(.unbounded, SourceLocation(file: #fileID, line: #line)),
+      ObservationRequest(.unbounded, CallSite(file: #fileID, line: #line)),
       ObserverBody(
         .reader(
           { change, _ in
@@ -433,7 +433,7 @@ struct SequenceTests {
   func endDuringOnlyCall() {
     let (state, heard, ends) = (CurrentValue(1), Recorder<Int>(), Recorder<Int>())
     _ = state.register(
-      ObservationRequest(.unbounded, SourceLocation(file: #fileID, line: #line)),
+      ObservationRequest(.unbounded, CallSite(file: #fileID, line: #line)),
       ObserverBody(
         .reader(
           { change, _ in
