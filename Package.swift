@@ -160,5 +160,7 @@ for target in package.targets where target.type != .system {
 
 // Building all tests takes minutes; who runs some of them names their targets.
 if let names = Context.environment["CAMPANILE_TEST_TARGETS"]?.split(separator: " ") {
+  let tests = package.targets.filter { $0.type == .test }.map(\.name)
+  precondition(names.allSatisfy { tests.contains(String($0)) }, "The test targets are \(tests)")
   package.targets.removeAll { $0.type == .test && !names.contains(Substring($0.name)) }
 }

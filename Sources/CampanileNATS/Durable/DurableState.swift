@@ -67,6 +67,8 @@
     /// The messages that a receiver with a name has heard and that can arrive again.
     private var heard: Set<UInt64> = []
     private var hasHeard = false
+    /// Whether nobody took the last pull but one.
+    private var isUnanswered = false
     private var hasGathered = false
     private var reported = ""
 
@@ -294,7 +296,7 @@
 
     /// The server sends what was asked for, or says that there is nothing.
     private mutating func heardOfPull() {
-      silence = 0
+      (silence, isUnanswered) = (0, false)
       if !reported.isEmpty { reported = "" }
     }
 
@@ -390,7 +392,8 @@
       } else if text.contains("MaxRequestExpires"), pullTime > 1 {
         (pullTime, asked) = (pullTime / 2, 0)
         pull()
-      } else if status == 503 || Self.ends.contains(where: text.contains) {
+      } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {
+        isUnanswered = status == 503
         receiveAnew()
       } else {
         // It might refuse the next pull as well: that waits for a second.

@@ -133,8 +133,10 @@
       age += 1
       switch phase {
       case .greeting, .accepting:
-        if age >= openingLimit {
-          close("The server doesn't answer within \(openingLimit) seconds.", &actions)
+        // The first second may be shorter: the clock runs for all connections.
+        if age > openingLimit {
+          let limit = openingLimit == 1 ? "a second" : "\(openingLimit) seconds"
+          close("The server doesn't answer within \(limit).", &actions)
         }
       case .open:
         guard isReading, age % pingInterval == 0 else { return }

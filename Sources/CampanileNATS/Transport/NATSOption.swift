@@ -130,7 +130,7 @@
     ///
     /// The default is 5 seconds.
     ///
-    /// - Parameter time: At least a second. Parts of a second are rounded up.
+    /// - Parameter time: From a second to a day. Parts of a second are rounded up.
     public static func connectTimeout(_ time: Duration) -> Self {
       let seconds = seconds(time, "timeout of connections")
       return Self("connectTimeout(\(time))") { $0.connectTimeout = seconds }
@@ -138,10 +138,10 @@
 
     /// Sets the time between two pings, which find out that a server does not answer any more.
     ///
-    /// The relay leaves a server that has answered neither of two pings, after three times this time. The
-    /// default is 10 seconds. A longer time means less work for a server with thousands of relays.
+    /// The relay leaves a server that has not answered two pings in a row, after two to three times this
+    /// time. The default is 10 seconds.
     ///
-    /// - Parameter time: At least a second. Parts of a second are rounded up.
+    /// - Parameter time: From a second to a day. Parts of a second are rounded up.
     public static func pingInterval(_ time: Duration) -> Self {
       let seconds = seconds(time, "interval of pings")
       return Self("pingInterval(\(time))") { $0.pingInterval = seconds }
@@ -149,11 +149,12 @@
 
     /// Sets the longest pause after all servers have been tried in vain.
     ///
-    /// The first pause is at most a tenth of a second, and each is at most twice as long as the one
-    /// before. All are random, so that many relays do not come at the same time. The default is 2
-    /// seconds.
+    /// The first pause is at most a tenth of a second. This limit doubles after each pass over the servers,
+    /// up to the given time, which is 2 seconds by default. A pause is random, between half its limit
+    /// and its limit, so that many relays do not come at the same time. After a connection, the pauses
+    /// begin anew.
     ///
-    /// - Parameter time: At least a second. Parts of a second are rounded up.
+    /// - Parameter time: From a second to a day. Parts of a second are rounded up.
     public static func reconnectDelay(upTo time: Duration) -> Self {
       let seconds = seconds(time, "delay before connecting again")
       return Self("reconnectDelay(upTo: \(time))") { $0.longestPause = seconds * 1_000 }
@@ -190,8 +191,8 @@
     /// relay as a dimension.
     ///
     /// - The counters are `campanile_nats_connections`, `…_lost_messages`, `…_refused_messages`,
-    ///   `…_sent_messages`, `…_received_messages`, `…_sent_bytes` and `…_received_bytes`. The messages
-    ///   are those of the program that were posted and delivered, not requests.
+    ///   `…_sent_messages`, `…_received_messages`, `…_sent_bytes` and `…_received_bytes`. Messages are
+    ///   posts, not requests. A message that is sent again counts again.
     /// - The gauge is `campanile_nats_connected`: 1 with a connection, 0 without one.
     public static func logger(_ logger: Logger) -> Self { Self("logger") { $0.logger = logger } }
 

@@ -77,7 +77,7 @@ struct MessageLog {
     }
   }
 
-  /// Sets the positions of consecutive messages of a sender, as far as the log has them.
+  /// Sets the positions of consecutive messages of a sender, each of which the log has at most once.
   ///
   /// A hub changes many positions, one by one and mostly in the order of the log. So each search
   /// begins after the entry that the last one has found.

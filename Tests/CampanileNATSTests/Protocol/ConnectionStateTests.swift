@@ -78,7 +78,7 @@
     @Test("The times are those that were set")
     func times() {
       var state = ConnectionState(openingLimit: 2, pingInterval: 3)
-      #expect(act(&state) { $0.tick(isReading: true, &$1) } == [])
+      for _ in 1...2 { #expect(act(&state) { $0.tick(isReading: true, &$1) } == []) }
       let late = act(&state) { $0.tick(isReading: true, &$1) }
       #expect(late == [.close("The server doesn't answer within 2 seconds.")])
       state = ConnectionState(openingLimit: 2, pingInterval: 3)
@@ -114,7 +114,7 @@
       for isGreeted in [false, true] {
         var state = ConnectionState()
         if isGreeted { _ = receive(&state, .info(info)) }
-        for _ in 1...4 { #expect(act(&state) { $0.tick(isReading: true, &$1) } == []) }
+        for _ in 1...5 { #expect(act(&state) { $0.tick(isReading: true, &$1) } == []) }
         let last = act(&state) { $0.tick(isReading: true, &$1) }
         #expect(last == [.close("The server doesn't answer within 5 seconds.")])
         #expect(receive(&state, .pong) == [])
