@@ -67,7 +67,7 @@
     /// The messages that a receiver with a name has heard and that can arrive again.
     private var heard: Set<UInt64> = []
     private var hasHeard = false
-    /// Whether nobody took the last pull but one.
+    /// Whether nobody took a pull, and nothing has been heard since.
     private var isUnanswered = false
     private var hasGathered = false
     private var reported = ""
@@ -400,8 +400,8 @@
         if !isNamed { deleteConsumer() }
         begin(.locating)
         (mustSettle, silence) = (true, Self.patience - 1)
-        return report(
-          "JetStream sends nothing of the stream \"\(options.stream)\": \(status) \(text).")
+        let answer = text.isEmpty ? "\(status)" : "\(status) \(text)"
+        return report("JetStream sends nothing of the stream \"\(options.stream)\": \(answer).")
       }
       return nil
     }

@@ -128,7 +128,7 @@
 
     /// Sets how long a server may take to accept the relay; then the next one is tried.
     ///
-    /// The default is 5 seconds.
+    /// The default is 5 seconds. It may take up to a second more until the relay gives up.
     ///
     /// - Parameter time: From a second to a day. Parts of a second are rounded up.
     public static func connectTimeout(_ time: Duration) -> Self {

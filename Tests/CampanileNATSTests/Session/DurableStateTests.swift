@@ -318,18 +318,21 @@
       #expect(refuse("503", &state, &pull).news == .none)
       _ = locate(&state)
       _ = answer(&state)
-      pull = "p.4"
-      guard case .refusal(let reason) = refuse("503", &state, &pull).news else {
-        Issue.record("Nobody is told.")
-        return
-      }
-      #expect(reason.contains("503"))
+      pull = state.requests.last?.token ?? ""
+      let (news, asked) = refuse("503", &state, &pull)
+      #expect(news == .refusal("JetStream sends nothing of the stream \"S\": 503."))
+      // The consumer is deleted, and nothing else is asked yet.
+      #expect(asked == ["{}"])
       state.tick()
       _ = locate(&state)
       _ = answer(&state)
-      // What a consumer sends begins it anew.
-      #expect(state.received(message(place(11, 1, generation: 7))) == .new(acknowledgment: nil))
+      pull = state.requests.last?.token ?? ""
+      // Once the consumer has sent something, the next pull is asked for at once again.
+      let generation = Int(pull.dropFirst(2)) ?? 0
+      let heard = state.received(message(place(11, 1, generation: generation)))
+      #expect(heard == .new(acknowledgment: nil))
       #expect(refuse("503", &state, &pull).news == .none)
+      _ = locate(&state, last: 11)
     }
 
     /// A consumer that is asked for messages.
