@@ -7,7 +7,8 @@ enum Posting {
   static var cases: [Case] {
     counts.map(send) + counts.map(post) + counts.dropFirst().map(owners) + [ownerCounting]
       + counts.map(subject)
-      + counts.map(wildcard) + [1, 10, 100].map(handedIn)
+      + counts.map(wildcard) + [1, 10, 100].map(countedWildcard)
+      + [1, 10, 100].map(handedIn)
       + [1, 10, 100].map { payload(Message32.self, bytes: 32, $0) }
       + [1, 10, 100].map { payload(Message256.self, bytes: 256, $0) }
   }
@@ -166,6 +167,31 @@ enum Posting {
       contenders: [
         ours, OtherPosting.bareLoopWildcard(count), FoundationPosting.wildcard(count),
       ])
+  }
+
+  /// What an observer of all messages adds to a post, without what it does with them.
+  private static func countedWildcard(_ count: Int) -> Case {
+    Case(
+      name: "post to \(count, "observer") and one that counts all messages",
+      contenders: [
+        beside(count, Contender.ours, isCounted: true),
+        beside(count, "not counted", isCounted: false),
+      ])
+  }
+
+  private static func beside(_ count: Int, _ name: String, isCounted: Bool) -> Contender {
+    Contender(name) {
+      let center = MessageCenter()
+      let sink = Sink()
+      var tokens = (0..<count).map { _ in
+        center.observe(Message8.self) { sink.add($0.value) }
+      }
+      if isCounted { tokens.append(center.anyMessage.observe { _ in sink.add(1) }) }
+      return .loop { iterations in
+        for value in 0..<iterations { center.post(Message8(value)) }
+        withExtendedLifetime(tokens) {}
+      }
+    }
   }
 
   // MARK: Closures that are handed in
