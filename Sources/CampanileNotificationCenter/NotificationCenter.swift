@@ -44,11 +44,12 @@ public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
   private let hub = NotificationHub()
-  var topics: KeyedCenter<PostedNotification> { hub.topics }
+  /// The topics of the hub; a post counts no references to reach them.
+  let topics: KeyedCenter<PostedNotification>
   let values = ValueSubjects()
 
   /// Creates a center without observers.
-  public init() {}
+  public init() { topics = hub.topics }
 
   /// The center that is shared in a program.
   ///
@@ -62,20 +63,20 @@ public final class NotificationCenter: Sendable {
   public func post(_ notification: Notification) {
     guard let audience = topics.audience(of: notification.name.rawValue) else { return }
     let instance = notification.subject
-    let content = hub.makeContent(notification, about: instance)
+    let posted = PostedNotification(hub.makeContent(notification, about: instance))
     let subject = instance ?? valueSubject(notification.object)
-    topics.post(PostedNotification(content), about: subject, to: audience)
-    content.settle(isRead: true)
+    topics.post(posted, about: subject, to: audience)
+    posted.settle()
   }
 
   /// Posts a notification that came through other centers.
   func post(_ notification: Notification, along path: [PathStep]) {
     guard let audience = topics.audience(of: notification.name.rawValue) else { return }
     let instance = notification.subject
-    let content = hub.makeContent(notification, about: instance)
+    let posted = PostedNotification(hub.makeContent(notification, about: instance))
     let subject = instance ?? valueSubject(notification.object)
-    topics.post(PostedNotification(content), about: subject, along: path, to: audience)
-    content.settle(isRead: true)
+    topics.post(posted, about: subject, along: path, to: audience)
+    posted.settle()
   }
 
   /// Posts a notification of a name, about an object, with user info.
@@ -85,10 +86,10 @@ public final class NotificationCenter: Sendable {
   ) {
     guard let audience = topics.audience(of: aName.rawValue) else { return }
     let instance = Notification.subject(anObject)
-    let content = makeContent(aName, anObject, aUserInfo, about: instance)
+    let posted = makePosted(aName, anObject, aUserInfo, about: instance)
     let subject = instance ?? valueSubject(anObject)
-    topics.post(PostedNotification(content), about: subject, to: audience)
-    content.settle(isRead: true)
+    topics.post(posted, about: subject, to: audience)
+    posted.settle()
   }
 
   /// The object itself if it is a class instance, or the instance that represents an observed
@@ -104,16 +105,17 @@ public final class NotificationCenter: Sendable {
     return object.flatMap { values.subject(equalTo: $0) }
   }
 
-  /// The content of a notification that observers receive.
+  /// The notification as observers receive it.
   ///
   /// Not inlined, so that the notification is not on the stack while observers run.
   @inline(never)
-  private func makeContent(
+  private func makePosted(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
     about instance: AnyObject?
-  ) -> NotificationContent {
-    hub.makeContent(
-      Notification(name: name, object: object, userInfo: userInfo), about: instance)
+  ) -> PostedNotification {
+    PostedNotification(
+      hub.makeContent(
+        Notification(name: name, object: object, userInfo: userInfo), about: instance))
   }
 
   // MARK: Observing
@@ -244,11 +246,11 @@ public final class NotificationCenter: Sendable {
       if token.matches(name: aName, object: object) { topics.removeObserver(token.registration) }
       return
     }
-    guard type(of: observer) is AnyClass else { return }
+    guard let owner = classInstance(observer) else { return }
     let subject = subject(object)
     // A value without a subject has no observers.
     if object != nil && subject == nil { return }
-    topics.removeObservers(ownedBy: observer as AnyObject, of: aName?.rawValue, about: subject)
+    topics.removeObservers(ownedBy: owner, of: aName?.rawValue, about: subject)
   }
 }
 

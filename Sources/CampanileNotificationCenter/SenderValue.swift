@@ -6,15 +6,18 @@ import Foundation
 ///
 /// A value that cannot be compared is equal to no other, since it has no identity either.
 struct SenderValue: Sendable {
-  /// Holds a value that is not known to be `Sendable`.
-  private let holder: PostedNotification
+  /// Holds an `AnyHashable`, whose value is not known to be `Sendable`.
+  private let holder: PostedNotification?
 
   init(_ object: Any) {
-    holder = PostedNotification(Notification(name: Notification.Name(""), object: object))
+    // Made once: to find out whether a value can be compared takes as long as to compare it.
+    holder = Self.hashable(object).map {
+      PostedNotification(Notification(name: Notification.Name(""), object: $0))
+    }
   }
 
   /// The value, if it can be compared.
-  var hashable: AnyHashable? { Self.hashable(holder.notification.object) }
+  var hashable: AnyHashable? { holder?.notification.object as? AnyHashable }
 
   /// A value for comparisons, if it can be compared.
   static func hashable(_ object: Any?) -> AnyHashable? {

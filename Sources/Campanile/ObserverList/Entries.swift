@@ -13,7 +13,7 @@ struct Entry: ~Copyable {
 /// One block of atomic words, which posts read without a lock: the memory of a list or of a table.
 ///
 /// This value is the address of the memory, which a post copies without counting a reference. Whoever
-/// makes the block deallocates it, or leaves that to its `owner`.
+/// allocates the block deallocates it, or leaves that to its `owner`.
 @safe struct Entries: @unchecked Sendable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
@@ -22,7 +22,22 @@ struct Entry: ~Copyable {
     let created: UInt64
   }
 
+  /// Memory for one entry, as a part of a list, with which it goes.
+  struct Inline: ~Copyable {
+    private let head = Head(capacity: 1, created: 0)
+    private let entry = Entry()
+  }
+
   private let head: UnsafeMutablePointer<Head>
+
+  /// The memory within a list.
+  @inline(__always)
+  init(_ inline: borrowing Inline) {
+    // SAFETY: the list is an object, which does not move, and the entry follows the head.
+    unsafe head = withUnsafePointer(to: inline) {
+      unsafe UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: Head.self)
+    }
+  }
 
   init(capacity: Int, created: UInt64) {
     let size = MemoryLayout<Head>.stride + capacity * MemoryLayout<Entry>.stride

@@ -30,6 +30,8 @@ class ObserverList: @unchecked Sendable {
   private let unordered = Atomic<Int32>(0)
   /// The number of registrations in the buffer that receive the subject.
   private let told = Atomic<Int32>(0)
+  /// The first buffer: most lists of subjects never need another.
+  private let inline = Entries.Inline()
 
   @inline(never)
   init(registry: ObserverRegistry, valueType: any Any.Type, created: UInt64 = 0) {
@@ -46,7 +48,7 @@ class ObserverList: @unchecked Sendable {
         let address = entries.address(at: index)
         if address != 0 { unsafe Self.observer(at: address).release() }
       }
-      entries.deallocate()
+      if !isInline(entries) { entries.deallocate() }
     }
     // No pair: nobody else has the list.
     Self.release(groups.load(ordering: .relaxed))
@@ -188,8 +190,11 @@ struct LiveRegistration {
 extension ObserverList {
   /// Makes sure that the next `append` finds a place.
   func makeRoom(_ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held) {
-    if let entries, entries.count < entries.capacity { return }
-    garbage.add(rebuild(held))
+    guard let entries else {
+      // Pairs with `entries`, as in `rebuild`.
+      return buffer.store(Entries(inline).address, ordering: .releasing)
+    }
+    if entries.count == entries.capacity { garbage.add(rebuild(held)) }
   }
 
   /// Puts a retained observer at the end; the list owns it from here on.
@@ -271,8 +276,11 @@ extension ObserverList {
     new.checkInvariants()
     // Pairs with `entries`: after the memory is filled, and before the reservations are read.
     buffer.store(new.address, ordering: .releasing)
-    return old.map { Garbage.Piece(structure: $0.owner, since: $0.created) }
+    guard let old, !isInline(old) else { return nil }
+    return Garbage.Piece(structure: old.owner, since: old.created)
   }
+
+  private func isInline(_ entries: Entries) -> Bool { entries.address == Entries(inline).address }
 
   private func replace(
     _ place: borrowing Atomic<UInt>, with object: AnyObject?,

@@ -156,21 +156,6 @@ struct Route: Sendable {
   }
 }
 
-/// A message as observers of any message receive it; made once for a post, if there are any.
-///
-/// A word. The message stays where the post has it, on the stack, until the post returns.
-@safe struct WideValue {
-  // SAFETY: who makes this keeps the message in place for as long as this and its copies live.
-  private let place: UnsafePointer<MessageCenter.PostedMessage>
-
-  /// - Parameter place: Where the message stays until the post returns.
-  init(at place: UnsafePointer<MessageCenter.PostedMessage>) { unsafe self.place = place }
-
-  var message: MessageCenter.PostedMessage {
-    unsafeAddress { unsafe place }
-  }
-}
-
 /// The registrations that a walk is for, and whether each is checked.
 ///
 /// They are checked if calls are observed as events, or if the post skips one registration.

@@ -58,6 +58,21 @@ struct TopicTable: ~Copyable, Sendable {
   func lists(_ held: borrowing ObserverRegistry.Held) -> [ObserverList] { map.objects(held) }
 }
 
+/// A message as observers of any message receive it; made once for a post, if there are any.
+///
+/// A word. The message stays where the post has it, on the stack, until the post returns.
+@safe struct WideValue {
+  // SAFETY: who makes this keeps the message in place for as long as this and its copies live.
+  private let place: UnsafePointer<MessageCenter.PostedMessage>
+
+  /// - Parameter place: Where the message stays until the post returns.
+  init(at place: UnsafePointer<MessageCenter.PostedMessage>) { unsafe self.place = place }
+
+  var message: MessageCenter.PostedMessage {
+    unsafeAddress { unsafe place }
+  }
+}
+
 /// Finds the observers of a message.
 extension MessageCenter {
   /// Posts to the lists of the message's type, and to the observers of any message.
@@ -202,19 +217,21 @@ extension ObserverRegistry {
   /// finds the observers has left the stack before they are called.
   ///
   /// - Parameters:
-  ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
+  ///   - topic: The topic, or `nil` if only `wide` may hear. The caller keeps both.
   ///   - wide: The observers of any topic, or `nil` if only `topic` may hear.
   @inline(__always)
   func post<Value>(
     _ value: Value, about subject: AnyObject?, to topic: TopicList?, wide: TopicList?
   ) {
-    if isWatched { return postWatched(value, Post(subject), topic, wide) }
-    let isAbout = subject != nil
-    let count = (topic?.listCount(isAbout) ?? 0) + (wide?.listCount(isAbout) ?? 0)
+    // SAFETY: the caller keeps both. From here on, no reference is counted.
+    let topic = unsafe topic.map { unsafe Unmanaged.passUnretained($0) }
+    let wide = unsafe wide.map { unsafe Unmanaged.passUnretained($0) }
+    if isWatched { return unsafe postWatched(value, Post(subject), topic, wide) }
+    let count = unsafe Self.listCount(topic, subject) + Self.listCount(wide, subject)
     if count == 1 {
-      postToOne(value, subject, topic, wide)
+      unsafe postToOne(value, subject, topic, wide)
     } else if count > 1 {
-      postAlongRoute(value, subject, topic, wide)
+      unsafe postAlongRoute(value, subject, topic, wide)
     }
   }
 
@@ -222,60 +239,68 @@ extension ObserverRegistry {
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: TopicList?, wide: TopicList?
   ) {
-    if isWatched { return postWatched(value, post, topic, wide) }
-    postAlongAnyRoute(value, post, topic, wide, .everyone)
+    // SAFETY: the caller keeps both.
+    let topic = unsafe topic.map { unsafe Unmanaged.passUnretained($0) }
+    let wide = unsafe wide.map { unsafe Unmanaged.passUnretained($0) }
+    if isWatched { return unsafe postWatched(value, post, topic, wide) }
+    unsafe postAlongAnyRoute(value, post, topic, wide, .everyone)
   }
 
   /// Does the same, and reports it and each call.
   @inline(never)
   private func postWatched<Value>(
-    _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?
+    _ value: Value, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?,
+    _ wide: Unmanaged<TopicList>?
   ) {
     let name = (value as? any EventNaming)?.eventName
     let post = notePosted(value, of: Value.self, name: name, post)
-    postAlongAnyRoute(value, post, topic, wide, .everyoneChecked)
+    unsafe postAlongAnyRoute(value, post, topic, wide, .everyoneChecked)
     notePostReturned(Value.self, post)
   }
 
   /// Posts where one list may be reached, and takes little of the stack.
   @inline(never)
   private func postToOne<Value>(
-    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+    _ value: Value, _ subject: AnyObject?, _ topic: Unmanaged<TopicList>?,
+    _ wide: Unmanaged<TopicList>?
   ) {
     let section = enter()
-    let only = onlyCursor(subject, topic, wide)
+    let only = unsafe onlyCursor(subject, topic, wide)
     settle(section)
     if let only { walk(value, Post(subject), 0...section.watermark, .everyone, only) }
     exit(section)
     // Somebody waits for the value elsewhere, or several lists have come up meanwhile.
-    if only == nil { postAlongRoute(value, subject, topic, wide) }
+    if only == nil { unsafe postAlongRoute(value, subject, topic, wide) }
   }
 
   /// Whom it reaches is a constant here, for which the stack needs no room.
   @inline(never)
   private func postAlongRoute<Value>(
-    _ value: Value, _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+    _ value: Value, _ subject: AnyObject?, _ topic: Unmanaged<TopicList>?,
+    _ wide: Unmanaged<TopicList>?
   ) {
-    postAlongRoute(value, Post(subject), topic, wide, .everyone)
+    unsafe postAlongRoute(value, Post(subject), topic, wide, .everyone)
   }
 
   /// Does the same in code that the rare posts share.
   @inline(never)
   private func postAlongAnyRoute<Value>(
-    _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?,
+    _ value: Value, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?,
+    _ wide: Unmanaged<TopicList>?,
     _ portion: Portion
   ) {
-    postAlongRoute(value, post, topic, wide, portion)
+    unsafe postAlongRoute(value, post, topic, wide, portion)
   }
 
   @inline(__always)
   private func postAlongRoute<Value>(
-    _ value: Value, _ post: borrowing Post, _ topic: TopicList?, _ wide: TopicList?,
+    _ value: Value, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?,
+    _ wide: Unmanaged<TopicList>?,
     _ portion: Portion
   ) {
     let section = enter()
     var route = Route()
-    find(post.subjectID, topic, wide, &route)
+    unsafe find(post.subjectID, topic, wide, &route)
     if route.hasGroups {
       postToTargets(value, nil, post, section.watermark, portion, &route, section)
     } else {
@@ -287,26 +312,30 @@ extension ObserverRegistry {
 
   @inline(never)
   private func onlyCursor(
-    _ subject: AnyObject?, _ topic: TopicList?, _ wide: TopicList?
+    _ subject: AnyObject?, _ topic: Unmanaged<TopicList>?, _ wide: Unmanaged<TopicList>?
   ) -> Cursor? {
     var route = Route()
-    find(subject.map { ObjectIdentifier($0) }, topic, wide, &route)
+    unsafe find(subject.map { ObjectIdentifier($0) }, topic, wide, &route)
     return route.hasGroups ? nil : route.only
   }
 
   @inline(never)
   private func find(
-    _ subject: ObjectIdentifier?, _ topic: TopicList?, _ wide: TopicList?, _ route: inout Route
+    _ subject: ObjectIdentifier?, _ topic: Unmanaged<TopicList>?,
+    _ wide: Unmanaged<TopicList>?, _ route: inout Route
   ) {
-    if let topic { route.find(subject, in: topic) }
-    if let wide { route.findWide(subject, in: wide) }
+    // SAFETY: the caller keeps both.
+    unsafe topic?._withUnsafeGuaranteedRef { route.find(subject, in: $0) }
+    // SAFETY: the same.
+    unsafe wide?._withUnsafeGuaranteedRef { route.findWide(subject, in: $0) }
   }
-}
 
-extension TopicList {
-  /// How many lists a post may find here: the list itself, and the list of the post's subject.
+  /// How many lists a post may find in a topic: the topic itself, and the list of the post's subject.
   @inline(__always)
-  fileprivate func listCount(_ isAbout: Bool) -> Int {
-    (isEmpty ? 0 : 1) + (isAbout && hasSubjects ? 1 : 0)
+  private static func listCount(_ topic: Unmanaged<TopicList>?, _ subject: AnyObject?) -> Int {
+    // SAFETY: the caller keeps the topic.
+    unsafe topic?._withUnsafeGuaranteedRef {
+      ($0.isEmpty ? 0 : 1) + (subject != nil && $0.hasSubjects ? 1 : 0)
+    } ?? 0
   }
 }

@@ -15,7 +15,8 @@ package class NotificationContent: @unchecked Sendable {
   fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]
 
   init(
-    _ notification: Notification, decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
+    _ notification: consuming Notification,
+    decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
   ) {
     self.notification = notification
     self.decoded = decoded
@@ -62,6 +63,7 @@ package class NotificationContent: @unchecked Sendable {
   /// After this call, the content may be kept for any time.
   ///
   /// - Parameter isRead: Whether an observer may have read more than the decoded values.
+  @usableFromInline
   package func settle(isRead: Bool) {}
 }
 

@@ -1,3 +1,4 @@
+import Campanile
 public import Foundation
 
 /// A notification, in the form that observers on any thread receive.
@@ -37,6 +38,7 @@ public struct PostedNotification: Sendable {
     content = NotificationContent(notification)
   }
 
+  @inlinable
   package init(_ content: NotificationContent) { self.content = content }
 
   /// The notification's name.
@@ -123,6 +125,10 @@ public struct PostedNotification: Sendable {
     content.withNotification(body)
   }
 
+  /// Ends a post of which the observers may have read everything.
+  @inlinable
+  package func settle() { content.settle(isRead: true) }
+
   /// The result of decoding with `codec` on the posting thread, or `nil` if that codec did not run.
   func decoded(for codec: ObjectIdentifier) -> Result<any Sendable, any Error>? {
     content.decoded(for: codec)
@@ -147,15 +153,18 @@ extension Notification {
   package static func subject(_ object: Any?) -> AnyObject? {
     // Checked before the object is unwrapped, which copies it.
     if object == nil { return nil }
-    guard let object = sender(object), type(of: object) is AnyClass else { return nil }
-    return object as AnyObject
+    return object.flatMap { classInstance($0) ?? wrappedSubject($0) }
+  }
+
+  @inline(never)
+  private static func wrappedSubject(_ object: Any) -> AnyObject? {
+    (object as? any SenderWrapper).flatMap { subject($0.wrapped) }
   }
 
   /// The content of `object`, unwrapped from optionals and `AnyHashable`.
   package static func sender(_ object: Any?) -> Any? {
     guard let object else { return nil }
-    // Checked first, since most objects of notifications are class instances.
-    if type(of: object) is AnyClass { return object }
+    if classInstance(object) != nil { return object }
     if let wrapper = object as? any SenderWrapper { return sender(wrapper.wrapped) }
     return object
   }

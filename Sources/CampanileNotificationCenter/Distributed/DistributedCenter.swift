@@ -201,8 +201,8 @@ public final class DistributedCenter: Sendable {
   ) {
     if let token = observer as? ObserverToken {
       if token.matches(name: aName, object: object) { observers.remove(token.registration) }
-    } else if type(of: observer) is AnyClass {
-      observers.remove(ownedBy: observer as AnyObject, aName, object)
+    } else if let owner = classInstance(observer) {
+      observers.remove(ownedBy: owner, aName, object)
     }
   }
 

@@ -105,6 +105,33 @@ struct EntriesTests {
     buffer.entries.checkInvariants()
   }
 
+  @Test("The first entry of a list is in the list itself, and the second moves both elsewhere")
+  func inline() throws {
+    let registry = ObserverRegistry()
+    let list = ObserverList(registry: registry, valueType: Int.self)
+    func register() throws -> UInt64 {
+      let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
+      let observer = AnyObserver.direct(traits) { (_: Int) in }
+      return try #require(registry.add(observer, to: { _, _ in .list(list) })).id
+    }
+    let first = try register()
+    let memory = try #require(list.entries)
+    let place = memory.address - UInt(bitPattern: ObjectIdentifier(list))
+    #expect(place < 128)
+    #expect(memory.capacity == 1)
+    #expect(memory.index(of: first) == 0)
+    // Its place is used again, as in any memory.
+    _ = registry.end(first, in: list, nil)
+    let next = try register()
+    #expect(list.entries?.address == memory.address)
+    let second = try register()
+    let moved = try #require(list.entries)
+    #expect(moved.address != memory.address)
+    #expect([next, second].map { moved.index(of: $0) } == [0, 1])
+    // Who still reads the old memory finds what was there.
+    #expect(memory.number(at: 0) == next)
+  }
+
   @Test(
     "K2 A reader sees whole entries while others are appended, taken and trimmed",
     arguments: widths)
