@@ -118,11 +118,10 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
         ?? changes.ended
     }
     let follower = body.mapped(once: false) {
-      [relay] (step: ValueChange<KVOChange<Value>?>) -> KVOChange<Value>? in
-      withExtendedLifetime(relay) {
-        guard let change = step.new, step.isInitial else { return step.new }
-        return KVOChange(initial: change.new, at: change.path)
-      }
+      [relay] (step: ValueChange<KVOChange<Value>?>, pass) in
+      defer { withExtendedLifetime(relay) {} }
+      guard let change = step.new else { return }
+      try pass(step.isInitial ? KVOChange(initial: change.new, at: change.path) : change)
     }
     return newest.register(
       request, follower, SourceOptions(isInitial: true, isOnce: options.isOnce))

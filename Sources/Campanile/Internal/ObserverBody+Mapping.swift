@@ -68,25 +68,36 @@ extension ObserverBody {
   /// The observer, for what happens around a call of it.
   typealias Call = (Value, AnyObject?) throws -> Void
 
-  /// The same observer for a source of other values, which receives the results of `transform`,
-  /// except `nil`.
+  /// Makes a value of the source's and passes it on, or leaves it out.
+  ///
+  /// To return it would take a copy, and generic code would look up the type of what may be `nil`.
+  package typealias Transform<Source> =
+    @Sendable (_ source: Source, _ pass: (Value) throws -> Void) throws -> Void
+  /// The same with the subject.
+  package typealias ToldTransform<Source> =
+    @Sendable (_ source: Source, _ subject: AnyObject?, _ pass: (Value) throws -> Void) throws ->
+    Void
+
+  /// The same observer for a source of other values, which receives what `transform` passes on.
   ///
   /// `transform` runs where the observer does; for a sequence, where the value is posted. Its
   /// errors are treated like errors of the observer. An observer with `.once` is used up only by a
-  /// result that is not `nil`.
+  /// value that is passed on.
   ///
   /// - Parameter isWanted: Selects the values that are not left out; `nil` for all. Only they take
   ///   room in the observer's own buffer.
   package func mapped<Source: Sendable>(
     once isOnce: Bool, where isWanted: (@Sendable (Source) -> Bool)? = nil,
-    _ transform: @escaping @Sendable (Source) throws -> Value?
+    _ transform: @escaping Transform<Source>
   ) -> ObserverBody<Source> {
-    let mapped = told(once: isOnce) { (source: Source, _) in try transform(source) }
+    let mapped = told(once: isOnce) { (source: Source, _, pass) in try transform(source, pass) }
     var filter = isWanted
     if let inner = self.isWanted {
       filter = { source in
-        guard isWanted?(source) ?? true, let value = try? transform(source) else { return false }
-        return inner(value)
+        guard isWanted?(source) ?? true else { return false }
+        var isWantedByInner = false
+        try? transform(source) { isWantedByInner = inner($0) }
+        return isWantedByInner
       }
     }
     return filter.map { mapped.taking($0) } ?? mapped
@@ -96,40 +107,51 @@ extension ObserverBody {
   ///
   /// - Parameter isTold: Whether `transform` reads the subject, which is then kept for it.
   package func told<Source: Sendable>(
-    once isOnce: Bool, isTold: Bool = false,
-    _ transform: @escaping @Sendable (Source, AnyObject?) throws -> Value?
+    once isOnce: Bool, isTold: Bool = false, _ transform: @escaping ToldTransform<Source>
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
     return wrapped(
       isTold: isTold,
       { source, subject, observer in
-        guard let value = try transform(source, subject) else { return }
-        try turn.use { try observer(value, subject) }
+        try transform(source, subject) { value in try turn.use { try observer(value, subject) } }
       },
       inTask: { source, subject, observer in
-        guard let value = try transform(source, subject) else { return }
+        var passed: Value?
+        try transform(source, subject) { passed = $0 }
+        guard let value = passed else { return }
         try await turn.use { try await observer(value, subject) }
       },
       read: { source, subject, take, _ in
         // What is read later must not hold an object that is in its deinit.
         let isGone = isTold && subject.map { isDeinitializing($0) } == true
-        // A sequence has nowhere to throw to: what cannot be read is left out of it.
-        guard let value = try? transform(source, isGone ? nil : subject) else { return }
-        try turn.use { try take(value, subject) }
+        do {
+          try transform(source, isGone ? nil : subject) { value in
+            try turn.use { try take(value, subject) }
+          }
+        } catch let over as ObservationIsOver {
+          throw over
+        } catch {
+          // A sequence has nowhere to throw to: what cannot be read is left out of it.
+        }
       },
       end: { $0() })
   }
 
   /// The same observer, which keeps an object for as long as it is registered.
   package func keeping(_ kept: any AnyObject & Sendable) -> Self {
-    if let plain, isWanted == nil {
-      // In few words of the stack, which an observer that posts again takes at each level.
-      return Self { value in
-        defer { withExtendedLifetime(kept) {} }
-        try plain(value)
+    let body =
+      if let plain {
+        // In few words of the stack, which an observer that posts again takes at each level.
+        Self { value in
+          defer { withExtendedLifetime(kept) {} }
+          try plain(value)
+        }
+      } else {
+        told(once: false) { (value: Value, _, pass) in
+          defer { withExtendedLifetime(kept) {} }
+          try pass(value)
+        }
       }
-    }
-    let body = told(once: false) { (value: Value, _) in withExtendedLifetime(kept) { value } }
     return isWanted.map { body.taking($0) } ?? body
   }
 }

@@ -129,9 +129,9 @@ private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Sub
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: SourceOptions<Element>
   ) -> Registration {
-    let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject) -> Element? in
+    let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject, pass) in
       // The subject of a message of type M is an M.Subject: `post` takes no other.
-      Element(message: message, subject: subject.map { $0 as! M.Subject })
+      try pass(Element(message: message, subject: subject.map { $0 as! M.Subject }))
     }
     return messages.register(request, told, SourceOptions())
   }

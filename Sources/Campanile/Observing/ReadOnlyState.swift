@@ -78,8 +78,8 @@ private final class MappedState<Upstream: Sendable, Value: Sendable>: StateBase 
   ) {
     self.upstream = upstream
     self.transform = transform
-    mapped = TransformedSignal(Signal(base: upstream.changes), isSelective: false) {
-      $0.map(transform)
+    mapped = TransformedSignal(Signal(base: upstream.changes), isSelective: false) { change, pass in
+      try pass(change.map(transform))
     }
   }
 

@@ -7,7 +7,10 @@ extension ObservationSource {
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result
   ) -> Signal<Result> {
-    Signal(base: TransformedSignal(signal, isSelective: false, transform))
+    Signal(
+      base: TransformedSignal(signal, isSelective: false) { element, pass in
+        try pass(transform(element))
+      })
   }
 
   /// The elements of this source, transformed by `transform`, without `nil` results.
@@ -21,7 +24,10 @@ extension ObservationSource {
   public func compactMap<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result?
   ) -> Signal<Result> {
-    Signal(base: TransformedSignal(signal, isSelective: true, transform))
+    Signal(
+      base: TransformedSignal(signal, isSelective: true) { element, pass in
+        if let result = transform(element) { try pass(result) }
+      })
   }
 
   /// The elements for which `isIncluded` returns true.
@@ -33,7 +39,10 @@ extension ObservationSource {
   /// - Returns: A source that keeps this one alive. An observer with `.once` is called with the
   ///   first element that is not left out.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Signal<Element> {
-    compactMap { isIncluded($0) ? $0 : nil }
+    Signal(
+      base: TransformedSignal(signal, isSelective: true) { element, pass in
+        if isIncluded(element) { try pass(element) }
+      })
   }
 }
 
@@ -45,11 +54,11 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
   private let upstream: Signal<Upstream>
   /// Whether some elements are left out.
   private let isSelective: Bool
-  private let transform: @Sendable (Upstream) -> Element?
+  private let transform: ObserverBody<Element>.Transform<Upstream>
 
   init(
     _ upstream: Signal<Upstream>, isSelective: Bool,
-    _ transform: @escaping @Sendable (Upstream) -> Element?
+    _ transform: @escaping ObserverBody<Element>.Transform<Upstream>
   ) {
     self.upstream = upstream
     self.isSelective = isSelective
@@ -62,12 +71,17 @@ final class TransformedSignal<Upstream: Sendable, Element: Sendable>: SignalBase
   ) -> Registration {
     let transform = transform
     var isWanted: (@Sendable (Upstream) -> Bool)?
-    if isSelective { isWanted = { transform($0) != nil } }
+    if isSelective {
+      isWanted = { element in
+        var isPassedOn = false
+        try? transform(element) { _ in isPassedOn = true }
+        return isPassedOn
+      }
+    }
     var distinct = transform
     if let isRepetition = options.isRepetition {
-      distinct = { element in
-        guard let result = transform(element), !isRepetition(result) else { return nil }
-        return result
+      distinct = { element, pass in
+        try transform(element) { if !isRepetition($0) { try pass($0) } }
       }
     }
     let mapped = body.mapped(once: options.isOnce, where: isWanted, distinct)

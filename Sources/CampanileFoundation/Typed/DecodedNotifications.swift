@@ -26,19 +26,18 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
     let mapped = body.mapped(once: options.isOnce) {
-      (notification: PostedNotification) -> Element? in
+      (notification: PostedNotification, pass) in
       switch use.decoded(notification) {
       case .success(let value):
         // A codec is identified by the type or the object that decodes an `Element`.
-        return value as? Element
+        if let value = value as? Element { try pass(value) }
       case .failure(let error):
         let failure = NotificationDecodingFailure(
           name: name, valueType: Element.self, error: error, file: place.file, line: place.line)
         failure.report(to: onFailure)
-        return nil
       case nil:
         // The post began before this observer was registered.
-        return nil
+        break
       }
     }
     return notifications.register(request, mapped, once: false, isReader: false)

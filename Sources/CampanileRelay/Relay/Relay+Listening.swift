@@ -101,8 +101,9 @@ final class Listening<Element: Sendable>: SignalBase {
     _ options: SourceOptions<Element>
   ) -> Registration {
     let subscription = Subscription(core, to: pattern, answers: answers, nil)
-    let wanted = body.mapped(once: options.isOnce, where: isWanted) { [isWanted] in
-      isWanted($0) ? $0 : nil
+    let wanted = body.mapped(once: options.isOnce, where: isWanted) {
+      [isWanted] (message: Element, pass) in
+      if isWanted(message) { try pass(message) }
     }
     return all.register(request, wanted.keeping(subscription), SourceOptions())
   }

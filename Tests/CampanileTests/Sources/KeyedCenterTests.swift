@@ -224,8 +224,8 @@ struct KeyedCenterTests {
   func lateForOnce() async throws {
     let gate = AsyncGate()
     let body = ObserverBody<Int>(.concurrent) { _ in await gate.pass() }
-    guard case .async(_, _, let call) = body.mapped(once: true, { (value: Int) in value }).kind
-    else {
+    let once = body.mapped(once: true) { (value: Int, pass) in try pass(value) }
+    guard case .async(_, _, let call) = once.kind else {
       Issue.record("the observer is no longer asynchronous")
       return
     }
