@@ -21,6 +21,14 @@
         "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
     )
     public func reconnect() {}
+
+    /// Replaces the list of servers, and connects to one of the new list; needs the trait `NATS`.
+    @available(
+      *, unavailable,
+      message:
+        "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
+    )
+    public func reconnect(to servers: String) throws {}
   }
 
   /// A setting of a relay on NATS; needs the trait `NATS`.
@@ -61,6 +69,15 @@
 
     /// Accepts any certificate of a server, which is not safe; needs the trait `NATS`.
     public static var acceptingAnyCertificate: Self { Self() }
+
+    /// Sets how long a server may take to accept the relay; needs the trait `NATS`.
+    public static func connectTimeout(_ time: Duration) -> Self { Self() }
+
+    /// Sets the time between two pings; needs the trait `NATS`.
+    public static func pingInterval(_ time: Duration) -> Self { Self() }
+
+    /// Sets the longest pause after all servers have been tried in vain; needs the trait `NATS`.
+    public static func reconnectDelay(upTo time: Duration) -> Self { Self() }
 
     /// Tries the servers in the order in which they were given; needs the trait `NATS`.
     public static var inGivenOrder: Self { Self() }

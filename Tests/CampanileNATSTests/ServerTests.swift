@@ -153,6 +153,25 @@
     }
 
     @Test(
+      "A relay moves to another server when it is given one, and loses nothing that was posted",
+      arguments: NATSServer.programs)
+    func moving(program: String) async throws {
+      let (old, new) = (try NATSServer(program), try NATSServer(program))
+      let (one, two) = (Member(relay(old)), Member(relay(new)))
+      for member in [one, two] { try await member.relay.flush() }
+      old.signal(SIGSTOP)
+      one.post(1...100)
+      try one.relay.reconnect(to: new.url)
+      one.post(101...200)
+      #expect(try await two.ticks.next(200) == Array(1...200))
+      #expect(throws: NATSAddressError.self) { try one.relay.reconnect(to: "http://\(new.url)") }
+      try await one.relay.flush()
+      two.post([1_000])
+      #expect(try await one.ticks.next(201).last == 1_000)
+      withExtendedLifetime((one, two)) {}
+    }
+
+    @Test(
       "R1 A flush ends though the server is killed meanwhile, and the order holds",
       arguments: NATSServer.programs)
     func flushedOverRestart(program: String) async throws {

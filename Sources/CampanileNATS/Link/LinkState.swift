@@ -39,7 +39,7 @@
 
     var session: NATSSession
     private var pool: ServerPool
-    private let configuration: NATSConfiguration
+    private var configuration: NATSConfiguration
     private(set) var isReading = true
     private var lines: [Int: Line] = [:]
     private var current: Int?
@@ -113,9 +113,20 @@
     mutating func reconnect() {
       guard let current, let line = lines[current] else { return connect() }
       // A connection that is not open yet is a new one.
-      guard line.state.isOpen else { return }
-      if let connection = line.connection { effects.closes.append(connection) }
-      closed(current, nil)
+      if line.state.isOpen { end(current, nil) }
+    }
+
+    /// Leaves the server for one of another list.
+    ///
+    /// - Parameter other: The servers, and how to authenticate if their addresses say so.
+    mutating func reconnect(to other: NATSConfiguration) {
+      if isStopped { return }
+      if other.authentication != .none { configuration.authentication = other.authentication }
+      pool.replaceServers(with: other.servers, &random)
+      // A connection that is not open yet is to one of the servers before, too.
+      if let next { end(next, nil) }
+      guard let current else { return connect() }
+      end(current, nil)
     }
 
     private mutating func open(_ address: ServerAddress) -> Int {
@@ -241,7 +252,7 @@
     }
 
     /// The link ends a connection.
-    private mutating func end(_ number: Int, _ reason: String) {
+    private mutating func end(_ number: Int, _ reason: String?) {
       if let connection = lines[number]?.connection { effects.closes.append(connection) }
       closed(number, reason)
     }

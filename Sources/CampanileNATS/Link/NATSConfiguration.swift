@@ -23,7 +23,7 @@
     /// - Parameter servers: Addresses with commas between them.
     init(
       servers text: String, isPedantic: Bool = false
-    ) throws(ServerAddressError) {
+    ) throws(NATSAddressError) {
       for word in text.split(separator: ",") {
         var word = word.drop(while: \.isWhitespace)
         while word.last?.isWhitespace == true { word.removeLast() }
@@ -33,7 +33,7 @@
       }
       self.isPedantic = isPedantic
       guard !servers.isEmpty else {
-        throw ServerAddressError(
+        throw NATSAddressError(
           "No server of NATS was given: an address is like nats://host:4222.")
       }
     }

@@ -74,6 +74,11 @@
     /// Leaves the server, after what was posted before; from any thread.
     func reconnect() { queue.async { self.act { $0.reconnect() } } }
 
+    /// Does the same with other servers.
+    func reconnect(to other: NATSConfiguration) {
+      queue.async { self.act { $0.reconnect(to: other) } }
+    }
+
     func setReading(_ reads: Bool) {
       for connection in state.withLock({ $0.link.setReading(reads) }) {
         connection.setReading(reads)

@@ -18,7 +18,7 @@
     /// `nats://name:password@host:4222`, `tls://token@host`, `host`
     static func parse(
       _ text: some StringProtocol
-    ) throws(ServerAddressError) -> (address: Self, authentication: Authentication) {
+    ) throws(NATSAddressError) -> (address: Self, authentication: Authentication) {
       var rest = Substring(text)
       var isSecure = false
       if let end = rest.firstRange(of: "://") {
@@ -26,7 +26,7 @@
         case "nats": break
         case "tls": isSecure = true
         default:
-          throw ServerAddressError(
+          throw NATSAddressError(
             "A server of NATS was given with a scheme that is neither nats nor tls.")
         }
         rest = rest[end.upperBound...]
@@ -46,7 +46,7 @@
       let afterHost = rest.lastIndex(of: "]") ?? rest.startIndex
       if let colon = rest[afterHost...].lastIndex(of: ":") {
         guard let number = UInt16(rest[rest.index(after: colon)...]), number > 0 else {
-          throw ServerAddressError(
+          throw NATSAddressError(
             "A server of NATS was given with a port that is no number: an address is like "
               + "nats://user:password@host:4222, and a comma in a password is %2C.")
         }
@@ -55,7 +55,7 @@
       }
       if rest.first == "[", rest.last == "]" { rest = rest.dropFirst().dropLast() }
       guard !rest.isEmpty, !rest.contains(where: { $0.isWhitespace || "/[]".contains($0) }) else {
-        throw ServerAddressError(
+        throw NATSAddressError(
           "A server of NATS was given without a host: an address is like nats://host:4222.")
       }
       return (Self(host: String(rest), port: port, isSecure: isSecure), authentication)
@@ -65,11 +65,12 @@
     var isNumeric: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
   }
 
-  /// A description of what is wrong with an address, as a sentence without a secret.
-  ///
-  /// It quotes nothing: where an address is wrong, any part of it may be a password.
-  struct ServerAddressError: Error, Hashable, CustomStringConvertible {
-    let description: String
+  /// A text that is no address of NATS servers.
+  public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, as a sentence.
+    ///
+    /// It quotes nothing of the text: where an address is wrong, any part of it may be a password.
+    public let description: String
     init(_ description: String) { self.description = description }
   }
 

@@ -10,7 +10,7 @@
     }
 
     /// The configured servers.
-    let given: [ServerAddress]
+    private(set) var given: [ServerAddress]
     /// The servers that other servers have reported.
     private var learned: [ServerAddress] = []
     private var untried: [ServerAddress]
@@ -62,6 +62,13 @@
       (current, passes) = (server, 0)
       // When the connection ends, its server is tried last: it may have ended.
       untried = [server] + arranged(all.filter { $0 != server }, &random)
+    }
+
+    /// Forgets all servers for those of another list.
+    mutating func replaceServers(
+      with servers: [ServerAddress], _ random: inout some RandomNumberGenerator
+    ) {
+      self = Self(servers, isShuffled: isShuffled, longestPause: longestPause, &random)
     }
 
     /// Stores the servers of the cluster, as one of them reports them; servers that are not

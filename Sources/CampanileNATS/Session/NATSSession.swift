@@ -304,9 +304,13 @@
       return headers
     }
 
-    /// Text for a header, which ends at a line break.
+    /// Text for a header, which ends at a line break, and has only ASCII by the rules of NATS (ADR 4).
+    ///
+    /// A relay reads the whole text in the payload.
     private static func line(_ text: [UInt8]) -> String {
-      String(decoding: text.prefix(512).map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
+      String(decoding: text, as: UTF8.self).unicodeScalars.prefix(512).reduce(into: "") {
+        $0.unicodeScalars.append($1.value < 0x20 ? " " : $1.value < 0x7F ? $1 : "?")
+      }
     }
 
     /// The server has taken all up to a mark.

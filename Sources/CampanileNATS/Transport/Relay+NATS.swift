@@ -21,7 +21,7 @@
     ///   - options: How the relay authenticates, encrypts, stores and logs.
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
       Self { name, buffering in
-        do throws(ServerAddressError) {
+        do throws(NATSAddressError) {
           var configuration = try NATSConfiguration(servers: servers)
           for option in options { option.apply(&configuration) }
           return NATSLink(configuration, name: name, buffering)
@@ -51,6 +51,26 @@
     /// Without a connection, the relay tries the next server at once. On another transport, and
     /// after the relay has ended, the call does nothing.
     public func reconnect() { (link as? NATSLink)?.reconnect() }
+
+    /// Replaces the list of servers, closes the connection, and connects to one of the new list.
+    ///
+    /// ```swift
+    /// try relay.reconnect(to: "nats://c,nats://d")  // the cluster has moved
+    /// ```
+    ///
+    /// The list takes the place of the servers that were given before, and of those that servers have
+    /// reported. The relay leaves its server even if the list contains it. Otherwise this is
+    /// ``reconnect()``: nothing that was posted is lost, and the options apply as before. With one
+    /// server in the list, you choose the server. Other servers of its cluster, which it reports, are
+    /// tried after the connection ends, unless the option ``NATSOption/onlyGivenServers`` is set.
+    ///
+    /// - Parameter servers: Addresses as for ``Transport/nats(_:_:)``. A name, a password or a token in
+    ///   them replaces how the relay authenticates.
+    /// - Throws: ``NATSAddressError`` if there is no address, or an invalid one. Then nothing changes.
+    public func reconnect(to servers: String) throws(NATSAddressError) {
+      let configuration = try NATSConfiguration(servers: servers)
+      (link as? NATSLink)?.reconnect(to: configuration)
+    }
   }
 
   /// A link without a valid address: it reports the reason, and never connects.

@@ -204,6 +204,38 @@
       #expect(link.takeEffects().connects.isEmpty)
     }
 
+    @Test("With another list, it leaves for a server of that, and authenticates as that says")
+    func otherServers() throws {
+      var link = link
+      link.perform([.subscribe("x"), .post(subject: "a")])
+      _ = link.takeEffects()
+      link.reconnect(to: try NATSConfiguration(servers: "nats://me:secret@c:1, nats://d:1"))
+      var effects = link.takeEffects()
+      #expect(effects.closes.map { $0 === first } == [true])
+      #expect(effects.connects.map(\.address.description) == ["nats://c:1"])
+      // One that is being opened is left too, and those before are never tried again.
+      link.reconnect(to: try NATSConfiguration(servers: "nats://d:1,nats://e:1"))
+      #expect(link.takeEffects().connects.map(\.address.description) == ["nats://d:1"])
+      let late = NATSConnection(EmbeddedChannel())
+      link.handle(.connected(late), of: 2)
+      #expect(link.takeEffects().closes.map { $0 === late } == [true])
+      link.handle(.closed("no"), of: 3)
+      #expect(link.takeEffects().connects.map(\.address.description) == ["nats://e:1"])
+      link.handle(.connected(NATSConnection(EmbeddedChannel())), of: 4)
+      var info = ServerInfo()
+      info.hasHeaders = true
+      link.handle(.frames([.info(info)], 0), of: 4)
+      effects = link.takeEffects()
+      let greeting = effects.sends.map { String(buffer: $0.bytes) }.joined()
+      #expect(greeting.contains("\"user\":\"me\"") && greeting.contains("\"pass\":\"secret\""))
+      link.handle(.frames([.pong], 0), of: 4)
+      let sent = link.takeEffects().sends.map { String(buffer: $0.bytes) }.joined()
+      #expect(sent.contains("SUB x ") && sent.contains("HPUB a "))
+      _ = link.stop()
+      link.reconnect(to: try NATSConfiguration(servers: "nats://f:1"))
+      #expect(link.takeEffects().connects.isEmpty)
+    }
+
     @Test("Servers that others report are tried, unless only the given ones are")
     func reported() throws {
       for usesReported in [true, false] {

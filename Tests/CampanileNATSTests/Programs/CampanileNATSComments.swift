@@ -14,6 +14,10 @@
     relay.reconnect()  // the file of credentials has been replaced
   }
 
+  private func move(_ relay: Relay) throws {
+    try relay.reconnect(to: "nats://c,nats://d")  // the cluster has moved
+  }
+
   private func serve(_ relay: Relay, _ logger: Logger) async throws {
     let group = ServiceGroup(services: [relay], logger: logger)
     try await group.run()

@@ -55,7 +55,7 @@
         "", "http://a", "a:0", "a:x", "a:70000", "nats://me:s3cret@", "a b", "ws://a", ",",
       ])
     func refusals(text: String) {
-      do throws(ServerAddressError) {
+      do throws(NATSAddressError) {
         _ = try NATSConfiguration(servers: text)
         Issue.record("\(text) was taken.")
       } catch {

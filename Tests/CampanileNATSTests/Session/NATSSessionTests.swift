@@ -175,6 +175,13 @@
       session.perform(.reply(to: 0, correlation: 1, .answered, payload: []))
       #expect(written(&session).text.contains("Nats-Service-Error: no  A: b\r\n"))
       #expect(written(&session).text == "")
+      // By the rules of NATS, a header has only ASCII; the payload has it all.
+      session.received(message("a", sid: 10, reply: "r.2"))
+      #expect(told(&session) == ["request a"])
+      session.perform(.reply(to: 0, correlation: 2, .failed, payload: Array("zu spät\u{7F}!".utf8)))
+      let refusal = written(&session).text
+      #expect(refusal.contains("Nats-Service-Error: zu sp?t?!\r\n"))
+      #expect(refusal.hasSuffix("\r\n\r\nzu spät\u{7F}!\r\n"))
     }
 
     @Test("Answers come to requests that are open, and the end of the connection ends them")
