@@ -79,12 +79,12 @@ extension ObserverRegistry {
   @inline(never)
   func describe(_ lists: [ObserverList]) -> [RegistrationDescription] { describe { _ in lists } }
 
-  /// Adds what is only known under the lock, oldest first.
+  /// Adds what is only known under the lock.
   @inline(never)
   private func placed(
     _ found: [LiveRegistration], _ held: borrowing Held
   ) -> [PlacedRegistration] {
-    LiveRegistration.oldestFirst(found).map { one in
+    found.map { one in
       let list = one.registration.list
       return PlacedRegistration(
         registration: one.registration, observer: one.observer,
@@ -95,7 +95,7 @@ extension ObserverRegistry {
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
   private func describe(_ found: [PlacedRegistration]) -> [RegistrationDescription] {
-    found.compactMap { found in
+    found.ordered { $0.registration.id < $1.registration.id }.compactMap { found in
       let (registration, observer) = (found.registration, found.observer)
       let details = observer.details
       if details?.isOwnerGone == true || observer.isEnded { return nil }
