@@ -272,6 +272,27 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: Mailbox.discardPending, if it does not keep the list of what it discards.
+  @Test("What is discarded with the place may be the last that keeps its own registration")
+  func keepsItself() {
+    final class Player: Sendable {}
+    struct Handed: MessageCenter.Message {
+      typealias Subject = Player
+      let token: ObservationToken
+    }
+    for _ in 0..<100 {
+      let (center, manual, player) = (MessageCenter(), ManualDelivery(), Player())
+      do {
+        let token = center.messages(of: Handed.self, about: player)
+          .observe(on: manual.delivery, buffering: .newest(4)) { (_: Handed) in }
+        center.post(Handed(token: token), about: player)
+      }
+      #expect(center.observerCount == 1)
+      manual.end()
+      #expect(center.observerCount == 0)
+    }
+  }
+
   @Test("A task that is made on the place is not on it, even on the same thread")
   @MainActor func tasks() async {
     let (inside, task) = manual.run {

@@ -95,19 +95,19 @@ extension Mailbox {
   func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
     var batch = RecordBuffer()
     var kept: ObserverList?
-    if decide({ $0.begin(priority, &batch, keeping: &kept) }) == nil { return }
+    if begin(priority, &batch, keeping: &kept) == nil { return }
     defer { withExtendedLifetime(kept) {} }
     var count = 0
     repeat {
       var call: PreparedCall?
-      _ = batch.deliver(atMost: 1, inTask: &call)
+      _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
       if let call { await call() }
       // The priority of a task is for good: a more urgent one goes on.
       if let target, state.withLock({ $0.isMoreUrgent(than: priority) }) {
-        return schedule(decide { $0.giveWay(priority, &batch) }, target)
+        return schedule(exchange(&batch) { $0.giveWay(priority, &$1) }, target)
       }
       count += 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
-    } while decide { $0.take(priority, &batch) } != nil
+    } while exchange(&batch) { $0.take(priority, &$1) } != nil
   }
 }

@@ -23,16 +23,13 @@ extension Mailbox {
   func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
     var batch = RecordBuffer()
     var kept: ObserverList?
-    let left = decide { state in
-      let left = state.begin(priority, &batch, keeping: &kept)
-      if left != nil { state.beginStep(of: batch) }
-      return left
-    }
-    if left == nil { return .nothing }
+    if begin(priority, &batch, keeping: &kept) == nil { return .nothing }
     defer { withExtendedLifetime(kept) {} }
     var call: PreparedCall?
-    _ = batch.deliver(atMost: 1, inTask: &call)
-    guard let next = decide({ $0.giveWay(priority, &batch) }), let target else { return .last }
+    _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
+    guard let next = exchange(&batch, { $0.giveWay(priority, &$1) }), let target else {
+      return .last
+    }
     if next == priority { return .more }
     schedule(next, target)
     return .last

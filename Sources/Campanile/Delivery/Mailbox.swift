@@ -13,6 +13,8 @@ public final class Mailbox: Sendable {
   private let isIdle = Atomic<Bool>(true)
   /// Whether the buffer is full, so that the next value finds no room; written under the lock.
   private let isFull = Atomic<Bool>(false)
+  /// How much of a batch that is being delivered still waits; written by whoever delivers it.
+  let undelivered = Atomic<Int>(0)
   /// When a job that delivers from here lets others have the target.
   let pace: Pace
   /// Counts the values that the only observer does not receive, and its running calls.
@@ -35,7 +37,10 @@ public final class Mailbox: Sendable {
   /// The number of messages that wait here, from all sources.
   ///
   /// A message counts once, however many observers it is for.
-  public var waitingCount: Int { state.withLock { $0.waitingCount } }
+  public var waitingCount: Int {
+    // A batch is taken and given back with the lock held.
+    state.withLock { $0.waitingCount + undelivered.load(ordering: .relaxed) }
+  }
 
   /// Asks the state, with the lock held.
   @inline(__always)
@@ -44,6 +49,18 @@ public final class Mailbox: Sendable {
       let result = body(&state)
       isIdle.store(state.isIdle, ordering: .relaxed)
       isFull.store(state.isFull, ordering: .relaxed)
+      return result
+    }
+  }
+
+  /// Asks the state for a batch, or gives one back, with the lock held.
+  func exchange<Result: Sendable>(
+    _ batch: inout RecordBuffer,
+    _ body: (inout MailboxState, inout RecordBuffer) -> Result
+  ) -> Result {
+    decide { state in
+      let result = body(&state, &batch)
+      undelivered.store(batch.count, ordering: .relaxed)
       return result
     }
   }
@@ -115,16 +132,16 @@ extension Mailbox: Drainable {
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) {
     var batch = RecordBuffer()
     var kept: ObserverList?
-    var left = decide { $0.begin(priority, &batch, keeping: &kept) }
+    var left = begin(priority, &batch, keeping: &kept)
     defer { withExtendedLifetime(kept) {} }
     // On a target that nobody keeps any more nobody else wants a turn, and no job can go on.
     var turn = DrainTurn(target == nil ? nil : pace)
     var (count, call) = (0, PreparedCall?.none)
     while let waiting = left {
-      let delivered = batch.deliver(atMost: turn.portion, inTask: &call)
+      let delivered = batch.deliver(atMost: turn.portion, inTask: &call, left: undelivered)
       turn.note(delivered)
       if turn.isOver, let target {
-        return schedule(decide { $0.giveWay(priority, &batch) }, target)
+        return schedule(exchange(&batch) { $0.giveWay(priority, &$1) }, target)
       }
       count += delivered
       if !batch.isEmpty { continue }
@@ -134,19 +151,29 @@ extension Mailbox: Drainable {
         if count > 1 { Platform.linger() }
         count = 0
       }
-      left = decide { $0.take(priority, &batch) }
+      left = exchange(&batch) { $0.take(priority, &$1) }
     }
+  }
+
+  /// Lets a job begin; see `MailboxState`.
+  func begin(
+    _ priority: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
+  ) -> Int? {
+    exchange(&batch) { $0.begin(priority, &$1, keeping: &kept) }
   }
 
   /// Discards what waits, and ends the registrations whose owner has died with the target.
   func discardPending(_ priority: Urgency) {
     var batch = RecordBuffer()
-    while decide({ $0.giveUp(&batch, of: priority) }) {
-      if let registration = state.withLock({ $0.registration }) {
+    var only: Registration?
+    while decide({ $0.giveUp(&batch, of: priority, keeping: &only) }) {
+      if let only {
         for _ in 0..<batch.count { counters.countDrop() }
-        registration.list.registry.endDead(registration)
+        only.list.registry.endDead(only)
       }
+      // What is discarded may be the last that keeps the registration.
       batch.discardAll()
+      withExtendedLifetime(only) {}
     }
   }
 }

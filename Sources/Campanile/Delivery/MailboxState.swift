@@ -22,8 +22,6 @@ struct MailboxState: ~Copyable {
   private var isAwaited = false
   /// The number of records that were discarded because the target had ended.
   private(set) var discardedCount = 0
-  /// How much of a batch waits while a single delivery of it is made.
-  private var heldCount = 0
 
   init(_ buffering: Buffering? = nil, isRead: Bool = false) {
     self.buffering = buffering
@@ -31,7 +29,8 @@ struct MailboxState: ~Copyable {
   }
 
   var isIdle: Bool { activity.isIdle }
-  var waitingCount: Int { heldCount + rest.count + filling.count }
+  /// How much waits here; what a batch has is counted by whoever has it.
+  var waitingCount: Int { rest.count + filling.count }
   private var isEmpty: Bool { rest.isEmpty && filling.isEmpty }
 
   /// Whether every arriving value is dropped.
@@ -125,15 +124,11 @@ struct MailboxState: ~Copyable {
   @inline(never)
   mutating func giveWay(_ job: Urgency, _ batch: inout RecordBuffer) -> Urgency? {
     swap(&rest, &batch)
-    heldCount = 0
     return activity.end(job, isEmpty: isEmpty)
   }
 
   /// Whether a post that arrived during the turn is more urgent than the turn.
   func isMoreUrgent(than job: Urgency) -> Bool { activity.isMoreUrgent(than: job) }
-
-  /// Notes that one record of a batch is being delivered, and that the others wait meanwhile.
-  mutating func beginStep(of batch: borrowing RecordBuffer) { heldCount = batch.count - 1 }
 
   // MARK: Posters on the target
 
@@ -181,16 +176,25 @@ struct MailboxState: ~Copyable {
 
   /// Moves what waits to a batch, in two parts at most.
   ///
-  /// - Parameter job: The job that was released without having run, if that is why.
   /// - Returns: Whether there is anything in the batch.
   @inline(never)
-  mutating func giveUp(_ batch: inout RecordBuffer, of job: Urgency? = nil) -> Bool {
+  mutating func giveUp(_ batch: inout RecordBuffer) -> Bool {
     if rest.isEmpty { swap(&filling, &batch) } else { swap(&rest, &batch) }
-    if let job {
-      discardedCount += batch.count
-      if batch.isEmpty { activity.giveUp(job) }
-    }
     return !batch.isEmpty
+  }
+
+  /// Does the same, because a job was released without having run: its target has ended.
+  ///
+  /// - Parameter only: Set to the registration of the only observer, if there is one. The caller
+  ///   keeps it for as long as it has the batch.
+  mutating func giveUp(
+    _ batch: inout RecordBuffer, of job: Urgency, keeping only: inout Registration?
+  ) -> Bool {
+    only = registration
+    let isAny = giveUp(&batch)
+    discardedCount += batch.count
+    if !isAny { activity.giveUp(job) }
+    return isAny
   }
 
   /// Accepts nothing more, and moves what waits to a batch, because the only observer has ended.

@@ -30,7 +30,11 @@ final class QueueTarget: DeliveryTarget {
   var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) === mailbox }
 
   func enqueue(_ job: DeliveryJob) {
-    // The block has the quality of service of the code that enqueues it, which is the poster's.
-    queue.async { job.run() }
+    // The block has the quality of service of the code that enqueues it, which is the poster's. It keeps
+    // this target: others of the same queue share the mailbox, and want their turns.
+    queue.async { [self] in
+      job.run()
+      withExtendedLifetime(self) {}
+    }
   }
 }

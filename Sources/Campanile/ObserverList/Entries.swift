@@ -18,6 +18,8 @@ struct Entry: ~Copyable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
     let published = Atomic<Int>(0)
+    /// Every place from here on is empty, as far as is known; used under the lock alone.
+    let emptyFrom = Atomic<Int>(0)
     let capacity: Int
     let created: UInt64
   }
@@ -129,6 +131,8 @@ extension Entries {
     // Pairs with `nextID`: before the count, so that who reads the count reads this identifier.
     unsafe base[index].number.store(id, ordering: .releasing)
     publish(index + 1)
+    // No pair: under the lock.
+    unsafe head.pointee.emptyFrom.store(index + 1, ordering: .relaxed)
   }
 
   /// The place of `id`, if the registration has not ended.
@@ -166,8 +170,11 @@ extension Entries {
   ///   been read.
   func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
-    var end = before
+    // No pair: under the lock. What was found empty, and restored for a post, is not looked at again.
+    var end = unsafe min(before, head.pointee.emptyFrom.load(ordering: .relaxed))
     while end > 0, address(at: end - 1) == 0 { end -= 1 }
+    // No pair: the same.
+    unsafe head.pointee.emptyFrom.store(end, ordering: .relaxed)
     if end < before { publish(end) }
     return before
   }

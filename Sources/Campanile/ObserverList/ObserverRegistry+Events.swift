@@ -201,7 +201,7 @@ extension ObserverRegistry {
 struct ReportedCall {
   fileprivate let observer: ObserverFacts
   fileprivate let post: PostDetails?
-  /// The scope that the thread's code was part of before.
+  /// The number of the post whose observer ran before.
   fileprivate let outerPost: UInt64
   /// The time of the earlier calls that are nested in the same call.
   fileprivate let outerTime: UInt64
@@ -212,7 +212,7 @@ struct ReportedCall {
 
 /// The observers of a source's events, which the source notes.
 final class EventList: ObserverList, @unchecked Sendable {
-  // A source ends these registrations before its registry can go.
+  // A source ends these registrations, and refuses later ones, before its registry can go.
   private unowned let watched: ObserverRegistry
 
   init(registry: ObserverRegistry, of watched: ObserverRegistry) {

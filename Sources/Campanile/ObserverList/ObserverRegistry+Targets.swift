@@ -293,9 +293,11 @@ extension Route {
   fileprivate var stops: [Route] {
     var stops: [Route] = []
     for place in Self.places where self[place].hasGroups {
+      // The groups of one list have different mailboxes.
+      let others = stops.indices
       for group in self[place].listReference.currentGroups?.groups ?? [] {
-        let index = stops.firstIndex {
-          unsafe $0.group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
+        let index = others.first {
+          unsafe stops[$0].group._withUnsafeGuaranteedRef { $0.mailbox === group.mailbox }
         }
         if index == nil { stops.append(Route()) }
         stops[index ?? stops.count - 1][place] = Cursor(unread: group.list)

@@ -1,21 +1,5 @@
 import Synchronization
 
-/// A clock that several registries share, so that their times can be compared.
-final class CommonClock: Sendable {
-  private let time = Atomic<UInt64>(0)
-
-  /// The newest time that any registry has taken.
-  var now: UInt64 {
-    // No pair: an upper bound of what the asking thread can know of; `show` publishes the rest.
-    time.load(ordering: .acquiring)
-  }
-
-  fileprivate func next() -> UInt64 {
-    // No pair: a time is taken once; `show` publishes what it was taken for.
-    time.wrappingAdd(1, ordering: .relaxed).newValue
-  }
-}
-
 /// The shared state of a source's lists: the clock, the lock, and the threads that post.
 ///
 /// It implements epoch-based reclamation with per-thread reservations. `README.md` explains it.
@@ -34,6 +18,8 @@ final class ObserverRegistry: @unchecked Sendable {
   private let slot = ThreadSlot.records
   /// Whether anybody observes the source's events; a post checks nothing else about them.
   private let watched = Atomic<Bool>(false)
+  /// Whether nobody may observe the source's events any more.
+  private let isOver = Atomic<Bool>(false)
   /// The source's events and failures, created at the first use.
   private let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
@@ -282,12 +268,21 @@ extension ObserverRegistry {
   /// The source's events and failures, created at the first use.
   @inline(never)
   var reports: SourceReports {
-    lazyReports.load() ?? lazyReports.storeIfNil(SourceReports(of: self))
+    let reports = lazyReports.load() ?? lazyReports.storeIfNil(SourceReports(of: self))
+    // Pairs with `finishReports`: it finishes those that it finds, or they are finished here.
+    if isOver.load(ordering: .sequentiallyConsistent) { reports.finish() }
+    return reports
   }
 
   /// Ends the observations of the source's events and failures, because the source is released.
+  ///
+  /// Later ones are refused.
   @inline(never)
-  func finishReports() { lazyReports.load()?.finish() }
+  func finishReports() {
+    // Pairs with `reports`.
+    isOver.store(true, ordering: .sequentiallyConsistent)
+    lazyReports.load()?.finish()
+  }
 
   /// The newest identifier; a post that is limited to it reaches nobody who registers later.
   var now: UInt64 {

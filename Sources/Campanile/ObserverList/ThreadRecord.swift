@@ -179,6 +179,8 @@ extension ThreadRecord {
     }
     // SAFETY: the pool holds addresses of records, which are never freed.
     let record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address)!
+    // The last owner may have ended in an observer.
+    unsafe record.pointee.scope = nil
     unsafe record.pointee.post = 0
     unsafe record.pointee.nestedTime = 0
     unsafe record.pointee.systemNumber = Platform.threadNumber

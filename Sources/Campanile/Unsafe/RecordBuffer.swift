@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Envelopes with their values in the order of their arrival, in memory that is reused.
 ///
 /// A buffer belongs to one mailbox or to one drain at a time, never to both. The memory is a chain
@@ -146,13 +148,19 @@
 
   /// Delivers and removes the oldest records.
   ///
-  /// - Parameter call: Set to the last one's call, if that is to be made in a task.
+  /// - Parameters:
+  ///   - call: Set to the last one's call, if that is to be made in a task.
+  ///   - left: Set to the number of those that are left, before each delivery.
   /// - Returns: How many there were, `limit` at most.
   @inline(never)
-  mutating func deliver(atMost limit: Int, inTask call: inout PreparedCall?) -> Int {
+  mutating func deliver(
+    atMost limit: Int, inTask call: inout PreparedCall?, left: borrowing Atomic<Int>
+  ) -> Int {
     let delivered = min(limit, count)
     for _ in 0..<delivered {
       let (record, place) = unsafe removeFirst()
+      // No pair: a number for whoever asks how much waits.
+      left.store(count, ordering: .relaxed)
       func deliver<Value>(_ type: Value.Type) -> PreparedCall? {
         // SAFETY: the place holds an initialized value of this type, which is moved out now.
         record.envelope.deliver(unsafe place.assumingMemoryBound(to: type).move())

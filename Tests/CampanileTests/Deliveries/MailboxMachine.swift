@@ -1,9 +1,14 @@
+import Synchronization
+
 @testable import Campanile
 
 /// A state, with a batch of the job that empties it.
 final class MailboxMachine {
   var state: MailboxState
   private var batch = RecordBuffer()
+  private let undelivered = Atomic<Int>(0)
+  /// How much of the batch was left at the last delivery.
+  var left: Int { undelivered.load(ordering: .relaxed) }
   var kept: ObserverList?
 
   init(_ buffering: Buffering? = nil, isRead: Bool = false) {
@@ -23,8 +28,10 @@ final class MailboxMachine {
   }
   func take(_ job: Urgency) -> Int? { state.take(job, &batch) }
   func giveWay(_ job: Urgency) -> Urgency? { state.giveWay(job, &batch) }
-  func beginStep() { state.beginStep(of: batch) }
-  func discard(_ job: Urgency) -> Bool { state.giveUp(&batch, of: job) }
+  func discard(_ job: Urgency) -> Bool {
+    var only: Registration?
+    return state.giveUp(&batch, of: job, keeping: &only)
+  }
   func close() -> ObserverList? { state.close(&batch) }
   func wait() -> Bool { state.wait() }
   func finish() -> Bool { state.finish() }
@@ -36,7 +43,7 @@ final class MailboxMachine {
   var isEmpty: Bool { batch.isEmpty }
   func deliver(_ limit: Int) -> Int {
     var call: PreparedCall?
-    return batch.deliver(atMost: limit, inTask: &call)
+    return batch.deliver(atMost: limit, inTask: &call, left: undelivered)
   }
   func discardAll() { batch.discardAll() }
 }

@@ -30,6 +30,53 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: QueueTarget.enqueue, if the block does not keep the target.
+  @Test("A turn ends after 1,024 of others' messages too, though who asked for it has gone")
+  func turnOfOneThatHasGone() {
+    let other = Broadcaster<Int>()
+    queue.hold()
+    do {
+      let first = other.observe(on: .queue(queue.queue)) { _ in }
+      other.send(0)
+      first.cancel()
+    }
+    let token = source.observe(on: .queue(queue.queue)) { [heard] in heard.record($0) }
+    let seen = Slot<Int>()
+    source.send(0)
+    queue.queue.async { [heard] in seen.set(heard.count) }
+    for number in 1..<5_000 { source.send(number) }
+    queue.letGo()
+    queue.flush()
+    // The turn had the other message too.
+    #expect(seen.value == 1_023)
+    #expect(heard.values == Array(0..<5_000))
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: RecordBuffer.deliver, if it does not say how much is left.
+  @Test("K15 What waits behind a running observer is counted, whatever its job has taken")
+  func waitingCount() {
+    let (gate, counts) = (Gate(), Recorder<Int>())
+    let delivery = queue.delivery
+    let token = source.observe(on: delivery) { [counts] _ in
+      gate.pass()
+      counts.record(delivery.waitingCount)
+    }
+    queue.hold()
+    for number in 0..<5 { source.send(number) }
+    #expect(delivery.waitingCount == 5)
+    queue.letGo()
+    gate.waitUntilReached()
+    #expect(delivery.waitingCount == 4)
+    source.send(5)
+    #expect(delivery.waitingCount == 5)
+    gate.open()
+    queue.flush()
+    #expect(counts.values == [5, 4, 3, 2, 1, 0])
+    #expect(delivery.waitingCount == 0)
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: Mailbox.giveWay, if the rest of the batch goes behind what came later, or is lost.
   @Test(
     "What is left of a batch keeps its place before what came later, and is waited for",

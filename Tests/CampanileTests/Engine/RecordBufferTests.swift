@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Campanile
@@ -7,7 +8,7 @@ extension RecordBuffer {
 
   fileprivate mutating func deliver(atMost limit: Int) -> Int {
     var call: PreparedCall?
-    return deliver(atMost: limit, inTask: &call)
+    return deliver(atMost: limit, inTask: &call, left: Atomic(0))
   }
 }
 

@@ -235,6 +235,24 @@ struct TicketTests {
       #expect(Self.limboCount(source.registry) == 0)
     }
 
+    private static let abandonedScopes = Locked<[LiveCount]>([])
+
+    // Broken by: ThreadRecord.claim, if it takes over the scope of a thread that has ended in one.
+    @Test("K7 A thread that takes over the record of one that ended in a scope is in no scope")
+    func scopeTakenOver() {
+      for _ in 0..<20 {
+        let scope = LiveCount()
+        Self.abandonedScopes.withLock { $0.append(scope) }
+        Self.runAbandoned {
+          let _: Void = SourceRegistry.within(scope) { pthread_exit(nil) }
+        }
+        let isOutside = Recorder<Bool>()
+        // The record that was given back last is taken first.
+        onThread { isOutside.record(SourceRegistry.scope == nil) }()
+        #expect(isOutside.values == [true])
+      }
+    }
+
     // Broken by: ThreadRecord.release, if it leaves the depth of posts in progress.
     @Test("K4 A thread that takes over the record of one that ended inside an observer waits")
     func recordTakenOver() async {
