@@ -39,6 +39,31 @@
     }
 
     @Test(
+      "A post to a stream that is not permitted is reported, and what is behind it goes on",
+      arguments: NATSServer.programs)
+    func notPermitted(program: String) async throws {
+      let server = try NATSServer(
+        program,
+        """
+        jetstream { store_dir: "FOLDER/js" }
+        authorization { users = [
+          { user: some, password: pw, permissions: { publish: { deny: "clock.secret" } } }
+          { user: all, password: pw }
+        ] }
+        """)
+      let stream = NATSOption.durable("S", creating: ["clock.>"])
+      let all = Member(.nats(server.url, stream, .user("all", password: "pw")))
+      let some = Member(.nats(server.url, stream, .user("some", password: "pw")))
+      for member in [all, some] { try await member.relay.flush() }
+      some.relay.post(raw: [], to: "clock.secret")
+      some.post(1...3)
+      try await some.relay.flush()
+      #expect(try await some.event(.denied).subject == "clock.secret")
+      #expect(try await all.ticks.next(3) == [1, 2, 3])
+      withExtendedLifetime((some, all)) {}
+    }
+
+    @Test(
       "R2 R4 What is posted is stored once, and heard once, in order",
       arguments: NATSServer.programs, ["a", nil])
     func order(program: String, name: String?) async throws {

@@ -69,6 +69,8 @@
     private var hasHeard = false
     /// Whether nobody took a pull, and nothing has been heard since.
     private var isUnanswered = false
+    /// How many requests in a row nobody has answered.
+    private var unansweredCount = 0
     private var hasGathered = false
     private var reported = ""
 
@@ -121,7 +123,11 @@
         // A consumer with a name begins by itself.
         old.first { $0.pattern == pattern } ?? Pattern(pattern: pattern, start: isNamed ? 0 : nil)
       }
-      if patterns.isEmpty { hasHeard = false }
+      if patterns.isEmpty {
+        hasHeard = false
+        // What the last pull still brings is not heard, and arrives again.
+        (mustSettle, asked) = (true, 0)
+      }
       guard isConnected && isStreamReady else { return }
       if isNamed {
         begin(.gathering)
@@ -233,6 +239,7 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     mutating func answered(_ token: Substring, _ message: ServerMessage) -> String? {
       guard token.dropFirst() == String(generation) else { return nil }
+      unansweredCount = 0
       guard message.headers.status == nil, let response = StreamResponse(message.payload) else {
         return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
       }
@@ -314,10 +321,11 @@
 
     /// Handles an arrival for a pull: a message of the stream, or a status of the pull.
     mutating func received(_ message: ServerMessage) -> News {
-      if let status = message.headers.status {
+      // Asked first: a message that somebody has stored may look like a status.
+      guard let place = StreamPlace(message.reply) else {
+        guard let status = message.headers.status else { return .none }
         return received(status, of: message).map(News.refusal) ?? .none
       }
-      guard let place = StreamPlace(message.reply) else { return .none }
       switch phase {
       case .pulling: break
       // A pull of the connection before this one goes on. What it sends would overtake what that
@@ -430,18 +438,29 @@
     // MARK: Time
 
     /// One second has passed.
-    mutating func tick() {
-      guard isConnected else { return }
+    ///
+    /// - Returns: What is wrong, as a sentence, if anything is.
+    @discardableResult
+    mutating func tick() -> String? {
+      guard isConnected else { return nil }
       silence += 1
       switch phase {
       case .idle: break
-      case .creatingStream: if silence >= Self.patience { createStream() }
+      case .creatingStream:
+        if silence >= Self.patience {
+          createStream()
+          return unanswered()
+        }
       case .gathering:
         if silence > 1 {
           hasGathered = true
           locate()
         }
-      case .locating, .creatingConsumer: if silence >= Self.patience { locate() }
+      case .locating, .creatingConsumer:
+        if silence >= Self.patience {
+          locate()
+          return unanswered()
+        }
       case .settling(let seconds):
         if seconds > 1 {
           phase = .settling(seconds: seconds - 1)
@@ -451,6 +470,17 @@
       // A server with nothing to send says so each five seconds.
       case .pulling: if silence > 2 * Self.patience { receiveAnew() }
       }
+      return nil
     }
+
+    /// Nobody has answered a request: a sentence from the second one on.
+    private mutating func unanswered() -> String? {
+      unansweredCount += 1
+      if unansweredCount < 2 { return nil }
+      return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
+    }
+
+    /// The relay ends: the server need not keep what is this relay's alone.
+    mutating func leave() { if !isNamed, phase == .pulling { deleteConsumer() } }
   }
 #endif

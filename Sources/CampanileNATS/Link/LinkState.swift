@@ -26,8 +26,8 @@
       var sends: [(connection: NATSConnection, bytes: ByteBuffer)] = []
       var closes: [NATSConnection] = []
       var connects: [(number: Int, address: ServerAddress, certificateName: String?)] = []
-      /// To try again after so many milliseconds.
-      var wait: Int?
+      /// To try again after so many milliseconds, with the number of this pause.
+      var wait: (milliseconds: Int, number: Int)?
       var incidents: [RelayIncident] = []
       /// Whether the incidents are not all messages.
       var hasNews: Bool { messageCount < incidents.count }
@@ -51,6 +51,8 @@
     /// The relay's operations that wait while connections change.
     private var deferred: [RelayOperation] = []
     private var lastNumber = 0
+    /// The number of the last pause: the ends of those before mean nothing.
+    private var pauseNumber = 0
     private var isStopped = false
     /// Reasons that have been reported since there was a connection.
     private var reported: Set<String> = []
@@ -105,9 +107,14 @@
       guard !isStopped, current == nil else { return }
       switch pool.next(&random) {
       case .connect(let address): current = open(address)
-      case .wait(let milliseconds): effects.wait = milliseconds
+      case .wait(let milliseconds):
+        pauseNumber += 1
+        effects.wait = (milliseconds, pauseNumber)
       }
     }
+
+    /// A pause is over.
+    mutating func waited(_ number: Int) { if number == pauseNumber { connect() } }
 
     /// Leaves the server, and looks for one as if the server had ended the connection.
     mutating func reconnect() {

@@ -116,8 +116,8 @@
         }
       }
       if let wait = effects.wait {
-        queue.asyncAfter(deadline: .now() + .milliseconds(wait)) { [weak self] in
-          self?.act { $0.connect() }
+        queue.asyncAfter(deadline: .now() + .milliseconds(wait.milliseconds)) { [weak self] in
+          self?.act { $0.waited(wait.number) }
         }
       }
       guard let receiver else { return }

@@ -8,7 +8,10 @@
     typealias InboundOut = ServerFrame
 
     /// The bytes of a line at the most.
-    static let lineLimit = 4_096
+    ///
+    /// A server limits the lines that it reads to 4,096 bytes, unless it is set otherwise, and adds to
+    /// those that it sends: a number, and where to acknowledge.
+    static let lineLimit = 64 << 10
     /// The bytes of the line INFO at the most, which names all servers of a cluster.
     static let infoLimit = 256 << 10
     /// The bytes of headers and payload at the most: no server takes more than 64 megabytes.

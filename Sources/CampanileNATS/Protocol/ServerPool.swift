@@ -14,6 +14,8 @@
     /// The servers that other servers have reported.
     private var learned: [ServerAddress] = []
     private var untried: [ServerAddress]
+    /// The servers that have been tried since the last pause.
+    private var tried: Set<ServerAddress> = []
     private var passes = 0
     /// Whether the servers are tried in a random order, or as they were given and reported.
     private let isShuffled: Bool
@@ -45,9 +47,10 @@
     mutating func next(_ random: inout some RandomNumberGenerator) -> Step {
       if let next = untried.popLast() {
         current = next
+        tried.insert(next)
         return .connect(next)
       }
-      untried = arranged(all, &random)
+      (untried, tried) = (arranged(all, &random), [])
       passes += 1
       let pause = min(longestPause, 50 << min(passes, 21))
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
@@ -59,7 +62,7 @@
     }
 
     mutating func connected(to server: ServerAddress, _ random: inout some RandomNumberGenerator) {
-      (current, passes) = (server, 0)
+      (current, passes, tried) = (server, 0, [])
       // When the connection ends, its server is tried last: it may have ended.
       untried = [server] + arranged(all.filter { $0 != server }, &random)
     }
@@ -81,7 +84,8 @@
       }
       let known = Set(all)
       untried.removeAll { !known.contains($0) }
-      let new = known.subtracting(untried).filter { $0 != current }
+      // What was tried in this pass is tried after the pause: it may report the others each time.
+      let new = known.subtracting(untried).subtracting(tried).filter { $0 != current }
       if isShuffled {
         untried += new
       } else {

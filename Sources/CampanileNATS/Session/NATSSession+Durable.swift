@@ -154,7 +154,9 @@
 
     mutating func tickDurable() {
       guard durable != nil, server != nil else { return }
-      noteReadiness { $0.tick() }
+      var reason: String?
+      noteReadiness { reason = $0.tick() }
+      if let reason { incidents.append(.denied(subject: nil, reason)) }
       guard let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 >= Self.storingLimit {

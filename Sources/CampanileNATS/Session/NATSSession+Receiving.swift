@@ -26,7 +26,7 @@
         if !meaning.isMeant { return }
         let envelope = Envelope(message.headers)
         if meaning.answers {
-          receivedRequest(message, envelope)
+          if meaning.isFirst { receivedRequest(message, envelope) }
         } else {
           received(message, envelope, isFirst: meaning.isFirst)
         }
@@ -44,7 +44,8 @@
         isMeant: subscription.map { isMeant($0, subject) } ?? false,
         answers: subscription?.answers == true,
         isFirst: !subscriptions.values.contains {
-          !$0.answers && $0.sid < sid && isMeant($0, subject) && $0.pattern.matches(subject)
+          $0.answers == (subscription?.answers ?? false) && $0.sid < sid && isMeant($0, subject)
+            && $0.pattern.matches(subject)
         })
       meaning = found
       return found
@@ -91,7 +92,8 @@
 
     mutating func receivedRequest(_ message: ServerMessage, _ envelope: Envelope?) {
       guard let reply = message.reply, envelope?.isRequest ?? true,
-        let correlation = requests.received(reply)
+        // Others may have one place for the answers to all their requests.
+        let correlation = requests.received(reply, isOnly: envelope != nil)
       else { return }
       if let envelope { know(envelope) }
       incidents.append(
@@ -128,14 +130,20 @@
     mutating func denied(_ denial: ConnectionState.Denial) {
       switch denial.subject {
       case NATSSubject.presence, inbox + "*":
-        // Without it nobody is known; without answers requests time out.
-        incidents.append(.denied(subject: denial.subject, denial.text))
+        // Without it nobody is known; without answers requests time out. It is tried again and again.
+        if reportedDenials.insert(denial.text).inserted {
+          incidents.append(.denied(subject: denial.subject, denial.text))
+        }
       case let subject:
         if denial.kind == .subscribing {
           // Final: the server has no such subscription.
           subscriptions = subscriptions.filter { $0.value.pattern.text != subject }
         }
         incidents.append(.denied(subject: subject, denial.text))
+        // Such a post is never acknowledged; others of the name will not be, either.
+        guard denial.kind == .publishing, durable != nil, let subject else { return }
+        for token in outbox.refuse(subject).flushed { incidents.append(.flushed(token)) }
+        (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
       }
     }
 
@@ -170,9 +178,11 @@
 
     /// One second has passed.
     mutating func tick(isReading: Bool) {
-      for correlation in requests.tick() {
+      let over = requests.tick()
+      for correlation in over {
         incidents.append(.reply(correlation: correlation, .timedOut, payload: []))
       }
+      if !over.isEmpty { outbox.forget(requests: Set(over)) }
       // A stream whose answers are not read is not silent.
       if isReading { tickDurable() }
       guard server != nil else { return }
@@ -182,6 +192,11 @@
     }
 
     /// The relay ends.
-    mutating func leave() { if server != nil { announce(leaves: true) } }
+    mutating func leave() {
+      guard server != nil else { return }
+      durable?.leave()
+      writeStreamRequests()
+      announce(leaves: true)
+    }
   }
 #endif

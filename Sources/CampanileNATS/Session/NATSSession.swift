@@ -39,6 +39,8 @@
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
+    /// What is asked for again and again, and was reported to be denied.
+    var reportedDenials: Set<String> = []
     /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
     /// Messages of a stream to acknowledge, once they have been delivered.
@@ -212,17 +214,28 @@
     mutating func disconnected(_ reason: String) {
       guard server != nil else { return incidents.append(.disconnected(reason)) }
       server = nil
-      lost()
+      let sent = endConnection()
+      // Also those that the server had taken: whoever answers may have lost them with it.
+      let waiting = outbox.waitingRequests
+      endRequests(sent + requests.open.filter { !waiting.contains($0) })
       presence.disconnect()
       incidents += [.peers([]), .disconnected(reason)]
     }
 
-    /// Handles the end of a connection: what was sent on it is sent again, or has failed.
-    mutating func lost() {
+    /// Handles the end of a connection that another one takes the place of: what was sent on it is sent
+    /// again, or has failed.
+    mutating func lost() { endRequests(endConnection()) }
+
+    /// - Returns: The requests that were sent, and that the server may not have.
+    private mutating func endConnection() -> [UInt64] {
       output.clear()
       durable?.disconnected()
       (pingCount, wantsPing, storing, vain) = (0, false, nil, nil)
-      for correlation in outbox.disconnect() where requests.ended(correlation) {
+      return outbox.disconnect()
+    }
+
+    private mutating func endRequests(_ correlations: [UInt64]) {
+      for correlation in correlations.sorted() where requests.ended(correlation) {
         incidents.append(.reply(correlation: correlation, .disconnected, payload: []))
       }
     }
@@ -317,8 +330,10 @@
     mutating func confirmed(_ mark: UInt64) {
       pingCount = max(0, pingCount - 1)
       // A flush also tells that what was to be heard is in force.
-      if let durable, !durable.isReady { return }
-      for token in outbox.confirm(through: mark) { incidents.append(.flushed(token)) }
+      let isReady = durable?.isReady ?? true
+      for token in outbox.confirm(through: mark, withFlushes: isReady) {
+        incidents.append(.flushed(token))
+      }
     }
   }
 

@@ -107,6 +107,36 @@
         .other(kind, token: correlation, frames.append(head, payload[...]), size: size))
     }
 
+    /// The requests that have not been sent.
+    var waitingRequests: Set<UInt64> {
+      var waiting: Set<UInt64> = []
+      for item in rest {
+        if case .other(.request, let token, _, _) = item { waiting.insert(token) }
+      }
+      for item in front where item.kind == .request { waiting.insert(item.token) }
+      for item in again where item.kind == .request { waiting.insert(item.token) }
+      return waiting
+    }
+
+    /// Forgets requests whose time is over, as far as they have not been sent.
+    mutating func forget(requests: Set<UInt64>) {
+      for item in rest {
+        guard case .other(.request, let token, let place, _) = item else { continue }
+        if requests.contains(token) { frames.forget(place) }
+      }
+      rest.removeAll {
+        if case .other(.request, let token, _, _) = $0 { requests.contains(token) } else { false }
+      }
+      for offset in 0..<front.count {
+        let item = front[offset: offset]
+        guard item.kind == .request, !item.isConfirmed, requests.contains(item.token) else {
+          continue
+        }
+        frames.forget(item.place)
+        front[offset: offset].isConfirmed = true
+      }
+    }
+
     /// Keeps posts.
     ///
     /// - Parameter dropped: Called with the subject of each post that does not fit.
@@ -258,12 +288,14 @@
 
     /// A server has taken all up to a mark.
     ///
+    /// - Parameter withFlushes: Whether flushes have ended with it, or wait for something else.
     /// - Returns: The flushes that have ended.
-    mutating func confirm(through mark: UInt64) -> [UInt64] {
+    mutating func confirm(through mark: UInt64, withFlushes: Bool = true) -> [UInt64] {
       // By offsets: the indices of a buffer hold its memory, which would be copied.
       for offset in 0..<sent.count {
         let item = sent[offset: offset]
         if item.mark > mark { break }
+        if item.kind == .flush, !withFlushes { continue }
         if !isStored || item.kind != .post { confirm(at: offset) }
       }
       return popConfirmed()

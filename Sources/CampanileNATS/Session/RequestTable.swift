@@ -21,6 +21,9 @@
       deadlines[correlation] = now + seconds + 1
     }
 
+    /// The requests that are open, oldest first.
+    var open: [UInt64] { deadlines.keys.sorted() }
+
     /// - Returns: Whether the request was still open.
     mutating func ended(_ correlation: UInt64) -> Bool {
       deadlines.removeValue(forKey: correlation) != nil
@@ -38,10 +41,11 @@
 
     // MARK: Received
 
+    /// - Parameter isOnly: Whether no other request has its answer there.
     /// - Returns: The number of the request, whose answer goes to the subject; `nil` if it has
-    ///   arrived already, by another pattern.
-    mutating func received(_ reply: String) -> UInt64? {
-      guard NATSSubject.isName(reply), numbers[reply] == nil else { return nil }
+    ///   arrived already, on another connection.
+    mutating func received(_ reply: String, isOnly: Bool) -> UInt64? {
+      guard NATSSubject.isName(reply), !isOnly || numbers[reply] == nil else { return nil }
       last += 1
       (replies[last], numbers[reply]) = (reply, last)
       order.append(last)
@@ -52,7 +56,7 @@
     /// - Returns: The subject for the answer.
     mutating func answered(_ correlation: UInt64) -> String? {
       guard let reply = replies.removeValue(forKey: correlation) else { return nil }
-      numbers[reply] = nil
+      if numbers[reply] == correlation { numbers[reply] = nil }
       return reply
     }
   }

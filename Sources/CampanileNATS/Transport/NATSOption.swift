@@ -78,9 +78,10 @@
     ) -> Self {
       for name in [stream, receiver ?? stream] {
         precondition(
-          NATSSubject.isName(name) && !name.contains { "./\\".contains($0) },
-          "\"\(name)\" was given as the name of a stream, or of a receiver; it takes no dots, spaces, "
-            + "slashes and signs * and >")
+          NATSSubject.isName(name) && !name.contains { "./\\".contains($0) }
+            && name.utf8.count < 256 && name.utf8.allSatisfy { $0 < 0x7F },
+          "\"\(name)\" was given as the name of a stream, or of a receiver; it takes at most 255 "
+            + "characters of ASCII, without dots, spaces, slashes and signs * and >")
       }
       return Self("durable(\(stream))") {
         $0.durable = DurableOptions(
@@ -98,14 +99,17 @@
       }
     }
 
-    /// Trusts the certificates in a file, instead of those of the system.
+    /// Requires encryption, and trusts the certificates in a file, instead of those of the system.
     ///
     /// - Parameter path: A file of certificates in PEM format.
     public static func trusting(_ path: String) -> Self {
-      Self("trusting(\(path))") { $0.tls.trusted = path }
+      Self("trusting(\(path))") {
+        $0.tls.trusted = path
+        $0.tls.isRequired = true
+      }
     }
 
-    /// Sends a client certificate to servers that ask for one.
+    /// Requires encryption, and sends a client certificate to servers that ask for one.
     ///
     /// - Parameters:
     ///   - path: A file of certificates in PEM format; the client's certificate is the first.
@@ -114,6 +118,7 @@
       Self("certificate(\(path))") {
         $0.tls.certificate = path
         $0.tls.key = key
+        $0.tls.isRequired = true
       }
     }
 

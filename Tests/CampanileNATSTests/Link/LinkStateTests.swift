@@ -204,6 +204,33 @@
       #expect(link.takeEffects().connects.isEmpty)
     }
 
+    @Test("Asked often during an outage, it waits once at a time")
+    func pauses() {
+      var link = link
+      link.handle(.closed("no"), of: 1)
+      var (number, numbers) = (2, [Int]())
+      for _ in 1...20 {
+        // Each attempt fails; then there is a pause.
+        var effects = link.takeEffects()
+        while effects.wait == nil {
+          link.handle(.closed("no"), of: number)
+          number += 1
+          effects = link.takeEffects()
+        }
+        numbers.append(effects.wait?.number ?? 0)
+        link.reconnect()
+      }
+      _ = link.takeEffects()
+      while link.takeEffects().wait == nil, number < 100 {
+        link.handle(.closed("no"), of: number)
+        number += 1
+      }
+      for pause in numbers.dropLast() {
+        link.waited(pause)
+        #expect(link.takeEffects().connects.isEmpty)
+      }
+    }
+
     @Test("With another list, it leaves for a server of that, and authenticates as that says")
     func otherServers() throws {
       var link = link

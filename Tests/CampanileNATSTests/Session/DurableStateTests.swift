@@ -106,6 +106,61 @@
       #expect(state.requests.last?.json.contains("\"opt_start_seq\":91") == true)
     }
 
+    @Test("That JetStream does not answer is said once, from the second attempt on")
+    func silentInterface() {
+      var state = DurableState(options(nil), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      let told = (1...60).compactMap { _ in state.tick() }
+      #expect(told == ["JetStream doesn't answer for the stream \"S\"."])
+      #expect(asked(&state).count == 13)
+      _ = state.received(message(nil, subject: "_INBOX.x.p.2"))
+      state.leave()
+      #expect(asked(&state).isEmpty)
+    }
+
+    @Test("A receiver without a name deletes its consumer when it ends")
+    func leave() {
+      var (state, named) = (pulling(), pulling("me"))
+      state.leave()
+      named.leave()
+      #expect(asked(&state).map(\.subject) == ["CONSUMER.DELETE.S.relayxn2"])
+      #expect(asked(&named).isEmpty)
+    }
+
+    @Test("A receiver with a name that hears nothing for a while asks again when it hears")
+    func pauseOfHearing() {
+      var state = pulling("me")
+      state.requests = []
+      state.setPatterns([])
+      for _ in 1...3 { state.tick() }
+      // The end of the pull comes meanwhile.
+      let end = "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: 500\r\n\r\n"
+      _ = state.received(message(nil, end, subject: "_INBOX.x.p.2"))
+      state.requests = []
+      state.setPatterns(patterns("a"))
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state)
+      _ = answer(&state)
+      #expect(state.isReady)
+      #expect(asked(&state).last?.subject == "CONSUMER.MSG.NEXT.S.me")
+    }
+
+    @Test("A stored message that looks like a status is a message")
+    func messageLikeStatus() {
+      var (state, named) = (pulling(), pulling("me"))
+      for status in ["409 Consumer Deleted", "503", "100 Idle Heartbeat"] {
+        let header = "NATS/1.0 \(status)\r\n\r\n"
+        let number = Int(status.prefix(3))! / 100
+        let reply = "$JS.ACK.S.me.1.\(number + 10).\(number).0.0"
+        #expect(named.received(message(reply, header)) == .new(acknowledgment: reply))
+      }
+      #expect(
+        state.received(message(place(11, 1), "NATS/1.0 409 Consumer Deleted\r\n\r\n"))
+          == .new(acknowledgment: nil))
+      #expect(state.phase == .pulling && named.phase == .pulling)
+    }
+
     @Test("A heartbeat tells how far the stream has been searched")
     func searched() {
       var state = pulling()

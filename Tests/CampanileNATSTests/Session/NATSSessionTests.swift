@@ -196,6 +196,8 @@
       session.received(message("_INBOX.ab.1", sid: NATSSession.inboxSid))
       session.received(message("_INBOX.ab.1", sid: NATSSession.inboxSid))
       session.received(message("_INBOX.other.2", sid: NATSSession.inboxSid))
+      // That the server has a request does not keep it open.
+      session.confirmed(2)
       session.disconnected("")
       session.perform(
         .request(correlation: 4, subject: "q", version: 0, payload: [], milliseconds: 100))
@@ -205,6 +207,85 @@
           "reply 1 answered", "reply 2 disconnected", "reply 3 disconnected", "disconnected",
           "reply 4 timedOut",
         ])
+    }
+
+    @Test("A request whose time is over before it could be sent is not sent")
+    func requestThatWaited() {
+      var session = connected()
+      session.disconnected("")
+      for number in 1...2 {
+        session.perform(
+          .request(
+            correlation: UInt64(number), subject: "q\(number)", version: 0,
+            payload: [UInt8](repeating: 0, count: 900), milliseconds: number == 1 ? 100 : 60_000))
+      }
+      for _ in 1...3 { session.tick(isReading: true) }
+      #expect(told(&session) == ["disconnected", "reply 1 timedOut"])
+      var info = ServerInfo()
+      info.maxPayload = 1_000
+      session.connected(info)
+      let text = written(&session).text
+      #expect(text.contains("HPUB q2 ") && !text.contains("HPUB q1 "))
+      session.confirmed(session.outbox.sentMark)
+      #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
+    }
+
+    @Test("Requests of others may have one place for their answers; one by two patterns is one")
+    func sharedReply() {
+      var session = connected()
+      session.perform(.answer("a"))
+      session.perform(.answer(">"))
+      for _ in 1...2 {
+        session.received(message("a", sid: 10, reply: "shared"))
+        session.received(message("a", sid: 11, reply: "shared"))
+      }
+      #expect(told(&session) == ["request a", "request a"])
+      for correlation in [2, 1, 1] {
+        session.perform(
+          .reply(to: 0, correlation: UInt64(correlation), .answered, payload: [0x30]))
+      }
+      #expect(written(&session).text.ranges(of: "HPUB shared ").count == 2)
+      // One of a relay that arrives on two connections is one.
+      for _ in 1...2 { session.received(message("a", sid: 10, reply: "own", "cd 0 0 1 you -")) }
+      #expect(told(&session) == ["request a"])
+    }
+
+    @Test("Posts to a stream that are denied end, with the flush behind them")
+    func deniedStored() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for subject in ["a", "b", "a"] { session.perform(post(subject)) }
+      session.perform(.flush(7))
+      #expect(written(&session).text.contains("HPUB b "))
+      session.denied(.init(kind: .publishing, subject: "a", text: "no"))
+      #expect(told(&session) == ["denied a"])
+      session.confirmed(session.outbox.sentMark)
+      session.receivedAnswer(
+        message("\(session.inbox)a2", sid: NATSSession.inboxSid), "a2", session.durable!)
+      #expect(told(&session) == ["flushed 7"])
+      #expect(session.outbox.isEmpty)
+      // What is denied again and again is reported once.
+      for _ in 1...3 {
+        session.denied(.init(kind: .publishing, subject: NATSSubject.presence, text: "no"))
+      }
+      #expect(told(&session) == ["denied \(NATSSubject.presence)"])
+    }
+
+    @Test("Replies do not pile up while a stream is not ready, and flushes wait")
+    func notReady() {
+      var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+      session.perform(.answer("a"))
+      session.perform(.flush(7))
+      for number in 1...50 {
+        session.received(message("a", sid: 10, reply: "r.\(number)"))
+        session.perform(
+          .reply(
+            to: 0, correlation: UInt64(number), .answered,
+            payload: [UInt8](repeating: 0, count: 900)))
+        _ = written(&session)
+        session.confirmed(session.outbox.sentMark)
+      }
+      #expect(session.outbox.frameMemory < 2_000)
+      #expect(!told(&session).contains("flushed 7"))
     }
 
     @Test("A subscription that is denied is not asked for again")
