@@ -21,6 +21,10 @@
 /// A job delivers 1,024 messages at most, each to all its observers on the target. On the main
 /// queue it begins no message after four milliseconds. The remaining messages keep their order, and
 /// another job is enqueued for them.
+///
+/// A post takes one record for each target on which it has observers. The first observer of a source
+/// on a target, and the end of the last one, copy the list of the source's targets: they cost O(*n*) in
+/// the number of these.
 public protocol DeliveryTarget: AnyObject, Sendable {
   /// The deliveries that wait for this target.
   ///

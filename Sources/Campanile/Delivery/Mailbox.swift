@@ -159,7 +159,12 @@ extension Mailbox: Drainable {
   func begin(
     _ priority: Urgency, _ batch: inout RecordBuffer, keeping kept: inout ObserverList?
   ) -> Int? {
-    exchange(&batch) { $0.begin(priority, &$1, keeping: &kept) }
+    decide { state in
+      let left = state.begin(priority, &batch, keeping: &kept)
+      // Another job may be delivering, and counts for itself.
+      if left != nil { undelivered.store(batch.count, ordering: .relaxed) }
+      return left
+    }
   }
 
   /// Discards what waits, and ends the registrations whose owner has died with the target.
@@ -173,7 +178,7 @@ extension Mailbox: Drainable {
       }
       // What is discarded may be the last that keeps the registration.
       batch.discardAll()
-      withExtendedLifetime(only) {}
+      only = nil
     }
   }
 }

@@ -17,7 +17,7 @@ class ObserverList: @unchecked Sendable {
   let valueType: any Any.Type
   /// The clock's time when this list was made; a post with a lower upper bound does not hold it.
   ///
-  /// 0 for a list that is not put aside by itself, but with its source or its array.
+  /// 0 for a list that is not retired by itself, but goes with its source or its array.
   let created: UInt64
   /// The address of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)
@@ -314,8 +314,8 @@ extension ObserverList {
   }
 
   fileprivate func addToPopulation(_ change: Int32, _ held: borrowing ObserverRegistry.Held) {
-    // Asked before a post announces itself, and stored before the clock shows the registration: no
-    // part of any pair of stores and loads.
+    // Pairs with `isEmpty`: stored before the clock shows the registration. The unlock that follows
+    // orders it before this thread's later loads.
     add(change, to: population, held)
     populationChanged(by: change, held)
   }

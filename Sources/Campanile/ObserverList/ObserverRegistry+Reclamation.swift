@@ -248,9 +248,9 @@ extension ObserverRegistry {
 
   /// The posts in progress.
   ///
-  /// Before anything is decided from them. Those posts that may hold what was made at `since` come to
-  /// `reclaim` when they leave. The caller keeps a ticket of each of them, or of a post around it on
-  /// the same thread.
+  /// It is called before anything is decided from them. Those posts that may hold what was made at
+  /// `since` come to `reclaim` when they leave. The caller keeps a ticket of each of them, or of a
+  /// post around it on the same thread.
   @inline(never)
   private func scan(
     since: UInt64, _ state: inout State, _ held: borrowing Held

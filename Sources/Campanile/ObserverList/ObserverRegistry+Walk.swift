@@ -267,7 +267,7 @@ extension ObserverRegistry {
     exit(section)
   }
 
-  /// The identifier of the first registration of `list` from `id` on.
+  /// The identifier of the first entry of `list` from `id` on, which may be a tombstone.
   func first(from id: UInt64, in list: ObserverList) -> UInt64? {
     let section = enter()
     var cursor = unsafe Cursor(Unmanaged.passUnretained(list))

@@ -18,8 +18,6 @@ final class ObserverRegistry: @unchecked Sendable {
   private let slot = ThreadSlot.records
   /// Whether anybody observes the source's events; a post checks nothing else about them.
   private let watched = Atomic<Bool>(false)
-  /// Whether nobody may observe the source's events any more.
-  private let isOver = Atomic<Bool>(false)
   /// The source's events and failures, created at the first use.
   private let lazyReports = LazyReference<SourceReports>()
   /// The sources that this one is derived from, which report its failures too.
@@ -42,6 +40,8 @@ final class ObserverRegistry: @unchecked Sendable {
     /// The registrations with owners, which are checked from time to time.
     var ownerSweep = OwnerSweep()
     var isFinished = false
+    /// Whether nobody may observe the source's events any more.
+    var isOver = false
 
     /// Notes a new registration of an owner, and those whose owners were found alive.
     @inline(never)
@@ -268,9 +268,11 @@ extension ObserverRegistry {
   /// The source's events and failures, created at the first use.
   @inline(never)
   var reports: SourceReports {
-    let reports = lazyReports.load() ?? lazyReports.storeIfNil(SourceReports(of: self))
-    // Pairs with `finishReports`: it finishes those that it finds, or they are finished here.
-    if isOver.load(ordering: .sequentiallyConsistent) { reports.finish() }
+    if let reports = lazyReports.load() { return reports }
+    let reports = lazyReports.storeIfNil(SourceReports(of: self))
+    // Either `finishReports` finds them, or they are finished here: one of the two has the lock
+    // first.
+    if withState({ $0.isOver }) { reports.finish() }
     return reports
   }
 
@@ -279,8 +281,7 @@ extension ObserverRegistry {
   /// Later ones are refused.
   @inline(never)
   func finishReports() {
-    // Pairs with `reports`.
-    isOver.store(true, ordering: .sequentiallyConsistent)
+    withState { $0.isOver = true }
     lazyReports.load()?.finish()
   }
 

@@ -114,7 +114,7 @@
       }
     }
 
-    mutating func disconnected() { (isConnected, phase) = (false, .idle) }
+    mutating func disconnected() { (isConnected, phase, unansweredCount) = (false, .idle, 0) }
 
     /// - Parameter new: All that is to be heard. What is new is heard from now on.
     mutating func setPatterns(_ new: [SubjectPattern]) {
@@ -403,6 +403,11 @@
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {
         isUnanswered = status == 503
         receiveAnew()
+        if isNamed, text.contains("Consumer Deleted") {
+          return report(
+            "The consumer \"\(consumer)\" has been deleted. What the stream stores until there is a new "
+              + "one is not heard.")
+        }
       } else {
         // It might refuse the next pull as well: that waits for a second.
         if !isNamed { deleteConsumer() }

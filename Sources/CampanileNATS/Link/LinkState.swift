@@ -132,8 +132,13 @@
       pool.replaceServers(with: other.servers, &random)
       // A connection that is not open yet is to one of the servers before, too.
       if let next { end(next, nil) }
-      guard let current else { return connect() }
-      end(current, nil)
+      if let current, lines[current]?.state.isOpen == true { return end(current, nil) }
+      // One that is not open yet has not failed.
+      if let current, let connection = lines.removeValue(forKey: current)?.connection {
+        effects.closes.append(connection)
+      }
+      current = nil
+      connect()
     }
 
     private mutating func open(_ address: ServerAddress) -> Int {

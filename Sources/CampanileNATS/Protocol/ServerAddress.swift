@@ -65,7 +65,7 @@
     var isNumeric: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
   }
 
-  /// A text that is no address of NATS servers.
+  /// The error for a text that isn't a valid list of addresses of NATS servers.
   public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, as a sentence.
     ///

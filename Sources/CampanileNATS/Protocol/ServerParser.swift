@@ -9,8 +9,8 @@
 
     /// The bytes of a line at the most.
     ///
-    /// A server limits the lines that it reads to 4,096 bytes, unless it is set otherwise, and adds to
-    /// those that it sends: a number, and where to acknowledge.
+    /// A server limits the lines that it reads to 4,096 bytes, unless it is set otherwise. It adds to those
+    /// that it sends: a number, and where to acknowledge.
     static let lineLimit = 64 << 10
     /// The bytes of the line INFO at the most, which names all servers of a cluster.
     static let infoLimit = 256 << 10

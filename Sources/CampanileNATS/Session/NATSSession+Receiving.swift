@@ -142,7 +142,10 @@
         incidents.append(.denied(subject: subject, denial.text))
         // Such a post is never acknowledged; others of the name will not be, either.
         guard denial.kind == .publishing, durable != nil, let subject else { return }
-        for token in outbox.refuse(subject).flushed { incidents.append(.flushed(token)) }
+        let (count, flushed) = outbox.refuse(subject)
+        // It may be something else that is denied, like an acknowledgment.
+        if count == 0 { return }
+        for token in flushed { incidents.append(.flushed(token)) }
         (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
       }
     }

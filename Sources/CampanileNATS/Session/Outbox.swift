@@ -127,14 +127,11 @@
       rest.removeAll {
         if case .other(.request, let token, _, _) = $0 { requests.contains(token) } else { false }
       }
-      for offset in 0..<front.count {
-        let item = front[offset: offset]
-        guard item.kind == .request, !item.isConfirmed, requests.contains(item.token) else {
-          continue
-        }
-        frames.forget(item.place)
-        front[offset: offset].isConfirmed = true
+      func isOver(_ item: Item) -> Bool {
+        item.kind == .request && !item.isConfirmed && requests.contains(item.token)
       }
+      for item in front where isOver(item) { frames.forget(item.place) }
+      front.removeAll(where: isOver)
     }
 
     /// Keeps posts.
@@ -298,6 +295,8 @@
         if item.kind == .flush, !withFlushes { continue }
         if !isStored || item.kind != .post { confirm(at: offset) }
       }
+      // Else they would pile up behind a flush that waits for something else.
+      if !withFlushes { sent.removeAll { $0.isConfirmed && $0.kind != .post } }
       return popConfirmed()
     }
 

@@ -66,7 +66,8 @@
     ///
     /// - Parameter servers: Addresses as for ``Transport/nats(_:_:)``. A name, a password or a token in
     ///   them replaces how the relay authenticates.
-    /// - Throws: ``NATSAddressError`` if there is no address, or an invalid one. Then nothing changes.
+    /// - Throws: ``NATSAddressError`` if the text is empty or has an invalid address. Then nothing
+    ///   changes.
     public func reconnect(to servers: String) throws(NATSAddressError) {
       let configuration = try NATSConfiguration(servers: servers)
       (link as? NATSLink)?.reconnect(to: configuration)

@@ -106,6 +106,19 @@
       #expect(state.requests.last?.json.contains("\"opt_start_seq\":91") == true)
     }
 
+    @Test("That somebody has deleted the consumer of a name is reported")
+    func deletedConsumer() {
+      let deleted = message(nil, "NATS/1.0 409 Consumer Deleted\r\n\r\n", subject: "_INBOX.x.p.2")
+      var (state, named) = (pulling(), pulling("me"))
+      #expect(state.received(deleted) == .none)
+      guard case .refusal(let reason) = named.received(deleted) else {
+        Issue.record("nothing is said")
+        return
+      }
+      #expect(reason.contains("\"me\""))
+      #expect(state.phase == .locating && named.phase == .locating)
+    }
+
     @Test("That JetStream does not answer is said once, from the second attempt on")
     func silentInterface() {
       var state = DurableState(options(nil), id: "x")

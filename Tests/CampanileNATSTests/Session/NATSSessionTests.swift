@@ -263,6 +263,14 @@
         message("\(session.inbox)a2", sid: NATSSession.inboxSid), "a2", session.durable!)
       #expect(told(&session) == ["flushed 7"])
       #expect(session.outbox.isEmpty)
+      // What else is denied changes nothing.
+      session.perform(post("b"))
+      _ = written(&session)
+      #expect(session.storing == 0)
+      session.storing = 2
+      session.denied(.init(kind: .publishing, subject: "$JS.ACK.S.x", text: "no"))
+      #expect(session.storing == 2)
+      _ = told(&session)
       // What is denied again and again is reported once.
       for _ in 1...3 {
         session.denied(.init(kind: .publishing, subject: NATSSubject.presence, text: "no"))

@@ -23,6 +23,11 @@ struct ClassInstanceTests {
     #expect(classInstance(name as any Named) === name)
     #expect(classInstance(mistake as any Error) === mistake)
     #expect(classInstance(agent) === agent)
+    // In generic code, the value is known as an existential.
+    func known<Value>(as type: Value.Type, _ value: Value) -> Any { value }
+    #expect(classInstance(known(as: AnyObject.self, base)) === base)
+    #expect(classInstance(known(as: (any Named).self, name)) === name)
+    #expect(classInstance(known(as: Any.self, 7)) == nil)
   }
 
   @Test("Everything else is none: values, boxes of instances, types and closures")
