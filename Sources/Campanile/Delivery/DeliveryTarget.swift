@@ -22,9 +22,9 @@
 /// queue it begins no message after four milliseconds. The remaining messages keep their order, and
 /// another job is enqueued for them.
 ///
-/// A post takes one record for each target on which it has observers. The first observer of a source
-/// on a target, and the end of the last one, copy the list of the source's targets: they cost O(*n*) in
-/// the number of these.
+/// A post leaves one record at each target on which it has observers. A source copies the list of its
+/// targets when the first observer on a target is registered, and when the last one ends. So these two
+/// cost O(*n*) in the number of targets.
 public protocol DeliveryTarget: AnyObject, Sendable {
   /// The deliveries that wait for this target.
   ///
