@@ -36,7 +36,8 @@ public final class Mailbox: Sendable {
 
   /// The number of messages that wait here, from all sources.
   ///
-  /// A message counts once, however many observers it is for.
+  /// A message counts once, however many observers it is for. One that is being delivered does not
+  /// wait. The number is read under a lock, from any thread.
   public var waitingCount: Int {
     // A batch is taken and given back with the lock held.
     state.withLock { $0.waitingCount + undelivered.load(ordering: .relaxed) }

@@ -18,7 +18,7 @@ struct Entry: ~Copyable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
     let published = Atomic<Int>(0)
-    /// Every place from here on is empty, as far as is known; used under the lock alone.
+    /// Where the places begin that were found empty, in a list; used under the lock alone.
     let emptyFrom = Atomic<Int>(0)
     let capacity: Int
     let created: UInt64

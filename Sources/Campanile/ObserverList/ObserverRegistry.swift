@@ -41,7 +41,7 @@ final class ObserverRegistry: @unchecked Sendable {
     var ownerSweep = OwnerSweep()
     var isFinished = false
     /// Whether nobody may observe the source's events any more.
-    var isOver = false
+    var areReportsFinished = false
 
     /// Notes a new registration of an owner, and those whose owners were found alive.
     @inline(never)
@@ -272,7 +272,7 @@ extension ObserverRegistry {
     let reports = lazyReports.storeIfNil(SourceReports(of: self))
     // Either `finishReports` finds them, or they are finished here: one of the two has the lock
     // first.
-    if withState({ $0.isOver }) { reports.finish() }
+    if withState({ $0.areReportsFinished }) { reports.finish() }
     return reports
   }
 
@@ -281,7 +281,7 @@ extension ObserverRegistry {
   /// Later ones are refused.
   @inline(never)
   func finishReports() {
-    withState { $0.isOver = true }
+    withState { $0.areReportsFinished = true }
     lazyReports.load()?.finish()
   }
 

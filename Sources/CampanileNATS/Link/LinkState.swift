@@ -257,7 +257,7 @@
       pool.connected(to: line.address, &random)
       session.lost()
       session.connected(line.state.info, isSubscribed: true)
-      for message in line.held { session.received(message) }
+      for message in line.held { session.received(message, isHeld: true) }
       lines[new]?.held = []
       perform(deferred)
       deferred = []

@@ -10,7 +10,7 @@
     }
 
     /// The configured servers.
-    private(set) var given: [ServerAddress]
+    let given: [ServerAddress]
     /// The servers that other servers have reported.
     private var learned: [ServerAddress] = []
     private var untried: [ServerAddress]

@@ -16,7 +16,9 @@
       let isFirst: Bool
     }
 
-    mutating func received(_ message: ServerMessage) {
+    /// - Parameter isHeld: Whether it came by a second connection, while the first was still heard:
+    ///   what is not numbered may have come by both.
+    mutating func received(_ message: ServerMessage, isHeld: Bool = false) {
       switch message.sid {
       case Self.inboxSid: receivedAnswer(message)
       case Self.presenceSid: receivedPresence(message)
@@ -26,7 +28,7 @@
         if !meaning.isMeant { return }
         let envelope = Envelope(message.headers)
         if meaning.answers {
-          if meaning.isFirst { receivedRequest(message, envelope) }
+          if meaning.isFirst { receivedRequest(message, envelope, isHeld: isHeld) }
         } else {
           received(message, envelope, isFirst: meaning.isFirst)
         }
@@ -90,10 +92,12 @@
       }
     }
 
-    mutating func receivedRequest(_ message: ServerMessage, _ envelope: Envelope?) {
+    private mutating func receivedRequest(
+      _ message: ServerMessage, _ envelope: Envelope?, isHeld: Bool
+    ) {
       guard let reply = message.reply, envelope?.isRequest ?? true,
         // Others may have one place for the answers to all their requests.
-        let correlation = requests.received(reply, isOnly: envelope != nil)
+        let correlation = requests.received(reply, isOnly: envelope != nil || isHeld)
       else { return }
       if let envelope { know(envelope) }
       incidents.append(

@@ -58,6 +58,9 @@
     /// try relay.reconnect(to: "nats://c,nats://d")  // the cluster has moved
     /// ```
     ///
+    /// The call returns at once, from any thread. On another transport, and after the relay has ended, it
+    /// only checks the addresses.
+    ///
     /// The list takes the place of the servers that were given before, and of those that servers have
     /// reported. The relay leaves its server even if the list contains it. Otherwise this is
     /// ``reconnect()``: nothing that was posted is lost, and the options apply as before. With one
