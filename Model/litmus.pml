@@ -9,6 +9,7 @@
  *   TABLE         an object is put into a table that is read without a lock                    (K1)
  *   TAGS          a subject with a tag is observed for the first time                          (K1)
  *   REFERENCE     two threads store an object in one reference                                 (K15)
+ *   KEYS          a post finds the topic of its key, which is forgotten meanwhile              (K16)
  *
  * Spin is sequentially consistent. A step that begins with LATE delays a store behind the load that
  * follows, or makes that load early, as a processor may do with weaker accesses.
@@ -24,6 +25,10 @@
  * step EARLY_KEY     Unsafe/AddressTable.swift:insert                 who finds a key finds its object (run 5)
  * step LATE_TAGS     Topics/TopicList.swift:list                     who reaches a subject with a tag looks for tags (run 6)
  * step TORN_STORE    Unsafe/LazyReference.swift:storeIfNil            both threads get the same object (run 7)
+ * step EARLY_TOPIC   Topics/KeyTable.swift:audience                  a topic is read by a post that has announced itself (run 8)
+ * step LATE_SECTION  Topics/KeyTable.swift:audienceUnderLock         a post announces itself under the lock (run 8)
+ * step LATE_MEMORY   Topics/KeyTable.swift:remember                  what was forgotten is not found without the lock again (run 8)
+ * step LATE_FORGET   Topics/KeyTable.swift:forget                    a topic is taken out before the reservations are read (run 8)
  *
  * run -DQUESTION
  * run -DCANCEL
@@ -32,6 +37,7 @@
  * run -DTABLE
  * run -DTAGS
  * run -DREFERENCE
+ * run -DKEYS
  */
 
 #if defined(QUESTION) || defined(CANCEL)
@@ -186,5 +192,73 @@ proctype Writer(byte self) {
 init {
   atomic { run Writer(0); run Writer(1) }
   _nr_pr == 1 -> assert(got[0] == got[1])
+}
+#endif
+
+#ifdef KEYS
+/*
+ * `recent` is the place of the topic among those that were found last, `isKnown` its place in the
+ * dictionary under the lock. `source` is the reservation of each post.
+ */
+bool recent, isKnown = true, isLocked, isReleased;
+bool source[2];
+
+active [2] proctype Poster() {
+  bool holds;
+#ifdef EARLY_TOPIC
+  holds = recent;
+  source[_pid] = true;
+#else
+  source[_pid] = true;
+  holds = recent;
+#endif
+  if
+  :: !holds ->
+    source[_pid] = false;
+    atomic { !isLocked -> isLocked = true };
+    if
+    :: isKnown ->
+#ifndef LATE_SECTION
+      source[_pid] = true;
+#endif
+#ifndef LATE_MEMORY
+      recent = true;
+#endif
+      holds = true
+    :: else
+    fi;
+    isLocked = false;
+#ifdef LATE_SECTION
+    source[_pid] = holds;
+#endif
+#ifdef LATE_MEMORY
+    if
+    :: holds -> recent = true
+    :: else
+    fi
+#endif
+  :: else
+  fi;
+  assert(!holds || !isReleased);
+  source[_pid] = false
+}
+
+active proctype Forgetter() {
+  bool isInside;
+  atomic { !isLocked -> isLocked = true };
+  isKnown = false;
+#ifndef LATE_FORGET
+  recent = false;
+#endif
+  isLocked = false;
+  isInside = source[0];
+  isInside = isInside || source[1];
+  if
+  :: !isInside -> isReleased = true
+  :: else
+  fi;
+#ifdef LATE_FORGET
+  recent = false
+#endif
 }
 #endif

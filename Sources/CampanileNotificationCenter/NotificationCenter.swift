@@ -37,9 +37,10 @@ public import Foundation
 /// an observer runs. The observations end with the center. Releasing a token ends nothing, as in
 /// Foundation.
 ///
-/// A post without observers costs a look-up under a lock, and creates nothing. A post finds the
-/// observers of its object by hash, so observers of other objects and values do not slow it. A
-/// value is hashed and compared on the posting thread, under no lock.
+/// A post without observers costs a look-up under a lock, and creates nothing. A post under a name
+/// that is a constant, and is observed, takes no lock. A post finds the observers of its object by
+/// hash, so observers of other objects and values do not slow it. A value is hashed and compared on
+/// the posting thread, under no lock.
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
@@ -86,7 +87,8 @@ public final class NotificationCenter: Sendable {
   ) {
     guard let audience = topics.audience(of: aName.rawValue) else { return }
     let instance = Notification.subject(anObject)
-    let posted = makePosted(aName, anObject, aUserInfo, about: instance)
+    let posted = PostedNotification(
+      hub.makeContent(aName, anObject, aUserInfo, about: instance))
     let subject = instance ?? valueSubject(anObject)
     topics.post(posted, about: subject, to: audience)
     posted.settle()
@@ -103,19 +105,6 @@ public final class NotificationCenter: Sendable {
     // Checked before the object is unwrapped, which copies it.
     if object == nil || values.count == 0 { return nil }
     return object.flatMap { values.subject(equalTo: $0) }
-  }
-
-  /// The notification as observers receive it.
-  ///
-  /// Not inlined, so that the notification is not on the stack while observers run.
-  @inline(never)
-  private func makePosted(
-    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
-    about instance: AnyObject?
-  ) -> PostedNotification {
-    PostedNotification(
-      hub.makeContent(
-        Notification(name: name, object: object, userInfo: userInfo), about: instance))
   }
 
   // MARK: Observing

@@ -1,24 +1,9 @@
-/// The topics of a keyed center by key.
-///
-/// Its lock may be taken with the registry's lock held, never the other way.
-/// Outside the generic class, whose nested types would be looked up at each post.
-private struct KeyedTopics {
-  var topics: [String: TopicList] = .init()
-  var schedule = PurgeSchedule(from: 64)
-}
-
-/// The lists that a post may reach; kept for as long as the post needs them.
-@usableFromInline
-package struct KeyedAudience {
-  let topic: TopicList?
-  let wide: TopicList?
-}
-
 /// A message center whose topics are strings instead of types, for values of one type.
 ///
 /// An observer names a key or any key, and a subject or any subject. All observers are called in
 /// one order, the order in which they registered. The promises of ``MessageCenter`` hold here too.
-/// A post takes a lock while it looks up its key.
+/// A post under a constant takes no lock, and counts no references. A post under another key, or
+/// under one that nobody observes, takes a lock while it looks the key up.
 ///
 /// A post finds the observers of its subject by the subject, whatever key they observe. Observers
 /// of other subjects do not slow it.
@@ -28,7 +13,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   private let wide: TopicList
   /// A subject about which nothing is posted.
   private let nobody: any AnyObject & Sendable = Nobody()
-  private let state = Locked(KeyedTopics())
+  private let keys = KeyTable()
 
   /// Creates a center without observers.
   package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
@@ -52,9 +37,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     registry.finish { _ in lists }
   }
 
-  private var lists: [ObserverList] {
-    state.withLock { $0.topics.values.map { $0 as ObserverList } } + [wide]
-  }
+  private var lists: [ObserverList] { keys.lists + [wide] }
 
   // MARK: Posting
 
@@ -89,53 +72,49 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     return true
   }
 
-  /// The lists that a post under a key may reach, or `nil` if there are no observers.
+  /// Begins a post under a key.
   ///
   /// It is not inlined, like the methods below. The stack frame of a look-up must be gone before
   /// observers run, because they may post again.
+  ///
+  /// - Returns: The lists that it may reach, or `nil` if there are no observers.
   @usableFromInline
   package func audience(of key: String) -> KeyedAudience? {
     let wide = wide.isObserved ? wide : nil
-    guard let topic = topic(of: key) else {
-      // A post that nobody hears is an event all the same.
-      if wide == nil && !registry.isWatched { return nil }
-      return KeyedAudience(topic: nil, wide: wide)
-    }
-    return KeyedAudience(topic: topic, wide: wide)
+    if let audience = keys.audience(of: key, wide: wide, registry) { return audience }
+    // A post that nobody hears is an event all the same.
+    return wide != nil || registry.isWatched ? KeyedAudience(registry, wide: wide) : nil
   }
 
   @usableFromInline
   package func narrowAudience(of key: String) -> KeyedAudience? {
-    topic(of: key).map { KeyedAudience(topic: $0, wide: nil) }
+    keys.audience(of: key, wide: nil, registry)
   }
 
   @usableFromInline
   package var wideAudience: KeyedAudience? {
-    wide.isObserved ? KeyedAudience(topic: nil, wide: wide) : nil
+    wide.isObserved ? KeyedAudience(registry, wide: wide) : nil
   }
 
+  /// Posts a value to an audience, and ends the post.
   @usableFromInline
-  package func post(_ value: Value, about subject: AnyObject?, to audience: KeyedAudience) {
-    registry.post(value, about: subject, to: audience.topic, wide: audience.wide)
+  package func post(
+    _ value: Value, about subject: AnyObject?, to audience: consuming KeyedAudience
+  ) {
+    registry.post(value, about: subject, to: audience)
   }
 
   /// Posts a value that came through other centers, which are in ``Post/path``.
   package func post(
-    _ value: Value, about subject: AnyObject?, along path: [PathStep], to audience: KeyedAudience
+    _ value: Value, about subject: AnyObject?, along path: [PathStep],
+    to audience: consuming KeyedAudience
   ) {
-    registry.post(value, Post(subject).along(path), to: audience.topic, wide: audience.wide)
-  }
-
-  /// The topic of a key, if it has observers.
-  private func topic(of key: String) -> TopicList? {
-    guard let topic = state.withLock({ $0.topics[key] }) else { return nil }
-    return topic.isObserved ? topic : nil
+    registry.post(value, Post(subject).along(path), to: audience)
   }
 
   /// Whether anybody observes `key`, or any key where that is `nil`.
   package func isObserved(_ key: String?) -> Bool {
-    guard let key else { return wide.isObserved }
-    return topic(of: key) != nil
+    key.map { keys.isObserved($0) } ?? wide.isObserved
   }
 
   // MARK: Registering
@@ -164,31 +143,12 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
       garbage, held in
       if let key {
-        return makeTopic(of: key, held).destination(about: name, &garbage, held)
+        let topic = keys.makeTopic(of: key, valueType: Value.self, registry, &garbage, held)
+        return topic.destination(about: name, &garbage, held)
       }
       return wide.destination(about: name, &garbage, held)
     }
     return registration ?? ended
-  }
-
-  /// The topic of a key, made if there is none.
-  ///
-  /// - Parameter held: The registry's lock, so that no topic that is being filled is taken for an
-  ///   empty one.
-  private func makeTopic(
-    of key: String, _ held: borrowing ObserverRegistry.Held
-  ) -> TopicList {
-    state.withLock { state in
-      if let topic = state.topics[key] { return topic }
-      if state.schedule.isDue(state.topics.count) {
-        // A registration that ended keeps its list, and a post its topic.
-        for (key, topic) in state.topics where !topic.isObserved { state.topics.put(nil, for: key) }
-        state.schedule.note(state.topics.count)
-      }
-      let topic = TopicList(registry: registry, valueType: Value.self, key: key)
-      state.topics.put(topic, for: key)
-      return topic
-    }
   }
 
   /// A registration that has ended.

@@ -9,6 +9,8 @@ import Synchronization
 final class TopicList: ObserverList, @unchecked Sendable {
   /// The key of the topic, in a center whose topics have keys.
   let key: String?
+  /// The words of the key, which a post compares instead of it.
+  let keyIdentity: StringIdentity?
   /// The address of the table, or 0.
   private let table = Atomic<UInt>(0)
   /// Whether subjects with tags have been put in.
@@ -18,6 +20,7 @@ final class TopicList: ObserverList, @unchecked Sendable {
 
   init(registry: ObserverRegistry, valueType: any Any.Type, key: String? = nil) {
     self.key = key
+    keyIdentity = key.flatMap { StringIdentity($0) }
     super.init(registry: registry, valueType: valueType)
   }
 

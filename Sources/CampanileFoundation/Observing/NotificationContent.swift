@@ -12,11 +12,11 @@ public import Foundation
 @usableFromInline
 package class NotificationContent: @unchecked Sendable {
   private let notification: Notification
-  fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]
+  fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?
 
   init(
     _ notification: consuming Notification,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
+    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]? = nil
   ) {
     self.notification = notification
     self.decoded = decoded
@@ -33,11 +33,21 @@ package class NotificationContent: @unchecked Sendable {
   ///   - isRead: Whether observers may read more than the decoded values.
   static func make(
     _ notification: consuming Notification, about instance: AnyObject?,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>], isRead: Bool
+    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?, isRead: Bool
   ) -> NotificationContent {
     let isDying = instance.map { isDeinitializing($0) } ?? false
     if isRead && !isDying { return NotificationContent(notification, decoded: decoded) }
     return TransientContent(notification, decoded: decoded, dying: isDying ? instance : nil)
+  }
+
+  /// The content of a notification of which nothing is decoded.
+  ///
+  /// The notification is made in its place, which takes the fewest steps.
+  init(
+    name: Notification.Name, object: Any?, userInfo: [AnyHashable: Any]?
+  ) {
+    notification = Notification(name: name, object: object, userInfo: userInfo)
+    decoded = nil
   }
 
   final var name: Notification.Name { notification.name }
@@ -49,7 +59,7 @@ package class NotificationContent: @unchecked Sendable {
   /// The result of decoding with `codec`, or `nil` if that codec did not run.
   final func decoded(
     for codec: ObjectIdentifier
-  ) -> Result<any Sendable, any Error>? { decoded[codec] }
+  ) -> Result<any Sendable, any Error>? { decoded?[codec] }
 
   /// Calls `body` with the whole notification, on the posting thread or while that thread waits.
   ///
@@ -82,7 +92,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   private var info: [AnyHashable: Any]?
 
   init(
-    _ notification: Notification, decoded: [ObjectIdentifier: Result<any Sendable, any Error>],
+    _ notification: Notification, decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?,
     dying: AnyObject?
   ) {
     self.dying = dying.map { ObjectIdentifier($0) }

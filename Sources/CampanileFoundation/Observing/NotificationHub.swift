@@ -127,6 +127,18 @@ package final class NotificationHub: Sendable {
     return .make(notification, about: instance, decoded: decoded, isRead: isRead)
   }
 
+  /// The same for a notification that is given by its parts, and may be read.
+  package func makeContent(
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
+    about instance: AnyObject?
+  ) -> NotificationContent {
+    if codecs.isEmpty, instance.map({ !isDeinitializing($0) }) ?? true {
+      return NotificationContent(name: name, object: object, userInfo: userInfo)
+    }
+    return makeContent(
+      Notification(name: name, object: object, userInfo: userInfo), about: instance)
+  }
+
   // MARK: Feeding
 
   /// Ensures that posts under `name` arrive here.
@@ -191,12 +203,16 @@ package final class NotificationHub: Sendable {
     } else {
       isHeard = topics.postWidely(about: instance) {
         let made = NotificationContent.make(
-          notification, about: instance, decoded: [:], isRead: isRead)
+          notification, about: instance, decoded: nil, isRead: isRead)
         content = made
         return PostedNotification(made)
       }
     }
-    content?.settle(isRead: feed.isRead.load(ordering: .acquiring))
+    // A reader that is registered through a later feed sets the flag of that one, after this one was
+    // closed.
+    let mayBeRead =
+      feed.isRead.load(ordering: .acquiring) || !feed.isOpen.load(ordering: .acquiring)
+    content?.settle(isRead: mayBeRead)
     if !isHeard { stopUnlessNeeded(feed) }
   }
 

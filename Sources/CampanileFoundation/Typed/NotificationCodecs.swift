@@ -62,8 +62,12 @@ final class NotificationCodecs: Sendable {
   }
 
   /// The values that observers want decoded from a notification.
-  func decode(_ notification: Notification) -> [ObjectIdentifier: Result<any Sendable, any Error>] {
-    if isEmpty { return [:] }
+  ///
+  /// - Returns: The results by codec, or `nil` if nothing has to be decoded.
+  func decode(
+    _ notification: Notification
+  ) -> [ObjectIdentifier: Result<any Sendable, any Error>]? {
+    if isEmpty { return nil }
     let uses = state.withLock { living(of: notification.name, &$0) }
     var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
     for use in uses { decoded[use.codec.id] = use.codec.decode(notification) }

@@ -141,6 +141,101 @@ struct KeyedCenterTests {
     #expect(heard.values == [1])
   }
 
+  // Broken by: KeyTable.audience, if it takes a topic for that of another key; KeyTable.remember, if
+  // it takes the place of a topic and leaves its number there.
+  @Test("K2 each of many keys has its own observers, however the key is made")
+  func manyKeys() {
+    // Some have room in the words of a string.
+    let keys = (0..<500).map { $0.isMultiple(of: 2) ? "\($0)" : "a key of more characters \($0)" }
+    let tokens = keys.indices.map { index in
+      observe(keys[index]) { [heard] in heard.record($0 * 1_000 + index) }
+    }
+    for round in 1...3 {
+      for index in keys.indices {
+        center.post(to: keys[index], about: nil) { round }
+        center.post(to: String(keys[index].reversed().reversed()), about: nil) { round }
+      }
+      let values = heard.values.suffix(2 * keys.count)
+      #expect(
+        Array(values) == keys.indices.flatMap { Array(repeating: round * 1_000 + $0, count: 2) })
+    }
+    withExtendedLifetime(tokens) {}
+    #expect(heard.count == 6 * keys.count)
+  }
+
+  // Broken by: KeyTable.forget, if it leaves the topic where posts find it.
+  @Test("K1 a key that was forgotten, and is observed again, is heard", arguments: ["k", longKey])
+  func observedAgain(key: String) {
+    for round in 1...3 {
+      let token = observe(key) { [heard] in heard.record($0) }
+      for _ in 0..<2 { center.post(to: key, about: nil) { round } }
+      token.cancel()
+      center.post(to: key, about: nil) { -1 }
+      forgetKeys()
+      center.post(to: key, about: nil) { -1 }
+    }
+    #expect(heard.values == [1, 1, 2, 2, 3, 3])
+  }
+
+  // Broken by: KeyTable.makeTopic, if it releases what it forgets at once.
+  @Test("K16 a key that is forgotten during a post under it is kept until the post leaves")
+  func forgottenInPost() {
+    let (slot, list, isKept) = (Slot<ObservationToken>(), Slot<WeakList>(), Recorder<Bool>())
+    func observeOnce() {
+      let token = observe("key") { [self] _ in
+        slot.value?.cancel()
+        slot.set(nil)
+        forgetKeys()
+        isKept.record(list.value?.list != nil)
+      }
+      list.set(WeakList(token.registration.list))
+      slot.set(token)
+    }
+    for isFirst in [true, false] {
+      observeOnce()
+      // The second time, the post finds the key without a lock.
+      if !isFirst { center.post(to: "key", about: Player()) { 1 } }
+      center.post(to: "key", about: nil) { 1 }
+      #expect(list.value.map { $0.list == nil } == true)
+    }
+    #expect(isKept.values == [true, true])
+  }
+
+  private struct WeakList: Sendable {
+    weak let list: ObserverList?
+    init(_ list: ObserverList) { self.list = list }
+  }
+
+  @Test("K1 K16 posts under constants meet the ends of all who observe these", arguments: [2, 8])
+  func forgottenInRace(width: Int) {
+    let count = Effort.times(300, long: 3_000)
+    onThreads(width) { [center] thread in
+      let (own, heard) = ("\(thread)", Recorder<Int>())
+      for number in 0..<count {
+        let registrations = [own, "shared"].map { key in
+          center.register(
+            .inPlace(), ObserverBody { heard.record($0) }, of: key, about: .none, once: false)
+        }
+        center.post(to: own, about: nil) { number }
+        center.post(to: "shared", about: nil) { -1 }
+        for registration in registrations { registration.cancel() }
+        // So that keys are forgotten from time to time.
+        let other = center.register(
+          .inPlace(), ObserverBody { _ in }, of: "\(thread) \(number)", about: .none, once: false)
+        other.cancel()
+      }
+      #expect(heard.values.filter { $0 >= 0 } == Array(0..<count))
+      #expect(heard.count >= 2 * count)
+    }
+  }
+
+  private static let longKey = "a key that is not in the words of a string"
+
+  /// Has the center forget the keys that nobody observes.
+  private func forgetKeys() {
+    for number in 0..<200 { observe("another key \(number)") { _ in }.cancel() }
+  }
+
   @Test("K15 observers are listed with their key and their subject, also those of any key")
   func listed() {
     let player = Player()
