@@ -113,6 +113,63 @@
       withExtendedLifetime((one, two)) {}
     }
 
+    // Broken by: RelayCore.deliver, if what is to be delivered elsewhere counts as delivered.
+    @Test(
+      "R4 What waits on a queue when a receiver with a name ends comes again",
+      arguments: NATSServer.programs)
+    func waitsOnQueue(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      let two = Member(bus(server, as: "two"), carrying: nil)
+      let queue = DispatchQueue(label: "observers")
+      queue.suspend()
+      let late = Recorder<Int>()
+      let token = two.center.observe(Tick.self, on: .queue(queue)) { late.record($0.number) }
+      two.relay.carry(Tick.self, in: two.center, .inward)
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...10)
+      #expect(try await two.ticks.next(10) == Array(1...10))
+      // The process ends, as far as the server knows.
+      two.relay.cancel()
+      let three = Member(bus(server, as: "two"), carrying: .inward)
+      #expect(try await three.ticks.next(10) == Array(1...10))
+      await three.relay.drain()
+      one.post([11])
+      try await one.relay.flush()
+      // All that was heard has been acknowledged.
+      let four = Member(bus(server, as: "two"), carrying: .inward)
+      #expect(try await four.ticks.next() == 11)
+      queue.resume()
+      withExtendedLifetime((one, two, three, four, token)) {}
+    }
+
+    // Broken by: Relay.drain, if it does not wait for observers that run elsewhere.
+    @Test(
+      "R4 A receiver with a name that is drained has acknowledged what runs on a queue",
+      arguments: NATSServer.programs)
+    func drainsQueue(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      let two = Member(bus(server, as: "two"), carrying: nil)
+      let queue = DispatchQueue(label: "observers")
+      queue.suspend()
+      let late = Recorder<Int>(timeout: .seconds(60))
+      let token = two.center.observe(Tick.self, on: .queue(queue)) { late.record($0.number) }
+      two.relay.carry(Tick.self, in: two.center, .inward)
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...10)
+      #expect(try await two.ticks.next(10) == Array(1...10))
+      async let draining: Void = two.relay.drain()
+      queue.resume()
+      await draining
+      #expect(late.values == Array(1...10))
+      one.post([11])
+      try await one.relay.flush()
+      let three = Member(bus(server, as: "two"), carrying: .inward)
+      #expect(try await three.ticks.next() == 11)
+      withExtendedLifetime((one, two, three, token)) {}
+    }
+
     @Test(
       "R4 A server that is killed again and again loses nothing that was posted",
       arguments: NATSServer.programs, ["two", nil])

@@ -39,6 +39,13 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     if registry.isHeard(list) { deliver(element) }
   }
 
+  /// Sends a value for whose deliveries a tracker waits.
+  package func send(_ element: Element, trackedBy tracker: DeliveryTracker) {
+    if registry.isHeard(list) {
+      registry.postChecked(element, Post().tracked(by: tracker), to: list)
+    }
+  }
+
   // Not specialized: the engine would be compiled once more for events, and again for failures.
   @_semantics("optimize.sil.specialize.generic.never")
   @inline(never)

@@ -1,10 +1,10 @@
-/// Waits until every delivery of one post has ended.
+/// Waits until every delivery of one post, or of several, has ended.
 ///
-/// While the post runs, `begin()` counts every delivery to another place. `end()` uncounts a
+/// While a post runs, `begin()` counts every delivery to another place. `end()` uncounts a
 /// delivery when it has run or was discarded.
-final class DeliveryTracker: Sendable {
+package final class DeliveryTracker: Sendable {
   private struct State {
-    /// The deliveries under way, and one for the post itself.
+    /// The deliveries under way, and one for the posts themselves.
     var count = 1
     /// Resumes who waits.
     var resume: (@Sendable () -> Void)?
@@ -15,11 +15,21 @@ final class DeliveryTracker: Sendable {
   /// The calls of asynchronous observers that the wait is part of.
   let waiters = AsyncCall.running
 
-  func begin() {
+  package init() {}
+
+  package func begin() {
     state.withLock { $0.count += 1 }
   }
 
-  func end() {
+  /// Ends the posts, and calls a closure when their deliveries have ended, on the last one's thread.
+  ///
+  /// Nobody else may wait.
+  package func end(then resume: @escaping @Sendable () -> Void) {
+    state.withLock { $0.resume = resume }
+    end()
+  }
+
+  package func end() {
     let waiting = state.withLock { state -> (@Sendable () -> Void)? in
       state.count -= 1
       if state.count > 0 { return nil }
@@ -32,7 +42,7 @@ final class DeliveryTracker: Sendable {
   /// Waits for the deliveries that have begun, and for the post, which `end()`s too.
   ///
   /// - Throws: `CancellationError` if the waiting task is canceled. The deliveries are still made.
-  func wait() async throws {
+  package func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in

@@ -12,10 +12,13 @@ extension MessageCenter {
   }
 
   /// Posts a message that came through other centers, which are in ``Post/path``.
+  ///
+  /// - Parameter tracker: Waits for the deliveries, if anybody does.
   package func post<M: Message>(
-    _ message: M, about subject: M.Subject?, along path: [PathStep]
+    _ message: M, about subject: M.Subject?, along path: [PathStep],
+    trackedBy tracker: DeliveryTracker? = nil
   ) {
-    find(message, Post(subject).along(path))
+    find(message, Post(subject).along(path).tracked(by: tracker))
   }
 }
 

@@ -61,11 +61,21 @@
     /// How many messages a pull asks for, and for how many seconds: less where the server does not
     /// permit as much.
     private var (pullSize, pullTime) = (Self.batch, Self.longestPull)
+    /// How many bytes a pull asks for: more where a message has more.
+    private var (pullBytes, mostBytes) = (Self.batchBytes, Self.mostBytes)
+    /// Whether a message has arrived since a pull ended for its bytes.
+    private var hasArrived = true
+    /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
+    private var connection = 0
+    /// Whether anything is known about the stream that is to be created.
+    private var isStreamAsked = false
     private var lastConsumerSequence: UInt64 = 0
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
     /// The messages that a receiver with a name has heard and that can arrive again.
     private var heard: Set<UInt64> = []
+    /// Those whose observers have not all been called: where they are acknowledged, by number.
+    private var unfinished: [UInt64: String] = [:]
     private var hasHeard = false
     /// Whether nobody took a pull, and nothing has been heard since.
     private var isUnanswered = false
@@ -73,11 +83,16 @@
     private var unansweredCount = 0
     private var hasGathered = false
     private var reported = ""
+    private var seconds = 0
 
     static let batch = 500
+    /// A server ends a connection that is behind by much more.
+    static let batchBytes = 2 << 20
+    private static let mostBytes = 1 << 30
     static let longestPull = 20
     /// After so many seconds without an acknowledgement, the server sends a message again.
     static let acknowledgmentWait = 6
+    private static let progressInterval = 3
     private static let patience = 5
 
     init(_ options: DurableOptions, id: String) {
@@ -93,11 +108,22 @@
 
     private var isNamed: Bool { options.consumer != nil }
 
+    /// Where the messages of pulls arrive: a token, with one token after it.
+    var pulls: String { "p\(connection)" }
+
+    /// Whether the stream is being created, or found to be there, for the first time: what is posted
+    /// before could not be stored, and later posts would come first.
+    var isStreamUnknown: Bool { phase == .creatingStream && !isStreamAsked }
+
     // MARK: Beginnings
 
-    mutating func connected(_ info: ServerInfo) {
+    /// - Parameter isSubscribed: Whether the connection takes the place of one that was there until now,
+    ///   and is subscribed to the same.
+    mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
+      if !isSubscribed { connection += 1 }
       (pullSize, pullTime) = (Self.batch, Self.longestPull)
+      (pullBytes, mostBytes, hasArrived) = (Self.batchBytes, Self.mostBytes, true)
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
@@ -173,7 +199,7 @@
           for index in patterns.indices where patterns[index].start != nil {
             patterns[index].start = 0
           }
-          (heardThrough, heard, deliversAll) = (0, [], true)
+          (heardThrough, heard, unfinished, deliversAll) = (0, [], [:], true)
         }
         self.created = created
       }
@@ -181,6 +207,7 @@
       // A stream that has lost its end uses these numbers again.
       heardThrough = min(heardThrough, last)
       if heard.contains(where: { $0 > last }) { heard = heard.filter { $0 <= last } }
+      unfinished = unfinished.filter { $0.key <= last }
       for index in patterns.indices {
         patterns[index].start = patterns[index].start.map { min($0, last) }
       }
@@ -206,7 +233,8 @@
         configuration.mem_storage = true
         configuration.num_replicas = 1
         configuration.deliver_policy = "by_start_sequence"
-        configuration.opt_start_seq = heardThrough + 1
+        // The server may say anything about what it has.
+        configuration.opt_start_seq = heardThrough &+ 1
       }
       let filters = PatternSet.filters(patterns.map(\.pattern.text))
       if filters.count == 1 {
@@ -239,7 +267,7 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     mutating func answered(_ token: Substring, _ message: ServerMessage) -> String? {
       guard token.dropFirst() == String(generation) else { return nil }
-      unansweredCount = 0
+      (unansweredCount, isStreamAsked) = (0, true)
       guard message.headers.status == nil, let response = StreamResponse(message.payload) else {
         return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
       }
@@ -297,8 +325,8 @@
       asked += pullSize
       requests.append(
         StreamRequest(
-          "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "p.\(generation)",
-          PullRequest(batch: pullSize, seconds: pullTime)))
+          "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pulls).\(generation)",
+          PullRequest(batch: pullSize, bytes: pullBytes, seconds: pullTime)))
     }
 
     /// The server sends what was asked for, or says that there is nothing.
@@ -341,7 +369,7 @@
       if phase == .pulling { heardOfPull() }
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
-      asked = max(0, asked - 1)
+      (asked, hasArrived) = (max(0, asked - 1), true)
       defer { if phase == .pulling { pull() } }
       if isNamed { return hearNamed(place, message.subject) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
@@ -380,11 +408,18 @@
         }
         // The consumer has also passed over messages that nobody here subscribes to.
         heardThrough = max(heardThrough, number("Nats-Last-Stream") ?? 0)
-      case 408, 404:
-        heardOfPull()
-        // The time of a pull is over: the server says how many messages it doesn't send.
-        asked = max(0, asked - (number("Nats-Pending-Messages").map(Int.init) ?? asked))
-        if phase == .pulling { pull() }
+      case 408, 404: endedPull(pending: number("Nats-Pending-Messages"))
+      // Said of a pull with a limit of bytes, too.
+      case 409 where message.headers.statusText.contains("Batch Completed"):
+        endedPull(pending: number("Nats-Pending-Messages") ?? 0)
+      case 409 where phase == .pulling && message.headers.statusText.contains("Exceeds MaxBytes"):
+        // The next message has more bytes than the pull has left, or even than it had.
+        if !hasArrived {
+          if pullBytes == mostBytes { return refused(status, message.headers.statusText) }
+          pullBytes = min(2 * pullBytes, mostBytes)
+        }
+        hasArrived = false
+        endedPull(pending: number("Nats-Pending-Messages"))
       default:
         if phase == .pulling { return refused(status, message.headers.statusText) }
         (asked, mustSettle) = (0, true)
@@ -392,9 +427,21 @@
       return nil
     }
 
+    /// The time of a pull is over, or it has brought what it asked for.
+    ///
+    /// - Parameter pending: How many messages the server does not send of those that were asked for.
+    private mutating func endedPull(pending: UInt64?) {
+      heardOfPull()
+      asked = max(0, asked - (pending.map { Int(clamping: $0) } ?? asked))
+      if phase == .pulling { pull() }
+    }
+
     /// The server does not do what a pull asks for.
     private mutating func refused(_ status: Int, _ text: String) -> String? {
-      if text.contains("MaxRequestBatch"), pullSize > 1 {
+      if text.contains("MaxRequestMaxBytes"), pullBytes > 1 {
+        (pullBytes, mostBytes, asked) = (pullBytes / 2, pullBytes / 2, 0)
+        pull()
+      } else if text.contains("MaxRequestBatch"), pullSize > 1 {
         (pullSize, asked) = (pullSize / 2, 0)
         pull()
       } else if text.contains("MaxRequestExpires"), pullTime > 1 {
@@ -423,14 +470,28 @@
     private static let ends = ["Consumer Deleted", "Leadership Change", "Shutdown"]
 
     private mutating func hearNamed(_ place: StreamPlace, _ subject: String) -> News {
+      // The server has lost patience, or the consumer: it is acknowledged in its time.
+      if unfinished[place.streamSequence] != nil { return .none }
       let isNew = heard.insert(place.streamSequence).inserted
       // So many are remembered as can be sent again, and more.
       if heard.count > 16 * Self.batch {
         heard = Set(heard.sorted().suffix(8 * Self.batch))
       }
-      return isNew && wants(subject, place)
-        ? .new(acknowledgment: place.acknowledgment)
-        : .unwanted(acknowledgment: place.acknowledgment)
+      guard isNew && wants(subject, place) else {
+        return .unwanted(acknowledgment: place.acknowledgment)
+      }
+      unfinished[place.streamSequence] = place.acknowledgment
+      return .new(acknowledgment: place.acknowledgment)
+    }
+
+    /// A message has been delivered to all who observe it.
+    mutating func finished(_ acknowledgment: String) {
+      StreamPlace(acknowledgment).map { unfinished[$0.streamSequence] = nil }
+    }
+
+    /// The messages that are still being delivered: where to say so, from time to time.
+    var inProgress: [String] {
+      isNamed && isConnected && seconds % Self.progressInterval == 0 ? unfinished.values.sorted() : []
     }
 
     /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.
@@ -447,12 +508,14 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     @discardableResult
     mutating func tick() -> String? {
+      seconds &+= 1
       guard isConnected else { return nil }
       silence += 1
       switch phase {
       case .idle: break
       case .creatingStream:
         if silence >= Self.patience {
+          isStreamAsked = true
           createStream()
           return unanswered()
         }

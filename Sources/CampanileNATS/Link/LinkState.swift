@@ -19,6 +19,8 @@
       var output = ByteBuffer()
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
+      /// For how many seconds it has been open.
+      var age = 0
     }
 
     /// The actions to perform outside the lock.
@@ -53,6 +55,8 @@
     private var lastNumber = 0
     /// The number of the last pause: the ends of those before mean nothing.
     private var pauseNumber = 0
+    /// How many connections in a row have ended as soon as they were open.
+    private var shortCount = 0
     private var isStopped = false
     /// Reasons that have been reported since there was a connection.
     private var reported: Set<String> = []
@@ -160,7 +164,7 @@
       case .connected(let connection):
         lines[number]?.connection = connection
         if !isReading { connection.setReading(false) }
-      case .frames(let frames, _):
+      case .frames(let frames, _, _):
         guard var state = lines[number]?.state else { return }
         var actions: [ConnectionState.Action] = []
         for frame in frames { state.received(frame, &actions) }
@@ -278,6 +282,7 @@
         return deferred = []
       }
       current = nil
+      if line.state.isOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
       if nextIsOpen { return handOver() }
       let sentence = line.state.closed(reason)
       let text = sentence.map { "\(line.address): \($0)" } ?? ""
@@ -285,15 +290,24 @@
       // A second connection that is not ready takes the place of the first.
       if let next {
         (current, self.next) = (next, nil)
+      } else if shortCount > 1 {
+        // A server that accepts the relay, and then ends what it sends, would do so again and again.
+        pauseNumber += 1
+        let pause = min(configuration.longestPause, 50 << min(shortCount, 21))
+        effects.wait = (.random(in: pause / 2...pause, using: &random), pauseNumber)
       } else {
         connect()
       }
     }
 
+    /// So many seconds a connection lasts, unless something is wrong with what is sent on it.
+    private static let shortAge = 2
+
     /// One second has passed.
     mutating func tick() {
       var actions: [ConnectionState.Action] = []
       for number in lines.keys.sorted() {
+        if lines[number]?.state.isOpen == true { lines[number]?.age += 1 }
         lines[number]?.state.tick(isReading: isReading, &actions)
         for action in actions { perform(action, on: number) }
         actions.removeAll(keepingCapacity: true)

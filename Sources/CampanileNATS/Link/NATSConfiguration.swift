@@ -29,7 +29,13 @@
         while word.last?.isWhitespace == true { word.removeLast() }
         let (address, authentication) = try ServerAddress.parse(word)
         servers.append(address)
-        if authentication != .none { self.authentication = authentication }
+        if authentication == .none { continue }
+        if ![.none, authentication].contains(self.authentication) {
+          throw NATSAddressError(
+            "Servers of NATS were given with different names, passwords or tokens; a relay has one "
+              + "for all its servers.")
+        }
+        self.authentication = authentication
       }
       self.isPedantic = isPedantic
       guard !servers.isEmpty else {

@@ -1,4 +1,5 @@
 #if NATS
+  import Campanile
   import NIOCore
   import NIOPosix
 
@@ -6,22 +7,70 @@
   final class NATSConnection: Sendable {
     enum Event: Sendable {
       case connected(NATSConnection)
-      /// Frames that arrived, and their number of bytes.
-      case frames([ServerFrame], Int)
+      /// Frames that arrived; whoever has taken them tells the backlog.
+      case frames([ServerFrame], byteCount: Int, Backlog)
       /// It has ended, or there is none; the reason is a sentence.
       case closed(String?)
     }
 
     private let channel: any Channel
+    private let backlog: Backlog
 
-    init(_ channel: any Channel) { self.channel = channel }
+    init(_ channel: any Channel, _ backlog: Backlog = Backlog()) {
+      (self.channel, self.backlog) = (channel, backlog)
+    }
+
+    /// What has been read and not taken, and whether more is to be read.
+    final class Backlog: Sendable {
+      private struct State {
+        var byteCount = 0
+        var isWanted = true
+        var channel: (any Channel)?
+
+        var reads: Bool { isWanted && byteCount <= Backlog.limit }
+      }
+
+      private let state = Locked(State())
+      private static let limit = 4 << 20
+
+      /// Begins to read.
+      func start(_ channel: any Channel) {
+        state.withLock { $0.channel = channel }
+        apply(on: channel)
+      }
+
+      func arrived(_ byteCount: Int) { change { $0.byteCount += byteCount } }
+
+      func taken(_ byteCount: Int) { change { $0.byteCount -= byteCount } }
+
+      /// Sets whether anything more is wanted.
+      func set(_ isWanted: Bool) { change { $0.isWanted = isWanted } }
+
+      func end() { state.withLock { $0.channel = nil } }
+
+      private func change(_ body: (inout State) -> Void) {
+        let channel = state.withLock { state in
+          let before = state.reads
+          body(&state)
+          return state.reads != before ? state.channel : nil
+        }
+        if let channel { apply(on: channel) }
+      }
+
+      /// Later, on the event loop, so that the last state is applied last.
+      private func apply(on channel: any Channel) {
+        channel.eventLoop.execute { [self] in
+          channel.setOption(.autoRead, value: state.withLock { $0.reads }).whenComplete { _ in }
+        }
+      }
+    }
 
     /// - Parameter handle: Called on the event loop, in order; at last with the end.
     static func connect(
       to address: ServerAddress, _ configuration: NATSConfiguration, certificateName: String?,
       _ handle: @escaping @Sendable (Event) -> Void
     ) {
-      let (reason, tls) = (EndReason(), configuration.tls)
+      let (reason, backlog, tls) = (EndReason(), Backlog(), configuration.tls)
       let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.seconds(Int64(configuration.connectTimeout)))
         .channelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -39,15 +88,21 @@
             try pipeline.addHandler(
               FrameHandler(
                 address, tls, certificateName: certificateName, reason: reason,
-                deliver: { handle(.frames($0, $1)) }))
+                deliver: { frames, byteCount in
+                  backlog.arrived(byteCount)
+                  handle(.frames(frames, byteCount: byteCount, backlog))
+                }))
           }
         }
       bootstrap.connect(host: address.host, port: address.port).whenComplete { result in
         switch result {
         case .success(let channel):
-          handle(.connected(NATSConnection(channel)))
-          channel.closeFuture.whenComplete { _ in handle(.closed(reason.sentence)) }
-          channel.setOption(.autoRead, value: true).whenComplete { _ in }
+          handle(.connected(NATSConnection(channel, backlog)))
+          channel.closeFuture.whenComplete { _ in
+            backlog.end()
+            handle(.closed(reason.sentence))
+          }
+          backlog.start(channel)
         case .failure(let error): handle(.closed(FrameHandler.sentence(error)))
         }
       }
@@ -55,9 +110,7 @@
 
     func send(_ bytes: ByteBuffer) { channel.writeAndFlush(bytes, promise: nil) }
 
-    func setReading(_ reads: Bool) {
-      channel.setOption(.autoRead, value: reads).whenComplete { _ in }
-    }
+    func setReading(_ reads: Bool) { backlog.set(reads) }
 
     func close() { channel.close(promise: nil) }
 

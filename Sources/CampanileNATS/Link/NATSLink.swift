@@ -22,6 +22,8 @@
 
     let queue = DispatchQueue(label: "campanile.relay.nats")
     let step: UInt64
+    /// A receiver with a name acknowledges what has been delivered.
+    var awaitsDeliveries: Bool { configuration.durable?.consumer != nil }
     private let configuration: NATSConfiguration
     private let observer: LinkObserver
     private let state: Locked<State>
@@ -104,8 +106,9 @@
         NATSConnection.connect(
           to: address, configuration, certificateName: certificateName
         ) { [weak self, queue, observer] event in
-          if case .frames(_, let bytes) = event { observer.received(bytes: bytes) }
+          if case .frames(_, let bytes, _) = event { observer.received(bytes: bytes) }
           queue.async {
+            defer { if case .frames(_, let bytes, let backlog) = event { backlog.taken(bytes) } }
             if let self {
               self.act { $0.handle(event, of: number) }
             } else if case .connected(let connection) = event {

@@ -50,9 +50,9 @@
 
     /// Messages have been delivered to all who observe them.
     mutating func acknowledge(_ subjects: [String]) {
-      guard server != nil else { return }
       for subject in subjects {
-        output.writePublish(subject, payload: Array("+ACK".utf8))
+        durable?.finished(subject)
+        if server != nil { output.writePublish(subject, payload: Array("+ACK".utf8)) }
       }
     }
 
@@ -84,14 +84,16 @@
     /// Handles the stream's answer to a post: it has stored the post, or reports why not.
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
       guard let mark = UInt64(token), outbox.subject(mark) != nil else { return }
+      readMark = max(readMark, mark)
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
         return sendAgain(mark, "No stream takes it.")
       }
       // A post that was stored before is as good as one that is stored now.
       if message.payload.mayHaveError, let error = StreamResponse(message.payload)?.error {
-        // Sent twice, and the first one is not stored yet: whether it will be is not known.
-        if error.code >= 500 || error.err_code == 10_158 {
+        // 10002: the account has no room. 10158: sent twice, and the first one is not stored yet;
+        // whether it will be is not known.
+        if error.code >= 500 || error.err_code == 10_002 || error.err_code == 10_158 {
           return sendAgain(mark, "The stream does not store it: \(error.text).")
         }
         incidents.append(
@@ -99,10 +101,10 @@
             subject: outbox.subject(mark) ?? "",
             "The stream does not store it: \(error.text)."))
       }
-      let first = outbox.firstMark
-      for token in outbox.stored(mark) { incidents.append(.flushed(token)) }
+      let oldest = outbox.oldestPost
+      report(flushed: outbox.stored(mark))
       // Later posts may be stored while the first one is not.
-      if outbox.firstMark != first { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
+      if outbox.oldestPost != oldest { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
     }
 
     /// So many seconds may go by without anything being stored.
@@ -110,19 +112,24 @@
     /// After so many attempts, an event reports that a message is not stored.
     private static let attemptLimit = 5
 
-    /// Notes why a post was not stored; it is sent again after a second.
+    /// Notes why a post was not stored; the oldest is sent again after a second, or later.
     private mutating func sendAgain(_ mark: UInt64, _ reason: String) {
-      storing = Self.storingLimit - 1
-      if mark != outbox.firstMark { return }
+      // Others may be refused meanwhile, which does not make the pause longer.
+      storing = storing.map { max($0, Self.storingLimit - (vain?.pause ?? 1)) }
+      if mark != outbox.oldestPost { return }
+      storing = Self.storingLimit - (vain?.pause ?? 1)
       vain = vain ?? VainAttempts()
       vain?.reason = reason
     }
 
     /// Notes an attempt in vain, and asks why nothing is stored.
     private mutating func countAttempt() {
-      guard let subject = outbox.subject(outbox.firstMark), let durable else { return }
+      guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest), let durable else {
+        return
+      }
       var attempts = vain ?? VainAttempts()
       attempts.count += 1
+      attempts.mayTry = true
       vain = attempts
       if attempts.count == Self.attemptLimit {
         incidents.append(.denied(subject: subject, attempts.reason))
@@ -130,7 +137,7 @@
       if attempts.count == 1 { return }
       self.durable?.requests.append(
         StreamRequest(
-          "STREAM.INFO.\(durable.options.stream)", token: "q\(outbox.firstMark)", [String: Int]()))
+          "STREAM.INFO.\(durable.options.stream)", token: "q\(oldest)", [String: Int]()))
     }
 
     /// Handles JetStream's answer to which names the stream stores.
@@ -148,7 +155,7 @@
       let (count, flushed) = outbox.refuse(subject)
       let reason = "The stream \"\(durable.options.stream)\" has no such name among its subjects."
       for _ in 0..<count { incidents.append(.refused(subject: subject, reason)) }
-      for token in flushed { incidents.append(.flushed(token)) }
+      report(flushed: flushed)
       (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
     }
 
@@ -157,9 +164,18 @@
       var reason: String?
       noteReadiness { reason = $0.tick() }
       if let reason { incidents.append(.denied(subject: nil, reason)) }
+      // So that the server does not send them again meanwhile.
+      for subject in durable?.inProgress ?? [] {
+        output.writePublish(subject, payload: Array("+WPI".utf8))
+      }
       guard let seconds = storing else { return }
       storing = seconds + 1
-      if seconds + 1 >= Self.storingLimit {
+      if seconds + 1 < Self.storingLimit - 1 { return }
+      // What the server has not read is not sent again: it may be slow, or stopped.
+      if readMark < outbox.oldestPost ?? 0 {
+        if pingCount == 0 { wantsPing = true }
+        storing = min(seconds + 1, Self.storingLimit - 1)
+      } else if seconds + 1 >= Self.storingLimit {
         storing = nil
         countAttempt()
         outbox.rewind()
@@ -170,6 +186,10 @@
   /// Attempts to store the oldest post, in a row.
   struct VainAttempts {
     var count = 0
+    /// Whether it is time for the next one.
+    var mayTry = false
+    /// How many seconds there are until then: more from attempt to attempt, after the first few.
+    var pause: Int { count < 5 ? 1 : min(30, 1 << min(count - 4, 5)) }
     var reason = "JetStream doesn't answer."
   }
 

@@ -149,7 +149,7 @@
         let (count, flushed) = outbox.refuse(subject)
         // It may be something else that is denied, like an acknowledgment.
         if count == 0 { return }
-        for token in flushed { incidents.append(.flushed(token)) }
+        report(flushed: flushed)
         (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
       }
     }

@@ -47,10 +47,14 @@
     var acknowledgments: [String] = []
     /// For how many seconds what was sent has not been stored, if anything was.
     var storing: Int?
-    /// Attempts to store the oldest post that have failed, if any have.
+    /// Attempts to store the oldest post that have failed, if any have: only that one is sent then.
     var vain: VainAttempts?
+    /// The mark through which the server has read what was sent.
+    var readMark: UInt64 = 0
+    /// The flushes that also wait until what was asked to be heard is in force.
+    private var flushesOfPatterns: Set<UInt64> = []
     /// How many pings that confirm what was sent have no answer yet.
-    private var pingCount = 0
+    private(set) var pingCount = 0
     /// Whether a ping is to follow the output.
     var wantsPing = false
     private var bytesSincePing = 0
@@ -107,7 +111,10 @@
         append(
           .reply, to: subject, Self.answerHeaders(failure: status != .answered ? payload : nil),
           payload)
-      case .flush(let token): outbox.appendFlush(token)
+      case .flush(let token):
+        flushesOfPatterns.insert(token)
+        outbox.appendFlush(token)
+      case .flushPosts(let token): outbox.appendFlush(token)
       }
     }
 
@@ -137,9 +144,15 @@
     ) {
       var head: [UInt8] = []
       head.appendPublishHead(subject, reply: reply, headers: headers, count: payload.count)
-      outbox.append(
-        kind, correlation: correlation, head: head, payload: payload,
-        size: headers.count + payload.count)
+      let size = headers.count + payload.count
+      // It does not wait for posts that no stream takes.
+      if vain != nil || durable?.isStreamUnknown == true, let server, size <= server.maxPayload {
+        output.writeBytes(head)
+        output.writeBytes(payload)
+        output.writeStaticString("\r\n")
+        return
+      }
+      outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
     private mutating func check(_ subject: String) -> Bool {
@@ -187,7 +200,7 @@
     func writeSubscriptions(to output: inout ByteBuffer) {
       output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
-      if durable != nil { output.writeSubscribe(inbox + "p.*", sid: Self.streamSid) }
+      if let durable { output.writeSubscribe(inbox + durable.pulls + ".*", sid: Self.streamSid) }
       for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
       where !isStored(subscription) {
         output.writeSubscribe(subscription.pattern.text, sid: subscription.sid)
@@ -201,7 +214,7 @@
       server = info
       output.clear()
       pingCount = 0
-      durable?.connected(info)
+      durable?.connected(info, isSubscribed: isSubscribed)
       if isSubscribed { return }
       writeSubscriptions(to: &output)
       announce(asksForAnswers: true)
@@ -230,7 +243,7 @@
     private mutating func endConnection() -> [UInt64] {
       output.clear()
       durable?.disconnected()
-      (pingCount, wantsPing, storing, vain) = (0, false, nil, nil)
+      (pingCount, wantsPing, storing, vain, readMark) = (0, false, nil, nil, 0)
       return outbox.disconnect()
     }
 
@@ -248,7 +261,7 @@
     mutating func write() -> (pings: [UInt64], goesOn: Bool) {
       guard let server else { return ([], false) }
       var (pings, written): ([UInt64], Int) = ([], 0)
-      while let item = outbox.next() {
+      while let item = nextItem() {
         written += item.length
         if item.size > server.maxPayload {
           refuseLast(item, server)
@@ -275,6 +288,16 @@
         pings.append(writePing())
       }
       return (pings, written >= Self.outputSize)
+    }
+
+    /// The next item to write: of posts that no stream takes, only the oldest, from time to time.
+    private mutating func nextItem() -> Outbox.Item? {
+      if durable?.isStreamUnknown == true { return nil }
+      if vain != nil {
+        if vain?.mayTry == false { return nil }
+        vain?.mayTry = false
+      }
+      return outbox.next()
     }
 
     /// - Returns: The mark up to which the answer confirms.
@@ -329,9 +352,15 @@
     /// The server has taken all up to a mark.
     mutating func confirmed(_ mark: UInt64) {
       pingCount = max(0, pingCount - 1)
-      // A flush also tells that what was to be heard is in force.
+      readMark = max(readMark, mark)
+      // Some flushes also tell that what was to be heard is in force.
       let isReady = durable?.isReady ?? true
-      for token in outbox.confirm(through: mark, withFlushes: isReady) {
+      report(flushed: outbox.confirm(through: mark) { isReady || !flushesOfPatterns.contains($0) })
+    }
+
+    mutating func report(flushed tokens: [UInt64]) {
+      for token in tokens {
+        flushesOfPatterns.remove(token)
         incidents.append(.flushed(token))
       }
     }

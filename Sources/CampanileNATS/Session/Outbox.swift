@@ -65,6 +65,9 @@
     private let isStored: Bool
     /// The bytes that are sent without being confirmed, at the most.
     static let window = 4 << 20
+    /// How many items are sent to a stream without being confirmed, at the most: a server keeps ten
+    /// thousand in the queue of a stream, or more.
+    private static let storedWindow = 4_096
     /// What a post costs in addition to its payload.
     private static let overhead = 128
 
@@ -80,8 +83,12 @@
     var itemCount: Int { sent.count + front.count + again.count }
     /// The bytes of the frames that are kept.
     var frameMemory: Int { frames.byteCount }
+    /// The mark of the oldest post that is not confirmed, if it has been sent once.
+    var oldestPost: UInt64? {
+      (sent.first { $0.kind == .post && !$0.isConfirmed } ?? again.first { $0.kind == .post })?.mark
+    }
     /// The mark of the first item.
-    var firstMark: UInt64 { (sent.first ?? front.first ?? again.first)?.mark ?? nextMark }
+    private var firstMark: UInt64 { (sent.first ?? front.first ?? again.first)?.mark ?? nextMark }
     /// The mark of the item that was sent last.
     var sentMark: UInt64 { sent.last?.mark ?? firstMark - 1 }
     /// Whether anything that was sent is not confirmed.
@@ -199,7 +206,7 @@
 
     /// The next item, as far as the window allows; then it counts as sent.
     mutating func next() -> Item? {
-      while sentBytes < Self.window {
+      while sentBytes < Self.window, !isStored || sent.count < Self.storedWindow {
         if let item = front.popFirst() ?? again.popFirst() {
           sent.append(item)
           if item.isConfirmed { continue }
@@ -285,18 +292,18 @@
 
     /// A server has taken all up to a mark.
     ///
-    /// - Parameter withFlushes: Whether flushes have ended with it, or wait for something else.
+    /// - Parameter ends: Whether a flush has ended with it, or waits for something else.
     /// - Returns: The flushes that have ended.
-    mutating func confirm(through mark: UInt64, withFlushes: Bool = true) -> [UInt64] {
+    mutating func confirm(
+      through mark: UInt64, _ ends: (_ flush: UInt64) -> Bool = { _ in true }
+    ) -> [UInt64] {
       // By offsets: the indices of a buffer hold its memory, which would be copied.
       for offset in 0..<sent.count {
         let item = sent[offset: offset]
         if item.mark > mark { break }
-        if item.kind == .flush, !withFlushes { continue }
+        if item.kind == .flush, !ends(item.token) { continue }
         if !isStored || item.kind != .post { confirm(at: offset) }
       }
-      // Else they would pile up behind a flush that waits for something else.
-      if !withFlushes { sent.removeAll { $0.isConfirmed && $0.kind != .post } }
       return popConfirmed()
     }
 
@@ -311,9 +318,19 @@
 
     /// A stream never stores posts of this name.
     ///
-    /// - Returns: How many of those that were sent are dropped, and the flushes that have ended.
+    /// - Returns: How many of those that were sent once are dropped, and the flushes that have ended.
     mutating func refuse(_ subject: String) -> (count: Int, flushed: [UInt64]) {
       var count = 0
+      func isRefused(_ item: Item) -> Bool {
+        item.kind == .post && frames.subject(item.place) == subject
+      }
+      for item in again where isRefused(item) {
+        count += 1
+        waitingBytes -= Int(item.cost)
+      }
+      let refused = again.filter(isRefused)
+      if !refused.isEmpty { again.removeAll(where: isRefused) }
+      for item in refused { frames.forget(item.place) }
       for offset in 0..<sent.count where self.subject(at: offset) == subject {
         confirm(at: offset)
         count += 1
@@ -324,7 +341,8 @@
     /// Where a sent item is: marks ascend.
     private func offset(_ mark: UInt64) -> Int? {
       guard let first = sent.first, mark >= first.mark else { return nil }
-      var (low, high) = (0, min(Int(mark - first.mark), sent.count - 1))
+      // Compared as they are: anybody can make up a mark.
+      var (low, high) = (0, Int(min(mark - first.mark, UInt64(sent.count - 1))))
       // There it is, unless one before has been dropped.
       if sent[offset: high].mark == mark { low = high }
       while low < high {
@@ -344,11 +362,24 @@
     }
 
     private mutating func popConfirmed() -> [UInt64] {
-      var flushed: [UInt64] = []
-      while let first = sent.first, first.isConfirmed {
+      var (flushed, waiting): ([UInt64], [Item]) = ([], [])
+      while let first = sent.first {
+        if first.isConfirmed {
+          if first.kind == .flush { flushed.append(first.token) }
+        } else if first.kind == .flush {
+          // What follows a flush that waits for something else does not wait for it.
+          waiting.append(first)
+        } else {
+          break
+        }
         sent.removeFirst()
-        if first.kind == .flush { flushed.append(first.token) }
       }
+      // A flush that the server has read may be behind posts that were to be sent again.
+      while sent.isEmpty, front.isEmpty, let first = again.first, first.isConfirmed {
+        if first.kind == .flush { flushed.append(first.token) }
+        again.removeFirst()
+      }
+      for flush in waiting.reversed() { sent.prepend(flush) }
       return flushed
     }
 

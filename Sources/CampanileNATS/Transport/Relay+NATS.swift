@@ -15,7 +15,8 @@
     /// - Parameters:
     ///   - servers: Addresses with commas between them: `nats://host:4222`, or `tls://host` for a
     ///     connection that must be encrypted. The default port is 4222. An address may contain a
-    ///     name and a password, `nats://name:password@host`, or a token, `nats://token@host`. If an
+    ///     name and a password, `nats://name:password@host`, or a token, `nats://token@host`. The
+    ///     relay uses them for all its servers; addresses with different ones are invalid. If an
     ///     address is invalid, the relay never connects, and its state is
     ///     ``/CampanileRelay/RelayState/unavailable(_:)`` with the reason.
     ///   - options: How the relay authenticates, encrypts, stores and logs.

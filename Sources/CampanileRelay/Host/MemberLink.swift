@@ -126,7 +126,7 @@ final class MemberLink: RelayLink {
         payload: [])
       state.member.reply(
         to: request, status: status == .answered ? .ok : .failed, payload: payload, &actions)
-    case .flush(let token): state.member.flush(token, &actions)
+    case .flush(let token), .flushPosts(let token): state.member.flush(token, &actions)
     }
   }
 

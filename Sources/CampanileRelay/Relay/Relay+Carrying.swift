@@ -221,7 +221,8 @@ final class CarriedWay: Sendable {
         subject = find(payload.subject.split(separator: ".").last ?? "")
         if subject == nil { return }
       }
-      center.post(message, about: subject, along: payload.path + [carrier])
+      center.post(
+        message, about: subject, along: payload.path + [carrier], trackedBy: payload.tracker)
     }
     let isOver = state.withLock { state in
       state.subscription = subscription

@@ -12,6 +12,8 @@ public struct RelayedPayload: Sendable {
   public let bytes: [UInt8]
   /// Where it has been.
   let path: [PathStep]
+  /// Waits for its deliveries, if the link does.
+  var tracker: DeliveryTracker?
 }
 
 extension Relay {
@@ -141,7 +143,7 @@ final class Subscription: Sendable {
 
   deinit { end() }
 
-  private var key: String { answers ? "?" + pattern : pattern }
+  private var key: String { answers ? Routes.answering + pattern : pattern }
 
   func end() {
     let isFirst = isEnded.withLock { isEnded in

@@ -137,8 +137,11 @@ extension Relay {
       base: Listening(core, to: pattern, answers: true, core.requests.signal) {
         known.matches($0.subject)
       })
-    return source.observe(file: file, line: line) { [weak core = core] request in
+    return source.observe(file: file, line: line) {
+      [weak core = core, unfinished = core.unfinished] request in
+      unfinished.begin()
       Task {
+        defer { unfinished.end() }
         do {
           core?.answer(request, try await answer(request))
         } catch {

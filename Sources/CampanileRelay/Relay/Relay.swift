@@ -80,14 +80,20 @@ public final class Relay: Sendable {
 
   /// Sends the messages posted so far, posts the messages that have arrived, and ends the relay.
   ///
+  /// Requests that have arrived are answered first; later ones are not taken.
+  ///
   /// Messages of carried types that are posted after this call begins are not carried. A relay that
   /// is not connected when this call begins sends nothing more. If the task is canceled, the call
   /// waits only for the observers of messages that have arrived. The call has no time limit: if the
   /// program must end, call ``cancel()``.
   public func drain() async {
     core.carried.endOutward()
-    if core.state.value == .connected { try? await core.flush() }
+    core.stopAnswering()
+    if core.state.value == .connected { try? await core.flushPosts() }
     await core.finishDeliveries()
+    await core.finishCalls()
+    // The answers, and acknowledgments.
+    if core.state.value == .connected { try? await core.flushPosts() }
     cancel()
   }
 

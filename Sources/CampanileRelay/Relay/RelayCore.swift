@@ -1,5 +1,6 @@
 import Campanile
 import Dispatch
+import Synchronization
 
 /// What a relay consists of, apart from the object whose release ends it.
 final class RelayCore: RelayReceiver, Sendable {
@@ -17,9 +18,17 @@ final class RelayCore: RelayReceiver, Sendable {
   private let inbox = Inbox()
   /// Where what comes is posted.
   let deliveries = DispatchQueue(label: "campanile.relay.deliveries")
+  /// The deliveries since the link was last told of some; used on the queue of deliveries.
+  private let underWay = Locked<DeliveryTracker?>(nil)
+  /// Whether the link awaits them.
+  private let awaitsDeliveries: Bool
+  /// The answers that are being made, and the deliveries that the link awaits.
+  let unfinished = DeliveryTracker()
+  private let isFinishing = Atomic<Bool>(false)
 
   init(_ link: any RelayLink, _ buffering: RelayBuffering) {
     self.link = link
+    awaitsDeliveries = link.awaitsDeliveries
     outbox = PostQueue(buffering)
     routes = Routes()
   }
@@ -62,7 +71,7 @@ final class RelayCore: RelayReceiver, Sendable {
     }
     outbox.recycle(items)
     if !holds.isEmpty, let token = waiting.makeToken(for: holds) {
-      operations.append(.flush(token))
+      operations.append(.flushPosts(token))
     }
     link.perform(operations.takeAll())
   }
@@ -140,9 +149,13 @@ final class RelayCore: RelayReceiver, Sendable {
       let (found, peer) = routes.find(subject, of: sender)
       let message = RelayedPayload(
         subject: subject, sender: peer, version: Int(version), bytes: payload,
-        path: path.map { PathStep(number: $0) })
+        path: path.map { PathStep(number: $0) }, tracker: trackerOfDeliveries())
       for route in found { route.deliver(message) }
-      payloads.send(message)
+      if let tracker = message.tracker {
+        payloads.send(message, trackedBy: tracker)
+      } else {
+        payloads.send(message)
+      }
     case .request(let sender, let correlation, let subject, let version, let payload):
       requests.send(
         IncomingRequest(
@@ -158,7 +171,13 @@ final class RelayCore: RelayReceiver, Sendable {
           .lost, subject: subject == "" ? nil : subject,
           sender: sender.flatMap { routes.peer($0) }, count: count, reason))
     case .sentAway(let reason): events.send(RelayEvent(.refused, reason))
-    case .delivered(let body): body()
+    case .delivered(let body):
+      guard let tracker = underWay.withLock({ $0.take() }) else { return body() }
+      unfinished.begin()
+      tracker.end { [unfinished] in
+        body()
+        unfinished.end()
+      }
     case .refused(let subject, let reason): reportRefused(subject, reason)
     case .denied(let subject, let reason):
       events.send(RelayEvent(.denied, subject: subject, reason))
@@ -177,12 +196,41 @@ final class RelayCore: RelayReceiver, Sendable {
     }
   }
 
+  private func trackerOfDeliveries() -> DeliveryTracker? {
+    if !awaitsDeliveries { return nil }
+    return underWay.withLock { tracker in
+      let known = tracker ?? DeliveryTracker()
+      tracker = known
+      return known
+    }
+  }
+
   // MARK: Waiting
 
   func flush() async throws {
     let token = try waiting.makeToken()
     send(.flush(token))
     try await waiting.wait(for: token)
+  }
+
+  /// Waits until what was posted before is taken, and for nothing that is to be heard.
+  func flushPosts() async throws {
+    let token = try waiting.makeToken()
+    send(.flushPosts(token))
+    try await waiting.wait(for: token)
+  }
+
+  /// Takes no more requests, whoever keeps the tokens of those who answer.
+  func stopAnswering() {
+    for pattern in routes.unwantAnswers() { send(.stopAnswering(pattern)) }
+  }
+
+  /// Waits for the answers that are being made, and for the deliveries that the link awaits.
+  func finishCalls() async {
+    // Another call waits already.
+    if isFinishing.exchange(true, ordering: .relaxed) { return }
+    unfinished.end()
+    try? await unfinished.wait()
   }
 
   /// Waits until what has come is delivered, and not for what comes meanwhile.

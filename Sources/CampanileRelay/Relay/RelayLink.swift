@@ -9,6 +9,8 @@ package protocol RelayLink: Sendable {
   var queue: DispatchQueue { get }
   /// The place in the paths of messages that the carrier is.
   var step: UInt64 { get }
+  /// Whether it waits until what came has been delivered, wherever the observers run.
+  var awaitsDeliveries: Bool { get }
   /// Connects, and goes on trying.
   func start(_ receiver: any RelayReceiver)
   /// Performs operations in order, on the queue.
@@ -17,6 +19,10 @@ package protocol RelayLink: Sendable {
   func setReading(_ reads: Bool)
   /// Disconnects. The receiver is called no more once this has run on the queue.
   func stop()
+}
+
+extension RelayLink {
+  package var awaitsDeliveries: Bool { false }
 }
 
 /// What a relay wants of its link.
@@ -29,7 +35,10 @@ package enum RelayOperation: Sendable {
   case request(
     correlation: UInt64, subject: String, version: UInt32, payload: [UInt8], milliseconds: UInt32)
   case reply(to: UInt64, correlation: UInt64, AnswerStatus, payload: [UInt8])
+  /// Answered once what was posted before is taken, and what was asked to be heard is in force.
   case flush(UInt64)
+  /// Answered once what was posted before is taken.
+  case flushPosts(UInt64)
 }
 
 /// How a request ended.
@@ -55,7 +64,8 @@ package enum RelayIncident: Sendable {
   case connected
   case disconnected(String)
   case peers([RelayPeer])
-  /// To be called once what came before has been delivered to all who observe it.
+  /// To be called once what came before has been delivered to all who observe it, also on queues and
+  /// in tasks; by a link that awaits deliveries.
   case delivered(@Sendable () -> Void)
   /// What was sent cannot travel; the reason is a sentence.
   case refused(subject: String, String)

@@ -66,6 +66,18 @@ final class Routes: Sendable {
     }
   }
 
+  /// - Returns: The patterns of requests that somebody wants; now nobody does.
+  func unwantAnswers() -> [String] {
+    state.withLock { state in
+      let patterns = state.wanted.keys.filter { $0.hasPrefix(Self.answering) }
+      for pattern in patterns { state.wanted[pattern] = nil }
+      return patterns.map { String($0.dropFirst(Self.answering.count)) }
+    }
+  }
+
+  /// What comes before a pattern of requests.
+  static let answering = "?"
+
   // MARK: Routes
 
   func add(_ route: Route) {

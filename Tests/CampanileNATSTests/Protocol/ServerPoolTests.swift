@@ -4,7 +4,7 @@
   @testable import CampanileNATS
 
   /// Numbers that are the same in each run.
-  private struct Dice: RandomNumberGenerator {
+  struct Dice: RandomNumberGenerator {
     var state: UInt64 = 1
     mutating func next() -> UInt64 {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -53,6 +53,7 @@
       "What is no address is refused with what was given, without a secret",
       arguments: [
         "", "http://a", "a:0", "a:x", "a:70000", "nats://me:s3cret@", "a b", "ws://a", ",",
+        "nats://me:s3cret@a,nats://you:s3cret@b", "nats://s3cret@a,nats://me:s3cret@b",
       ])
     func refusals(text: String) {
       do throws(NATSAddressError) {

@@ -378,9 +378,12 @@
     func notStored() {
       for payload in [nil, #"{"error":{"code":503,"err_code":10077},"stream":"S","seq":0}"#] {
         var session = untaken("x")
-        for attempt in 1...10 {
+        for (attempt, pause) in zip(1..., [1, 1, 1, 1, 1, 2, 4, 8, 16, 30, 30]) {
           answer(&session, "a1", payload)
-          session.tickDurable()
+          for second in 1...pause {
+            #expect(!written(&session).text.contains("HPUB x "), "attempt \(attempt), \(second)")
+            session.tickDurable()
+          }
           #expect(told(&session) == (attempt == 5 ? ["denied x"] : []))
           #expect(written(&session).text.contains("HPUB x "))
           let answers = [
@@ -391,6 +394,178 @@
         answer(&session, "a1", #"{"stream":"S","seq":1}"#)
         #expect(told(&session) == ["flushed 5"])
       }
+    }
+
+    // Broken by: NATSSession.nextItem, if it sends all that is not stored again at each attempt.
+    @Test("While nothing is stored, only the oldest post is sent again, and requests do not wait")
+    func onlyOldest() {
+      let full = #"{"error":{"code":400,"err_code":10002},"stream":"S","seq":0}"#
+      var session = untaken("x", "y", "z")
+      for mark in 1...3 { answer(&session, "a\(mark)", full) }
+      session.tickDurable()
+      let again = written(&session).text
+      #expect(again.contains("HPUB x ") && !again.contains("HPUB y ") && !again.contains("HPUB z "))
+      session.perform(post("n"))
+      session.perform(
+        .request(correlation: 9, subject: "q", version: 0, payload: [1], milliseconds: 5_000))
+      let text = written(&session).text
+      #expect(text.contains("HPUB q ") && text.hasSuffix("\u{1}\r\n") && !text.contains("HPUB n "))
+      answer(&session, "a1", #"{"stream":"S","seq":1}"#)
+      let rest = written(&session).text
+      let places = ["y", "z", "n"].map { rest.firstRange(of: "HPUB \($0) ")?.lowerBound }
+      #expect(!places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+      for mark in [2, 3, 5] { answer(&session, "a\(mark)", #"{"stream":"S","seq":\#(mark)}"#) }
+      session.confirmed(session.outbox.sentMark)
+      #expect(told(&session) == ["flushed 5"])
+      #expect(session.outbox.isEmpty)
+    }
+
+    // Broken by: NATSSession.tickDurable, if it sends again what the server has not read.
+    @Test("R6 Nothing is sent to a stream again before the server has read it")
+    func stalledServer() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for _ in 1...3 { session.perform(post("x", bytes: 100)) }
+      #expect(written(&session).text.contains("HPUB x "))
+      var marks: [UInt64] = []
+      for _ in 1...100 {
+        session.tickDurable()
+        marks += writeAll(&session)
+        #expect(!String(buffer: session.output).contains("HPUB"))
+        session.output.clear()
+      }
+      #expect(marks.count == 1)
+      // It goes on, and takes one post, of which the first attempt may have been lost.
+      session.confirmed(marks[0])
+      session.tickDurable()
+      let again = written(&session).text
+      #expect(again.split(separator: "HPUB x ").count == 1)
+      #expect(told(&session).isEmpty)
+    }
+
+    // Broken by: Outbox.offset, if it computes with a mark before it compares it.
+    @Test("Answers that somebody has made up change nothing")
+    func forged() {
+      var session = untaken("x")
+      let largest = UInt64.max
+      for token in ["a\(largest)", "q\(largest)", "i\(largest)", "a-1", "a", "\(largest)"] {
+        for payload in [nil, "{}", #"{"stream":"S","seq":\#(largest)}"#] {
+          answer(&session, token, payload)
+        }
+      }
+      #expect(told(&session).isEmpty)
+      answer(&session, "a1", #"{"stream":"S","seq":1}"#)
+      #expect(told(&session) == ["flushed 5"])
+    }
+
+    // Broken by: DurableState.endedPull, if it takes any number for a count.
+    @Test(
+      "Whatever a server and its clients send, a session goes on", arguments: [nil, "me"],
+      [[], ["x"]])
+    func anything(name: String?, subjects: [String]) {
+      var dice = Dice(state: 1)
+      let numbers = [
+        "0", "1", "2", "3", "7", "-1", "9223372036854775807", "9223372036854775808",
+        "18446744073709551614", "18446744073709551615", "18446744073709551616", "x", "",
+      ]
+      func number() -> String { numbers.randomElement(using: &dice)! }
+      func json() -> String {
+        [
+          "{}", #"{"created":"\#(number())","state":{"last_seq":\#(number())}}"#,
+          #"{"num_ack_pending":\#(number())}"#, #"{"stream":"S","seq":\#(number())}"#,
+          #"{"error":{"code":\#(number()),"err_code":\#(number())}}"#,
+          #"{"config":{"subjects":["a"]}}"#, "1 2 3 4", "\(number()) \(number()) \(number()) x",
+        ].randomElement(using: &dice)!
+      }
+      func headers() -> String {
+        let status = ["100", "404", "408", "409 Message Size Exceeds MaxBytes", "409", "503"]
+          .randomElement(using: &dice)!
+        return [
+          "", "NATS/1.0 \(status)\r\nNats-Pending-Messages: \(number())\r\n\r\n",
+          "NATS/1.0 \(status)\r\nNats-Last-Consumer: \(number())\r\n"
+            + "Nats-Last-Stream: \(number())\r\n\r\n",
+          "NATS/1.0\r\nCampanile: \(number()) \(number()) \(number()) \(number()) x -\r\n\r\n",
+        ].randomElement(using: &dice)!
+      }
+      for round in 1...300 {
+        var session = connected(
+          DurableOptions(stream: "S", subjects: subjects, replicas: 1, consumer: name))
+        session.perform(.subscribe("a"))
+        session.perform(.answer("b"))
+        for step in 1...200 {
+          let inbox = session.inbox
+          let token = ["a", "q", "i", "c", "s", "x", "p", "here", ""].randomElement(using: &dice)!
+          let subject = [
+            "a", "b", NATSSubject.presence, "\(inbox)\(token)\(number())",
+            "\(inbox)\(session.durable!.pulls).\(number())",
+          ].randomElement(using: &dice)!
+          let consumer = "relayabn\(Int.random(in: 1...12, using: &dice))"
+          let reply = [
+            nil, "r", "$JS.ACK.S.\(consumer).1.\(number()).\(number()).0.\(number())",
+          ].randomElement(using: &dice)!
+          session.received(
+            ServerMessage(
+              subject: subject, sid: [1, 2, 3, 10, 11].randomElement(using: &dice)!, reply: reply,
+              headers: HeaderBlock(bytes: Array(headers().utf8)), payload: Array(json().utf8)))
+          switch Int.random(in: 0..<12, using: &dice) {
+          case 0: session.perform(post("a"))
+          case 1: session.perform(.flush(UInt64(step)))
+          case 2: session.tick(isReading: true)
+          case 3: session.confirmed(UInt64.random(in: 0...(.max), using: &dice))
+          case 4: session.disconnected("")
+          case 5: session.connected(ServerInfo())
+          case 6: session.acknowledge(session.acknowledgments)
+          default: break
+          }
+          _ = writeAll(&session)
+          session.output.clear()
+        }
+        #expect(session.incidents.count < 10_000, "round \(round)")
+      }
+    }
+
+    // Broken by: NATSSession.confirmed, if each flush waits for what is to be heard.
+    @Test("R10 A flush of posts ends when they are stored, whatever is not heard yet")
+    func flushOfPosts() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(.subscribe("a"))
+      session.perform(.flush(5))
+      session.perform(post("x"))
+      session.perform(.flushPosts(6))
+      session.confirmed(written(&session).mark ?? 0)
+      #expect(told(&session) == [])
+      answer(&session, "a2", #"{"stream":"S","seq":1}"#)
+      #expect(told(&session) == ["flushed 6"])
+      session.perform(.unsubscribe("a"))
+      session.confirmed(written(&session).mark ?? 0)
+      #expect(told(&session) == ["flushed 5"])
+      #expect(session.outbox.isEmpty)
+    }
+
+    // Broken by: NATSSession.nextItem, if it does not wait for the stream.
+    @Test("R2 Posts wait until it is known whether there is a stream, but not for ever")
+    func unknownStream() {
+      for isAnswered in [true, false] {
+        var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+        session.perform(post("x"))
+        #expect(!written(&session).text.contains("HPUB x "))
+        if isAnswered {
+          answer(&session, "s1", "{}")
+        } else {
+          for _ in 1...5 { session.tickDurable() }
+        }
+        #expect(written(&session).text.contains("HPUB x "))
+      }
+    }
+
+    // Broken by: Outbox.next, if posts to a stream are bounded by their bytes alone.
+    @Test("So many posts are sent to a stream at a time as its server takes")
+    func windowOfPosts() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for _ in 1...20_000 { session.perform(post("x")) }
+      let count = written(&session).text.split(separator: "HPUB x ").count
+      #expect(1_000..<10_000 ~= count)
+      answer(&session, "a1", #"{"stream":"S","seq":1}"#)
+      #expect(written(&session).text.split(separator: "HPUB x ").count == 1)
     }
 
     @Test("A stream that stores a request has not answered it")

@@ -214,7 +214,7 @@
       _ = outbox.stored(2)
       #expect(outbox.subject(1) != nil)
       #expect(outbox.subject(2) == nil)
-      #expect(outbox.firstMark == 1)
+      #expect(outbox.oldestPost == 1)
     }
 
     @Test("What was not stored is sent again with its mark")
