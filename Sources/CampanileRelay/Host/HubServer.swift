@@ -177,7 +177,11 @@ final class HubServer: Sendable {
   // MARK: Events
 
   private func handle(_ event: ChannelEvent, of id: ConnectionID) {
-    if case .read = event, let folder, folder.isClaimed(generation + 1) { return close() }
+    // The member whose connection is closed may have claimed the next generation.
+    switch event {
+    case .read, .closed: if let folder, folder.isClaimed(generation + 1) { return close() }
+    case .readEnd, .written: break
+    }
     act { state, actions in
       switch event {
       case .read(let bytes): state.read(bytes, of: id, &actions)
