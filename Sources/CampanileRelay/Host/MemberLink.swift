@@ -18,6 +18,9 @@ final class MemberLink: RelayLink {
     /// Counts the connections: what an old one still says is not heard.
     var connection = 0
     var parser = FrameParser<HubFrame>()
+    /// Whether the relay takes messages.
+    ///
+    /// Until the member is open, it reads all the same.
     var isReading = true
     /// The hub, if it is part of this member.
     var hub: HubServer?
@@ -138,7 +141,7 @@ final class MemberLink: RelayLink {
   func setReading(_ reads: Bool) {
     let channel = state.withLock { state in
       state.isReading = reads
-      return state.channel
+      return reads || state.member.isOpen ? state.channel : nil
     }
     channel?.setReading(reads)
   }
@@ -246,11 +249,7 @@ final class MemberLink: RelayLink {
   }
 
   private func connected(_ channel: any Channel, _ generation: UInt64) {
-    let reads = state.withLock { state in
-      (state.channel, state.parser, state.attempts) = (channel, FrameParser(), 0)
-      return state.isReading
-    }
-    if !reads { channel.setReading(false) }
+    state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), 0) }
     act { $0.member.connected(generation: generation, &$1) }
   }
 
@@ -272,7 +271,7 @@ final class MemberLink: RelayLink {
   private func tick() {
     let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
     act { state, actions in
-      let isReading = state.isReading && state.channel != nil
+      let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)
       state.member.tick(isReading: isReading, hasGoneOn: hasGoneOn, &actions)
     }
   }
@@ -415,6 +414,10 @@ extension MemberLink.State {
       case .silent(let last, let claims):
         silence = Silence(generation: last, claims: claims)
       case .dropped(_, let subject): incidents.add(dropped(subject))
+      case .opened:
+        // Not before: the hub would wait for the log of a member that does not read.
+        if !isReading { channel?.setReading(false) }
+        incidents.append(.connected)
       default: if let incident = incident(of: action) { incidents.append(incident) }
       }
     }
@@ -436,7 +439,6 @@ extension MemberLink.State {
         sender: loss.sender.rawValue, subject: loss.subject,
         count: loss.count == 0 ? nil : Int(loss.count),
         "This process took less than was sent, or was away for longer than others keep messages.")
-    case .opened: .connected
     case .closed: .disconnected("")
     case .peers(let peers, let hub):
       .peers(
@@ -457,7 +459,7 @@ extension MemberLink.State {
       correlations.removeValue(forKey: correlation).map {
         .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
       }
-    case .send, .silent, .dropped: nil
+    case .send, .silent, .dropped, .opened: nil
     }
   }
 
