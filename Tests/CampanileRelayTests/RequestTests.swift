@@ -1,6 +1,7 @@
 import Campanile
 import CampanileRelay
 import CampanileTesting
+import TestSupport
 import Testing
 
 private struct WhoIsThere: RelayedMessage {
@@ -109,6 +110,20 @@ struct RequestTests {
   func badPattern() async {
     await #expect(processExitsWith: .failure) {
       _ = Relay(.loopback("pattern")).raw("player.tr*")
+    }
+  }
+
+  @Test("A key path that is a part of a token is a mistake of the caller's")
+  func badSubject() async {
+    let ended = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let _: RelaySubject<WhoIsThere> = "user-\(\.greeting).changed"
+    }
+    expect(
+      ended, says: "\"user-*.changed\", where * is a key path; a key path is a token of its own")
+    await #expect(processExitsWith: .failure) {
+      let _: RelaySubject<WhoIsThere> = "user.\(\.greeting)\(\.greeting)"
     }
   }
 
