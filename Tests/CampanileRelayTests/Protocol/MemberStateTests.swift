@@ -200,7 +200,37 @@ final class MemberStateTests {
     _ = actions { $0.connected(generation: 1, &$1) }
     let sent = receive(.opened(at(1, 0), 0))
     #expect(sent[1] == .send(.forgotten(number: 1, subject: "a")))
-    #expect(sent.count == 4)
+    #expect(sent[2...] == [.send(.message(Message(1, 2, payload: payload)))])
+  }
+
+  @Test("A message that is larger than the buffer is sent, and no other one is dropped for it")
+  func largeMessage() {
+    open()
+    let payload = [UInt8](repeating: 0, count: 20_000)
+    #expect(
+      actions { $0.post(subject: "a", payload: payload, &$1) } == [
+        .send(.message(Message(1, 1, payload: payload)))
+      ])
+    #expect(actions { $0.post(subject: "a", payload: [2], &$1) } == [])
+    _ = actions { $0.disconnected(&$1) }
+    _ = actions { $0.connected(generation: 2, &$1) }
+    _ = receive(.opened(at(2, 0), 0))
+    #expect(
+      receive(.sequenced(sender: 1, first: 1, count: 1, position: at(2, 1))) == [
+        .send(.message(Message(1, 2, payload: [2])))
+      ])
+  }
+
+  @Test("R4 What is under way when a hub dies is sent to the next one, however small the buffer")
+  func smallBuffer() {
+    open()
+    let payload = [UInt8](repeating: 0, count: 4_000)
+    let sent: [MemberAction] = (1...2).map { .send(.message(Message(1, $0, payload: payload))) }
+    #expect(actions { for _ in 1...4 { $0.post(subject: "a", payload: payload, &$1) } } == sent)
+    _ = actions { $0.disconnected(&$1) }
+    #expect(actions { $0.post(subject: "a", payload: [], &$1) } == [])
+    _ = actions { $0.connected(generation: 2, &$1) }
+    #expect(receive(.opened(at(2, 0), 0)) == [.opened] + sent)
   }
 
   @Test func requestsEndOnce() {
