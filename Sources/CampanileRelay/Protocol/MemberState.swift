@@ -226,7 +226,7 @@ struct MemberState {
   mutating func tick(
     isReading: Bool, hasGoneOn: Bool = false, _ actions: inout [MemberAction]
   ) {
-    requests.tick(&actions)
+    outbox.forgetRequests(requests.tick(&actions))
     guard stage != .disconnected else { return }
     if !isReading {
       if hasGoneOn && isOpen { actions.append(.send(.pong(position))) }

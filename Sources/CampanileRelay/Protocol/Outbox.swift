@@ -39,6 +39,20 @@ struct Outbox {
     frames.append((lastNumber, frame))
   }
 
+  /// Takes back requests that have not been sent.
+  mutating func forgetRequests(_ correlations: [UInt64]) {
+    if correlations.isEmpty || frames.isEmpty { return }
+    let forgotten = Set(correlations)
+    var kept = Queue<(after: UInt64, frame: MemberFrame)>()
+    while let next = frames.popFirst() {
+      if case .request(let request, _) = next.frame, forgotten.contains(request.correlation) {
+        continue
+      }
+      kept.append(next)
+    }
+    frames = kept
+  }
+
   mutating func flush(_ token: UInt64) {
     flushes.append((lastNumber, token))
     sendInOrder(.flush(token: token))

@@ -264,6 +264,20 @@ final class MemberStateTests {
     #expect(receive(.opened(at(2, 0), 0)).count == 2)
   }
 
+  @Test("A request that has timed out before there was a hub is not sent")
+  func aRequestThatHasTimedOut() {
+    _ = actions { $0.request(subject: "a", payload: [], milliseconds: 100, &$1) }
+    _ = actions { $0.request(subject: "b", payload: [], milliseconds: 1_000, &$1) }
+    #expect(
+      actions { for _ in 1...3 { $0.tick(isReading: false, &$1) } } == [
+        .requestFailed(correlation: 1, .timedOut)
+      ])
+    _ = actions { $0.connected(generation: 1, &$1) }
+    let request = Request(correlation: 2, from: 1, subject: "b", version: 0, payload: [])
+    #expect(
+      receive(.opened(at(1, 0), 0)) == [.opened, .send(.request(request, deadline: 1_000))])
+  }
+
   @Test func anotherBusBeginsAnew() {
     open()
     _ = actions { for _ in 1...2 { $0.post(subject: "a", payload: [], &$1) } }
