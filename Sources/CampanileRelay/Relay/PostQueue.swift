@@ -254,7 +254,7 @@ struct OutgoingMessage: Sendable {
     self.details = details
   }
 
-  /// The approximate number of bytes in memory.
+  /// The approximate number of bytes in memory, without what its strings and arrays hold.
   var size: Int { Self.size(of: message) }
 
   @inline(__always)
