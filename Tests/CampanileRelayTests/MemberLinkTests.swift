@@ -33,6 +33,14 @@ extension RelayIncident {
 
 @Suite("The link of a member", .timeLimit(.minutes(30)))
 struct MemberLinkTests {
+  @Test("The time that a request waits is clamped, and rounded up")
+  func milliseconds() {
+    #expect(Duration.seconds(Int64.max).milliseconds == .max)
+    #expect(Duration.seconds(5_000_000).milliseconds == .max)
+    #expect(Duration.seconds(Int64.min).milliseconds == 1)
+    #expect(Duration.microseconds(1_500_100).milliseconds == 1_501)
+  }
+
   @Test("R1 A process that takes no messages joins all the same, and takes them later")
   func joinsWithoutReading() async throws {
     let bus = LoopbackBus.named("\(UInt64.random(in: 0 ... .max))")

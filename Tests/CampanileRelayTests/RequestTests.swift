@@ -29,6 +29,18 @@ struct RequestTests {
     }
   }
 
+  @Test("A request may wait for as long as a duration can be", arguments: Kind.allCases)
+  func longest(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let token = two.relay.answer(raw: "echo") { $1 }
+      try await two.relay.flush()
+      let answer = try await one.relay.request(raw: [1], to: "echo", within: .seconds(Int64.max))
+      #expect(answer == [1])
+      withExtendedLifetime((one, two, token)) {}
+    }
+  }
+
   @Test(
     "Nobody answers: that is said at once, and what the other side throws", arguments: Kind.allCases
   )
