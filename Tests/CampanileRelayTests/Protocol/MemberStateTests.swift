@@ -38,6 +38,27 @@ final class MemberStateTests {
     #expect(actions { $0.connected(generation: 1, &$1) } == [.send(.hello(hello))])
   }
 
+  @Test("However many patterns there are, a hub takes each frame of a member that joins")
+  func manyPatterns() throws {
+    let texts = (10..<60).map { "\($0)." + String(repeating: "a", count: 100_000) }
+    for text in texts {
+      let pattern = try SubjectPattern(validating: text)
+      _ = actions { $0.subscribe(pattern, &$1) }
+      _ = actions { $0.answer(pattern, &$1) }
+    }
+    var hub = HubState(generation: 1, busID: 7, own: 1, expected: [])
+    var parser = FrameParser<MemberFrame>()
+    let connection = ConnectionID(rawValue: 1)
+    hub.connected(connection)
+    for case .send(let frame) in actions({ $0.connected(generation: 1, &$1) }) {
+      parser.append(Samples.bytes(of: [frame]))
+      var none: [HubAction] = []
+      if let frame = try parser.next() { hub.received(frame, from: connection, &none) }
+    }
+    #expect(hub.members.first?.subscriptions.map(\.text) == texts)
+    #expect(hub.members.first?.answers.map(\.text) == texts)
+  }
+
   @Test func countsPatterns() throws {
     let pattern = try SubjectPattern(validating: "a")
     open()
