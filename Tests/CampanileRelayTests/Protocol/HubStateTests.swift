@@ -263,6 +263,19 @@ final class HubStateTests {
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
   }
 
+  @Test("R7 What a member may have known that leaves during a repair is reported")
+  func saysWhatAMemberThatLeftMayHaveKnown() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(2, 5))
+    _ = join(2, at: at(2, 5))
+    for id in [1, 2] { _ = receive(id, .collectedAll(token: 1, floor: .none)) }
+    _ = join(3, at: at(2, 2))
+    _ = receive(1, .collectedAll(token: 2, floor: .none))
+    _ = receive(3, .collectedAll(token: 2, floor: .none))
+    let told = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
+    #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
+  }
+
   @Test func tellsALateSenderTheNewPosition() {
     _ = join(1, at: at(1, 5))
     _ = receive(1, .collectedAll(token: 1, floor: .none))
