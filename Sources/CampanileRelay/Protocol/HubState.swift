@@ -71,6 +71,10 @@ struct HubState {
     if case .open = phase { true } else { false }
   }
 
+  var isGathering: Bool {
+    if case .gathering = phase { true } else { false }
+  }
+
   private mutating func place(of connection: ConnectionID) -> Int? {
     if latestPlace < members.count, members[latestPlace].connection == connection {
       return latestPlace

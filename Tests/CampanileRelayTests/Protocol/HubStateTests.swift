@@ -183,6 +183,28 @@ final class HubStateTests {
         == send(1, .reply(correlation: 1, status: .left, payload: [])))
   }
 
+  @Test("R4 A member that connects again while the hub recovers is repaired before it is open")
+  func connectsAgain() {
+    hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(1, 1))
+    _ = join(2, at: at(1, 3))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    // The end of its first connection lets the hub open.
+    hub.connected(ConnectionID(rawValue: 3))
+    let again = receive(3, .hello(MemberFrame.Hello(2, at: at(1, 3))))
+    #expect(again.contains(.opened) && again.contains { $0.closes(2) })
+    #expect(again.contains(send(3, .collect(token: 2, since: at(1, 1)))))
+    func opens(_ actions: [HubAction]) -> Bool {
+      actions.contains {
+        if case .send([ConnectionID(rawValue: 3)], .open) = $0 { true } else { false }
+      }
+    }
+    #expect(!opens(again))
+    let heard = Message(3, 4, at: at(1, 3))
+    _ = receive(3, .collected(LogEntry(message: heard)))
+    #expect(opens(receive(3, .collectedAll(token: 2, floor: .none))))
+  }
+
   @Test func recoversWhatAnyMemberHas() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1, at: at(1, 1))
