@@ -82,4 +82,23 @@ struct TakeoverTests {
       withExtendedLifetime((hub, claim)) {}
     }
   }
+
+  @Test("What a member leaves in the folder is removed when its process has died")
+  func removesLocks() async throws {
+    try await withBus { folder in
+      let hub = try PlainHub(in: folder, busID: folder.identify())
+      let one = try await RawMember(folder, generation: 1)
+      one.say(.hello(.init(1)))
+      let two = try await RawMember(folder, generation: 1)
+      var lock: FileLock? = try folder.announce(2)
+      two.say(.hello(.init(2)))
+      _ = try await one.frames { $0.peerCount == 2 }
+      lock = nil
+      two.close()
+      _ = try await one.frames { $0.peerCount == 1 }
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names.filter { $0.hasPrefix("member.") } == ["member.1.lock"])
+      withExtendedLifetime((hub, lock)) {}
+    }
+  }
 }

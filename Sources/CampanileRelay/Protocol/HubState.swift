@@ -84,6 +84,12 @@ struct HubState {
     return place
   }
 
+  /// The member at the other end of a connection, if it has said hello.
+  func member(of connection: ConnectionID) -> MemberID? {
+    guard let place = places[connection], members[place].stage != .greeting else { return nil }
+    return members[place].peer.id
+  }
+
   /// A connection has been accepted.
   mutating func connected(_ connection: ConnectionID) {
     precondition(places[connection] == nil, "A connection is new when it is connected.")
