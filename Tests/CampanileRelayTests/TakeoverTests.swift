@@ -101,4 +101,23 @@ struct TakeoverTests {
       withExtendedLifetime((hub, lock)) {}
     }
   }
+
+  @Test("R4 A hub continues the bus that its member was on, though the file of the bus was lost")
+  func keepsTheBus() async throws {
+    try await withBus { folder in
+      var old: PlainHub? = try PlainHub(in: folder, busID: 7)
+      #expect(try folder.identify() != 7)
+      let own = try await RawMember(folder, generation: 1)
+      own.say(.hello(.init(1)))
+      _ = try await own.frames { $0.isOpen }
+      let new = relay(folder)
+      _ = try await own.frames { $0.peerCount == 2 }
+      old?.server.close()
+      old = nil
+      let watcher = try await RawMember(folder, generation: 2)
+      watcher.say(.hello(.init(2)))
+      #expect(try await watcher.hear() == .welcome(generation: 2, busID: 7))
+      withExtendedLifetime((old, new)) {}
+    }
+  }
 }

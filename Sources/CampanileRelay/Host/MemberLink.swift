@@ -25,6 +25,7 @@ final class MemberLink: RelayLink {
     /// The hub, if it is part of this member.
     var hub: HubServer?
     var lock: FileLock?
+    /// The number of the bus in the folder, for a member that has not heard it from a hub.
     var busID: UInt64 = 0
     /// Whether it is to take over from the hub that it finds.
     var wantsHub: Bool
@@ -223,7 +224,10 @@ final class MemberLink: RelayLink {
     _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, hubAnswers: Bool = false
   ) throws(SystemError) {
     guard let claim else { return joinLater(.milliseconds(2)) }
-    let (busID, hub) = state.withLock { ($0.busID, $0.member.hub) }
+    let (busID, hub) = state.withLock { state in
+      // The file may have been lost and made again since the others read it.
+      (state.member.busID != 0 ? state.member.busID : state.busID, state.member.hub)
+    }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
     if !hubAnswers, let hub { expected.remove(hub) }
