@@ -78,6 +78,12 @@ struct Outgoing {
     }
   }
 
+  /// Takes back requests whose members have stopped waiting.
+  mutating func forget(_ requests: Set<HubMember.Asked.Key>) {
+    front.forget(requests)
+    rest.forget(requests)
+  }
+
   private mutating func dropOldest() {
     while let item = rest.popFirst() {
       switch item {
@@ -145,6 +151,20 @@ extension Outgoing {
       guard let item = items.popFirst() else { return nil }
       gap = gap.flatMap { $0 > 0 ? $0 - 1 : nil }
       return item
+    }
+
+    mutating func forget(_ requests: Set<HubMember.Asked.Key>) {
+      var kept = Self()
+      for index in 0..<items.count {
+        if case .frame(.request(let request)) = items[index],
+          requests.contains(.init(from: request.from, correlation: request.correlation))
+        {
+          continue
+        }
+        if index == gap { kept.gap = kept.items.count }
+        kept.items.append(items[index])
+      }
+      self = kept
     }
 
     /// Counts a loss in the last gap, or in a new one.

@@ -90,6 +90,28 @@ final class HubStateTests {
     #expect(asked(4) == [send(1, request(4))])
   }
 
+  @Test("R6 A request that nobody waits for any more does not wait for a process that is stopped")
+  func forgetsRequests() {
+    for id in 1...2 { _ = join(id) }
+    _ = receive(2, .answer("time"))
+    _ = actions { $0.waiting(Outgoing.window, on: ConnectionID(rawValue: 2), &$1) }
+    func request(_ correlation: UInt64) -> Request {
+      Request(correlation: correlation, from: 1, subject: "time", version: 0, payload: [])
+    }
+    for number in 1...3 as ClosedRange<UInt64> {
+      let message = Message(1, number)
+      _ = receive(1, .request(request(number), deadline: number == 2 ? 1_000 : 0))
+      _ = receive(1, .message(message))
+    }
+    _ = actions { for _ in 1...2 { $0.tick(&$1) } }
+    #expect(
+      actions { $0.waiting(0, on: ConnectionID(rawValue: 2), &$1) } == [
+        send(2, .message(Message(1, 1, at: at(2, 1)))), send(2, .request(request(2))),
+        send(2, .message(Message(1, 2, at: at(2, 2)))),
+        send(2, .message(Message(1, 3, at: at(2, 3)))),
+      ])
+  }
+
   @Test func opensAfterFiveTicks() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1)
