@@ -1,4 +1,6 @@
 import Campanile
+import CampanileTesting
+import Dispatch
 import Synchronization
 import Testing
 
@@ -120,6 +122,28 @@ struct PostQueueTests {
     let (items, lost) = queue.takeAll()
     #expect(items.count == 3)
     #expect(lost == ["chatty": 1])
+  }
+}
+
+@Suite("R6: what cannot be carried takes no room", .timeLimit(.minutes(30)))
+struct RefusedPostTests {
+  @Test("R6 R7 Bytes that are too long are refused, and nothing that waits is dropped for them")
+  func tooLong() async throws {
+    let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
+    let one = Member(bus, buffering: .newest(bytes: 65_536))
+    let two = Relay(bus)
+    let heard = Recorder<[UInt8]>(timeout: .seconds(600))
+    let token = two.raw("short").observe { heard.record($0.bytes) }
+    try await two.flush()
+    one.relay.link.queue.suspend()
+    for number in 1...10 as ClosedRange<UInt8> { one.relay.post(raw: [number], to: "short") }
+    one.relay.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
+    one.relay.link.queue.resume()
+    try await one.relay.flush()
+    let event = try await one.events.next()
+    try #require(event.kind == .refused && event.subject == "long")
+    #expect(try await heard.next(10) == (1...10).map { [$0] })
+    withExtendedLifetime((one, two, token)) {}
   }
 }
 

@@ -216,7 +216,8 @@ struct RelayTests {
       one.relay.post(raw: [], to: name)
       let events = try await one.events.next(3)
       #expect(events.map(\.kind) == [.refused, .refused, .refused])
-      #expect(events.map(\.subject) == ["broken", "long", name])
+      // What is not encoded is refused at once.
+      #expect(Set(events.map(\.subject)) == ["broken", "long", name])
       try await one.relay.flush()
       withExtendedLifetime(one) {}
     }

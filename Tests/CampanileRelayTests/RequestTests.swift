@@ -1,6 +1,7 @@
 import Campanile
 import CampanileRelay
 import CampanileTesting
+import TestSupport
 import Testing
 
 private struct WhoIsThere: RelayedMessage {
@@ -39,7 +40,7 @@ struct RequestTests {
       let (isOpen, open) = AsyncStream.makeStream(of: Void.self)
       let token = two.relay.answer(WhoIsThere.self) { question in
         asked.record(question.greeting)
-        for await _ in isOpen {}
+        if question.greeting == "hello" { for await _ in isOpen {} }
         return ["two"]
       }
       try await two.relay.flush()
@@ -60,6 +61,18 @@ struct RequestTests {
       open.finish()
       #expect(try await asking.value == ["two"])
       await draining.value
+      withExtendedLifetime((one, two, token)) {}
+    }
+  }
+
+  @Test("A request may wait for as long as a duration can be", arguments: Kind.allCases)
+  func longest(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let token = two.relay.answer(raw: "echo") { $1 }
+      try await two.relay.flush()
+      let answer = try await one.relay.request(raw: [1], to: "echo", within: .seconds(Int64.max))
+      #expect(answer == [1])
       withExtendedLifetime((one, two, token)) {}
     }
   }
@@ -145,6 +158,20 @@ struct RequestTests {
   func badPattern() async {
     await #expect(processExitsWith: .failure) {
       _ = Relay(.loopback("pattern")).raw("player.tr*")
+    }
+  }
+
+  @Test("A key path that is a part of a token is a mistake of the caller's")
+  func badSubject() async {
+    let ended = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let _: RelaySubject<WhoIsThere> = "user-\(\.greeting).changed"
+    }
+    expect(
+      ended, says: "\"user-*.changed\", where * is a key path; a key path is a token of its own")
+    await #expect(processExitsWith: .failure) {
+      let _: RelaySubject<WhoIsThere> = "user.\(\.greeting)\(\.greeting)"
     }
   }
 

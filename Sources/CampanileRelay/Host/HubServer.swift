@@ -177,7 +177,12 @@ final class HubServer: Sendable {
   // MARK: Events
 
   private func handle(_ event: ChannelEvent, of id: ConnectionID) {
-    if case .read = event, let folder, folder.isClaimed(generation + 1) { return close() }
+    // The member whose connection is closed may have claimed the next generation.
+    switch event {
+    case .read, .closed: if let folder, folder.isClaimed(generation + 1) { return close() }
+    case .readEnd, .written: break
+    }
+    if case .closed = event { removeLock(of: id) }
     act { state, actions in
       switch event {
       case .read(let bytes): state.read(bytes, of: id, &actions)
@@ -188,6 +193,12 @@ final class HubServer: Sendable {
         state.hub.disconnected(id, &actions)
       }
     }
+  }
+
+  /// Removes what a member has left in the folder, if its process has died.
+  private func removeLock(of id: ConnectionID) {
+    guard let folder, let member = state.withLock({ $0.hub.member(of: id) }) else { return }
+    _ = folder.isDead(member.rawValue)
   }
 
   private func tick() {

@@ -18,10 +18,14 @@ final class MemberLink: RelayLink {
     /// Counts the connections: what an old one still says is not heard.
     var connection = 0
     var parser = FrameParser<HubFrame>()
+    /// Whether the relay takes messages.
+    ///
+    /// Until the member is open, it reads all the same.
     var isReading = true
     /// The hub, if it is part of this member.
     var hub: HubServer?
     var lock: FileLock?
+    /// The number of the bus in the folder, for a member that has not heard it from a hub.
     var busID: UInt64 = 0
     /// Whether it is to take over from the hub that it finds.
     var wantsHub: Bool
@@ -138,7 +142,7 @@ final class MemberLink: RelayLink {
   func setReading(_ reads: Bool) {
     let channel = state.withLock { state in
       state.isReading = reads
-      return state.channel
+      return reads || state.member.isOpen ? state.channel : nil
     }
     channel?.setReading(reads)
   }
@@ -157,7 +161,7 @@ final class MemberLink: RelayLink {
     do throws(SystemError) {
       try prepare(folder)
       let generation = try folder.highestGeneration()
-      if generation == 0 { return try become(1, in: folder) }
+      if generation == 0 { return try become(1, folder.claim(1), in: folder) }
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
         let number = newConnection()
         let channel = SocketChannel(socket, on: queue) { [weak self] in
@@ -171,7 +175,7 @@ final class MemberLink: RelayLink {
         return state.attempts
       }
       if attempts > 100 || folder.isAbandoned(generation) {
-        return try become(generation + 1, in: folder)
+        return try become(generation + 1, folder.claim(generation + 1), in: folder)
       }
       joinLater(.milliseconds(5))
     } catch {
@@ -209,19 +213,31 @@ final class MemberLink: RelayLink {
   }
 
   /// Becomes the hub of a generation, if nobody else does.
-  private func become(_ generation: UInt64, in folder: BusFolder) throws(SystemError) {
-    guard let claim = try folder.claim(generation) else { return joinLater(.milliseconds(2)) }
-    let (busID, silentHub) = state.withLock { ($0.busID, $0.member.hub) }
-    // A hub that was there has died, or does not answer.
-    let expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
-      .subtracting([silentHub, id].compactMap { $0 })
-    let hub = try HubServer(
+  ///
+  /// - Parameters:
+  ///   - generation: The generation.
+  ///   - claim: The claim of the generation, unless somebody else has it.
+  ///   - folder: The folder of the bus.
+  ///   - hubAnswers: Whether the last hub is alive and answers. It joins like the others, as soon as
+  ///     it notices. Otherwise the hub of this member would wait for it in vain.
+  private func become(
+    _ generation: UInt64, _ claim: FileLock?, in folder: BusFolder, hubAnswers: Bool = false
+  ) throws(SystemError) {
+    guard let claim else { return joinLater(.milliseconds(2)) }
+    let (busID, hub) = state.withLock { state in
+      // The file may have been lost and made again since the others read it.
+      (state.member.busID != 0 ? state.member.busID : state.busID, state.member.hub)
+    }
+    var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
+    expected.remove(id)
+    if !hubAnswers, let hub { expected.remove(hub) }
+    let server = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
       claim: claim
     ) { [weak self] reason in self?.reportRefusal(reason) }
-    hub.start()
-    state.withLock { ($0.hub, $0.wantsHub) = (hub, false) }
-    connect(to: hub, generation)
+    server.start()
+    state.withLock { ($0.hub, $0.wantsHub) = (server, false) }
+    connect(to: server, generation)
   }
 
   private func connect(to hub: HubServer, _ generation: UInt64) {
@@ -237,11 +253,7 @@ final class MemberLink: RelayLink {
   }
 
   private func connected(_ channel: any Channel, _ generation: UInt64) {
-    let reads = state.withLock { state in
-      (state.channel, state.parser, state.attempts) = (channel, FrameParser(), 0)
-      return state.isReading
-    }
-    if !reads { channel.setReading(false) }
+    state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), 0) }
     act { $0.member.connected(generation: generation, &$1) }
   }
 
@@ -263,7 +275,7 @@ final class MemberLink: RelayLink {
   private func tick() {
     let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
     act { state, actions in
-      let isReading = state.isReading && state.channel != nil
+      let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)
       state.member.tick(isReading: isReading, hasGoneOn: hasGoneOn, &actions)
     }
   }
@@ -281,15 +293,32 @@ final class MemberLink: RelayLink {
   }
 
   /// Leaves the hub, and looks for another one.
-  private func leave(claiming generation: UInt64? = nil) {
-    guard let (channel, hub, vain) = state.withLock({ $0.leave() }) else { return }
+  private func leave() {
+    if let vain = disconnect() { joinAgain(after: vain) }
+  }
+
+  /// Closes the connection.
+  ///
+  /// - Returns: How many connections in a row have ended before the bus was open; nothing without a
+  ///   connection.
+  private func disconnect() -> Int? {
+    guard let (channel, hub, vain) = state.withLock({ $0.leave() }) else { return nil }
     channel.close()
     if let hub { hub.queue.async { hub.close() } }
     act { $0.member.disconnected(&$1) }
-    guard let generation, case .folder(let folder) = bus else { return joinAgain(after: vain) }
+    return vain
+  }
+
+  /// Leaves the hub, and becomes the next one.
+  private func leave(claiming generation: UInt64, in folder: BusFolder, hubAnswers: Bool) {
+    if state.withLock({ $0.channel == nil }) { return }
     do throws(SystemError) {
-      try become(generation, in: folder)
+      // The claim is first, so that the old hub finds it when it goes on without this member.
+      let claim = try folder.claim(generation)
+      _ = disconnect()
+      try become(generation, claim, in: folder, hubAnswers: hubAnswers)
     } catch {
+      _ = disconnect()
       // It would fail again, and each time take the member off the bus.
       state.withLock { $0.wantsHub = false }
       report(error.description)
@@ -311,16 +340,17 @@ final class MemberLink: RelayLink {
       return (result, incidents, state.receiver, silence, wanted)
     }
     receiver?.receive(incidents)
-    if let silence, case .folder(let folder) = bus {
+    guard case .folder(let folder) = bus else { return result }
+    if let silence {
       if folder.isClaimed(silence.generation + 1) {
         leave()
       } else if silence.claims {
-        leave(claiming: silence.generation + 1)
+        leave(claiming: silence.generation + 1, in: folder, hubAnswers: false)
       } else {
         lookForNextHub(after: silence.generation, in: folder, times: 9)
       }
     } else if let wanted {
-      leave(claiming: wanted)
+      leave(claiming: wanted, in: folder, hubAnswers: true)
     }
     return result
   }
@@ -388,6 +418,10 @@ extension MemberLink.State {
       case .silent(let last, let claims):
         silence = Silence(generation: last, claims: claims)
       case .dropped(_, let subject): incidents.add(dropped(subject))
+      case .opened:
+        // Not before: the hub would wait for the log of a member that does not read.
+        if !isReading { channel?.setReading(false) }
+        incidents.append(.connected)
       default: if let incident = incident(of: action) { incidents.append(incident) }
       }
     }
@@ -409,7 +443,6 @@ extension MemberLink.State {
         sender: loss.sender.rawValue, subject: loss.subject,
         count: loss.count == 0 ? nil : Int(loss.count),
         "This process took less than was sent, or was away for longer than others keep messages.")
-    case .opened: .connected
     case .closed: .disconnected("")
     case .peers(let peers, let hub):
       .peers(
@@ -430,7 +463,7 @@ extension MemberLink.State {
       correlations.removeValue(forKey: correlation).map {
         .reply(correlation: $0, failure == .timedOut ? .timedOut : .disconnected, payload: [])
       }
-    case .send, .silent, .dropped: nil
+    case .send, .silent, .dropped, .opened: nil
     }
   }
 

@@ -6,9 +6,10 @@
 /// static let relaySubject: RelaySubject<Self> = "bell.\(\.tower).ring"
 /// ```
 ///
-/// A name consists of tokens with dots between them. A key path makes one token: the value of the
-/// message at that key path, with special characters escaped. You write the name, and it is never
-/// derived from the type, so you can rename the type.
+/// A name consists of tokens with dots between them. A key path makes one whole token: the value of
+/// the message at that key path, with special characters escaped. Text or another key path in the
+/// same token is a precondition failure. You write the name, and it is never derived from the type, so
+/// you can rename the type.
 public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInterpolation {
   enum Part: Sendable {
     case text(String)
@@ -32,6 +33,10 @@ public struct RelaySubject<Message: Sendable>: Sendable, ExpressibleByStringInte
       SubjectName.isPattern(pattern) && !text.contains { "*>%".contains($0) },
       "A relay subject was written as \"\(pattern)\"; it takes tokens with dots between them, each "
         + "without spaces and without the signs * > %")
+    precondition(
+      pattern.split(separator: ".").allSatisfy { $0 == "*" || !$0.contains("*") },
+      "A relay subject was written as \"\(pattern)\", where * is a key path; a key path is a token of "
+        + "its own, with a dot before and after it")
   }
 
   /// The literal text, without the key paths.

@@ -54,9 +54,14 @@ struct HubMember {
   }
 
   struct Asked {
-    var from: MemberID
-    var correlation: UInt64
+    var key: Key
     var ticks: UInt32
+
+    /// The identity of a request.
+    struct Key: Hashable {
+      var from: MemberID
+      var correlation: UInt64
+    }
   }
 
   /// Where messages of a subject go.

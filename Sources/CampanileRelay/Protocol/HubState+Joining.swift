@@ -27,7 +27,9 @@ extension HubState {
         recoveries[recovery.generation] = recovery
       }
     }
-    members[place].stage = .joining
+    // From now on, the hub may open at any time, and opens who is joining.
+    let isLate = !isGathering && !members[place].isNew
+    members[place].stage = isLate ? .late : .joining
     let connection = members[place].connection
     send(.welcome(generation: generation, busID: busID), to: place, &actions)
 
@@ -43,16 +45,13 @@ extension HubState {
       expected.remove(hello.peer.id)
       phase = .gathering(expected: expected, ticks: ticks)
       endGathering(&actions)
-    case .recovering:
-      if !members[place].isNew { members[place].stage = .late }
+    case .recovering: break
     case .open:
-      if members[place].isNew {
+      if members[place].stage == .joining {
         open(place, &actions)
         sendPeers(&actions)
-      } else {
-        members[place].stage = .late
-        repairNext(&actions)
       }
+      repairNext(&actions)
     }
   }
 

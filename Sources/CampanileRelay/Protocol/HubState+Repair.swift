@@ -8,7 +8,7 @@ extension HubState {
     var ticks = 0
     /// The members whose logs are asked for.
     var asked: [ConnectionID]
-    /// Whether one of them has not answered, and may know what the others do not.
+    /// Whether one of them has not answered or has left, and may know what the others do not.
     var isIncomplete = false
   }
 
@@ -43,6 +43,9 @@ extension HubState {
     if repair?.connection == connection {
       repair = nil
       repairNext(&actions)
+    } else if repair?.asked.contains(connection) == true {
+      // What it has sent of its log is gone with it, too.
+      repair?.isIncomplete = true
     }
     endRepair(&actions)
   }

@@ -20,7 +20,8 @@ extension HubState {
     }
     members[answerer].asked.append(
       HubMember.Asked(
-        from: request.from, correlation: request.correlation, ticks: deadline / 100 + 2))
+        key: .init(from: request.from, correlation: request.correlation),
+        ticks: deadline / 100 + 2))
     send(.request(request), to: answerer, &actions)
   }
 
@@ -29,10 +30,8 @@ extension HubState {
     to member: MemberID, _ correlation: UInt64, _ status: ReplyStatus, _ payload: [UInt8],
     from place: Int, _ actions: inout [HubAction]
   ) {
-    let asked = members[place].asked.firstIndex {
-      $0.from == member && $0.correlation == correlation
-    }
-    guard let asked else { return }
+    let key = HubMember.Asked.Key(from: member, correlation: correlation)
+    guard let asked = members[place].asked.firstIndex(where: { $0.key == key }) else { return }
     members[place].asked.remove(at: asked)
     guard let asking = members.firstIndex(where: { $0.peer.id == member && $0.stage == .open })
     else { return }
@@ -42,12 +41,10 @@ extension HubState {
 
   /// A member has left that was asked.
   mutating func failRequests(askedOf member: HubMember, _ actions: inout [HubAction]) {
-    for asked in member.asked {
-      guard
-        let asking = members.firstIndex(where: { $0.peer.id == asked.from && $0.stage == .open })
+    for key in member.asked.map(\.key) {
+      guard let asking = members.firstIndex(where: { $0.peer.id == key.from && $0.stage == .open })
       else { continue }
-      send(
-        .reply(correlation: asked.correlation, status: .left, payload: []), to: asking, &actions)
+      send(.reply(correlation: key.correlation, status: .left, payload: []), to: asking, &actions)
     }
   }
 
@@ -55,6 +52,10 @@ extension HubState {
   mutating func tickRequests(_ actions: inout [HubAction]) {
     for place in members.indices where !members[place].asked.isEmpty {
       for index in members[place].asked.indices { members[place].asked[index].ticks -= 1 }
+      let over = members[place].asked.filter { $0.ticks == 0 }.map(\.key)
+      if over.isEmpty { continue }
+      // A member that is stopped would have ever more of them.
+      members[place].outgoing.forget(Set(over))
       members[place].asked.removeAll { $0.ticks == 0 }
     }
   }

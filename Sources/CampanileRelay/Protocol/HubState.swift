@@ -71,6 +71,10 @@ struct HubState {
     if case .open = phase { true } else { false }
   }
 
+  var isGathering: Bool {
+    if case .gathering = phase { true } else { false }
+  }
+
   private mutating func place(of connection: ConnectionID) -> Int? {
     if latestPlace < members.count, members[latestPlace].connection == connection {
       return latestPlace
@@ -78,6 +82,12 @@ struct HubState {
     guard let place = places[connection] else { return nil }
     latestPlace = place
     return place
+  }
+
+  /// The member at the other end of a connection, if it has said hello.
+  func member(of connection: ConnectionID) -> MemberID? {
+    guard let place = places[connection], members[place].stage != .greeting else { return nil }
+    return members[place].peer.id
   }
 
   /// A connection has been accepted.

@@ -153,11 +153,14 @@ struct MemberState {
     self.generation = generation
     stage = .joining
     silentTicks = 0
+    let (subscribed, answered) = (subscriptions.inHello, answers.inHello)
     let hello = MemberFrame.Hello(
       busID: busID, peer: Peer(id: id, name: name, processID: processID), buffering: buffering,
-      position: position, recoveries: recoveries, subscriptions: subscriptions.patterns,
-      answers: answers.patterns)
+      position: position, recoveries: recoveries, subscriptions: Array(subscribed.first),
+      answers: Array(answered.first))
     actions.append(.send(.hello(hello)))
+    for pattern in subscribed.rest { actions.append(.send(.subscribe(pattern))) }
+    for pattern in answered.rest { actions.append(.send(.answer(pattern))) }
   }
 
   /// The connection is closed.
@@ -226,7 +229,7 @@ struct MemberState {
   mutating func tick(
     isReading: Bool, hasGoneOn: Bool = false, _ actions: inout [MemberAction]
   ) {
-    requests.tick(&actions)
+    outbox.forgetRequests(requests.tick(&actions))
     guard stage != .disconnected else { return }
     if !isReading {
       if hasGoneOn && isOpen { actions.append(.send(.pong(position))) }

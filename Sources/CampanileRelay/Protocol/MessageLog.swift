@@ -40,8 +40,14 @@ struct MessageLog {
   }
 
   /// Forgets the oldest message if the log has too many bytes, and returns it.
-  mutating func trim() -> LogEntry? {
-    guard bytes > limit, let oldest = entries.popFirst() else { return nil }
+  ///
+  /// The newest message stays, however large it is.
+  ///
+  /// - Parameter extra: Bytes that the log may have beyond its limit.
+  mutating func trim(sparing extra: Int = 0) -> LogEntry? {
+    guard bytes > limit + extra, entries.count > 1, let oldest = entries.popFirst() else {
+      return nil
+    }
     bytes -= oldest.cost
     var trace = oldest
     trace.forget()

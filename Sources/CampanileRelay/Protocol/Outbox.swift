@@ -1,6 +1,7 @@
 /// The messages of a member itself: those that wait for a hub, and those that were sent.
 ///
-/// At most `window` bytes are under way to the hub. The rest waits in the log, which is bounded.
+/// About `window` bytes are under way to the hub. The rest waits in the log, which is bounded. What is
+/// under way does not count there, so that it can be sent to the next hub.
 struct Outbox {
   private(set) var log: MessageLog
   private(set) var lastNumber: UInt64 = 0
@@ -15,15 +16,18 @@ struct Outbox {
   /// The flushes that have not been answered.
   private var flushes: [(after: UInt64, token: UInt64)] = []
 
-  private static let window = 1 << 20
+  private let window: Int
 
-  init(limit: Int) { log = MessageLog(limit: limit) }
+  init(limit: Int) {
+    log = MessageLog(limit: limit)
+    window = min(1 << 20, limit / 2)
+  }
 
   /// Appends a message with the next number.
   mutating func post(_ message: Message, after: Position, _ actions: inout [MemberAction]) {
     lastNumber = message.number
     log.append(LogEntry(message: message, after: after))
-    while let forgotten = log.trim() {
+    while let forgotten = log.trim(sparing: bytesUnderWay) {
       let number = forgotten.message.number
       guard number > max(sequencedNumber, sentNumber) else { continue }
       actions.append(.dropped(number: number, subject: forgotten.message.subject))
@@ -33,6 +37,20 @@ struct Outbox {
   /// Sends a frame after all messages that have been posted.
   mutating func sendInOrder(_ frame: MemberFrame) {
     frames.append((lastNumber, frame))
+  }
+
+  /// Takes back requests that have not been sent.
+  mutating func forgetRequests(_ correlations: [UInt64]) {
+    if correlations.isEmpty || frames.isEmpty { return }
+    let forgotten = Set(correlations)
+    var kept = Queue<(after: UInt64, frame: MemberFrame)>()
+    while let next = frames.popFirst() {
+      if case .request(let request, _) = next.frame, forgotten.contains(request.correlation) {
+        continue
+      }
+      kept.append(next)
+    }
+    frames = kept
   }
 
   mutating func flush(_ token: UInt64) {
@@ -54,7 +72,7 @@ struct Outbox {
         _ = frames.popFirst()
         actions.append(.send(next.frame))
       }
-      guard sentNumber < lastNumber, bytesUnderWay < Self.window else { return }
+      guard sentNumber < lastNumber, bytesUnderWay < window else { return }
       sentNumber += 1
       // The last entry of the log has the last number, and none between is missing.
       let index = log.count - 1 - Int(lastNumber - sentNumber)
@@ -92,6 +110,8 @@ struct Outbox {
   mutating func open(ownNumber: UInt64) {
     sequencedNumber = max(sequencedNumber, min(ownNumber, lastNumber))
     sentNumber = sequencedNumber
+    underWay.removeAll()
+    bytesUnderWay = 0
   }
 
   /// Handles the loss of the hub.
@@ -100,8 +120,7 @@ struct Outbox {
   ///
   /// - Returns: The correlations of those requests.
   mutating func close() -> Set<UInt64> {
-    underWay.removeAll()
-    bytesUnderWay = 0
+    // The next hub gets what was under way: until it opens, that does not count in the log either.
     sentNumber = sequencedNumber
     var waiting: [(after: UInt64, frame: MemberFrame)] = flushes.map {
       ($0.after, .flush(token: $0.token))

@@ -9,8 +9,18 @@ struct PatternCounts {
     var since: Position
   }
 
-  /// The patterns that are asked for, sorted.
-  var patterns: [String] { entries.keys.sorted() }
+  /// The patterns that are asked for, sorted: those that fit into the first frame of a member, and
+  /// the others.
+  var inHello: (first: ArraySlice<String>, rest: ArraySlice<String>) {
+    let patterns = entries.keys.sorted()
+    var bytes = 0
+    let end = patterns.firstIndex { pattern in
+      bytes += 4 + pattern.utf8.count
+      return bytes > frameLimit / 4
+    }
+    let place = end ?? patterns.endIndex
+    return (patterns[..<place], patterns[place...])
+  }
 
   /// Counts a pattern, and returns whether it is new.
   mutating func add(_ pattern: SubjectPattern, at position: Position) -> Bool {

@@ -25,15 +25,19 @@ struct RequestTable {
     }
   }
 
-  mutating func tick(_ actions: inout [MemberAction]) {
+  /// Fails the requests whose time is over, and returns them.
+  mutating func tick(_ actions: inout [MemberAction]) -> [UInt64] {
+    var over: [UInt64] = []
     for correlation in pending.keys.sorted() {
       guard let ticks = pending[correlation] else { continue }
       if ticks > 1 {
         pending[correlation] = ticks - 1
       } else {
         pending[correlation] = nil
+        over.append(correlation)
         actions.append(.requestFailed(correlation: correlation, .timedOut))
       }
     }
+    return over
   }
 }

@@ -189,7 +189,8 @@ extension PostQueue.State {
         if first == items.count - 1, tail.isEmpty { return dropped }
         size -= message.size
         items[first] = nil
-        dropped = (dropped ?? []) + [message]
+        // In place: a copy for each of many messages would take long, under the lock.
+        if dropped?.append(message) == nil { dropped = [message] }
       case .posts(var posts):
         items[first] = nil
         drop(&posts, isLast: first == items.count - 1 && tail.isEmpty, downTo: limit)
@@ -253,7 +254,7 @@ struct OutgoingMessage: Sendable {
     self.details = details
   }
 
-  /// The approximate number of bytes in memory.
+  /// The approximate number of bytes in memory, without what its strings and arrays hold.
   var size: Int { Self.size(of: message) }
 
   @inline(__always)

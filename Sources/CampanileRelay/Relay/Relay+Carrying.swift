@@ -141,6 +141,14 @@ final class CarriedTypes: Sendable {
     return state.withLock { $0.ways.removeValue(forKey: key) }
   }
 
+  /// Ends a way, unless another one has taken its place.
+  func remove(_ way: CarriedWay) {
+    state.withLock { state in
+      if let key = state.ways.first(where: { $0.value === way })?.key { state.ways[key] = nil }
+    }
+    way.end()
+  }
+
   /// Sends nothing more from the centers; arriving messages are still posted.
   func endOutward() {
     for way in state.withLock({ Array($0.ways.values) }) { way.endOutward() }
@@ -207,8 +215,14 @@ final class CarriedWay: Sendable {
     _ find: (@Sendable (Substring) -> M.Subject?)? = nil
   ) {
     let carrier = PathStep(number: core.link.step)
-    let subscription = Subscription(core, to: pattern) { [weak center, weak core = core] payload in
-      guard let center, !payload.path.contains(PathStep(center)) else { return }
+    let subscription = Subscription(core, to: pattern) {
+      [weak self, weak center, weak core = core] payload in
+      guard let center else {
+        // Nobody is left to hear the messages, which other processes still send.
+        if let self { core?.carried.remove(self) }
+        return
+      }
+      if payload.path.contains(PathStep(center)) { return }
       let message: M
       do {
         message = try M(relayPayload: payload.bytes, version: payload.version)

@@ -18,7 +18,7 @@ extension Relay {
   /// - Parameters:
   ///   - message: The request. Its relay subject is the name of the request.
   ///   - type: The type that the answer is decoded as.
-  ///   - limit: How long to wait.
+  ///   - limit: How long to wait, at most seven weeks.
   /// - Returns: The answer.
   /// - Throws: A ``RelayError``, whose ``RelayError/Code`` is the reason. If nobody answers such
   ///   requests, or the request has more bytes than a message may have, it is thrown at once. Also
@@ -64,7 +64,8 @@ extension Relay {
               correlation: number, subject: subject, version: version, payload: bytes,
               milliseconds: limit.milliseconds))
           group.addTask {
-            try? await Task.sleep(for: limit)
+            // A sleep of more years than a clock can count would be a crash.
+            try? await Task.sleep(for: min(limit, .milliseconds(limit.milliseconds)))
             if Task.isCancelled { return }
             waiting.end(
               number, .failure(RelayError(.timedOut, "No answer came within \(limit).")))
@@ -179,10 +180,11 @@ extension RelayCore {
 }
 
 extension Duration {
-  /// Rounded up, and as many as a number of 32 bits can be.
-  fileprivate var milliseconds: UInt32 {
-    UInt32(
-      clamping: components.seconds.multipliedReportingOverflow(by: 1_000).partialValue
-        .addingReportingOverflow(components.attoseconds / 1_000_000_000_000_000 + 1).partialValue)
+  /// Rounded up, and at most as many as a number of 32 bits can be, which is seven weeks.
+  var milliseconds: UInt32 {
+    let (seconds, attoseconds) = components
+    // Clamped first, so that the product does not overflow.
+    let whole = Int64(UInt32(clamping: seconds)) * 1_000
+    return UInt32(clamping: whole + attoseconds / 1_000_000_000_000_000 + 1)
   }
 }

@@ -41,6 +41,10 @@ final class RelayCore: RelayReceiver, Sendable {
   }
 
   func send(raw bytes: [UInt8], to subject: String, version: UInt32) {
+    // In the queue, it would take the place of messages that can be carried.
+    if let reason = RelayLimits.objection(to: bytes.count, named: subject) {
+      return reportRefused(subject, reason)
+    }
     if outbox.append(raw: bytes, to: subject, version: version) { scheduleSending() }
   }
 
@@ -59,7 +63,7 @@ final class RelayCore: RelayReceiver, Sendable {
     var operations = OutgoingOperations()
     for item in items {
       switch item {
-      case .posts(let posts): append(posts, &operations)
+      case .posts(let posts): operations.append(posts)
       case .message(let message):
         encode(message, &operations)
         if let hold = message.hold { holds.append(hold) }
@@ -74,17 +78,6 @@ final class RelayCore: RelayReceiver, Sendable {
       operations.append(.flushPosts(token))
     }
     link.perform(operations.takeAll())
-  }
-
-  /// Adds posts of raw bytes, unless they are too long.
-  private func append(_ posts: RelayPosts, _ operations: inout OutgoingOperations) {
-    // Those that are together are short, as are their names.
-    if posts.count == 1, let heading = posts.headings.first,
-      let reason = RelayLimits.objection(to: posts.byteCount, named: heading.subject)
-    {
-      return reportRefused(heading.subject, reason)
-    }
-    operations.append(posts)
   }
 
   private func encode(_ message: OutgoingMessage, _ operations: inout OutgoingOperations) {

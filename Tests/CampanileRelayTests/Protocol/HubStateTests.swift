@@ -90,6 +90,28 @@ final class HubStateTests {
     #expect(asked(4) == [send(1, request(4))])
   }
 
+  @Test("R6 A request that nobody waits for any more does not wait for a process that is stopped")
+  func forgetsRequests() {
+    for id in 1...2 { _ = join(id) }
+    _ = receive(2, .answer("time"))
+    _ = actions { $0.waiting(Outgoing.window, on: ConnectionID(rawValue: 2), &$1) }
+    func request(_ correlation: UInt64) -> Request {
+      Request(correlation: correlation, from: 1, subject: "time", version: 0, payload: [])
+    }
+    for number in 1...3 as ClosedRange<UInt64> {
+      let message = Message(1, number)
+      _ = receive(1, .request(request(number), deadline: number == 2 ? 1_000 : 0))
+      _ = receive(1, .message(message))
+    }
+    _ = actions { for _ in 1...2 { $0.tick(&$1) } }
+    #expect(
+      actions { $0.waiting(0, on: ConnectionID(rawValue: 2), &$1) } == [
+        send(2, .message(Message(1, 1, at: at(2, 1)))), send(2, .request(request(2))),
+        send(2, .message(Message(1, 2, at: at(2, 2)))),
+        send(2, .message(Message(1, 3, at: at(2, 3)))),
+      ])
+  }
+
   @Test func opensAfterFiveTicks() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1)
@@ -183,6 +205,28 @@ final class HubStateTests {
         == send(1, .reply(correlation: 1, status: .left, payload: [])))
   }
 
+  @Test("R4 A member that connects again while the hub recovers is repaired before it is open")
+  func connectsAgain() {
+    hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(1, 1))
+    _ = join(2, at: at(1, 3))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    // The end of its first connection lets the hub open.
+    hub.connected(ConnectionID(rawValue: 3))
+    let again = receive(3, .hello(MemberFrame.Hello(2, at: at(1, 3))))
+    #expect(again.contains(.opened) && again.contains { $0.closes(2) })
+    #expect(again.contains(send(3, .collect(token: 2, since: at(1, 1)))))
+    func opens(_ actions: [HubAction]) -> Bool {
+      actions.contains {
+        if case .send([ConnectionID(rawValue: 3)], .open) = $0 { true } else { false }
+      }
+    }
+    #expect(!opens(again))
+    let heard = Message(3, 4, at: at(1, 3))
+    _ = receive(3, .collected(LogEntry(message: heard)))
+    #expect(opens(receive(3, .collectedAll(token: 2, floor: .none))))
+  }
+
   @Test func recoversWhatAnyMemberHas() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1, at: at(1, 1))
@@ -260,6 +304,19 @@ final class HubStateTests {
     _ = receive(3, .collectedAll(token: 2, floor: .none))
     // The second member is stopped. It alone might know what came after the third one's position.
     let told = actions { for _ in 1...5 { $0.tick(&$1) } }
+    #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
+  }
+
+  @Test("R7 What a member may have known that leaves during a repair is reported")
+  func saysWhatAMemberThatLeftMayHaveKnown() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
+    _ = join(1, at: at(2, 5))
+    _ = join(2, at: at(2, 5))
+    for id in [1, 2] { _ = receive(id, .collectedAll(token: 1, floor: .none)) }
+    _ = join(3, at: at(2, 2))
+    _ = receive(1, .collectedAll(token: 2, floor: .none))
+    _ = receive(3, .collectedAll(token: 2, floor: .none))
+    let told = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
   }
 

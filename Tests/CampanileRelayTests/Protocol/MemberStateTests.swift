@@ -38,6 +38,27 @@ final class MemberStateTests {
     #expect(actions { $0.connected(generation: 1, &$1) } == [.send(.hello(hello))])
   }
 
+  @Test("However many patterns there are, a hub takes each frame of a member that joins")
+  func manyPatterns() throws {
+    let texts = (10..<60).map { "\($0)." + String(repeating: "a", count: 100_000) }
+    for text in texts {
+      let pattern = try SubjectPattern(validating: text)
+      _ = actions { $0.subscribe(pattern, &$1) }
+      _ = actions { $0.answer(pattern, &$1) }
+    }
+    var hub = HubState(generation: 1, busID: 7, own: 1, expected: [])
+    var parser = FrameParser<MemberFrame>()
+    let connection = ConnectionID(rawValue: 1)
+    hub.connected(connection)
+    for case .send(let frame) in actions({ $0.connected(generation: 1, &$1) }) {
+      parser.append(Samples.bytes(of: [frame]))
+      var none: [HubAction] = []
+      if let frame = try parser.next() { hub.received(frame, from: connection, &none) }
+    }
+    #expect(hub.members.first?.subscriptions.map(\.text) == texts)
+    #expect(hub.members.first?.answers.map(\.text) == texts)
+  }
+
   @Test func countsPatterns() throws {
     let pattern = try SubjectPattern(validating: "a")
     open()
@@ -200,7 +221,37 @@ final class MemberStateTests {
     _ = actions { $0.connected(generation: 1, &$1) }
     let sent = receive(.opened(at(1, 0), 0))
     #expect(sent[1] == .send(.forgotten(number: 1, subject: "a")))
-    #expect(sent.count == 4)
+    #expect(sent[2...] == [.send(.message(Message(1, 2, payload: payload)))])
+  }
+
+  @Test("A message that is larger than the buffer is sent, and no other one is dropped for it")
+  func largeMessage() {
+    open()
+    let payload = [UInt8](repeating: 0, count: 20_000)
+    #expect(
+      actions { $0.post(subject: "a", payload: payload, &$1) } == [
+        .send(.message(Message(1, 1, payload: payload)))
+      ])
+    #expect(actions { $0.post(subject: "a", payload: [2], &$1) } == [])
+    _ = actions { $0.disconnected(&$1) }
+    _ = actions { $0.connected(generation: 2, &$1) }
+    _ = receive(.opened(at(2, 0), 0))
+    #expect(
+      receive(.sequenced(sender: 1, first: 1, count: 1, position: at(2, 1))) == [
+        .send(.message(Message(1, 2, payload: [2])))
+      ])
+  }
+
+  @Test("R4 What is under way when a hub dies is sent to the next one, however small the buffer")
+  func smallBuffer() {
+    open()
+    let payload = [UInt8](repeating: 0, count: 4_000)
+    let sent: [MemberAction] = (1...2).map { .send(.message(Message(1, $0, payload: payload))) }
+    #expect(actions { for _ in 1...4 { $0.post(subject: "a", payload: payload, &$1) } } == sent)
+    _ = actions { $0.disconnected(&$1) }
+    #expect(actions { $0.post(subject: "a", payload: [], &$1) } == [])
+    _ = actions { $0.connected(generation: 2, &$1) }
+    #expect(receive(.opened(at(2, 0), 0)) == [.opened] + sent)
   }
 
   @Test func requestsEndOnce() {
@@ -232,6 +283,20 @@ final class MemberStateTests {
     #expect(actions { $0.disconnected(&$1) } == [.closed])
     _ = actions { $0.connected(generation: 2, &$1) }
     #expect(receive(.opened(at(2, 0), 0)).count == 2)
+  }
+
+  @Test("A request that has timed out before there was a hub is not sent")
+  func aRequestThatHasTimedOut() {
+    _ = actions { $0.request(subject: "a", payload: [], milliseconds: 100, &$1) }
+    _ = actions { $0.request(subject: "b", payload: [], milliseconds: 1_000, &$1) }
+    #expect(
+      actions { for _ in 1...3 { $0.tick(isReading: false, &$1) } } == [
+        .requestFailed(correlation: 1, .timedOut)
+      ])
+    _ = actions { $0.connected(generation: 1, &$1) }
+    let request = Request(correlation: 2, from: 1, subject: "b", version: 0, payload: [])
+    #expect(
+      receive(.opened(at(1, 0), 0)) == [.opened, .send(.request(request, deadline: 1_000))])
   }
 
   @Test func anotherBusBeginsAnew() {

@@ -14,13 +14,21 @@ extension Simulation {
     perform(process) { $0.connected(generation: link.generation, &$1) }
   }
 
+  /// Makes a process the hub in the place of one that answers.
+  func takeOver(_ process: Process) {
+    guard process.member.isOpen, process !== hubs.last else { return }
+    claim(process, hubAnswers: true)
+    leave(process)
+    join(process)
+  }
+
   /// Makes a process the hub of the next generation.
-  private func claim(_ process: Process) {
+  private func claim(_ process: Process, hubAnswers: Bool = false) {
     closeHub(of: process)
     let silent = hubs.last
     hubs.append(process)
     note("\(process.id.rawValue) claims \(highest)")
-    let expected = processes.filter { $0.isAlive && $0 !== silent }.map(\.id)
+    let expected = processes.filter { $0.isAlive && (hubAnswers || $0 !== silent) }.map(\.id)
     process.hub = HubState(
       generation: highest, busID: 7, own: process.id, expected: expected,
       logLimit: options.logLimit)
@@ -74,8 +82,11 @@ extension Simulation {
     }
   }
 
-  private func isSuperseded(_ process: Process) -> Bool {
+  /// Whether a hub sees that there is a later one, when it handles what a connection has brought.
+  private func isSuperseded(_ process: Process, at link: Link? = nil) -> Bool {
     guard let generation = process.hub?.generation, generation < highest else { return false }
+    // A member claims a generation before it closes its connection.
+    if let link, !link.memberIsOpen, hubs.last === link.member { return true }
     // A hub may have looked just before the next one began.
     return !random.chance(20)
   }
@@ -87,7 +98,7 @@ extension Simulation {
     guard process.runs, link.hubIsOpen, process.hub?.generation == link.generation else {
       return false
     }
-    if isSuperseded(process) {
+    if isSuperseded(process, at: link) {
       closeHub(of: process)
       return true
     }

@@ -11,6 +11,8 @@ final class Simulation {
     var deaths = 3
     /// Processes stop and go on later.
     var stops = false
+    /// Members become the hub though there is one that answers.
+    var takesOver = false
     /// Members notice time at different rates: a hub may be taken for silent when it is not.
     var isDisorderly = false
     /// Some members read so slowly that messages for them are dropped.
@@ -127,7 +129,12 @@ final class Simulation {
       if processes.count < options.members + 2 { addProcess() }
     case 90..<92: killSomething()
     case 92..<96: stopOrResumeSomething()
-    default: passTime()
+    default:
+      if options.takesOver, random.chance(40) {
+        if let process = running.randomElement(using: &random) { takeOver(process) }
+      } else {
+        passTime()
+      }
     }
   }
 

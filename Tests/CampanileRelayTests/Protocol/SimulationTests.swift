@@ -30,6 +30,11 @@ struct SimulationTests {
     run(300, Simulation.Options(members: members, stops: true))
   }
 
+  @Test(arguments: [2, 5])
+  func hubsGiveWay(members: Int) {
+    run(300, Simulation.Options(members: members, takesOver: true))
+  }
+
   @Test func slowMembersAreToldWhatTheyLose() {
     run(300, Simulation.Options(hasSlowMembers: true))
   }

@@ -1,0 +1,61 @@
+import Campanile
+
+@testable import CampanileRelay
+
+/// A connection to a hub that a test speaks on, frame by frame.
+final class RawMember: Sendable {
+  private let socket: UnixSocket
+  private let parser = Locked(FrameParser<HubFrame>())
+
+  /// Connects to the hub of a generation, once there is one.
+  init(_ folder: BusFolder, generation: UInt64) async throws {
+    socket = try await Self.connected(to: folder.socketPath(generation))
+  }
+
+  private static func connected(to path: String) async throws -> UnixSocket {
+    while true {
+      if let socket = try UnixSocket.connecting(to: path) { return socket }
+      await Task.yield()
+    }
+  }
+
+  func say(_ frames: MemberFrame...) {
+    let bytes = Samples.bytes(of: frames)
+    // A few bytes fit into the buffer of the socket.
+    precondition(socket.write(bytes[...]) == .bytes(bytes.count))
+  }
+
+  func close() { socket.shutDown() }
+
+  /// The next frame, or nil if the hub has closed the connection.
+  func hear() async throws -> HubFrame? {
+    while true {
+      if let frame = try parser.withLock({ try $0.next() }) { return frame }
+      let (transfer, bytes) = socket.read(atMost: 1 << 16)
+      switch transfer {
+      case .bytes: parser.withLock { $0.append(bytes) }
+      case .none: await Task.yield()
+      case .end: return nil
+      }
+    }
+  }
+
+  /// The frames up to one that a test looks for, or up to the end.
+  func frames(upTo isLast: (HubFrame) -> Bool) async throws -> [HubFrame] {
+    var frames: [HubFrame] = []
+    while let frame = try await hear() {
+      frames.append(frame)
+      if isLast(frame) { break }
+    }
+    return frames
+  }
+}
+
+extension HubFrame {
+  var isPing: Bool { if case .ping = self { true } else { false } }
+  var isOpen: Bool { if case .open = self { true } else { false } }
+  var isWelcome: Bool { if case .welcome = self { true } else { false } }
+
+  /// How many members a list of them has.
+  var peerCount: Int? { if case .peers(let peers, _) = self { peers.count } else { nil } }
+}

@@ -1,0 +1,123 @@
+import Campanile
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CampanileRelay
+
+/// A hub in a folder, whose own member says nothing.
+private struct PlainHub {
+  let server: HubServer
+  /// The lock of the member that the hub is part of.
+  let lock: FileLock
+
+  init(
+    _ generation: UInt64 = 1, in folder: BusFolder, own: UInt64 = 1, busID: UInt64
+  ) throws {
+    lock = try folder.announce(own)
+    server = try HubServer(
+      generation: generation, busID: busID, own: MemberID(rawValue: own), expected: [],
+      folder: folder, claim: try #require(try folder.claim(generation))
+    ) { _ in }
+    server.start()
+  }
+}
+
+@Suite("One hub follows another", .timeLimit(.minutes(30)))
+struct TakeoverTests {
+  /// Calls `body` with the folder of a bus.
+  private func withBus<Result>(_ body: (BusFolder) async throws -> Result) async throws -> Result {
+    try await withFolder { path in
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      return try await body(folder)
+    }
+  }
+
+  private func relay(_ folder: BusFolder, becomesHub: Bool = false) -> Relay {
+    let outer = URL(filePath: folder.path).deletingLastPathComponent()
+    return Relay(.host("test", in: outer.path, becomesHub: becomesHub))
+  }
+
+  @Test("R1 R4 One who becomes the hub waits for the process of the hub that gives way")
+  func waitsForTheOldHub() async throws {
+    var attempts = 0
+    // A hub that the system leaves no time for half a second is not waited for.
+    while try await opensWithoutTheOldHub() {
+      attempts += 1
+      try #require(attempts < 5, "The new hub does not wait for the old one")
+    }
+  }
+
+  /// Whether a new hub opens before the member joins that the old hub is part of.
+  private func opensWithoutTheOldHub() async throws -> Bool {
+    try await withBus { folder in
+      let old = try PlainHub(in: folder, busID: folder.identify())
+      let own = try await RawMember(folder, generation: 1)
+      own.say(.hello(.init(1)))
+      // The new one knows who its hub is before it is open.
+      _ = try await own.frames { $0.isOpen }
+      let new = relay(folder, becomesHub: true)
+      let watcher = try await RawMember(folder, generation: 2)
+      watcher.say(.hello(.init(2)))
+      let frames = try await watcher.frames { $0.isPing }
+      withExtendedLifetime((old, new)) {}
+      return frames.contains { $0.isOpen }
+    }
+  }
+
+  @Test("A hub looks for a later one when a member leaves, and tells nobody who has left")
+  func looksWhenAMemberLeaves() async throws {
+    try await withBus { folder in
+      let hub = try PlainHub(in: folder, busID: folder.identify())
+      let one = try await RawMember(folder, generation: 1)
+      one.say(.hello(.init(1)))
+      let two = try await RawMember(folder, generation: 1)
+      two.say(.hello(.init(2)))
+      _ = try await one.frames { $0.peerCount == 2 }
+      let claim = try #require(try folder.claim(2))
+      two.close()
+      while let frame = try await one.hear() { #expect(frame.peerCount == nil) }
+      withExtendedLifetime((hub, claim)) {}
+    }
+  }
+
+  @Test("What a member leaves in the folder is removed when its process has died")
+  func removesLocks() async throws {
+    try await withBus { folder in
+      let hub = try PlainHub(in: folder, busID: folder.identify())
+      let one = try await RawMember(folder, generation: 1)
+      one.say(.hello(.init(1)))
+      let two = try await RawMember(folder, generation: 1)
+      var lock: FileLock? = try folder.announce(2)
+      two.say(.hello(.init(2)))
+      _ = try await one.frames { $0.peerCount == 2 }
+      lock = nil
+      two.close()
+      _ = try await one.frames { $0.peerCount == 1 }
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names.filter { $0.hasPrefix("member.") } == ["member.1.lock"])
+      withExtendedLifetime((hub, lock)) {}
+    }
+  }
+
+  @Test("R4 A hub continues the bus that its member was on, though the file of the bus was lost")
+  func keepsTheBus() async throws {
+    try await withBus { folder in
+      var old: PlainHub? = try PlainHub(in: folder, busID: 7)
+      #expect(try folder.identify() != 7)
+      let own = try await RawMember(folder, generation: 1)
+      own.say(.hello(.init(1)))
+      _ = try await own.frames { $0.isOpen }
+      let new = relay(folder)
+      _ = try await own.frames { $0.peerCount == 2 }
+      old?.server.close()
+      old = nil
+      let watcher = try await RawMember(folder, generation: 2)
+      watcher.say(.hello(.init(2)))
+      #expect(try await watcher.hear() == .welcome(generation: 2, busID: 7))
+      withExtendedLifetime((old, new)) {}
+    }
+  }
+}
