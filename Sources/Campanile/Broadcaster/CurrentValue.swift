@@ -137,8 +137,9 @@ extension CurrentValue: StateBase {
     if options.isInitial, let registration {
       let (value, revision) = storage.newest
       follower.begin(with: value, revision)
-      registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)
-      follower.noteRequest()
+      let initial = ValueChange<Value>.initialRequest(value)
+      registry.post(initial, onlyTo: registration)
+      if follower.noteRequest() { registry.post(initial, onlyTo: registration) }
     }
     return registration ?? ended
   }

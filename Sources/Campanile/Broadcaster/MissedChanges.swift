@@ -15,17 +15,17 @@ final class MissedChanges<Value: Sendable>: Sendable {
       let new: Value
       let revisions: ClosedRange<UInt64>
 
+      /// Whether only the request for the initial call was missed.
+      var isRequest: Bool { revisions.upperBound == 0 }
+
       init(old: Value?, new: Value, revisions: ClosedRange<UInt64>) {
         self.old = old
         self.new = new
         self.revisions = revisions
       }
 
-      /// - Returns: One change in place of these and later ones, to `new`; the initial call, if its
-      ///   request was missed.
-      func change(to new: Value, _ revision: UInt64) -> Change {
-        revisions.lowerBound == 0
-          ? .initialRequest(new) : Change(old: old, new: new, revision: revision)
+      convenience init(_ change: Change) {
+        self.init(old: change.old, new: change.new, revisions: change.revision...change.revision)
       }
     }
 
@@ -35,11 +35,12 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
     /// Stores a skipped change.
     mutating func miss(_ change: Change) {
-      guard let range = missed else {
-        let revisions = change.revision...change.revision
-        missed = Range(old: change.old, new: change.new, revisions: revisions)
+      guard let range = missed, !range.isRequest else {
+        missed = Range(change)
         return
       }
+      // A change also begins the initial call. If that call has begun, a request has no effect.
+      if change.isInitial { return }
       // The calls of a concurrent observer come in any order.
       let (first, last) = (range.revisions.lowerBound, range.revisions.upperBound)
       missed = Range(
@@ -53,13 +54,14 @@ final class MissedChanges<Value: Sendable>: Sendable {
     mutating func pass(_ change: Change) -> Change {
       guard let range = missed, change.revision > range.revisions.upperBound else { return change }
       missed = nil
-      return range.change(to: change.new, change.revision)
+      if range.isRequest { return change }
+      return Change(old: range.old, new: change.new, revision: change.revision)
     }
 
-    /// - Returns: One change in place of the missed ones, if any; the initial call, if its request
-    ///   was missed.
+    /// - Returns: One change in place of the missed ones, if any; the request for the initial call,
+    ///   if only that was missed.
     mutating func end() -> Change? {
-      missed.take().map { $0.change(to: $0.new, $0.revisions.upperBound) }
+      missed.take().map { Change(old: $0.old, new: $0.new, revision: $0.revisions.upperBound) }
     }
   }
 
