@@ -194,6 +194,7 @@ final class Follower<Value: Sendable>: Sendable {
   /// The same observer, called through this follower.
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
     body.wrapped(
+      once: options.isOnce,
       { change, _, observer in try self.receive(change) { try observer($0, nil) } },
       inTask: { change, _, observer in
         try await self.receive(change) { try await observer($0, nil) }

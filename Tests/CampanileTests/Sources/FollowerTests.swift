@@ -36,7 +36,7 @@ struct FollowerTests {
       MissedChanges(of: storage)
     )
     let body = follower.wrap(ObserverBody(.concurrent) { _ in await gate.pass() })
-    guard case .async(_, _, let call) = body.kind else {
+    guard case .async(_, _, _, let call) = body.kind else {
       Issue.record("the follower is no longer asynchronous")
       return
     }
