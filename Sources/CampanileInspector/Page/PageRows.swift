@@ -110,7 +110,7 @@
 
     init(_ post: TracedPost) {
       number = post.number
-      parent = post.causes.first
+      parent = post.parent
       source = post.source
       type = "\(post.valueType)"
       value = post.value.map { String($0.prefix(200)) }
