@@ -154,7 +154,8 @@ struct CommandLineTests {
       ("listen a --count 0", "--count needs a whole number from 1 on, not '0'."),
       ("listen a --count", "--count needs a value."),
       ("listen a --json=1", "--json takes no value."),
-      ("listen a --bus=", "--bus needs a value."),
+      ("listen a --bus=", "--bus needs a value that is not empty."),
+      ("listen a --count=", "--count needs a whole number from 1 on, not ''."),
       ("post a 1 --json", "post takes no --json; see campanile help."),
       ("request a 1 --within x", "--within needs a positive number of seconds, not 'x'."),
       (
