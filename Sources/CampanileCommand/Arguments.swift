@@ -139,7 +139,8 @@ struct Words {
         positional.append(argument)
         continue
       }
-      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        .map(String.init)
       let name = parts[0] == "-h" ? "--help" : parts[0]
       guard let option = Option(rawValue: String(name.dropFirst(2))), name.hasPrefix("--") else {
         throw Arguments.Mistake(

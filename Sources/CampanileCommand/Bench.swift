@@ -12,9 +12,10 @@ struct Bench {
   static let subject = "campanile.bench.message"
   static let question = "campanile.bench.heard"
 
-  /// Measures on the given bus, or on a private one.
+  /// Measures on the given bus, or on a private one if none is given.
   func run(_ arguments: Arguments) async throws -> Ending {
-    let own = arguments.folder == nil ? "/tmp/campanile-bench-\(getpid())" : nil
+    let isGiven = [arguments.bus, arguments.folder, arguments.nats].contains { $0 != nil }
+    let own = isGiven ? nil : "/tmp/campanile-bench-\(getpid())"
     defer { if let own { try? FileManager.default.removeItem(atPath: own) } }
     let bus = BusName(
       name: arguments.bus ?? "bench", folder: arguments.folder ?? own, nats: arguments.nats,

@@ -5,7 +5,28 @@ enum MessageText {
   static func isJSON(_ bytes: [UInt8]) -> Bool {
     // Foundation also reads other encodings. All of these contain zero bytes.
     if bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil { return false }
+    // It also reads a byte order mark, and a comma after the last element. Neither is JSON.
+    if bytes.starts(with: "\u{FEFF}".utf8) || hasTrailingComma(bytes) { return false }
     return (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
+  }
+
+  private static func hasTrailingComma(_ bytes: [UInt8]) -> Bool {
+    var isInText = false
+    var isEscaped = false
+    var last: UInt8?
+    for byte in bytes {
+      switch UnicodeScalar(byte) {
+      case _ where isEscaped: isEscaped = false
+      case "\\" where isInText: isEscaped = true
+      case "\"": isInText.toggle()
+      case " ", "\t", "\r", "\n": continue
+      case "]" where !isInText && last == UInt8(ascii: ","): return true
+      case "}" where !isInText && last == UInt8(ascii: ","): return true
+      default: break
+      }
+      last = byte
+    }
+    return false
   }
 
   /// JSON on one line, otherwise unchanged; `nil` for other bytes.

@@ -69,6 +69,23 @@ struct TraceTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test(
+    "The newest events are kept in their order, also if they are read in between",
+    arguments: [1, 255, 256, 257, 600])
+  func chunks(capacity: Int) {
+    let center = MessageCenter()
+    let trace = Trace(of: center, last: 2 * capacity, callers: false)
+    for count in 1...3 * capacity {
+      center.post(Rang())
+      if count % 100 == 0 { #expect(trace.posts.count == min(count, capacity)) }
+    }
+    // Two events each.
+    #expect(trace.overwrittenCount == 4 * capacity)
+    let numbers = trace.posts.map(\.number)
+    #expect(numbers.count == capacity)
+    #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+  }
+
   @Test("Values are described on request", arguments: [false, true])
   func values(isAsked: Bool) {
     let (center, state) = (MessageCenter(), CurrentValue(1))

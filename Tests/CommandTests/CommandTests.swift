@@ -109,6 +109,25 @@ struct CommandTests {
     #expect(lines.first?.hasPrefix("Two processes, 40 bytes a message") == true)
     #expect(lines.count == 3 && lines[1].hasSuffix(" a second, 500 posted, 500 heard"))
   }
+
+  @Test("bench measures on the bus that is named, in the user's folder")
+  func benchOfName() async throws {
+    try FileManager.default.createDirectory(
+      atPath: bus.folder, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
+    let environment = ["XDG_RUNTIME_DIR": bus.folder]
+    let start = { (arguments: String...) in
+      try CommandProcess(["--bus", "named"] + arguments, environment: environment)
+    }
+    let hub = try start("hub")
+    #expect(await hub.line() == "This process passes messages on.")
+    let listener = try start("listen", "campanile.bench.message", "--count", "1")
+    await listener.waitUntilListening()
+    #expect(try await start("bench", "--count", "500").result().status == 0)
+    // Not the first line, unless the measurement was made elsewhere.
+    #expect(try await start("post", "campanile.bench.message", "1").result().status == 0)
+    #expect(try #require(await listener.line()).hasPrefix("campanile bench "))
+  }
 }
 
 /// What needs no bus.
@@ -135,7 +154,8 @@ struct CommandLineTests {
       ("listen a --count 0", "--count needs a whole number from 1 on, not '0'."),
       ("listen a --count", "--count needs a value."),
       ("listen a --json=1", "--json takes no value."),
-      ("listen a --bus=", "--bus needs a value."),
+      ("listen a --bus=", "--bus needs a value that is not empty."),
+      ("listen a --count=", "--count needs a whole number from 1 on, not ''."),
       ("post a 1 --json", "post takes no --json; see campanile help."),
       ("request a 1 --within x", "--within needs a positive number of seconds, not 'x'."),
       (

@@ -64,10 +64,11 @@ struct ListenTests {
 
   @Test("What is no JSON is written in base64")
   func bytes() async throws {
-    let listener = try bus.start("listen", ">", "--json", "--count", "3")
+    let texts = ["{\"a\":", "\u{FEFF}1", "[\",\", 1 ,\n]", "{\"a\":1,}"]
+    let payloads = [[0xFF, 0], []] + texts.map { Array($0.utf8) }
+    let listener = try bus.start("listen", ">", "--json", "--count", "\(payloads.count)")
     await listener.waitUntilListening()
     let relay = Relay(bus.transport)
-    let payloads: [[UInt8]] = [[0xFF, 0], Array("{\"a\":".utf8), []]
     for bytes in payloads { relay.post(raw: bytes, to: "bytes") }
     for bytes in payloads {
       let text = try #require(await listener.line())
@@ -75,6 +76,15 @@ struct ListenTests {
       #expect(text.hasSuffix("\"message\":\"\(base64)\",\"encoding\":\"base64\"}"))
     }
     withExtendedLifetime(relay) {}
+  }
+
+  @Test("A text with a comma before a bracket is JSON")
+  func commaInText() async throws {
+    let json = "[\",]\\\",}\",{}]"
+    let listener = try bus.start("listen", ">", "--json", "--count", "1")
+    await listener.waitUntilListening()
+    #expect(try await bus.start("post", "text", json).result() == (0, [], []))
+    #expect(try #require(await listener.line()).hasSuffix("\"message\":" + json + "}"))
   }
 
   @Test("What would move the cursor of a terminal is escaped for people")

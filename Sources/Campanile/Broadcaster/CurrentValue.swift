@@ -58,9 +58,12 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// Sets the value, and notifies all followers except one.
   ///
-  /// Use it for two states that follow each other. The next change that the skipped follower
-  /// receives has `newValue` as its old value. A registration of another source, or one that has
-  /// ended, makes no difference.
+  /// Use it for two states that follow each other, where the owner of the skipped follower knows
+  /// `newValue` already. The next change that the follower receives has `newValue` as its old value.
+  /// A paused follower is not told the changes that it missed before: when it resumes, it receives
+  /// only later ones. Changes that were queued for a follower before are still delivered to it.
+  ///
+  /// A registration of another source, or one that has ended, makes no difference.
   public func set(_ newValue: Value, skipping registration: Registration) {
     storage.set(newValue, skipping: registration)
   }
@@ -137,8 +140,9 @@ extension CurrentValue: StateBase {
     if options.isInitial, let registration {
       let (value, revision) = storage.newest
       follower.begin(with: value, revision)
-      registry.post(ValueChange<Value>.initialRequest(value), onlyTo: registration)
-      follower.noteRequest()
+      let initial = ValueChange<Value>.initialRequest(value)
+      registry.post(initial, onlyTo: registration)
+      if follower.noteRequest() { registry.post(initial, onlyTo: registration) }
     }
     return registration ?? ended
   }

@@ -174,10 +174,12 @@ final class Follower<Value: Sendable>: Sendable {
   /// Notes that the request for the initial call of an immediate follower has been made.
   ///
   /// Somebody may have paused the follower before that.
-  func noteRequest() {
+  ///
+  /// - Returns: Whether to make it again: changes waited for a request that was skipped.
+  func noteRequest() -> Bool {
     let skipped = state.withLock { $0.stopWaiting() }
     // Released outside the lock.
-    withExtendedLifetime(skipped) {}
+    return withExtendedLifetime(skipped) { !skipped.isEmpty }
   }
 
   /// The change to deliver in place of a change that waited here, if any.
@@ -192,6 +194,7 @@ final class Follower<Value: Sendable>: Sendable {
   /// The same observer, called through this follower.
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
     body.wrapped(
+      once: options.isOnce,
       { change, _, observer in try self.receive(change) { try observer($0, nil) } },
       inTask: { change, _, observer in
         try await self.receive(change) { try await observer($0, nil) }

@@ -15,17 +15,17 @@ final class MissedChanges<Value: Sendable>: Sendable {
       let new: Value
       let revisions: ClosedRange<UInt64>
 
+      /// Whether only the request for the initial call was missed.
+      var isRequest: Bool { revisions.upperBound == 0 }
+
       init(old: Value?, new: Value, revisions: ClosedRange<UInt64>) {
         self.old = old
         self.new = new
         self.revisions = revisions
       }
 
-      /// - Returns: One change in place of these and later ones, to `new`; the initial call, if its
-      ///   request was missed.
-      func change(to new: Value, _ revision: UInt64) -> Change {
-        revisions.lowerBound == 0
-          ? .initialRequest(new) : Change(old: old, new: new, revision: revision)
+      convenience init(_ change: Change) {
+        self.init(old: change.old, new: change.new, revisions: change.revision...change.revision)
       }
     }
 
@@ -35,11 +35,12 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
     /// Stores a skipped change.
     mutating func miss(_ change: Change) {
-      guard let range = missed else {
-        let revisions = change.revision...change.revision
-        missed = Range(old: change.old, new: change.new, revisions: revisions)
+      guard let range = missed, !range.isRequest else {
+        missed = Range(change)
         return
       }
+      // A change also begins the initial call. If that call has begun, a request has no effect.
+      if change.isInitial { return }
       // The calls of a concurrent observer come in any order.
       let (first, last) = (range.revisions.lowerBound, range.revisions.upperBound)
       missed = Range(
@@ -53,13 +54,23 @@ final class MissedChanges<Value: Sendable>: Sendable {
     mutating func pass(_ change: Change) -> Change {
       guard let range = missed, change.revision > range.revisions.upperBound else { return change }
       missed = nil
-      return range.change(to: change.new, change.revision)
+      if range.isRequest { return change }
+      return Change(old: range.old, new: change.new, revision: change.revision)
     }
 
-    /// - Returns: One change in place of the missed ones, if any; the initial call, if its request
-    ///   was missed.
+    /// Forgets what was missed before `change`.
+    ///
+    /// - Parameter isInitialDue: Whether the initial call is still to be requested, with the value
+    ///   of `change`.
+    mutating func drop(before change: Change, isInitialDue: Bool) {
+      if missed == nil { return }
+      missed = isInitialDue ? Range(.initialRequest(change.new)) : nil
+    }
+
+    /// - Returns: One change in place of the missed ones, if any; the request for the initial call,
+    ///   if only that was missed.
     mutating func end() -> Change? {
-      missed.take().map { $0.change(to: $0.new, $0.revisions.upperBound) }
+      missed.take().map { Change(old: $0.old, new: $0.new, revision: $0.revisions.upperBound) }
     }
   }
 
@@ -73,6 +84,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var hasMissedRequest = false
     /// The number of requests on their way to the place where the follower is called.
     var requestCount = 0
+    /// The newest change that was not for the follower, whose owner knows the value.
+    var omitted: UInt64 = 0
 
     var isAnyMissed: Bool { !unsent.isEmpty || !untold.isEmpty }
 
@@ -83,6 +96,14 @@ final class MissedChanges<Value: Sendable>: Sendable {
       if sent == nil && !isArrival && !untold.isEmpty { return request }
       requestCount -= 1
       return isArrival ? untold.end() : sent
+    }
+
+    /// Drops what was missed before a change that is not for the follower.
+    mutating func omit(_ change: Change) {
+      omitted = max(omitted, change.revision)
+      // The initial call may have been made since. Then its request has no effect.
+      unsent.drop(before: change, isInitialDue: hasMissedRequest)
+      untold.drop(before: change, isInitialDue: hasMissedRequest)
     }
   }
 
@@ -100,16 +121,31 @@ final class MissedChanges<Value: Sendable>: Sendable {
   ///   its own place.
   /// - Returns: The change to deliver to the follower, if any.
   func admit(_ change: Change, to observer: AnyObserver, isArrival: Bool) -> Change? {
+    edit(observer) { state in
+      if observer.isEnded { return nil }
+      return decide(change, observer, isArrival: isArrival, &state)
+    }
+  }
+
+  /// Drops what the follower missed before a change that was set for all other followers.
+  ///
+  /// Its owner knows the value of that change, and must not be told an older one.
+  func omit(_ change: Change, for observer: AnyObserver) {
+    edit(observer) { $0.omit(change) }
+  }
+
+  private func edit<Result: Sendable>(
+    _ observer: AnyObserver, _ body: (inout State) -> Result
+  ) -> Result {
     // What is let go of is released outside the lock, with the copy.
-    let (told, before) = state.withLock { state -> (Change?, State) in
+    let (result, before) = state.withLock { state -> (Result, State) in
       let before = state
-      if observer.isEnded { return (nil, before) }
-      let told = decide(change, observer, isArrival: isArrival, &state)
+      let result = body(&state)
       if !state.isAnyMissed && state.requestCount == 0 { observer.forgetMiss() }
-      return (told, before)
+      return (result, before)
     }
     withExtendedLifetime(before) {}
-    return told
+    return result
   }
 
   private func decide(
@@ -121,6 +157,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
       state.requestCount -= 1
       return nil
     }
+    if !change.isInitial && change.revision <= state.omitted { return nil }
     let isPaused = observer.noteMiss()
     if isPaused && change.isInitial { state.hasMissedRequest = true }
     switch (isPaused, isArrival) {
@@ -140,6 +177,9 @@ protocol SkipKeeper: AnyObject, Sendable {
   /// - Returns: The value to call the observer with instead, if it is to be called.
   func admit<Value>(_ value: Value, to observer: AnyObserver, isArrival: Bool) -> Value?
 
+  /// Notes a value that was posted to all observers except this one.
+  func omit<Value>(_ value: Value, for observer: AnyObserver)
+
   /// Continues after a pause.
   ///
   /// Called with no lock held, because it may call the observer.
@@ -152,6 +192,10 @@ extension MissedChanges: SkipKeeper {
     return admit(change, to: observer, isArrival: isArrival) as? Skipped
   }
 
+  func omit<Skipped>(_ value: Skipped, for observer: AnyObserver) {
+    if let change = value as? Change { omit(change, for: observer) }
+  }
+
   func resume(_ registration: Registration) {
     let isAnyMissed = state.withLock { state in
       if state.isAnyMissed { state.requestCount += 1 }
@@ -159,6 +203,12 @@ extension MissedChanges: SkipKeeper {
     }
     if isAnyMissed { storage.tellMissed(registration) }
   }
+}
+
+extension AnyObserver {
+  /// Notes a value that was posted to all observers except this one.
+  @inline(never)
+  func omit<Value>(_ value: Value) { details?.skipKeeper?.omit(value, for: self) }
 }
 
 extension ObserverRegistry {

@@ -1,9 +1,16 @@
 /// An executor as a place where observers run.
 ///
-/// Everybody who names one executor gets one target, found in a table that does not keep it.
+/// Everybody who names one executor in the same way gets one target, found in a table that does not
+/// keep it.
 final class ExecutorTarget: DeliveryTarget {
   /// The targets that have been named so far; tests check its size.
-  static let table = Locked(WeakTable<ObjectIdentifier, ExecutorTarget>())
+  static let table = Locked(WeakTable<Key, ExecutorTarget>())
+
+  /// An executor, and which of its two kinds is meant: one object can be of both.
+  struct Key: Hashable {
+    let executor: ObjectIdentifier
+    let isSerial: Bool
+  }
 
   let mailbox = Mailbox()
   let deliveryName: String
@@ -22,23 +29,23 @@ final class ExecutorTarget: DeliveryTarget {
   }
 
   static func of(_ executor: any TaskExecutor) -> ExecutorTarget {
-    shared(executor) { ExecutorTarget(executor, .task(executor)) }
+    shared(executor, isSerial: false) { ExecutorTarget(executor, .task(executor)) }
   }
 
   static func of(_ executor: any SerialExecutor) -> ExecutorTarget {
-    shared(executor) { ExecutorTarget(executor, .serial(ExecutorActor(executor))) }
+    shared(executor, isSerial: true) { ExecutorTarget(executor, .serial(ExecutorActor(executor))) }
   }
 
   /// The target of an executor; a target that lives keeps its executor, and so its address.
   private static func shared(
-    _ executor: any Executor, _ make: () -> ExecutorTarget
+    _ executor: any Executor, isSerial: Bool, _ make: () -> ExecutorTarget
   ) -> ExecutorTarget {
     let new = make()
     // What was looked at goes outside the lock: to look may be to hold it last.
     let (target, seen) = table.withLock { table -> (ExecutorTarget, [ExecutorTarget]) in
-      let id = ObjectIdentifier(executor)
-      if let known = table[id] { return (known, []) }
-      return (new, table.insert(new, for: id))
+      let key = Key(executor: ObjectIdentifier(executor), isSerial: isSerial)
+      if let known = table[key] { return (known, []) }
+      return (new, table.insert(new, for: key))
     }
     withExtendedLifetime(seen) {}
     return target

@@ -121,8 +121,8 @@ extension ObservationRequest {
         try body(value, post)
       }
       return Made(observer: observer, groupTarget: nil)
-    case .async(let execution, let isTold, let body):
-      let observer = makeAsynchronous(lifetimes, execution, isTold, isWanted, body)
+    case .async(let execution, let isOnce, let isTold, let body):
+      let observer = makeAsynchronous(lifetimes, execution, once: isOnce, isTold, isWanted, body)
       return Made(observer: observer, groupTarget: nil)
     case .reader(let take, let onEnd, let buffer):
       let name = isDerived ? RegistrationDescription.derivedState : "a sequence"
@@ -164,8 +164,8 @@ extension ObservationRequest {
   }
 
   private func makeAsynchronous<Value: Sendable>(
-    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution, _ isTold: Bool,
-    _ isWanted: Filter<Value>,
+    _ lifetimes: [Lifetime.Storage], _ execution: AsyncExecution, once bodyIsOnce: Bool,
+    _ isTold: Bool, _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
   ) -> AnyObserver {
     let runner = AsyncRunner(buffering)
@@ -180,7 +180,9 @@ extension ObservationRequest {
         "A concurrent observer was given a buffer; it starts each call at once")
       // Of several calls that are started at once, any may be the first; the only call is for the
       // first value.
-      if isOnce { return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare) }
+      if isOnce || bodyIsOnce {
+        return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare)
+      }
       return makeConcurrent(lifetimes, name, runner, isTold, isWanted, prepare)
     }
   }

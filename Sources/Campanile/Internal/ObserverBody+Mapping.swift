@@ -18,6 +18,7 @@ extension ObserverBody {
   /// Every kind of observer is wrapped here, and nowhere else.
   ///
   /// - Parameters:
+  ///   - isOnce: Whether the code around a call makes only one call.
   ///   - isTold: Whether the code around a call reads the subject.
   ///   - call: Runs around a call, with the value of the source, its subject, and the observer.
   ///   - callInTask: Runs around a call in a task.
@@ -25,7 +26,7 @@ extension ObserverBody {
   ///     ends the reader.
   ///   - end: Runs around the end of a reader.
   func wrapped<Source: Sendable>(
-    isTold: Bool = false,
+    once isOnce: Bool, isTold: Bool = false,
     _ call: @escaping @Sendable (Source, AnyObject?, Call) throws -> Void,
     inTask callInTask:
       @escaping @Sendable (Source, AnyObject?, @Sendable (Value, AnyObject?) async throws -> Void)
@@ -52,9 +53,9 @@ extension ObserverBody {
         .told { source, subject in
           try call(source, subject) { try observer($0, Post($1)) }
         })
-    case .async(let execution, let wasTold, let observer):
+    case .async(let execution, let wasOnce, let wasTold, let observer):
       return ObserverBody<Source>(
-        .async(execution, isTold: isTold || wasTold) { source, subject in
+        .async(execution, isOnce: isOnce || wasOnce, isTold: isTold || wasTold) { source, subject in
           try await callInTask(source, subject, observer)
         })
     case .reader(let take, let onEnd, let buffer):
@@ -111,7 +112,7 @@ extension ObserverBody {
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
     return wrapped(
-      isTold: isTold,
+      once: isOnce, isTold: isTold,
       { source, subject, observer in
         try transform(source, subject) { value in try turn.use { try observer(value, subject) } }
       },

@@ -7,8 +7,12 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     /// Called where the value is posted, to forward it to another center or process.
     case carrier(@Sendable (Value, borrowing Post) throws -> Void)
     /// Called in a task, with the subject of the message if `isTold`.
+    ///
+    /// `isOnce` says that the closure ends the registration after its only call. The request of such
+    /// an observer has no `isOnce`.
     case async(
-      AsyncExecution, isTold: Bool, @Sendable (Value, AnyObject?) async throws -> Void)
+      AsyncExecution, isOnce: Bool = false, isTold: Bool,
+      @Sendable (Value, AnyObject?) async throws -> Void)
     /// Stores the value where it is posted, with the subject of the message, and is notified of the
     /// end.
     ///

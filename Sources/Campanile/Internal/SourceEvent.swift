@@ -17,6 +17,8 @@ public struct SourceEvent: Sendable {
     /// A value was posted or sent, whether or not anybody hears it.
     case posted
     /// The post is about to return; its immediate observers have been called.
+    ///
+    /// At a ``CurrentValue`` that is notifying its followers, a set returns before they are called.
     case postReturned
     /// A delivery to one observer was queued, for its target or in the observer's own buffer.
     ///

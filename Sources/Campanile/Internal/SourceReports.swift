@@ -125,8 +125,8 @@ extension Broadcaster {
 extension CurrentValue {
   /// Reports what happens at this state; see ``MessageCenter/events``.
   ///
-  /// If another thread is notifying the followers, a new change is reported when that thread posts
-  /// it.
+  /// A set during a notification is reported at once, on the setting thread, with `posted` and
+  /// `postReturned`. The followers are called later, and those events have the same post number.
   public var events: Signal<SourceEvent> { registry.reports.events.signal }
 
   /// Reports what the observers of this state throw; see ``MessageCenter/failures``.

@@ -474,7 +474,8 @@ extension ObserverRegistry {
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
     _ post: borrowing Post, _ portion: Portion
   ) {
-    guard portion.includes(observer), post.skippedID != id else { return }
+    guard portion.includes(observer) else { return }
+    if post.skippedID == id { return observer.omit(value) }
     let claim = observer.claim()
     if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.

@@ -60,9 +60,9 @@ private final class CombinedState<First: Sendable, Second: Sendable>: StateBase 
 
 /// The changes of two states as changes of one, which a current value notifies.
 ///
-/// The observers that the two states call keep that value. Its observers keep this object. This
-/// object keeps the two observations, but not the states. So the observations end when the combined
-/// state is neither kept nor observed any more. The combined state ends when both states have
+/// The observers that the two states call keep that value. Its observers and the sequences of it
+/// keep this object. This object keeps the two observations, but not the states. So the observations
+/// end when the combined state is neither kept nor observed any more. The combined state ends when both states have
 /// ended.
 private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase {
   typealias Element = ValueChange<(First, Second)>
@@ -111,7 +111,8 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
     pair.register(request, body.keeping(self), options)
   }
 
-  var reference: @Sendable () -> (any SignalBase<Element>)? { { [weak self] in self } }
+  // Kept: nobody else may keep it while a sequence of the combined state has no reader.
+  var reference: @Sendable () -> (any SignalBase<Element>)? { { self } }
 }
 
 /// How many of two states have not ended.

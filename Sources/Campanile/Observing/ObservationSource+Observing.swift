@@ -165,8 +165,8 @@ extension ObservationSource {
 
   /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
   ///
-  /// The end of the owner cancels the running task. The observer has its own buffer. Its order
-  /// relative to other observers is not promised.
+  /// The owner cannot end during a call. To cancel the running task, end the returned registration.
+  /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
   ///   - owner: The object whose end ends the observation.
@@ -220,8 +220,8 @@ extension ObservationSource {
   /// Observes asynchronously on the main actor until the owner ends; the owner is kept alive during
   /// each call.
   ///
-  /// The end of the owner cancels the running task. The observer has its own buffer. Its order
-  /// relative to other observers is not promised.
+  /// The owner cannot end during a call. To cancel the running task, end the returned registration.
+  /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
   ///   - owner: The object whose end ends the observation.
@@ -249,9 +249,9 @@ extension ObservationSource {
 
   /// Observes asynchronously on an actor until the actor ends; the observer is isolated to it.
   ///
-  /// The actor is the owner. It is held weakly, and its end cancels the running task. While the
-  /// observer suspends, the actor runs other code. The observer has its own buffer. Its order
-  /// relative to other observers is not promised.
+  /// The actor is the owner. It is held weakly, and kept alive during each call. To cancel the
+  /// running task, end the returned registration. While the observer suspends, the actor runs other
+  /// code. The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
   ///   - instance: The actor.

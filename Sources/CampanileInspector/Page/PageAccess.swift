@@ -35,7 +35,9 @@
     /// been bound to this address (DNS rebinding), its requests name its own host. Otherwise they
     /// name its own origin. Both are refused, even with the correct secret.
     func answer(to request: PageRequest) -> Answer {
-      let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
+      var hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
+      // Browsers leave out the port that HTTP has without one.
+      if port == 80 { hosts += ["127.0.0.1", "localhost"] }
       guard let host = request.host, hosts.contains(host) else { return .refusal(.forbidden) }
       if let origin = request.origin, origin != "http://\(host)" { return .refusal(.forbidden) }
       if request.method != "GET" { return .refusal(.methodNotAllowed) }

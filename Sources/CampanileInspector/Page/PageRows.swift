@@ -42,6 +42,8 @@
   /// The counts of one type at one source.
   struct TypeRow: Codable, Equatable {
     let source: String
+    /// Tells sources of one name apart.
+    let sourceNumber: UInt64
     let type: String
     let posts: Int
     let calls: Int
@@ -51,6 +53,7 @@
 
     init(_ totals: TypeTotals) {
       source = totals.source
+      sourceNumber = totals.sourceNumber
       type = "\(totals.valueType)"
       posts = totals.postCount
       calls = totals.callCount
@@ -107,7 +110,7 @@
 
     init(_ post: TracedPost) {
       number = post.number
-      parent = post.causes.first
+      parent = post.parent
       source = post.source
       type = "\(post.valueType)"
       value = post.value.map { String($0.prefix(200)) }

@@ -52,19 +52,21 @@
       const losses = (row, names) =>
         names.map((name) => marked(number(row[name]), row[name] > 0 && name !== "skipped"));
 
+      // Several sources may have one name.
+      const key = (row) => row.sourceNumber + "\n" + row.type;
+
       // What a second has added on average, over the last three; null while nothing is known.
       function rate(row, name) {
         if (history.length === 0) return "";
-        const key = row.source + "\n" + row.type;
         const first = history[0];
-        const before = first.rows.get(key);
+        const before = first.rows.get(key(row));
         const seconds = (performance.now() - first.time) / 1000;
         if (seconds < 0.5) return "";
         return number(Math.round((row[name] - (before ? before[name] : 0)) / seconds));
       }
 
       function noteTypes() {
-        const rows = new Map(data.types.map((row) => [row.source + "\n" + row.type, row]));
+        const rows = new Map(data.types.map((row) => [key(row), row]));
         history.push({ time: performance.now(), rows });
       }
 

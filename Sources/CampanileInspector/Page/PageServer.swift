@@ -52,6 +52,10 @@
       do {
         socket.closeInOtherPrograms()
         try socket.setValue(true, for: .localAddressReuse)
+        #if canImport(Darwin)
+          // Accepted sockets inherit it: a write to a browser that has left must not end the program.
+          try socket.setValue(true, for: .noSIGPIPE)
+        #endif
         try socket.bind(to: address)
         try socket.listen()
       } catch {

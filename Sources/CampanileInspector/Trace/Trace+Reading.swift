@@ -114,15 +114,26 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   public let thread: UInt64
   /// The functions that posted, the innermost first.
   public let callers: [Caller]
-  /// The post whose observer made this one, followed by the cause of that post, and so on, as far
-  /// as they are kept.
-  public internal(set) var causes: [UInt64] = []
+  /// The post that caused each kept post.
+  ///
+  /// All posts share this table. A list of causes for each one would take quadratic memory.
+  let parents: [UInt64: UInt64]
   /// The calls of observers, in the order in which they began.
   public internal(set) var calls: [Call] = []
+
+  /// The post whose observer made this one, if it is known.
+  var parent: UInt64? { parents[number] }
+
+  /// The post whose observer made this one, followed by the cause of that post, and so on, as far
+  /// as they are kept.
+  ///
+  /// - Complexity: O(*n*) in the number of causes.
+  public var causes: [UInt64] { Array(sequence(first: number) { parents[$0] }.dropFirst()) }
 
   /// The type, the caller and the causes, followed by the calls, one a line.
   public var description: String {
     let place = callers.first.map { " from \($0)" } ?? ""
+    let causes = causes
     let cause =
       causes.isEmpty ? "" : ", caused by \(causes.map { "#\($0)" }.joined(separator: ", "))"
     let head = "#\(number) \(value ?? name ?? "\(valueType)")\(place)\(cause)"

@@ -6,9 +6,8 @@ import Campanile
 /// stack is captured before the lock is taken.
 final class TraceStorage: Sendable {
   struct State {
-    /// The newest records, from `first` on, the oldest first.
-    var ring: [TraceRecord] = []
-    var first = 0
+    /// The newest records.
+    var ring: TraceRing
     var overwrittenCount = 0
     var places: [CallSite: ObserverPlace] = [:]
     var times: [CallSite: ObserverTime] = [:]
@@ -17,15 +16,14 @@ final class TraceStorage: Sendable {
     var threads: [UInt64: String] = [:]
 
     /// The records in the order in which they happened.
-    var records: [TraceRecord] { (ring[first...] + ring[..<first]).sorted { $0.time < $1.time } }
+    var records: [TraceRecord] { ring.records.sorted { $0.time < $1.time } }
   }
 
   let callers: CallerTable?
-  private let capacity: Int
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   init(capacity: Int, takesCallers: Bool) {
-    self.capacity = capacity
+    state = Locked(State(ring: TraceRing(capacity: capacity)))
     callers = takesCallers ? CallerTable() : nil
   }
 
@@ -45,13 +43,7 @@ final class TraceStorage: Sendable {
       if state.sources[record.source] == nil { state.sources[record.source] = sourceName }
       state.times(note: record)
       state.total(note: record)
-      if state.ring.count < capacity {
-        state.ring.append(record)
-      } else {
-        state.ring[state.first] = record
-        state.first = (state.first + 1) % capacity
-        state.overwrittenCount += 1
-      }
+      if state.ring.append(record) { state.overwrittenCount += 1 }
       return state.threads[record.thread] != nil
     }
     if !isKnown { name(record.thread) }

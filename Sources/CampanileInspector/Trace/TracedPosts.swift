@@ -3,23 +3,26 @@ import Campanile
 /// Collects the records of each post.
 struct TracedPosts {
   private var posts: [UInt64: TracedPost] = [:]
-  private var parents: [UInt64: UInt64] = [:]
 
   init(_ storage: TraceStorage) {
     let state = storage.current
     let records = state.records
     let start = records.first?.time ?? 0
+    var parents: [UInt64: UInt64] = [:]
+    for record in records where record.kind == .posted {
+      if let number = record.post { parents[number] = record.parent }
+    }
     var open: [DeliveryKey: Int] = [:]
     for record in records {
       guard let number = record.post else { continue }
       switch record.kind {
       case .posted:
-        parents[number] = record.parent
         posts[number] = TracedPost(
           number: number, source: state.sources[record.source] ?? "", valueType: record.valueType,
           name: record.name, value: record.value, subject: record.subject,
           time: .nanoseconds(Int64(clamping: record.time - start)), thread: record.thread,
-          callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [])
+          callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [],
+          parents: parents)
       case .called:
         guard let delivery = record.delivery, let place = record.place.flatMap({ state.places[$0] })
         else { continue }
@@ -38,16 +41,6 @@ struct TracedPosts {
     }
   }
 
-  /// The posts, oldest first, with their causes.
-  var all: [TracedPost] {
-    posts.values.sorted { $0.number < $1.number }.map { post in
-      var post = post
-      var cause = parents[post.number]
-      while let number = cause {
-        post.causes.append(number)
-        cause = parents[number]
-      }
-      return post
-    }
-  }
+  /// The posts, oldest first.
+  var all: [TracedPost] { posts.values.sorted { $0.number < $1.number } }
 }

@@ -4,6 +4,8 @@ import Campanile
 public struct TypeTotals: Sendable, CustomStringConvertible {
   /// The name of the source.
   public let source: String
+  /// The number of the source, which is unique in the process.
+  let sourceNumber: UInt64
   /// The type of the messages or values.
   public let valueType: any Any.Type
   /// The number of posts.
@@ -30,8 +32,9 @@ public struct TypeTotals: Sendable, CustomStringConvertible {
     .posted, .called, .dropped, .skipped, .failed,
   ]
 
-  fileprivate init(_ source: String, _ valueType: any Any.Type) {
+  fileprivate init(_ source: String, _ sourceNumber: UInt64, _ valueType: any Any.Type) {
     self.source = source
+    self.sourceNumber = sourceNumber
     self.valueType = valueType
   }
 
@@ -76,6 +79,6 @@ extension TraceStorage.State {
     guard TypeTotals.counted.contains(record.kind) else { return }
     let key = TypeKey(source: record.source, valueType: ObjectIdentifier(record.valueType))
     let name = sources[record.source] ?? ""
-    totals[key, default: TypeTotals(name, record.valueType)].count(record.kind)
+    totals[key, default: TypeTotals(name, record.source, record.valueType)].count(record.kind)
   }
 }

@@ -123,6 +123,19 @@
       await page.stop()
     }
 
+    @Test(
+      "A page on port 80 is found without the port, and others are not",
+      arguments: ["127.0.0.1", "localhost"])
+    func withoutPort(host: String) throws {
+      let text = "GET /secret/ HTTP/1.1\r\nHost: \(host)\r\nOrigin: http://\(host)\r\n"
+      let request = try PageRequest(text)
+      #expect(PageAccess(port: 80, secret: "secret").answer(to: request) == .document)
+      #expect(
+        PageAccess(port: 8_080, secret: "secret").answer(to: request) == .refusal(.forbidden))
+      let evil = try PageRequest("GET /secret/ HTTP/1.1\r\nHost: evil.example\r\n")
+      #expect(PageAccess(port: 80, secret: "secret").answer(to: evil) == .refusal(.forbidden))
+    }
+
     @Test("A request that is not UTF-8 is refused")
     func nonsense() async throws {
       let page = try await inspector.serve(.patient)

@@ -113,6 +113,19 @@
       await page.stop()
     }
 
+    @Test("Types at two sources of one name are told apart")
+    func oneName() async throws {
+      let other = MessageCenter(label: "tower")
+      let page = try await Inspector(of: center, other).serve(quick)
+      center.post(Told())
+      other.post(Told())
+      let stream = try #require(try await PageEvents(page))
+      let rows = try await stream.rows("types", of: TypeRow.self) { $0.count == 2 }
+      #expect(Set(rows.map(\.source)).count == 1)
+      #expect(Set(rows.map(\.sourceNumber)).count == 2)
+      await page.stop()
+    }
+
     @Test("What a sequence has not read is waiting, and what a million rows have is one row")
     func grouped() async throws {
       let inspector = Inspector(of: center)

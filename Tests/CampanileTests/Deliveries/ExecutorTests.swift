@@ -92,6 +92,17 @@ struct ExecutorTests {
     withExtendedLifetime((first, target)) {}
   }
 
+  // Broken by: ExecutorTarget.Key, if it does not say which kind of executor is meant.
+  @Test("An executor of both kinds has a target for each")
+  func bothKinds() {
+    let executor = QueueExecutor(TestQueue().queue)
+    let serial = ExecutorTarget.of(executor as any SerialExecutor)
+    let task = ExecutorTarget.of(executor as any TaskExecutor)
+    #expect(serial !== task)
+    #expect(ExecutorTarget.of(executor as any SerialExecutor) === serial)
+    #expect(ExecutorTarget.of(executor as any TaskExecutor) === task)
+  }
+
   @Test(
     "K6 Unbounded observers on an executor with many threads run one at a time", arguments: [2, 8])
   func manyThreads(width: Int) async throws {

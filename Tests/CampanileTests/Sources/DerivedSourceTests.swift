@@ -47,6 +47,53 @@ struct DerivedSourceTests {
     withExtendedLifetime((tokens, screen, statistics)) {}
   }
 
+  // Broken by: ObserverBody.wrapped and ObservationRequest.makeAsynchronous, if they forget that
+  // there is only one call.
+  @Test("The only call of a concurrent observer of a derived source is for the first element")
+  func onceConcurrently() async throws {
+    let (state, other) = (CurrentValue(0), CurrentValue(0))
+    try await checkOnce(ticks.map { $0 }) { ticks.send($0) }
+    try await checkOnce(ticks.map { $0 }.filter { _ in true }) { ticks.send($0) }
+    try await checkOnce(center.messages(of: LevelChanged.self).withSubject.map(\.message.level)) {
+      center.post(LevelChanged(level: $0))
+    }
+    try await checkOnce(state.signal.map(\.new)) { state.value = $0 }
+    try await checkOnce(state.map { $0 }.signal.map(\.new)) { state.value = $0 }
+    try await checkOnce(state.combined(with: other).signal.map(\.new.1)) { other.value = $0 }
+    // Not through a transformed signal:
+    let gate = AsyncGate()
+    let token = state.observeAsync(execution: .concurrent, .once) { [heard] in
+      await gate.pass()
+      heard.record($0.new)
+    }
+    try await checkOnce(token, gate) { state.value = $0 }
+  }
+
+  private func checkOnce(_ source: Signal<Int>, _ send: (Int) -> Void) async throws {
+    let gate = AsyncGate()
+    let token = source.observeAsync(execution: .concurrent, .once) { [heard] in
+      await gate.pass()
+      heard.record($0)
+    }
+    try await checkOnce(token, gate, send)
+  }
+
+  /// Whether what is sent during the only call waits for its end, instead of a call that may
+  /// overtake it.
+  private func checkOnce(
+    _ token: ObservationToken, _ gate: AsyncGate, _ send: (Int) -> Void
+  ) async throws {
+    let before = heard.count
+    send(1)
+    try await gate.reached(within: patience)
+    send(2)
+    #expect(token.registration.waitingCount == 1)
+    gate.open()
+    #expect(await heard.values(count: before + 1).dropFirst(before) == [1])
+    await token.cancelAndWait()
+    #expect(heard.count == before + 1)
+  }
+
   @Test("K5 An observer of a derived source has its place among those of the source")
   func order() {
     let tokens = [

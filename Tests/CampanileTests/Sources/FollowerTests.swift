@@ -36,7 +36,7 @@ struct FollowerTests {
       MissedChanges(of: storage)
     )
     let body = follower.wrap(ObserverBody(.concurrent) { _ in await gate.pass() })
-    guard case .async(_, _, let call) = body.kind else {
+    guard case .async(_, _, _, let call) = body.kind else {
       Issue.record("the follower is no longer asynchronous")
       return
     }
@@ -99,6 +99,60 @@ struct FollowerTests {
     queue.flush()
     withExtendedLifetime(token) {}
     #expect(heard.values == [1, 2, 3])
+  }
+
+  // Broken by: MissedChanges.miss, if it merges the request with a change; MissedChanges.pass, if
+  // it tells the request in place of a change.
+  @Test(
+    "K14 a request that is missed after the initial call takes no change with it",
+    arguments: [true, false])
+  func lateRequest(isMissed: Bool) {
+    let (target, slot) = (ManualTarget(), Slot<ObservationToken>())
+    // Its job comes before that of the request.
+    let events = state.events.observe { [state] in
+      if $0.kind == .registered { state.value = 2 }
+    }
+    let olds = Recorder<Int?>()
+    let token = state.observe(on: target.delivery, .initial) { [heard] in
+      heard.record($0.new)
+      olds.record($0.old)
+      if $0.isInitial { slot.value?.pause() }
+    }
+    slot.set(token)
+    target.runJobs()
+    #expect(heard.values == [2])
+    state.value = 3
+    if isMissed { target.runJobs() }
+    token.resume()
+    target.runJobs()
+    #expect(heard.values == [2, 3])
+    state.value = 4
+    target.runJobs()
+    #expect(heard.values == [2, 3, 4])
+    #expect(olds.values == [nil, 2, 3])
+    withExtendedLifetime(events) {}
+    slot.set(nil)
+  }
+
+  // Broken by: CurrentValue.register, if it does not make a request again for which changes waited.
+  @Test("K14 a follower that resumes before its request is known to be skipped is called")
+  func resumedEarly() {
+    let paused = Slot<Registration>()
+    let events = state.events.observe { [state] event in
+      if event.kind == .registered {
+        event.registration?.pause()
+        paused.set(event.registration)
+      } else if event.kind == .skipped, let registration = paused.value {
+        paused.set(nil)
+        state.value = 2
+        registration.resume()
+      }
+    }
+    let token = state.observe(.initial) { [heard] in heard.record($0.new) }
+    #expect(heard.values == [2])
+    state.value = 3
+    #expect(heard.values == [2, 3])
+    withExtendedLifetime((events, token)) {}
   }
 
   @Test("K14 a bounded follower whose initial call found no room hears the newest value")

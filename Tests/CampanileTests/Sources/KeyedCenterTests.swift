@@ -320,7 +320,7 @@ struct KeyedCenterTests {
     let gate = AsyncGate()
     let body = ObserverBody<Int>(.concurrent) { _ in await gate.pass() }
     let once = body.mapped(once: true) { (value: Int, pass) in try pass(value) }
-    guard case .async(_, _, let call) = once.kind else {
+    guard case .async(_, _, _, let call) = once.kind else {
       Issue.record("the observer is no longer asynchronous")
       return
     }

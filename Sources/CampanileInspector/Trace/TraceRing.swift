@@ -1,0 +1,39 @@
+/// The newest records of a trace, up to a capacity.
+///
+/// The records are kept in chunks. After a reader has copied the ring, the next record copies the
+/// list of chunks and one chunk, and not all records.
+struct TraceRing {
+  static let chunkSize = 256
+
+  private let capacity: Int
+  private var chunks: [[TraceRecord]] = []
+  private var count = 0
+  /// The index of the oldest record.
+  private var first = 0
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  /// Adds a record.
+  ///
+  /// If the ring is full, the record overwrites the oldest one.
+  ///
+  /// - Returns: Whether a record was overwritten.
+  mutating func append(_ record: TraceRecord) -> Bool {
+    if count == capacity {
+      let (chunk, index) = first.quotientAndRemainder(dividingBy: Self.chunkSize)
+      chunks[chunk][index] = record
+      first = (first + 1) % capacity
+      return true
+    }
+    if count % Self.chunkSize == 0 { chunks.append([]) }
+    chunks[chunks.count - 1].append(record)
+    count += 1
+    return false
+  }
+
+  /// The records, the oldest first.
+  var records: [TraceRecord] {
+    let all = Array(chunks.joined())
+    return Array(all[first...] + all[..<first])
+  }
+}
