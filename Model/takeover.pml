@@ -268,10 +268,9 @@ end:
       y = highest + 1; claim(y, i); join(i)
     }
 #ifdef WANTED
-  /* MemberLink.act: C asks to be the hub. It does not wait for the member of the hub before. */
+  /* MemberLink.act: C asks to be the hub, and waits for the process of the hub before, too. */
   :: d_step { isRunning(i) && i == C && member[C].stage == isOpen && highest == 1 ->
       y = 2; claim(y, i);
-      hub[2].expected = hub[2].expected & ~BIT(A);
       leave(i)
     }
 #endif

@@ -491,7 +491,8 @@
 
     /// The messages that are still being delivered: where to say so, from time to time.
     var inProgress: [String] {
-      isNamed && isConnected && seconds % Self.progressInterval == 0 ? unfinished.values.sorted() : []
+      isNamed && isConnected && seconds % Self.progressInterval == 0
+        ? unfinished.values.sorted() : []
     }
 
     /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.

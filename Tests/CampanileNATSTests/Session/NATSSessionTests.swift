@@ -413,7 +413,8 @@
       answer(&session, "a1", #"{"stream":"S","seq":1}"#)
       let rest = written(&session).text
       let places = ["y", "z", "n"].map { rest.firstRange(of: "HPUB \($0) ")?.lowerBound }
-      #expect(!places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+      #expect(
+        !places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
       for mark in [2, 3, 5] { answer(&session, "a\(mark)", #"{"stream":"S","seq":\#(mark)}"#) }
       session.confirmed(session.outbox.sentMark)
       #expect(told(&session) == ["flushed 5"])
