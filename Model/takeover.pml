@@ -858,9 +858,13 @@ end:
   od
 }
 
-/* The state of a dead member is of no use to the search. */
+/*
+ * The state of a dead member is of no use to the search. HubServer.tick: a hub that gathers does not wait
+ * for who has died meanwhile.
+ */
 inline die(i) {
   each (n, GENS) {
+    hub[n + 1].expected = hub[n + 1].expected & ~BIT(i);
     do :: down[n * MEMBERS + i] ? _, _, _ :: empty(down[n * MEMBERS + i]) -> break od
   }
   member[i].dead = true;
