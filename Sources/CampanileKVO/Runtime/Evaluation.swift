@@ -193,10 +193,16 @@ class Evaluation {
 
   // MARK: Following
 
+  /// How often a value is read again that changes while it is read.
+  static let attemptLimit = 8
+
   /// Runs `read`, and follows the properties that it reads.
   func follow<Value>(
     _ read: () -> Value, isOwn: (_ root: any Any.Type) -> Bool
   ) -> Value {
+    // A getter may return a new object each time, and change it after it has been read. Then each
+    // attempt fails, so their number is limited.
+    var attempt = 1
     while true {
       let value = collector.collect { asReader(read) }
       guard let reads = collector.takeNew() else {
@@ -206,14 +212,16 @@ class Evaluation {
         }
         return value
       }
-      if follow(reads, isOwn: isOwn) { return value }
+      if follow(reads, isOwn: isOwn) || attempt == Self.attemptLimit { return value }
+      attempt += 1
     }
   }
 
   /// Follows these properties and no others.
   ///
-  /// - Returns: Whether none of them has changed since it was read. Otherwise the value has to be
-  ///   read again.
+  /// - Returns: Whether none of those that were not followed before has changed since it was read.
+  ///   Otherwise the value has to be read again. The others announce their changes, and the revision
+  ///   of an expected read is not the newest.
   func follow(_ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool) -> Bool {
     collector.expect(reads)
     // Not in a subclass, which can override the property and read others.
@@ -224,8 +232,8 @@ class Evaluation {
     if isNew { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
     if isNew && request.isShared { DirectEvaluations.add(self) }
-    let began = begun
-    forget(follow(reads, began: began))
+    let (new, ended) = follow(reads, began: begun)
+    forget(ended)
     // For changes in progress, only the end will arrive.
     if !reads.allSatisfy(\.property.isQuiet) {
       keeper.withLock {
@@ -233,22 +241,27 @@ class Evaluation {
         idle.store(false, ordering: .relaxed)
       }
     }
-    guard reads.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
-    if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
+    guard new.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
+    // A value with a newer revision may have been delivered.
+    if isDirect { floor.max(reads[0].revision, ordering: .relaxed) }
     return true
   }
 
   /// Links to these properties, and to no others.
   ///
-  /// - Returns: The links that have ended.
-  private func follow(_ reads: [ReadCollector.Read], began: UInt) -> [Link] {
+  /// - Returns: The reads of properties that were not followed before, and the links that have ended.
+  private func follow(
+    _ reads: [ReadCollector.Read], began: UInt
+  ) -> (new: [ReadCollector.Read], ended: [Link]) {
     let before = following.withLock { $0.links }
     var known: [ObjectIdentifier: Link] = [:]
     for link in before { known[ObjectIdentifier(link.property)] = link }
+    var new: [ReadCollector.Read] = []
     var now = reads.map { read in
       if let kept = known.removeValue(forKey: ObjectIdentifier(read.property)) { return kept }
       let link = Link(read.property, began: began)
       read.property.add(link, self)
+      new.append(read)
       return link
     }
     let isOver = following.withLock { following in
@@ -257,7 +270,7 @@ class Evaluation {
     }
     let ended = isOver ? now : Array(known.values)
     for link in ended { link.end() }
-    return ended
+    return (new, ended)
   }
 
   /// Whether the evaluation has no observer and cannot get one.
