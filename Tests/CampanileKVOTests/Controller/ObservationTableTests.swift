@@ -73,6 +73,17 @@ struct ObservationTableTests {
     #expect(log.kvo.observationCount == 1)
   }
 
+  // Broken by: KVOController.forgetEnded, if it ends nothing.
+  @Test("K16 What an observer of a dead object keeps is released with its entry")
+  func forgottenObservers() {
+    let count = LiveCount()
+    for _ in 0..<200 {
+      let mark = Tracked(count)
+      log.kvo.observe(Desk(player), \.player.title) { _, _, _ in mark.touch() }
+    }
+    #expect(count.current < 100)
+  }
+
   /// An argument whose hash tells nothing.
   struct Cell: Hashable, Sendable {
     let number: Int
