@@ -226,16 +226,19 @@ extension Evaluation {
     let newest = SourceRegistry.newestID
     let posts = telling.map { $0.evaluation.preparation(of: $0.report) }
     var silent = Set(telling.indices)
-    var from: UInt64 = 0
-    while true {
-      let firsts = telling.map { $0.evaluation.firstObserver(from: from) ?? .max }
-      guard let first = firsts.min(), first <= newest, let index = firsts.firstIndex(of: first)
-      else { break }
-      let limit = firsts.enumerated().filter { $0.offset != index }.map(\.element).min() ?? .max
-      posts[index](first...min(limit &- 1, newest))
-      silent.remove(index)
-      if limit > newest { break }
-      from = limit
+    var turns = Turns()
+    func add(_ index: Int, from id: UInt64) {
+      guard let id = telling[index].evaluation.firstObserver(from: id), id <= newest else { return }
+      turns.insert(Turns.Turn(id: id, index: index))
+    }
+    for index in telling.indices { add(index, from: 0) }
+    while let turn = turns.popFirst() {
+      // Up to the next observer of another evaluation. If that one has ended meanwhile, the turns
+      // are only shorter than they could be.
+      let last = turns.first.map { $0.id - 1 } ?? newest
+      posts[turn.index](turn.id...last)
+      silent.remove(turn.index)
+      if last < newest { add(turn.index, from: last + 1) }
     }
     // An evaluation without observers to call may have a new observer.
     for index in silent { telling[index].evaluation.followAnew(after: telling[index].report) }
