@@ -5,7 +5,11 @@ import Synchronization
 extension Evaluation {
   /// Whether an event is not a change of the value.
   private func isIgnored(_ event: ObservedProperty.Event, over link: Link) -> Bool {
-    link.hasEnded || (event.maker.isKnown ? isOwn(event.collector) : isReading)
+    if link.hasEnded { return true }
+    if event.maker.isKnown { return isOwn(event.collector) }
+    // An observer that a getter's change has called makes another change. It has a scope without a
+    // collector. Without a scope, a getter reads an old value.
+    return isReading && (event.collector != nil || Scope.current == nil)
   }
 
   /// Records that a change begins.
@@ -52,7 +56,7 @@ extension Evaluation {
     if !Scope.isAnyOpen && isAtHome && (request.isForAnyThread || !isInPlainChange) {
       // The common case: the lock is taken once.
       let thread = SourceRegistry.currentThread
-      return claim { $0.endAndTell(event, over: link, on: thread) }
+      return claim { $0.endAndTell(event, over: link, on: thread, isReading: $1) }
     }
     guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
     guard let transaction = Scope.current?.transaction else { return claimAtHome(report) }
@@ -80,7 +84,7 @@ extension Evaluation {
       withExtendedLifetime(known) {}
       return nil
     }
-    return claim { $0.beginTelling(report, on: thread) }
+    return claim { $0.beginTelling(report, on: thread, isReading: $1) }
   }
 
   /// Whether a change is in progress whose beginning was not recorded, and whose end will be
@@ -111,11 +115,14 @@ extension Evaluation {
 
   // MARK: Delivering
 
-  private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
+  private func claim(
+    _ begin: (inout ChangeKeeper, _ isReading: Bool) -> ChangeReport?
+  ) -> ChangeReport? {
     var report: ChangeReport?
     var isBehind = false
+    let isReading = isReading
     keeper.withLock {
-      report = begin(&$0)
+      report = begin(&$0, isReading)
       isBehind = $0.isBehind
       if report == nil { return }
       depth = $0.depth

@@ -172,8 +172,9 @@ final class ObservedProperty: Sendable {
   private func begin(by maker: @autoclosure () -> Maker) {
     let number = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     if !isFollowed { return }
-    let edit = Scope.current?.edit?.claim(by: self, as: number)
-    announce(Event(maker: maker(), edit: edit))
+    let scope = Scope.current
+    let edit = scope?.edit?.claim(by: self, as: number)
+    announce(Event(maker: maker(), edit: edit, collector: scope?.collector))
   }
 
   private func end(by maker: @autoclosure () -> Maker, _ old: AnyObject? = nil) {
@@ -181,7 +182,10 @@ final class ObservedProperty: Sendable {
     // The change began when the property had not been observed yet.
     let openCount = number > begun ? 0 : begun &- number &+ 1
     if openCount == 0 { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    if isFollowed { tell(Event(maker: maker(), edit: nil, old: old, openCount: openCount)) }
+    if !isFollowed { return }
+    let collector = Scope.current?.collector
+    tell(
+      Event(maker: maker(), edit: nil, collector: collector, old: old, openCount: openCount))
   }
 
   /// Announces to the evaluations that a change begins.
