@@ -206,8 +206,9 @@ class Evaluation {
     while true {
       let value = collector.collect { asReader(read) }
       guard let reads = collector.takeNew() else {
-        // The properties were already followed when they were read.
-        if isDirect, let revision = collector.exactRevision {
+        // The properties were already followed when they were read. When an observer is added, the
+        // value is not delivered, and others may know an older one.
+        if isDirect, !began.isEmpty, let revision = collector.exactRevision {
           floor.store(revision, ordering: .relaxed)
         }
         return value
@@ -231,8 +232,9 @@ class Evaluation {
     let isNew = isDirect && directProperty.load() == nil
     if isNew { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
-    if isNew && request.isShared { DirectEvaluations.add(self) }
     let (new, ended) = follow(reads, began: begun)
+    // Observers that find it from here on miss no change.
+    if isNew && request.isShared { DirectEvaluations.add(self) }
     forget(ended)
     // For changes in progress, only the end will arrive.
     if !reads.allSatisfy(\.property.isQuiet) {
@@ -241,9 +243,9 @@ class Evaluation {
         idle.store(false, ordering: .relaxed)
       }
     }
-    guard new.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
     // A value with a newer revision may have been delivered.
     if isDirect { floor.max(reads[0].revision, ordering: .relaxed) }
+    guard new.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
     return true
   }
 
