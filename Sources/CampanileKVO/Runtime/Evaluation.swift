@@ -13,7 +13,8 @@ import Synchronization
 /// observer has a seat (``ObserverSeat``). A seat does not keep the evaluation, and closes it when
 /// it is released. When the last seat is released, the evaluation unlinks from the properties. A
 /// direct key path is one property of the object. Its evaluation stays linked until the property
-/// changes next, so that a new observer can reuse it.
+/// changes next, so that a new observer can reuse it. That is so if the property is one of the few
+/// that an object keeps.
 ///
 /// So an evaluation lives until all objects that it follows have died, or until the last
 /// registration has ended. That of a direct key path also waits for the next change.
@@ -162,10 +163,11 @@ class Evaluation {
   /// With the last one, the evaluation stops following its properties.
   ///
   /// A direct key path is followed until its property changes next. That costs nothing, and an
-  /// observer that is added before then finds the evaluation.
+  /// observer that is added before then finds the evaluation. But an object may have any number of
+  /// properties whose key paths have arguments, so only its first properties are kept.
   func close() {
     var links: [Link] = []
-    let isKept = request.isShared && isDirect
+    let isKept = request.isShared && isDirect && directProperty.load()?.isLasting == true
     following.withLock { following in
       following.seatCount -= 1
       if following.seatCount > 0 { return }
@@ -213,17 +215,37 @@ class Evaluation {
         }
         return value
       }
-      if follow(reads, isOwn: isOwn) || attempt == Self.attemptLimit { return value }
-      attempt += 1
+      switch follow(reads, isOwn: isOwn) {
+      case .current: return value
+      case .changed where attempt == Self.attemptLimit: return value
+      case .changed: attempt += 1
+      case .retired: continue
+      }
     }
   }
 
+  /// What became of the properties between their read and the links to them.
+  enum Finding {
+    /// None has changed.
+    case current
+    /// One that was not followed before has changed, so the value has to be read again.
+    ///
+    /// Those that were followed announce their changes.
+    case changed
+    /// One is retired, so its successor has to be read. Nothing is followed yet.
+    case retired
+  }
+
   /// Follows these properties and no others.
-  ///
-  /// - Returns: Whether none of those that were not followed before has changed since it was read.
-  ///   Otherwise the value has to be read again. The others announce their changes, and the revision
-  ///   of an expected read is not the newest.
-  func follow(_ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool) -> Bool {
+  func follow(
+    _ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool
+  ) -> Finding {
+    guard Self.hold(reads) else {
+      // Not expected again.
+      collector.expect([])
+      return .retired
+    }
+    defer { for read in reads { read.property.letGo() } }
     collector.expect(reads)
     // Not in a subclass, which can override the property and read others.
     let isDirect =
@@ -245,7 +267,17 @@ class Evaluation {
     }
     // A value with a newer revision may have been delivered.
     if isDirect { floor.max(reads[0].revision, ordering: .relaxed) }
-    guard new.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
+    // The revision of a read that was expected is not the newest.
+    guard new.allSatisfy({ $0.property.revision == $0.revision }) else { return .changed }
+    return .current
+  }
+
+  /// - Returns: Whether no property is retired. If so, all are held.
+  private static func hold(_ reads: [ReadCollector.Read]) -> Bool {
+    for (index, read) in reads.enumerated() where !read.property.hold() {
+      for held in reads[..<index] { held.property.letGo() }
+      return false
+    }
     return true
   }
 

@@ -124,7 +124,7 @@ extension KeyPathEvaluation {
     var isOutdated = false
     if let reads {
       start {
-        isOutdated = !follow(reads, isOwn: { $0 == type(of: root) })
+        isOutdated = follow(reads, isOwn: { $0 == type(of: root) }) != .current
         if isOutdated { _ = readAndFollow(root) }
       }
     }
