@@ -107,6 +107,7 @@ extension KeyPathEvaluation {
       registration.cancel()
       return (registration, true)
     }
+    seat.start(at: self)
     begin(seat, registration, object, reads, first)
     // The creator of an existing evaluation may not yet have linked it to the properties.
     let isObserved = reads == nil || followsSomething
