@@ -61,8 +61,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   /// The object, unless it has died.
   ///
-  /// An object without a property of its own on the key path does not report its death, so that is
-  /// noticed here.
+  /// If no observed property of the object is on the key path, its death is noticed only here.
   private var living: Root? {
     let root = root.object
     if root == nil { finish() }

@@ -153,7 +153,7 @@ struct DeathTests {
     #expect(weakController == nil)
   }
 
-  /// Has no property of its own on the path to its font size.
+  /// No observed property of a row is on the path to its seconds.
   final class Row: Observable {
     let settings: Track
     init(_ settings: Track) { self.settings = settings }
