@@ -26,7 +26,8 @@ public struct KVOChange<Value> {
   /// The properties that changed, in the order of their first change.
   ///
   /// - For a path of one stored property: that property.
-  /// - For any other path: those of the properties it reads that changed.
+  /// - For any other path: those of the properties it reads that changed. A setter may report its
+  ///   own change and set other properties meanwhile. Then only its own property is named.
   /// - After a transaction: all properties of the observed object that the transaction changed,
   ///   followed by those of other objects on the key path.
   /// - In the initial call: none.

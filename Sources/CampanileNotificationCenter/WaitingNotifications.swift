@@ -17,10 +17,14 @@ final class WaitingNotifications: Sendable {
     let notification: PostedNotification
     /// The object of the notification, or `nil` if it was in its deinit when it was enqueued.
     let sender: Sender?
+  }
+
+  /// When notifications may be posted.
+  private struct Time: Hashable {
     let whenIdle: Bool
     let modes: Set<RunLoop.Mode>
 
-    /// Whether a turn in `mode`, which was requested for `turnModes`, may post this.
+    /// Whether a turn in `mode`, which was requested for `turnModes`, may post them.
     func isDue(in mode: RunLoop.Mode?, _ turnModes: Set<RunLoop.Mode>) -> Bool {
       modes == turnModes || mode.map { modes.contains($0) } ?? true
     }
@@ -28,9 +32,44 @@ final class WaitingNotifications: Sendable {
 
   /// Protected by the lock.
   private struct State {
-    var entries = WaitingLine<Label, Entry>()
+    /// A line for each time for which a notification has been enqueued.
+    ///
+    /// So no turn steps over notifications of other times. A program has few such times.
+    var lines: [Time: WaitingLine<Label, Entry>] = [:]
+    /// The identifier of the newest entry of all lines.
+    var lastID: UInt64 = 0
     /// The modes for which a turn has been requested.
     var scheduled: Set<Set<RunLoop.Mode>> = []
+
+    mutating func append(_ entry: Entry, at time: Time, labels: [Label]) {
+      lastID += 1
+      lines[time, default: WaitingLine()].append(entry, id: lastID, labels: labels)
+    }
+
+    /// Whether an entry waits for a time for which `isMeant` returns `true`.
+    func hasEntry(where isMeant: (Time) -> Bool) -> Bool {
+      lines.contains { time, line in !line.isEmpty && isMeant(time) }
+    }
+
+    /// Removes the oldest entry of the times for which `isMeant` returns `true`, unless its
+    /// identifier is greater than `last`.
+    mutating func popFirst(upTo last: UInt64, where isMeant: (Time) -> Bool) -> Entry? {
+      let times = lines.keys.filter(isMeant)
+      let time = times.min { (lines[$0]?.firstID ?? .max) < (lines[$1]?.firstID ?? .max) }
+      return time.flatMap { lines[$0]?.popFirst(upTo: last) }
+    }
+
+    /// Removes from each line what `removal` removes.
+    mutating func remove(_ removal: (inout WaitingLine<Label, Entry>) -> [Entry]) -> [Entry] {
+      var removed: [Entry] = []
+      var index = lines.startIndex
+      // Changed in place: a loop over the indices would keep a copy.
+      while index < lines.endIndex {
+        removed += removal(&lines.values[index])
+        lines.formIndex(after: &index)
+      }
+      return removed
+    }
   }
 
   let center: NotificationCenter
@@ -45,14 +84,14 @@ final class WaitingNotifications: Sendable {
     let sender = sender(of: notification)
     var rest = notification
     if sender == nil { rest.object = nil }
-    let entry = Entry(
-      notification: PostedNotification(rest), sender: sender, whenIdle: whenIdle, modes: modes)
+    let entry = Entry(notification: PostedNotification(rest), sender: sender)
+    let time = Time(whenIdle: whenIdle, modes: modes)
     var labels = [Label.name(notification.name)]
     if let sender = sender.flatMap({ WaitingSender($0) }) {
       labels += [.sender(sender), .nameAndSender(notification.name, sender)]
     }
     let mustSchedule = state.withLock { state in
-      state.entries.append(entry, labels: labels)
+      state.append(entry, at: time, labels: labels)
       return state.scheduled.insert(modes).inserted
     }
     if mustSchedule { schedule(modes) }
@@ -61,7 +100,8 @@ final class WaitingNotifications: Sendable {
   func remove(matching notification: Notification, onName: Bool, onSender: Bool) {
     guard onName || onSender else { return }
     guard onSender else {
-      remove { $0.removeAll(labeled: .name(notification.name)) }
+      let label = Label.name(notification.name)
+      remove { $0.removeAll(labeled: label) }
       return
     }
     guard let sender = sender(of: notification), let waiting = WaitingSender(sender) else {
@@ -74,11 +114,14 @@ final class WaitingNotifications: Sendable {
     }
     // Compared outside the lock, since `==` of values is foreign code. No other thread removes
     // entries, because a queue is for one thread.
-    let candidates = state.withLock { $0.entries.elements(labeled: label) }
+    let candidates = state.withLock { state in
+      state.lines.values.flatMap { $0.elements(labeled: label) }
+    }
     let equal = candidates.filter { candidate in
       if case .value(let other) = candidate.element.sender { value.isEqual(other) } else { false }
     }
-    remove { $0.removeAll(equal.map(\.id)) }
+    let ids = equal.map(\.id)
+    remove { $0.removeAll(ids) }
   }
 
   /// The object of a notification, or `nil` if it is in its deinit.
@@ -90,9 +133,9 @@ final class WaitingNotifications: Sendable {
     return Sender(notification.object)
   }
 
-  private func remove(_ removal: (inout WaitingLine<Label, Entry>) -> [Entry]) {
+  private func remove(_ removal: @Sendable (inout WaitingLine<Label, Entry>) -> [Entry]) {
     // Released here, outside the lock.
-    let removed = state.withLock { removal(&$0.entries) }
+    let removed = state.withLock { $0.remove(removal) }
     withExtendedLifetime(removed) {}
   }
 
@@ -107,15 +150,14 @@ final class WaitingNotifications: Sendable {
     // Decided when the turn begins: `.whenIdle` notifications are posted if no other one is due.
     let (last, isIdle) = state.withLock { state in
       state.scheduled.remove(modes)
-      let isBusy = state.entries.elements.contains { !$0.whenIdle && $0.isDue(in: mode, modes) }
-      return (state.entries.newestID ?? 0, !isBusy)
+      let isBusy = state.hasEntry { !$0.whenIdle && $0.isDue(in: mode, modes) }
+      return (state.lastID, !isBusy)
     }
     while let notification = next(upTo: last, whenIdle: isIdle, in: mode, modes) {
       center.post(notification)
     }
     let mustSchedule = state.withLock { state in
-      state.entries.elements.contains { $0.modes == modes }
-        && state.scheduled.insert(modes).inserted
+      state.hasEntry { $0.modes == modes } && state.scheduled.insert(modes).inserted
     }
     if mustSchedule { schedule(modes) }
   }
@@ -124,9 +166,7 @@ final class WaitingNotifications: Sendable {
     upTo last: UInt64, whenIdle: Bool, in mode: RunLoop.Mode?, _ modes: Set<RunLoop.Mode>
   ) -> Notification? {
     let entry = state.withLock { state -> Entry? in
-      state.entries.popFirst(upTo: last) {
-        $0.whenIdle == whenIdle && $0.isDue(in: mode, modes)
-      }
+      state.popFirst(upTo: last) { $0.whenIdle == whenIdle && $0.isDue(in: mode, modes) }
     }
     return entry?.notification.notification
   }

@@ -50,16 +50,31 @@ import Synchronization
   }
 
   /// Goes to the first entry that is not older than `id`.
+  ///
+  /// - Complexity: O(log *n*) in the number of entries.
   @inline(__always)
   fileprivate mutating func skip(below id: UInt64) {
-    if id == 0 { return }
-    while nextID < id { goOn() }
+    if id != 0 && nextID < id { search(below: id) }
+  }
+
+  /// Finds that entry by bisection, since the identifiers ascend: what is written meanwhile is beyond
+  /// those that the post may look for.
+  private mutating func search(below id: UInt64) {
+    // The first `low` entries are older, and those from `high` on are not.
+    var (low, high) = (1, rest)
+    while low < high {
+      let middle = low + (high - low) / 2
+      var cursor = self
+      cursor.goOn(middle)
+      if cursor.nextID < id { low = middle + 1 } else { high = middle }
+    }
+    goOn(low)
   }
 
   @inline(__always)
-  private mutating func goOn() {
-    unsafe next = unsafe next.unsafelyUnwrapped + 1
-    rest &-= 1
+  private mutating func goOn(_ count: Int = 1) {
+    unsafe next = unsafe next.unsafelyUnwrapped + count
+    rest &-= count
   }
 
   /// The observer that comes next, or 0; `nextID` has shown that there is an entry.

@@ -54,28 +54,24 @@ package struct WaitingLine<Label: Hashable, Element> {
 
   /// Appends an element.
   ///
+  /// - Parameter id: The identifier of the element, greater than all earlier ones. By default, it is
+  ///   the next number.
   /// - Complexity: O(1) for each label, on average.
-  package mutating func append(_ element: Element, labels: [Label]) {
-    lastID += 1
-    let id = lastID
+  package mutating func append(_ element: Element, id: UInt64? = nil, labels: [Label]) {
+    let id = id ?? lastID + 1
+    lastID = id
     places[id] = Place(element: element, labels: labels, older: newestID, newer: nil)
     if let newestID { places[newestID]?.newer = id } else { oldestID = id }
     newestID = id
     for label in labels { add(id, to: label) }
   }
 
-  /// Removes the oldest element for which `isWanted` returns `true`, up to the identifier `last`.
+  /// Removes the oldest element, unless its identifier is greater than `last`.
   ///
-  /// - Complexity: O(1) on average, if that is the oldest of all elements.
-  package mutating func popFirst(
-    upTo last: UInt64, where isWanted: (Element) -> Bool = { _ in true }
-  ) -> Element? {
-    var next = oldestID
-    while let id = next, id <= last, let place = places[id] {
-      if isWanted(place.element) { return remove(id) }
-      next = place.newer
-    }
-    return nil
+  /// - Complexity: O(1) on average.
+  package mutating func popFirst(upTo last: UInt64) -> Element? {
+    guard let oldestID, oldestID <= last else { return nil }
+    return remove(oldestID)
   }
 
   /// The elements with a label, oldest first, with their identifiers.

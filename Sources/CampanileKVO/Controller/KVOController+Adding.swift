@@ -113,12 +113,15 @@ extension KVOController {
     }
   }
 
-  /// Removes entries that have ended by themselves, once in a while.
+  /// Removes entries that have ended by themselves, once in a while, and ends the observations of
+  /// objects that have died unnoticed.
   private func forgetEnded() {
     var suspects: [ObservationTable.Entry] = []
     observations.withLock { suspects = $0.suspects() }
     if suspects.isEmpty { return }
     let ended = suspects.filter { !$0.isLive }
-    if !ended.isEmpty { observations.withLock { $0.forget(ended) } }
+    if ended.isEmpty { return }
+    observations.withLock { $0.forget(ended) }
+    end(ended)
   }
 }

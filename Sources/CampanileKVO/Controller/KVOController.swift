@@ -182,7 +182,8 @@ extension KVOController {
     case ignore
     /// End the existing observation, and make the new one.
     ///
-    /// Neither of them receives a change that another thread makes between the two.
+    /// No change is received by both of them. A change that is made between the two, as by another
+    /// thread, is received by neither.
     case replace
     /// Make another observation.
     case append

@@ -77,8 +77,9 @@ struct ObservationTable {
   private var slots = AddressBuckets<Slot>()
   var count: Int { slots.count }
   private var purgeThreshold = 32
-  /// The objects that have, or had, more than `crowd` entries.
-  private var crowded: Set<ObjectIdentifier> = []
+  /// The objects that have, or had, more than `crowd` entries, and the hashes in the keys of their
+  /// later entries.
+  private var crowded: [ObjectIdentifier: Set<Int>] = [:]
   private var additions = 0
   /// How often the set of crowded objects has changed other than by additions.
   private var moves = 0
@@ -94,7 +95,7 @@ struct ObservationTable {
   }
 
   private func isCrowded(_ object: ObjectIdentifier) -> Bool {
-    !crowded.isEmpty && crowded.contains(object)
+    !crowded.isEmpty && crowded[object] != nil
   }
 
   /// The entries with the same key as an object, or as an object and the hash of a path.
@@ -129,7 +130,11 @@ struct ObservationTable {
     if !isForced && late > 0 { return false }
     slots.append(Slot(number: additions, entry: entry))
     additions += 1
-    if place.pathHash == 0 && same >= Self.crowd { crowded.insert(entry.objectID) }
+    if place.pathHash != 0 {
+      crowded[entry.objectID, default: []].insert(place.pathHash)
+    } else if same >= Self.crowd && !isCrowded(entry.objectID) {
+      crowded[entry.objectID] = []
+    }
     return true
   }
 
@@ -141,7 +146,7 @@ struct ObservationTable {
   ) -> Entry? {
     let key = Self.key(object, 0)
     let taken = slots.remove(key) { $0.entry.objectID == object && $0.entry.path.object == path }
-    if taken != nil { noteRemoval() }
+    if let taken { noteRemoval(of: taken.entry) }
     hasOthers = isCrowded(object)
     slots.forEach(key) { if $0.entry.objectID == object { hasOthers = true } }
     return taken?.entry
@@ -154,28 +159,41 @@ struct ObservationTable {
 
   private mutating func remove(_ entry: Entry) {
     _ = slots.remove(Self.key(entry.objectID, entry.place.pathHash)) { $0.entry === entry }
-    noteRemoval()
+    noteRemoval(of: entry)
   }
 
-  private mutating func noteRemoval() {
+  private mutating func noteRemoval(of entry: Entry) {
+    let (object, pathHash) = (entry.objectID, entry.place.pathHash)
+    if pathHash != 0, isCrowded(object), slots(of: object, pathHash).isEmpty {
+      crowded[object]?.remove(pathHash)
+    }
     // Keeps the ended entries at most as many as the others.
     purgeThreshold = max(32, min(purgeThreshold, count * 2))
   }
 
   /// Takes out the entries of an object.
   mutating func remove(_ object: ObjectIdentifier) -> [Entry] {
-    let isCrowded = !crowded.isEmpty && crowded.remove(object) != nil
-    if isCrowded { moves += 1 }
-    let near = isCrowded ? all : near(object).map(\.entry)
-    let found = near.filter { $0.objectID == object }
+    var slots = slots(of: object, 0)
+    if !crowded.isEmpty, let hashes = crowded.removeValue(forKey: object) {
+      moves += 1
+      for pathHash in hashes { slots += self.slots(of: object, pathHash) }
+      slots.sort { $0.number < $1.number }
+    }
+    let found = slots.map(\.entry)
     remove(found)
     return found
   }
 
+  /// The entries of an object with this hash in their keys, oldest first.
+  private func slots(of object: ObjectIdentifier, _ pathHash: Int) -> [Slot] {
+    near(object, pathHash).filter {
+      $0.entry.objectID == object && $0.entry.place.pathHash == pathHash
+    }
+  }
   mutating func removeAll() -> [Entry] {
     defer {
       slots = AddressBuckets()
-      crowded = []
+      crowded = [:]
       purgeThreshold = 32
       moves += 1
     }
@@ -201,7 +219,8 @@ struct ObservationTable {
     remove(ended)
     purgeThreshold = max(32, count * 2)
     if crowded.isEmpty { return }
-    crowded.formIntersection(slots.all.map(\.entry.objectID))
+    let objects = Set(slots.all.map(\.entry.objectID))
+    crowded = crowded.filter { objects.contains($0.key) }
     moves += 1
   }
 }

@@ -219,20 +219,20 @@ extension KVORegistrar {
     if Scope.isAnyOpen && !uses.isNone { Scope.note(KVOPath(keyPath), of: subject) }
   }
 
-  /// - Returns: Whether the change was made. It isn't made if a property was first observed between
-  ///   the look-up and the lock.
+  /// - Returns: Whether the change was made. It isn't made if a property was first observed, or was
+  ///   retired, between the look-up and the lock.
   private func tryChange<Subject, Value: Sendable>(
     _ keyPath: KeyPath<Subject, Value>, under lock: (_ change: (inout Value) -> Void) -> Void,
     _ body: @escaping (inout Value) -> Void
   ) -> Bool {
-    let count = propertyCount
+    let count = additionCount
     let property = uses.isNone ? nil : property(keyPath)
     var change = LockedChange<Value>(of: property)
     var isMade = false
     lock { value in
       // An observer creates the property before it reads the value under this lock. If the property
-      // does not exist yet, the observer will read the new value.
-      if property == nil && propertyCount != count { return }
+      // does not exist yet, or not again, the observer will read the new value.
+      if change.isRetired || property == nil && additionCount != count { return }
       change.make(&value, body)
       isMade = true
     }

@@ -150,8 +150,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
     return OpenChange(property)
   }
 
-  /// The number of properties that have been observed.
-  var propertyCount: Int { table.load()?.count ?? 0 }
+  /// How often a property has been added to the table.
+  var additionCount: Int { table.load()?.additionCount ?? 0 }
 
   /// The property, if it has been observed.
   func property(_ keyPath: AnyKeyPath) -> ObservedProperty? { table.load()?.known(keyPath) }
@@ -206,13 +206,16 @@ public struct KVORegistrar: ~Copyable, Sendable {
   ///
   /// - Returns: Whether it is the outermost one.
   func beginByHand(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    properties(of: subject).property(keyPath).beginByHand()
+    while true {
+      let isOutermost = properties(of: subject).property(keyPath).beginByHand()
+      if let isOutermost { return isOutermost }
+    }
   }
 
   /// Ends a change that is announced by hand.
   ///
   /// - Returns: Whether it was the last one.
   func endByHand(_ subject: AnyObject, _ keyPath: AnyKeyPath) -> Bool {
-    properties(of: subject).property(keyPath).endByHand(noting: subject)
+    property(keyPath)?.endByHand(noting: subject) ?? false
   }
 }

@@ -218,19 +218,26 @@ struct ChangeKeeper {
 
   /// Combines `end` and `beginTelling`.
   mutating func endAndTell(
-    _ event: ObservedProperty.Event, over link: Link, on thread: UInt
+    _ event: ObservedProperty.Event, over link: Link, on thread: UInt, isReading: Bool = false
   ) -> ChangeReport? {
     guard let report = report(of: event, over: link) else { return nil }
-    return tell(report, on: thread)
+    return tell(report, on: thread, isReading)
   }
 
   /// Returns what `thread` has to deliver, or leaves the report to the delivering thread.
-  mutating func beginTelling(_ report: consuming ChangeReport, on thread: UInt) -> ChangeReport? {
+  ///
+  /// - Parameter isReading: Whether `thread` runs getters of the path. The value that it reads is
+  ///   delivered first.
+  mutating func beginTelling(
+    _ report: consuming ChangeReport, on thread: UInt, isReading: Bool = false
+  ) -> ChangeReport? {
     onTheWay -= 1
-    return tell(report, on: thread)
+    return tell(report, on: thread, isReading)
   }
 
-  private mutating func tell(_ report: consuming ChangeReport, on thread: UInt) -> ChangeReport? {
+  private mutating func tell(
+    _ report: consuming ChangeReport, on thread: UInt, _ isReading: Bool
+  ) -> ChangeReport? {
     while !deferred.isEmpty, let place = deferred.lastIndex(where: { $0.thread == thread }) {
       // Deferred by a transaction of this thread that is delivering to others now. It is delivered
       // with this report.
@@ -239,7 +246,7 @@ struct ChangeKeeper {
       report = earlier
     }
     // A waiting report carries its values, and a later one must not overtake it.
-    if teller != 0 && (teller != thread || report.values != nil || tellsValues) {
+    if teller != 0 && (teller != thread || isReading || report.values != nil || tellsValues) {
       waiting.append(report)
       return nil
     }

@@ -5,7 +5,11 @@ import Synchronization
 extension Evaluation {
   /// Whether an event is not a change of the value.
   private func isIgnored(_ event: ObservedProperty.Event, over link: Link) -> Bool {
-    link.hasEnded || (event.maker.isKnown ? isOwn(event.collector) : isReading)
+    if link.hasEnded { return true }
+    if event.maker.isKnown { return isOwn(event.collector) }
+    // An observer that a getter's change has called makes another change. It has a scope without a
+    // collector. Without a scope, a getter reads an old value.
+    return isReading && (event.collector != nil || Scope.current == nil)
   }
 
   /// Records that a change begins.
@@ -52,7 +56,7 @@ extension Evaluation {
     if !Scope.isAnyOpen && isAtHome && (request.isForAnyThread || !isInPlainChange) {
       // The common case: the lock is taken once.
       let thread = SourceRegistry.currentThread
-      return claim { $0.endAndTell(event, over: link, on: thread) }
+      return claim { $0.endAndTell(event, over: link, on: thread, isReading: $1) }
     }
     guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
     guard let transaction = Scope.current?.transaction else { return claimAtHome(report) }
@@ -80,7 +84,7 @@ extension Evaluation {
       withExtendedLifetime(known) {}
       return nil
     }
-    return claim { $0.beginTelling(report, on: thread) }
+    return claim { $0.beginTelling(report, on: thread, isReading: $1) }
   }
 
   /// Whether a change is in progress whose beginning was not recorded, and whose end will be
@@ -111,11 +115,14 @@ extension Evaluation {
 
   // MARK: Delivering
 
-  private func claim(_ begin: (inout ChangeKeeper) -> ChangeReport?) -> ChangeReport? {
+  private func claim(
+    _ begin: (inout ChangeKeeper, _ isReading: Bool) -> ChangeReport?
+  ) -> ChangeReport? {
     var report: ChangeReport?
     var isBehind = false
+    let isReading = isReading
     keeper.withLock {
-      report = begin(&$0)
+      report = begin(&$0, isReading)
       isBehind = $0.isBehind
       if report == nil { return }
       depth = $0.depth
@@ -226,16 +233,19 @@ extension Evaluation {
     let newest = SourceRegistry.newestID
     let posts = telling.map { $0.evaluation.preparation(of: $0.report) }
     var silent = Set(telling.indices)
-    var from: UInt64 = 0
-    while true {
-      let firsts = telling.map { $0.evaluation.firstObserver(from: from) ?? .max }
-      guard let first = firsts.min(), first <= newest, let index = firsts.firstIndex(of: first)
-      else { break }
-      let limit = firsts.enumerated().filter { $0.offset != index }.map(\.element).min() ?? .max
-      posts[index](first...min(limit &- 1, newest))
-      silent.remove(index)
-      if limit > newest { break }
-      from = limit
+    var turns = Turns()
+    func add(_ index: Int, from id: UInt64) {
+      guard let id = telling[index].evaluation.firstObserver(from: id), id <= newest else { return }
+      turns.insert(Turns.Turn(id: id, index: index))
+    }
+    for index in telling.indices { add(index, from: 0) }
+    while let turn = turns.popFirst() {
+      // Up to the next observer of another evaluation. If that one has ended meanwhile, the turns
+      // are only shorter than they could be.
+      let last = turns.first.map { $0.id - 1 } ?? newest
+      posts[turn.index](turn.id...last)
+      silent.remove(turn.index)
+      if last < newest { add(turn.index, from: last + 1) }
     }
     // An evaluation without observers to call may have a new observer.
     for index in silent { telling[index].evaluation.followAnew(after: telling[index].report) }

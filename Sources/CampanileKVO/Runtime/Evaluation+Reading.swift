@@ -66,15 +66,15 @@ extension Evaluation {
     with collector: ReadCollector, _ read: () -> Value
   ) -> (value: Value, number: UInt) {
     guard let property = directProperty.load() else { return (read(), 0) }
-    // A getter that does not read value and number under the lock is called again, up to eight
-    // times. After that, a value that is newer than its number is delivered twice.
+    // A getter that does not read value and number under the lock is called again. After the last
+    // attempt, a value that is newer than its number is delivered twice.
     var attempt = 1
     while true {
       let before = property.revision
       let value = collector.collect(read)
       let reads = collector.take()
       let isExact = reads.count == 1 && reads[0].isExact && reads[0].property === property
-      if isExact || property.revision == before || attempt == 8 {
+      if isExact || property.revision == before || attempt == Self.attemptLimit {
         return (value, isExact ? reads[0].revision : before)
       }
       attempt += 1

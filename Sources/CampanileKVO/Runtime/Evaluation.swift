@@ -13,7 +13,8 @@ import Synchronization
 /// observer has a seat (``ObserverSeat``). A seat does not keep the evaluation, and closes it when
 /// it is released. When the last seat is released, the evaluation unlinks from the properties. A
 /// direct key path is one property of the object. Its evaluation stays linked until the property
-/// changes next, so that a new observer can reuse it.
+/// changes next, so that a new observer can reuse it. That is so if the property is one of the few
+/// that an object keeps.
 ///
 /// So an evaluation lives until all objects that it follows have died, or until the last
 /// registration has ended. That of a direct key path also waits for the next change.
@@ -162,10 +163,11 @@ class Evaluation {
   /// With the last one, the evaluation stops following its properties.
   ///
   /// A direct key path is followed until its property changes next. That costs nothing, and an
-  /// observer that is added before then finds the evaluation.
+  /// observer that is added before then finds the evaluation. But an object may have any number of
+  /// properties whose key paths have arguments, so only its first properties are kept.
   func close() {
     var links: [Link] = []
-    let isKept = request.isShared && isDirect
+    let isKept = request.isShared && isDirect && directProperty.load()?.isLasting == true
     following.withLock { following in
       following.seatCount -= 1
       if following.seatCount > 0 { return }
@@ -193,28 +195,57 @@ class Evaluation {
 
   // MARK: Following
 
+  /// How often a value is read again that changes while it is read.
+  static let attemptLimit = 8
+
   /// Runs `read`, and follows the properties that it reads.
   func follow<Value>(
     _ read: () -> Value, isOwn: (_ root: any Any.Type) -> Bool
   ) -> Value {
+    // A getter may return a new object each time, and change it after it has been read. Then each
+    // attempt fails, so their number is limited.
+    var attempt = 1
     while true {
       let value = collector.collect { asReader(read) }
       guard let reads = collector.takeNew() else {
-        // The properties were already followed when they were read.
-        if isDirect, let revision = collector.exactRevision {
+        // The properties were already followed when they were read. When an observer is added, the
+        // value is not delivered, and others may know an older one.
+        if isDirect, !began.isEmpty, let revision = collector.exactRevision {
           floor.store(revision, ordering: .relaxed)
         }
         return value
       }
-      if follow(reads, isOwn: isOwn) { return value }
+      switch follow(reads, isOwn: isOwn) {
+      case .current: return value
+      case .changed where attempt == Self.attemptLimit: return value
+      case .changed: attempt += 1
+      case .retired: continue
+      }
     }
   }
 
+  /// What became of the properties between their read and the links to them.
+  enum Finding {
+    /// None has changed.
+    case current
+    /// One that was not followed before has changed, so the value has to be read again.
+    ///
+    /// Those that were followed announce their changes.
+    case changed
+    /// One is retired, so its successor has to be read. Nothing is followed yet.
+    case retired
+  }
+
   /// Follows these properties and no others.
-  ///
-  /// - Returns: Whether none of them has changed since it was read. Otherwise the value has to be
-  ///   read again.
-  func follow(_ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool) -> Bool {
+  func follow(
+    _ reads: [ReadCollector.Read], isOwn: (_ root: any Any.Type) -> Bool
+  ) -> Finding {
+    guard Self.hold(reads) else {
+      // Not expected again.
+      collector.expect([])
+      return .retired
+    }
+    defer { for read in reads { read.property.letGo() } }
     collector.expect(reads)
     // Not in a subclass, which can override the property and read others.
     let isDirect =
@@ -223,9 +254,10 @@ class Evaluation {
     let isNew = isDirect && directProperty.load() == nil
     if isNew { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
+    let (new, ended) = follow(reads, began: begun)
+    // Observers that find it from here on miss no change.
     if isNew && request.isShared { DirectEvaluations.add(self) }
-    let began = begun
-    forget(follow(reads, began: began))
+    forget(ended)
     // For changes in progress, only the end will arrive.
     if !reads.allSatisfy(\.property.isQuiet) {
       keeper.withLock {
@@ -233,22 +265,37 @@ class Evaluation {
         idle.store(false, ordering: .relaxed)
       }
     }
-    guard reads.allSatisfy({ $0.property.revision == $0.revision }) else { return false }
-    if isDirect { floor.store(reads[0].revision, ordering: .relaxed) }
+    // A value with a newer revision may have been delivered.
+    if isDirect { floor.max(reads[0].revision, ordering: .relaxed) }
+    // The revision of a read that was expected is not the newest.
+    guard new.allSatisfy({ $0.property.revision == $0.revision }) else { return .changed }
+    return .current
+  }
+
+  /// - Returns: Whether no property is retired. If so, all are held.
+  private static func hold(_ reads: [ReadCollector.Read]) -> Bool {
+    for (index, read) in reads.enumerated() where !read.property.hold() {
+      for held in reads[..<index] { held.property.letGo() }
+      return false
+    }
     return true
   }
 
   /// Links to these properties, and to no others.
   ///
-  /// - Returns: The links that have ended.
-  private func follow(_ reads: [ReadCollector.Read], began: UInt) -> [Link] {
+  /// - Returns: The reads of properties that were not followed before, and the links that have ended.
+  private func follow(
+    _ reads: [ReadCollector.Read], began: UInt
+  ) -> (new: [ReadCollector.Read], ended: [Link]) {
     let before = following.withLock { $0.links }
     var known: [ObjectIdentifier: Link] = [:]
     for link in before { known[ObjectIdentifier(link.property)] = link }
+    var new: [ReadCollector.Read] = []
     var now = reads.map { read in
       if let kept = known.removeValue(forKey: ObjectIdentifier(read.property)) { return kept }
       let link = Link(read.property, began: began)
       read.property.add(link, self)
+      new.append(read)
       return link
     }
     let isOver = following.withLock { following in
@@ -257,7 +304,7 @@ class Evaluation {
     }
     let ended = isOver ? now : Array(known.values)
     for link in ended { link.end() }
-    return ended
+    return (new, ended)
   }
 
   /// Whether the evaluation has no observer and cannot get one.

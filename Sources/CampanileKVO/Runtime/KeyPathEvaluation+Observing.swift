@@ -107,6 +107,7 @@ extension KeyPathEvaluation {
       registration.cancel()
       return (registration, true)
     }
+    seat.start(at: self)
     begin(seat, registration, object, reads, first)
     // The creator of an existing evaluation may not yet have linked it to the properties.
     let isObserved = reads == nil || followsSomething
@@ -124,7 +125,7 @@ extension KeyPathEvaluation {
     var isOutdated = false
     if let reads {
       start {
-        isOutdated = !follow(reads, isOwn: { $0 == type(of: root) })
+        isOutdated = follow(reads, isOwn: { $0 == type(of: root) }) != .current
         if isOutdated { _ = readAndFollow(root) }
       }
     }

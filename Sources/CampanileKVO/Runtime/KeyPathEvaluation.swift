@@ -59,10 +59,19 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   override func finish() { changes.finish() }
 
+  /// The object, unless it has died.
+  ///
+  /// If no observed property of the object is on the key path, its death is noticed only here.
+  private var living: Root? {
+    let root = root.object
+    if root == nil { finish() }
+    return root
+  }
+
   // MARK: Delivering
 
   override func readOld(_ report: inout ChangeReport) -> AnyObject? {
-    guard !changes.isEmpty, let root = root.object else { return nil }
+    guard !changes.isEmpty, let root = living else { return nil }
     let needsOld = state.needsOld
     if !needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) { return nil }
     let value = readOnly(root)
@@ -100,7 +109,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   override func deliver(_ path: KVOPath) {
     if isUnheard { return }
-    var root = root.object
+    var root = living
     if root == nil { return }
     let value = isDirect ? read(root!) : readAndFollow(root!)
     // Not kept during the calls: the first observer may release the object.
@@ -137,7 +146,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
 
   /// The change to deliver; `nil` if its value has been delivered.
   private func change(for report: ChangeReport) -> Change? {
-    guard let root = root.object else { return nil }
+    guard let root = living else { return nil }
     if let values = report.values, isDirect { return change(of: values, report) }
     state.number = 0
     let new = isDirect ? readDirectly(root) : readAndFollow(root)

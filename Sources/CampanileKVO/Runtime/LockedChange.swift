@@ -18,6 +18,8 @@ final class ValuesOfChange<Value> {
 /// class. The replaced value is kept until `end`, which is called outside the lock, and delivers.
 struct LockedChange<Value: Sendable> {
   private let property: ObservedProperty?
+  /// Whether the table has another property for the key path, or will have.
+  var isRetired: Bool { property?.isRetired == true }
   private let announced: ObservedProperty.KnownChange?
   private var values: ValuesOfChange<Value>?
 

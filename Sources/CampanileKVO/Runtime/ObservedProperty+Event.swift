@@ -62,7 +62,8 @@ extension ObservedProperty {
     var values: AnyObject?
     /// The collector of the evaluation whose getters made the change.
     ///
-    /// The change is delivered later, or by another thread.
+    /// The observers of the change run without it. A known change may be delivered later, or by
+    /// another thread.
     var collector: ReadCollector?
     /// At the end, the box of the old value, if the setter has kept it.
     var old: AnyObject?

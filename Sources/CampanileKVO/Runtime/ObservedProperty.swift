@@ -28,9 +28,26 @@ final class ObservedProperty: Sendable {
   // SAFETY: only classes for any thread provide values, and those are `Sendable`.
   private let stored = UncheckedLock(StoredChanges())
   private let hasHandedOver = Atomic<Bool>(false)
+  private let home: Home?
+  private let retired = Atomic<Bool>(false)
+  /// The number of evaluations that are about to follow the property.
+  private let holdCount = Atomic<Int>(0)
 
-  init(_ keyPath: AnyKeyPath, of subject: Subject) {
+  /// The table that a property leaves when nothing follows it any more, and the hash of its key path.
+  final class Home: Sendable {
+    weak let table: PropertyTable?
+    let hash: Int
+
+    init(table: PropertyTable, hash: Int) {
+      self.table = table
+      self.hash = hash
+    }
+  }
+
+  /// - Parameter home: `nil` if the property stays as long as its object.
+  init(_ keyPath: AnyKeyPath, of subject: Subject, _ home: Home? = nil) {
     self.subject = subject
+    self.home = home
     path = KVOPath(keyPath)
     pathID = ObjectIdentifier(keyPath)
   }
@@ -61,6 +78,54 @@ final class ObservedProperty: Sendable {
     if removed == nil { return }
     followerCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
     version.wrappingAdd(1, ordering: .releasing)
+    leaveHome()
+  }
+
+  // MARK: Retiring
+
+  /// Whether the property stays as long as its object.
+  var isLasting: Bool { home == nil }
+
+  /// Whether the table has removed the property.
+  ///
+  /// The next observation has another one, to which changes are reported.
+  var isRetired: Bool { retired.load(ordering: .acquiring) }
+
+  /// Keeps the property from being retired, between its read and the link to it.
+  ///
+  /// - Returns: Whether it is not retired. If so, call `letGo` afterwards.
+  func hold() -> Bool {
+    if isLasting { return true }
+    return followers.withLock { _ in
+      if isRetired { return false }
+      holdCount.wrappingAdd(1, ordering: .relaxed)
+      return true
+    }
+  }
+
+  func letGo() {
+    if isLasting { return }
+    holdCount.wrappingSubtract(1, ordering: .relaxed)
+    if !isFollowed { leaveHome() }
+  }
+
+  private func leaveHome() {
+    if let home, !subject.hasEnded { home.table?.retire(self, home.hash) }
+  }
+
+  /// Retires the property, unless it is followed, or a change of it is in progress.
+  ///
+  /// Called under the lock of its table.
+  func retire() -> Bool {
+    var isUnused = false
+    followers.withLock { followers in
+      if isRetired || !followers.isEmpty || holdCount.load(ordering: .relaxed) != 0 { return }
+      byHand.withLock { byHand in
+        isUnused = !byHand.isOpen && isQuiet
+        if isUnused { retired.store(true, ordering: .releasing) }
+      }
+    }
+    return isUnused
   }
 
   /// Unlinks the evaluations from the property of an object that dies, and ends the observations of
@@ -172,8 +237,9 @@ final class ObservedProperty: Sendable {
   private func begin(by maker: @autoclosure () -> Maker) {
     let number = beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     if !isFollowed { return }
-    let edit = Scope.current?.edit?.claim(by: self, as: number)
-    announce(Event(maker: maker(), edit: edit))
+    let scope = Scope.current
+    let edit = scope?.edit?.claim(by: self, as: number)
+    announce(Event(maker: maker(), edit: edit, collector: scope?.collector))
   }
 
   private func end(by maker: @autoclosure () -> Maker, _ old: AnyObject? = nil) {
@@ -181,7 +247,10 @@ final class ObservedProperty: Sendable {
     // The change began when the property had not been observed yet.
     let openCount = number > begun ? 0 : begun &- number &+ 1
     if openCount == 0 { beginnings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    if isFollowed { tell(Event(maker: maker(), edit: nil, old: old, openCount: openCount)) }
+    if !isFollowed { return leaveHome() }
+    let collector = Scope.current?.collector
+    tell(
+      Event(maker: maker(), edit: nil, collector: collector, old: old, openCount: openCount))
   }
 
   /// Announces to the evaluations that a change begins.
@@ -269,13 +338,14 @@ final class ObservedProperty: Sendable {
 
   /// Begins a change that is announced by hand.
   ///
-  /// - Returns: Whether it is the outermost one.
-  func beginByHand() -> Bool {
-    let isOutermost = byHand.withLock { byHand in
+  /// - Returns: Whether it is the outermost one; `nil` if the property is retired.
+  func beginByHand() -> Bool? {
+    let isOutermost: Bool? = byHand.withLock { byHand in
+      if isRetired { return nil }
       isAnnounced.store(true, ordering: .releasing)
       return byHand.begin()
     }
-    if isOutermost { begin(by: .hand) }
+    if isOutermost == true { begin(by: .hand) }
     return isOutermost
   }
 

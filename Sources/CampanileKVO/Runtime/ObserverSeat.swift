@@ -14,7 +14,9 @@ final class ObserverSeat {
   /// The bits of the evaluation's state that require a check of the change.
   private let mask = Atomic<UInt>(~0)
   /// The number of changes that had begun when the observer was added.
-  private let birth = Atomic<UInt>(0)
+  ///
+  /// Greater than that of any change until the observer may be called.
+  private let birth = Atomic<UInt>(.max)
   /// The number of changes that had been delivered at the observer's last call.
   private let mark = Atomic<UInt>(0)
   /// The number of changes that had been delivered when the observer was added.
@@ -26,7 +28,7 @@ final class ObserverSeat {
   ///
   /// Changes delivered by then may be older than that value.
   private let fresh = Atomic<UInt>(0)
-  private let lowest = Atomic<UInt>(0)
+  private let lowest = Atomic<UInt>(.max)
 
   /// A change that waits for the initial call, in a box.
   private struct Kept {
@@ -75,7 +77,7 @@ final class ObserverSeat {
 
   /// Creates the seat of an observer for whom the evaluation has been opened.
   ///
-  /// The observer receives the changes that begin from here on.
+  /// The observer receives no change before ``start(at:)``.
   init(
     _ evaluation: Evaluation, _ wishes: ObserverWishes,
     comparing areEqual: ((AnyObject, AnyObject) -> Bool)?
@@ -87,9 +89,13 @@ final class ObserverSeat {
     waiting = isInitial || wishes.contains(.once) ? Waiting(isInitial) : nil
     let units = units
     if units != 0 { state.add(units) }
+  }
+
+  /// Lets the observer receive the changes that begin from here on.
+  func start(at evaluation: Evaluation) {
     comesAfter(evaluation.begun)
-    lowest.store(evaluation.revision, ordering: .relaxed)
-    if !isInitial { settle() }
+    floor = evaluation.revision
+    if !wishes.contains(.initial) { settle() }
   }
 
   deinit {
@@ -173,6 +179,7 @@ final class ObserverSeat {
     case .initial: break
     case .prior:
       if !wishes.contains(.prior) { return nil }
+      if birth.load(ordering: .relaxed) == .max { return nil }
       if let evaluation = state.evaluation, evaluation.isPriorStale {
         change = evaluation.renewed(change)
       }

@@ -5,13 +5,11 @@ import Synchronization
 ///
 /// Evaluations keep these properties and not the object. So the end of the object can be noticed,
 /// and unlinking needs nothing of a dead object.
+///
+/// The first properties stay as long as the object lives. Few objects have more, except for those
+/// whose key paths have arguments. Of the later ones, a property leaves when no evaluation follows
+/// it any more.
 final class PropertyTable: Sendable {
-  /// The properties by key path.
-  ///
-  /// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. So look-ups in
-  /// the dictionary happen outside the lock, and additions replace it with a larger one.
-  private typealias Properties = [KeyPathIdentity: ObservedProperty]
-
   /// A key path that was looked up, found or not.
   private struct Familiar {
     let keyPath: KeyPathIdentity
@@ -20,17 +18,41 @@ final class PropertyTable: Sendable {
     let property: ObservedProperty?
   }
 
+  /// The properties whose key paths have one hash, at one time.
+  private struct Candidates {
+    let hash: Int
+    var properties: [ObservedProperty] = []
+    var version = 0
+    /// Whether the next property stays.
+    var isRoomy = false
+
+    /// The property of a key path.
+    func first(of keyPath: KeyPathIdentity) -> ObservedProperty? {
+      properties.first { $0.path.identity == keyPath }
+    }
+  }
+
   /// Protected by the lock.
   private struct State {
     private static let familiarLimit = 8
+    /// The number of properties that stay.
+    private static let lastingCount = 64
 
-    /// Only ever replaced by a larger dictionary.
-    var properties: Properties = [:]
+    /// The properties by the hashes of their key paths.
+    ///
+    /// Key paths may have arguments, whose `==` and `hash(into:)` are foreign code. So they are
+    /// hashed and compared outside the lock.
+    private var properties: [Int: [ObservedProperty]] = [:]
+    private var count = 0
+    /// How often a property has been added or has left.
+    private var version = 0
     /// The first few key paths that were looked up, found or not.
     ///
     /// A key path literal of a class that is not generic is one object. Finding it by identity
     /// takes a fraction of the time of hashing it.
     private var familiar: [Familiar] = []
+
+    var all: [ObservedProperty] { Array(properties.values.joined()) }
 
     /// Finds a key path by identity.
     ///
@@ -43,33 +65,53 @@ final class PropertyTable: Sendable {
       return false
     }
 
-    /// Remembers the result of a look-up among `count` properties.
-    mutating func remember(_ keyPath: KeyPathIdentity, _ property: ObservedProperty?, count: Int) {
-      if familiar.count < Self.familiarLimit, count == properties.count {
+    func look(for candidates: inout Candidates) {
+      candidates.properties = properties[candidates.hash] ?? []
+      candidates.version = version
+      candidates.isRoomy = count < Self.lastingCount
+    }
+
+    /// Remembers the result of a look-up.
+    mutating func remember(
+      _ keyPath: KeyPathIdentity, _ property: ObservedProperty?, among candidates: Candidates
+    ) {
+      if familiar.count < Self.familiarLimit, candidates.version == version {
         familiar.append(Familiar(keyPath: keyPath, object: keyPath.object, property: property))
       }
     }
 
-    /// Replaces the properties with a larger dictionary, unless another thread has done so
-    /// meanwhile.
+    /// Adds a property, unless another thread has made a change since the look-up.
     ///
-    /// - Parameters:
-    ///   - more: The new properties. On return, the previous ones, which the caller releases.
-    ///   - stale: On return, the remembered look-ups of the previous properties.
-    mutating func exchange(_ more: inout Properties, _ stale: inout [Familiar]) -> Bool {
-      guard more.count == properties.count + 1 else { return false }
-      swap(&properties, &more)
+    /// - Parameter stale: On return, the remembered look-ups, which the caller releases.
+    mutating func add(
+      _ property: ObservedProperty, to candidates: Candidates, _ stale: inout [Familiar]
+    ) -> Bool {
+      if candidates.version != version { return false }
+      properties[candidates.hash, default: []].append(property)
+      count += 1
+      version += 1
       swap(&familiar, &stale)
       return true
+    }
+
+    /// Removes a property, which the caller keeps.
+    ///
+    /// - Parameter stale: On return, the remembered look-ups, which the caller releases.
+    mutating func remove(_ property: ObservedProperty, _ hash: Int, _ stale: inout [Familiar]) {
+      properties[hash]?.removeAll { $0 === property }
+      if properties[hash]?.isEmpty == true { properties[hash] = nil }
+      count -= 1
+      version += 1
+      swap(&familiar, &stale)
     }
   }
 
   let subject: ObservedProperty.Subject
   private let state = Locked(State())
-  private let propertyCount = Atomic<Int>(0)
+  private let additions = Atomic<Int>(0)
 
-  /// The number of properties.
-  var count: Int { propertyCount.load(ordering: .acquiring) }
+  /// The number of properties that have been added.
+  var additionCount: Int { additions.load(ordering: .acquiring) }
 
   init(of subject: AnyObject) {
     self.subject = ObservedProperty.Subject(ObjectIdentifier(subject))
@@ -85,10 +127,16 @@ final class PropertyTable: Sendable {
   }
 
   private func look(_ keyPath: KeyPathIdentity) -> ObservedProperty? {
-    let properties = state.withLock { $0.properties }
-    let property = properties[keyPath]
-    state.withLock { $0.remember(keyPath, property, count: properties.count) }
+    let candidates = candidates(keyPath.hashValue)
+    let property = candidates.first(of: keyPath)
+    state.withLock { $0.remember(keyPath, property, among: candidates) }
     return property
+  }
+
+  private func candidates(_ hash: Int) -> Candidates {
+    var candidates = Candidates(hash: hash)
+    state.withLock { $0.look(for: &candidates) }
+    return candidates
   }
 
   /// The property that the getter of `keyPath` reports.
@@ -98,22 +146,33 @@ final class PropertyTable: Sendable {
     // Most properties exist already.
     if let known = known(keyPath) { return known }
     let key = KeyPathIdentity(keyPath)
+    let hash = key.hashValue
     var stale: [Familiar] = []
     while true {
-      var properties = state.withLock { $0.properties }
-      if let known = properties[key] { return known }
-      let property = ObservedProperty(keyPath, of: subject)
-      properties[key] = property
-      if state.withLock({ $0.exchange(&properties, &stale) }) {
-        propertyCount.wrappingAdd(1, ordering: .releasing)
-        return property
+      let candidates = candidates(hash)
+      if let known = candidates.first(of: key) { return known }
+      let home = candidates.isRoomy ? nil : ObservedProperty.Home(table: self, hash: hash)
+      let property = ObservedProperty(keyPath, of: subject, home)
+      let isAdded = state.withLock { state in
+        let isAdded = state.add(property, to: candidates, &stale)
+        // Counted before another thread can find the property.
+        if isAdded { additions.wrappingAdd(1, ordering: .releasing) }
+        return isAdded
       }
+      if isAdded { return property }
     }
+  }
+
+  /// Removes a property, unless it is in use.
+  func retire(_ property: ObservedProperty, _ hash: Int) {
+    var stale: [Familiar] = []
+    // In one step, so that whoever finds the property retired finds another one here.
+    state.withLock { if property.retire() { $0.remove(property, hash, &stale) } }
   }
 
   /// Ends the observations of the object, in the object's deinit.
   func end() {
     subject.end()
-    for property in state.withLock({ $0.properties }).values { property.end() }
+    for property in state.withLock({ $0.all }) { property.end() }
   }
 }

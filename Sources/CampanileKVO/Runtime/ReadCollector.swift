@@ -29,7 +29,7 @@ final class ReadCollector: Scope {
   private var count = 0
   /// Whether the reads differ from the previous ones.
   private var isOther = true
-  /// The properties of `reads`, once they are too many for a linear search.
+  /// The properties of the first reads, once they are too many for a linear search.
   private var known: Set<ObjectIdentifier> = []
   private var isOpen = false
 
@@ -56,8 +56,7 @@ final class ReadCollector: Scope {
       // Another object may have been allocated at its address.
       !reads[count].property.subject.hasEnded
     else { return false }
-    // If another property is read after all, this revision is older than necessary, and all is
-    // read again.
+    // The revision stays old. That doesn't matter for a property that is followed already.
     count += 1
     return true
   }
@@ -70,31 +69,35 @@ final class ReadCollector: Scope {
     guard !isSilent, isOpen else { return }
     let read = Read(property: property, revision: revision, isExact: isExact)
     if count < reads.count && reads[count].property === property {
-      change { reads, _ in reads[count] = read }
+      change { $0[count] = read }
     } else if contains(property) {
       return
     } else {
-      change { reads, known in
+      change { reads in
         reads.removeSubrange(count...)
         reads.append(read)
-        if !known.isEmpty { known.insert(ObjectIdentifier(property)) }
       }
       isOther = true
     }
     count += 1
   }
 
-  private func change(_ body: (inout [Read], inout Set<ObjectIdentifier>) -> Void) {
-    var (reads, known) = (reads, known)
-    (self.reads, self.known) = ([], [])
-    body(&reads, &known)
-    (self.reads, self.known) = (reads, known)
+  private func change(_ body: (inout [Read]) -> Void) {
+    var reads = reads
+    self.reads = []
+    body(&reads)
+    self.reads = reads
   }
 
   private func contains(_ property: ObservedProperty) -> Bool {
     if count < Self.scanLimit { return reads[..<count].contains { $0.property === property } }
-    // Reads that were expected are not among them yet.
-    if known.count != count { known = Set(reads[..<count].map { ObjectIdentifier($0.property) }) }
+    // Each property is read once, so these are all of the first ones. Only the later ones are added.
+    if known.count < count {
+      var known = known
+      self.known = []
+      for read in reads[known.count..<count] { known.insert(ObjectIdentifier(read.property)) }
+      self.known = known
+    }
     return known.contains(ObjectIdentifier(property))
   }
 

@@ -153,6 +153,33 @@ struct DeathTests {
     #expect(weakController == nil)
   }
 
+  /// No observed property of a row is on the path to its seconds.
+  final class Row: Observable {
+    let settings: Track
+    init(_ settings: Track) { self.settings = settings }
+  }
+
+  // Broken by: KeyPathEvaluation.living, if it does not finish.
+  @Test(
+    "K9 Observations of an object without an own property on the path end at a change",
+    arguments: [false, true])
+  func endAtNextChange(isOldAsked: Bool) {
+    let (settings, count) = (Track("settings"), LiveCount())
+    let tokens = (0..<3).map { _ in
+      let mark = Tracked(count)
+      let options: KVOChange<Int>.Options = isOldAsked ? .old : []
+      return Row(settings).observe(\.settings.seconds, options) { _, _ in mark.touch() }
+    }
+    // Another evaluation of the same property, since several are told in another way than one.
+    let others = [1, 2].map { _ in settings.observe(\.seconds) { _, _ in } }
+    settings.seconds = 1
+    #expect(tokens.allSatisfy { !$0.isActive } && count.current == 0)
+    let last = Row(settings).observe(\.settings.title) { _, _ in }
+    settings.title = "alone"
+    #expect(!last.isActive)
+    withExtendedLifetime(others) {}
+  }
+
   // MARK: In deinits
 
   /// Sets something when it dies.
@@ -305,5 +332,20 @@ struct DeathTests {
       }
     }
     #expect(live.current == 0)
+  }
+}
+
+@Suite("Ends of sequences of changes")
+@MainActor struct SequenceEndTests {
+  @Test("K9 The sequence of an object without a property of its own on the path ends")
+  func endOfSequence() async {
+    let settings = Track("settings")
+    var row: DeathTests.Row? = DeathTests.Row(settings)
+    var changes = row!.changes(of: \.settings.seconds).values().makeAsyncIterator()
+    settings.seconds = 1
+    #expect(await changes.next()?.new == 1)
+    row = nil
+    settings.seconds = 2
+    #expect(await changes.next() == nil)
   }
 }

@@ -205,6 +205,39 @@ struct CombinationTests {
     #expect(log.lines == ["first prior", "second changed -1 2"])
   }
 
+  /// Changes a counter on another thread when it is released.
+  private final class LastChange: Sendable {
+    let counter: Counter
+    init(_ counter: Counter) { self.counter = counter }
+    deinit { onThread { [counter] in counter.increment() }() }
+  }
+
+  // Broken by: ObserverSeat.init, if it lets the observer receive changes at once.
+  @Test(
+    "A change that another thread makes while an observation is replaced is told to neither observer",
+    arguments: [\Counter.count, \.double] as [any KeyPath<Counter, Int> & Sendable], 0..<4)
+  func changedBetween(keyPath: any KeyPath<Counter, Int> & Sendable, choice: Int) {
+    let options = [[], .old, .prior, .distinct][choice] as KVOChange<Int>.Options
+    let (owner, counter) = (SharedLog(), Counter())
+    let kvo = KVOController(owner: owner)
+    do {
+      let last = LastChange(counter)
+      kvo.observe(counter, keyPath, options) { log, _, change in
+        log.lines.record("first \(change.phase)")
+        withExtendedLifetime(last) {}
+      }
+    }
+    // Keeps the evaluation.
+    let token = counter.observe(keyPath) { _, _ in }
+    kvo.observe(counter, keyPath, options, policy: .replace) { log, _, change in
+      log.lines.record("second \(change.phase)")
+    }
+    #expect(counter.count == 1 && owner.lines.count == 0)
+    counter.increment()
+    #expect(owner.lines.values.last == "second changed")
+    withExtendedLifetime(token) {}
+  }
+
   @Test(
     "Of many threads that replace the same observation one stays, and it alone is told",
     arguments: [2, 8])

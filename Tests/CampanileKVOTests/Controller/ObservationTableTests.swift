@@ -73,6 +73,17 @@ struct ObservationTableTests {
     #expect(log.kvo.observationCount == 1)
   }
 
+  // Broken by: KVOController.forgetEnded, if it ends nothing.
+  @Test("K16 What an observer of a dead object keeps is released with its entry")
+  func forgottenObservers() {
+    let count = LiveCount()
+    for _ in 0..<200 {
+      let mark = Tracked(count)
+      log.kvo.observe(Desk(player), \.player.title) { _, _, _ in mark.touch() }
+    }
+    #expect(count.current < 100)
+  }
+
   /// An argument whose hash tells nothing.
   struct Cell: Hashable, Sendable {
     let number: Int
@@ -258,6 +269,26 @@ struct ObservationTableTests {
     #expect(kvo.observationCount == 0 && observe(70).outcome == .added)
     kvo.unobserveAll()
     #expect(observe(70).outcome == .added && kvo.observationCount == 1)
+  }
+
+  // Broken by: ObservationTable.noteRemoval, if it keeps the hashes of entries that have gone.
+  @Test("K16 Of many key paths that came and went, a table keeps nothing")
+  func comeAndGone() throws {
+    let sheet = Sheet()
+    let kept = (0..<20).map { number in
+      log.kvo.observe(sheet, \.[Plain(number: number)]) { _, _, _ in }
+    }
+    for number in 100..<1_100 {
+      log.kvo.observe(sheet, \.[Plain(number: number)]) { _, _, _ in }
+      log.kvo.unobserve(sheet, \.[Plain(number: number)])
+    }
+    #expect(log.kvo.observationCount == 20 && kept.allSatisfy { $0.registration.isActive })
+    let table = log.kvo.observations.withLock { $0 }
+    let crowded = Mirror(reflecting: table).children.first { $0.label == "crowded" }?.value
+    let hashes = try #require(crowded as? [ObjectIdentifier: Set<Int>])
+    #expect(hashes.values.reduce(0) { $0 + $1.count } <= 20)
+    log.kvo.unobserve(sheet)
+    #expect(kept.allSatisfy { !$0.registration.isActive } && log.kvo.observationCount == 0)
   }
 
   @Test("K7 An object that dies while its controller is looked at may use it", arguments: [2, 8])

@@ -102,6 +102,117 @@ struct LinkTests {
     #expect(property.currentFollowers.isEmpty && evaluation == nil)
   }
 
+  /// A property for each argument, behind a lock.
+  private final class Shelf: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Locked<[Int: Int]>([:])
+
+    subscript(number: Int) -> Int {
+      registrar.value(of: self, \.[number]) { read in state.withLock { read($0[number] ?? 0) } }
+    }
+    func increment(_ number: Int) {
+      registrar.change(
+        of: self, \.[number],
+        under: { change in state.withLock { change(&$0[number, default: 0]) } }, { $0 += 1 })
+    }
+    func announce(_ number: Int, _ change: () -> Void) {
+      registrar.willChange(self, keyPath: \.[number])
+      change()
+      registrar.didChange(self, keyPath: \.[number])
+    }
+
+    func property(_ number: Int) -> ObservedProperty {
+      let collector = ReadCollector()
+      collector.collect { _ = self[number] }
+      return collector.take()[0].property
+    }
+    /// Observes as many properties as an object keeps.
+    func fill() -> [ObservationToken] { (0..<64).map { observe(\.[$0]) { _, _ in } } }
+  }
+
+  // Broken by: Evaluation.close, if it keeps all that is direct.
+  @Test("K16 Of properties with arguments that nobody observes any more, an object keeps a few")
+  func argumentsLeft() {
+    struct Weak { weak var property: ObservedProperty? }
+    let shelf = Shelf()
+    var properties: [Weak] = []
+    for number in 0..<1_000 {
+      let tokens = [
+        shelf.observe(\.[number]) { _, _ in }, shelf.observe(of: { $0[number] }) { _, _ in },
+      ]
+      properties.append(Weak(property: shelf.property(number)))
+      shelf.increment(number)
+      #expect(properties[number].property != nil)
+      for token in tokens { token.cancel() }
+    }
+    #expect(properties.count { $0.property != nil } == 64)
+    withExtendedLifetime(shelf) {}
+  }
+
+  @Test("A property with arguments that has left is observed anew, and told")
+  func argumentsAgain() {
+    let shelf = Shelf()
+    let tokens = shelf.fill()
+    let heard = Recorder<Int>()
+    for round in 1...3 {
+      let first = shelf.property(100)
+      let token = shelf.observe(\.[100]) { heard.record($1.new) }
+      #expect(shelf.property(100) === first && !first.isRetired)
+      shelf.increment(100)
+      token.cancel()
+      #expect(heard.count == round && first.isRetired)
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: ObservedProperty.retire, if it does not look for changes that are in progress.
+  @Test("A property with arguments stays until the change in which its observer left has ended")
+  func argumentsInChange() {
+    let shelf = Shelf()
+    let tokens = shelf.fill()
+    let heard = Recorder<Int>()
+    let first = shelf.property(100)
+    let token = shelf.observe(\.[100]) { _, _ in }
+    var late: ObservationToken?
+    shelf.announce(100) {
+      token.cancel()
+      #expect(!first.isRetired)
+      late = shelf.observe(\.[100], .initial) { heard.record($1.new) }
+      shelf.increment(100)
+    }
+    #expect(heard.values == [0, 1])
+    late = nil
+    let other = shelf.observe(\.[100]) { _, _ in }
+    let second = shelf.property(100)
+    shelf.announce(100) { other.cancel() }
+    #expect(second.isRetired)
+    withExtendedLifetime((tokens, late)) {}
+  }
+
+  // Broken by: KVORegistrar.tryChange, if it changes a property that is retired.
+  @Test(
+    "K14 While others come and go, an observer is told each change of an argument",
+    arguments: [2, 8], [5, 100])
+  func argumentsOnThreads(width: Int, number: Int) {
+    let shelf = Shelf()
+    let tokens = shelf.fill()
+    let rounds = Effort.times(500, long: 5_000)
+    let gaps = Recorder<[Int]>()
+    onThreads(width) { _ in
+      for _ in 0..<rounds {
+        let heard = Recorder<Int>()
+        let token = shelf.observe(\.[number], .initial) { heard.record($1.new) }
+        shelf.increment(number)
+        token.cancel()
+        let values = heard.values
+        if values != Array(values[0]..<values[0] + values.count) { gaps.record(values) }
+      }
+    }
+    #expect(gaps.values == [])
+    #expect(shelf[number] == width * rounds)
+    withExtendedLifetime(tokens) {}
+  }
+
   // Broken by: EvaluationState.note, if the last call counts.
   @Test("A change that began before the newest observer came is checked, whoever says so last")
   func newestComer() {

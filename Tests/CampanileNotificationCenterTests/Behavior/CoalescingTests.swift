@@ -48,6 +48,23 @@ struct CoalescingTests {
     center.removeObserver(token)
   }
 
+  // Broken by: WaitingNotifications.State.popFirst, if it takes the first line that is due.
+  @Test("Notifications for different modes are posted in the order in which they were enqueued")
+  func order() {
+    withQueue { queue in
+      for number in 0..<12 {
+        let modes = [RunLoop.Mode.default, RunLoop.Mode("mode \(number % 3)")]
+        queue.enqueue(
+          Notification(name: .init("\(number)")), postingStyle: number % 4 == 3 ? .whenIdle : .asap,
+          coalesceMask: [], forModes: modes)
+      }
+      queue.enqueue(
+        Notification(name: .init("4")), postingStyle: .asap, coalesceMask: .onName, forModes: nil)
+    }
+    let order = [0, 1, 2, 5, 6, 8, 9, 10, 4, 3, 7, 11]
+    #expect(heard.values.dropLast() == order.map { "\($0) about nothing" }[...])
+  }
+
   // Broken by: WaitingNotifications.remove, if it compares all that waits.
   @Test("K16 values are compared with those of the same hash alone", arguments: [1_000, 4_000])
   func values(count: Int) {
