@@ -109,3 +109,15 @@ extension ObserverRegistry {
     }
   }
 }
+
+/// A registration that has not ended, with its observer.
+struct LiveRegistration {
+  let registration: Registration
+  let observer: AnyObserver
+
+  /// The same ones in the order in which they were made.
+  @inline(never)
+  static func oldestFirst(_ found: [Self]) -> [Self] {
+    found.ordered { $0.registration.id < $1.registration.id }
+  }
+}

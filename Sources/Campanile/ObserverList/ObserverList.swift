@@ -152,18 +152,6 @@ class ObserverList: @unchecked Sendable {
   }
 }
 
-/// A registration that has not ended, with its observer.
-struct LiveRegistration {
-  let registration: Registration
-  let observer: AnyObserver
-
-  /// The same ones in the order in which they were made.
-  @inline(never)
-  static func oldestFirst(_ found: [Self]) -> [Self] {
-    found.ordered { $0.registration.id < $1.registration.id }
-  }
-}
-
 /// The list of a new registration, as a plain word.
 ///
 /// Valid while the registry's lock is held: a source keeps its lists, and a list its groups.

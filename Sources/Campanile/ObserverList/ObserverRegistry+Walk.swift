@@ -49,9 +49,7 @@ import Synchronization
     return unsafe next.unsafelyUnwrapped.pointee.number.load(ordering: .acquiring)
   }
 
-  /// Goes to the first entry that is not older than `id`.
-  ///
-  /// - Complexity: O(log *n*) in the number of entries.
+  /// Goes to the first entry that is not older than `id`, in logarithmic time.
   @inline(__always)
   fileprivate mutating func skip(below id: UInt64) {
     if id != 0 && nextID < id { search(below: id) }
