@@ -164,8 +164,11 @@ struct ObservationTable {
 
   private mutating func noteRemoval(of entry: Entry) {
     let (object, pathHash) = (entry.objectID, entry.place.pathHash)
-    if pathHash != 0, isCrowded(object), slots(of: object, pathHash).isEmpty {
-      crowded[object]?.remove(pathHash)
+    if pathHash != 0, isCrowded(object) {
+      let other = slots.last(Self.key(object, pathHash)) {
+        $0.entry.objectID == object && $0.entry.place.pathHash == pathHash
+      }
+      if other == nil { crowded[object]?.remove(pathHash) }
     }
     // Keeps the ended entries at most as many as the others.
     purgeThreshold = max(32, min(purgeThreshold, count * 2))
@@ -190,6 +193,7 @@ struct ObservationTable {
       $0.entry.objectID == object && $0.entry.place.pathHash == pathHash
     }
   }
+
   mutating func removeAll() -> [Entry] {
     defer {
       slots = AddressBuckets()
