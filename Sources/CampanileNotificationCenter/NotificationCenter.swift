@@ -37,10 +37,10 @@ public import Foundation
 /// an observer runs. The observations end with the center. Releasing a token ends nothing, as in
 /// Foundation.
 ///
-/// A post without observers costs a look-up under a lock, and creates nothing. A post under a name
-/// that is a constant, and is observed, takes no lock. A post finds the observers of its object by
-/// hash, so observers of other objects and values do not slow it. A value is hashed and compared on
-/// the posting thread, under no lock.
+/// A post without observers costs a look-up under a lock, and creates nothing. A post takes no lock
+/// if its name is the constant with which the name was first observed. A post finds the observers of
+/// its object by hash, so observers of other objects and values do not slow it. A value is hashed and
+/// compared on the posting thread, under no lock.
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
@@ -62,21 +62,17 @@ public final class NotificationCenter: Sendable {
 
   /// Posts a notification.
   public func post(_ notification: Notification) {
-    guard let audience = topics.audience(of: notification.name.rawValue) else { return }
-    let instance = notification.subject
-    let posted = PostedNotification(hub.makeContent(notification, about: instance))
-    let subject = instance ?? valueSubject(notification.object)
-    topics.post(posted, about: subject, to: audience)
-    posted.settle()
+    post(name: notification.name, object: notification.object, userInfo: notification.userInfo)
   }
 
   /// Posts a notification that came through other centers.
   func post(_ notification: Notification, along path: [PathStep]) {
-    guard let audience = topics.audience(of: notification.name.rawValue) else { return }
-    let instance = notification.subject
-    let posted = PostedNotification(hub.makeContent(notification, about: instance))
-    let subject = instance ?? valueSubject(notification.object)
-    topics.post(posted, about: subject, along: path, to: audience)
+    let key = notification.name.rawValue
+    guard topics.isHeard(key) else { return }
+    let (posted, subject) = make(notification.name, notification.object, notification.userInfo)
+    if let audience = topics.audience(of: key) {
+      topics.post(posted, about: subject, along: path, to: audience)
+    }
     posted.settle()
   }
 
@@ -85,13 +81,41 @@ public final class NotificationCenter: Sendable {
     name aName: NSNotification.Name, object anObject: Any?,
     userInfo aUserInfo: [AnyHashable: Any]? = nil
   ) {
-    guard let audience = topics.audience(of: aName.rawValue) else { return }
     let instance = Notification.subject(anObject)
+    if hub.decodes || instance == nil && anObject != nil && values.count > 0 {
+      return postMade(aName, anObject, aUserInfo)
+    }
+    guard let audience = topics.audience(of: aName.rawValue) else { return }
     let posted = PostedNotification(
       hub.makeContent(aName, anObject, aUserInfo, about: instance))
-    let subject = instance ?? valueSubject(anObject)
-    topics.post(posted, about: subject, to: audience)
+    topics.post(posted, about: instance, to: audience)
     posted.settle()
+  }
+
+  /// Posts a notification for which foreign code runs: decoders, or the `==` of values.
+  ///
+  /// That code runs before the post begins.
+  @inline(never)
+  private func postMade(
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
+  ) {
+    let key = name.rawValue
+    guard topics.isHeard(key) else { return }
+    let (posted, subject) = make(name, object, userInfo)
+    if let audience = topics.audience(of: key) { topics.post(posted, about: subject, to: audience) }
+    posted.settle()
+  }
+
+  /// A notification as observers receive it, and what it is about.
+  ///
+  /// Not inlined, so that what it needs is not on the stack while observers run.
+  @inline(never)
+  private func make(
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
+  ) -> (posted: PostedNotification, subject: AnyObject?) {
+    let instance = Notification.subject(object)
+    let posted = PostedNotification(hub.makeContent(name, object, userInfo, about: instance))
+    return (posted, instance ?? valueSubject(object))
   }
 
   /// The object itself if it is a class instance, or the instance that represents an observed

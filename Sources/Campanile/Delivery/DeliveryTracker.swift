@@ -17,6 +17,9 @@ package final class DeliveryTracker: Sendable {
 
   package init() {}
 
+  /// Whether the current task is part of the call of an asynchronous observer.
+  package static var isInsideCall: Bool { AsyncCall.isInside }
+
   package func begin() {
     state.withLock { $0.count += 1 }
   }

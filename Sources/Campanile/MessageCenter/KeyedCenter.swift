@@ -2,8 +2,8 @@
 ///
 /// An observer names a key or any key, and a subject or any subject. All observers are called in
 /// one order, the order in which they registered. The promises of ``MessageCenter`` hold here too.
-/// A post under a constant takes no lock, and counts no references. A post under another key, or
-/// under one that nobody observes, takes a lock while it looks the key up.
+/// A post takes no lock, and counts no references, if its key is the constant with which the key was
+/// first observed. Another post takes a lock while it looks its key up.
 ///
 /// A post finds the observers of its subject by the subject, whatever key they observe. Observers
 /// of other subjects do not slow it.
@@ -43,7 +43,8 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
 
   /// Posts a value under `key`, about `subject` if there is one, to all who observe.
   ///
-  /// - Parameter value: Makes the value, if anybody is there who may hear it.
+  /// - Parameter value: Makes the value, if anybody is there who may hear it. The post has begun: who
+  ///   waits for its end waits for this too.
   @inlinable
   package func post(to key: String, about subject: AnyObject?, _ value: () -> Value) {
     guard let audience = audience(of: key) else { return }
@@ -110,6 +111,11 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     to audience: consuming KeyedAudience
   ) {
     registry.post(value, Post(subject).along(path), to: audience)
+  }
+
+  /// Whether a post under a key would be heard, or reported.
+  package func isHeard(_ key: String) -> Bool {
+    wide.isObserved || registry.isWatched || keys.isObserved(key)
   }
 
   /// Whether anybody observes `key`, or any key where that is `nil`.

@@ -17,7 +17,7 @@ class ObserverList: @unchecked Sendable {
   let valueType: any Any.Type
   /// The clock's time when this list was made; a post with a lower upper bound does not hold it.
   ///
-  /// 0 for a list that is not retired by itself, but goes with its source or its array.
+  /// 0 for a list that goes with its source or its array, or that few posts can still hold.
   let created: UInt64
   /// The address of the list's memory, or 0.
   private let buffer = Atomic<UInt>(0)

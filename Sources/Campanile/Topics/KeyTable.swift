@@ -3,8 +3,8 @@ import Synchronization
 /// The lists of a keyed center by key.
 ///
 /// A dictionary under a lock has every topic. The topics that were found last are also in a small
-/// table, by the words of their keys. A post looks there first, without a lock. A constant has the
-/// same words each time, so that a post under a constant mostly finds its topic there.
+/// table, by the words with which their keys were first observed. A post looks there first, without a
+/// lock. A constant has the same words each time, so that a post under it mostly finds its topic there.
 struct KeyTable: ~Copyable, Sendable {
   /// Protected by the lock, which may be taken with the registry's lock held, never the other way.
   private struct State {

@@ -127,6 +127,12 @@ package final class NotificationHub: Sendable {
     return .make(notification, about: instance, decoded: decoded, isRead: isRead)
   }
 
+  /// Whether some observers want decoded values.
+  ///
+  /// Decoders are foreign code. So the content is made before the post begins, and whoever waits for
+  /// posts does not wait for a decoder.
+  package var decodes: Bool { !codecs.isEmpty }
+
   /// The same for a notification that is given by its parts, and may be read.
   package func makeContent(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
@@ -195,8 +201,10 @@ package final class NotificationHub: Sendable {
     let instance = notification.subject
     let isHeard: Bool
     if let name = feed.name {
+      let isDecoded = decodes && topics.isObserved(name.rawValue)
+      let early = isDecoded ? makeContent(notification, about: instance, isRead: isRead) : nil
       isHeard = topics.postNarrowly(to: name.rawValue, about: instance) {
-        let made = makeContent(notification, about: instance, isRead: isRead)
+        let made = early ?? makeContent(notification, about: instance, isRead: isRead)
         content = made
         return PostedNotification(made)
       }

@@ -226,8 +226,8 @@ struct ChangeKeeper {
 
   /// Returns what `thread` has to deliver, or leaves the report to the delivering thread.
   ///
-  /// - Parameter isReading: Whether `thread` runs getters of the path. The value that it reads is
-  ///   delivered first.
+  /// - Parameter isReading: Whether `thread` runs getters of the path. If it also delivers, the value
+  ///   that it reads is delivered first.
   mutating func beginTelling(
     _ report: consuming ChangeReport, on thread: UInt, isReading: Bool = false
   ) -> ChangeReport? {

@@ -98,19 +98,22 @@ final class ObservedProperty: Sendable {
     if isLasting { return true }
     return followers.withLock { _ in
       if isRetired { return false }
-      holdCount.wrappingAdd(1, ordering: .relaxed)
+      holdCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
       return true
     }
   }
 
   func letGo() {
     if isLasting { return }
-    holdCount.wrappingSubtract(1, ordering: .relaxed)
+    holdCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
     if !isFollowed { leaveHome() }
   }
 
   private func leaveHome() {
-    if let home, !subject.hasEnded { home.table?.retire(self, home.hash) }
+    guard let home, !subject.hasEnded else { return }
+    // A getter that reads the property and sets it would never be done: each read would find another.
+    if Scope.current?.collector != nil { return }
+    home.table?.retire(self, home.hash)
   }
 
   /// Retires the property, unless it is followed, or a change of it is in progress.
@@ -119,7 +122,9 @@ final class ObservedProperty: Sendable {
   func retire() -> Bool {
     var isUnused = false
     followers.withLock { followers in
-      if isRetired || !followers.isEmpty || holdCount.load(ordering: .relaxed) != 0 { return }
+      if isRetired || !followers.isEmpty || holdCount.load(ordering: .sequentiallyConsistent) != 0 {
+        return
+      }
       byHand.withLock { byHand in
         isUnused = !byHand.isOpen && isQuiet
         if isUnused { retired.store(true, ordering: .releasing) }
@@ -332,6 +337,7 @@ final class ObservedProperty: Sendable {
       // Assigned outside the lock: the assignment releases the values of the previous event.
       event = following
     }
+    if !isFollowed { leaveHome() }
   }
 
   // MARK: Announcements by hand

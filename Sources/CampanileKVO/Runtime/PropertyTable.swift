@@ -7,8 +7,8 @@ import Synchronization
 /// and unlinking needs nothing of a dead object.
 ///
 /// The first properties stay as long as the object lives. Few objects have more, except for those
-/// whose key paths have arguments. Of the later ones, a property leaves when no evaluation follows
-/// it any more.
+/// whose key paths have arguments. Of the later ones, a property leaves when the last evaluation that
+/// followed it does so no more, or at its next change.
 final class PropertyTable: Sendable {
   /// A key path that was looked up, found or not.
   private struct Familiar {

@@ -63,8 +63,6 @@
     private var (pullSize, pullTime) = (Self.batch, Self.longestPull)
     /// How many bytes a pull asks for: more where a message has more.
     private var (pullBytes, mostBytes) = (Self.batchBytes, Self.mostBytes)
-    /// Whether a message has arrived since a pull ended for its bytes.
-    private var hasArrived = true
     /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
     private var connection = 0
     /// Whether anything is known about the stream that is to be created.
@@ -111,8 +109,9 @@
     /// Where the messages of pulls arrive: a token, with one token after it.
     var pulls: String { "p\(connection)" }
 
-    /// Whether the stream is being created, or found to be there, for the first time: what is posted
-    /// before could not be stored, and later posts would come first.
+    /// Whether the stream is being created, or found to be there, for the first time.
+    ///
+    /// What is posted before could not be stored, and later posts would come first.
     var isStreamUnknown: Bool { phase == .creatingStream && !isStreamAsked }
 
     // MARK: Beginnings
@@ -123,7 +122,7 @@
       (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
       if !isSubscribed { connection += 1 }
       (pullSize, pullTime) = (Self.batch, Self.longestPull)
-      (pullBytes, mostBytes, hasArrived) = (Self.batchBytes, Self.mostBytes, true)
+      (pullBytes, mostBytes) = (Self.batchBytes, Self.mostBytes)
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
@@ -369,7 +368,7 @@
       if phase == .pulling { heardOfPull() }
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
-      (asked, hasArrived) = (max(0, asked - 1), true)
+      asked = max(0, asked - 1)
       defer { if phase == .pulling { pull() } }
       if isNamed { return hearNamed(place, message.subject) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
@@ -414,11 +413,10 @@
         endedPull(pending: number("Nats-Pending-Messages") ?? 0)
       case 409 where phase == .pulling && message.headers.statusText.contains("Exceeds MaxBytes"):
         // The next message has more bytes than the pull has left, or even than it had.
-        if !hasArrived {
+        if number("Nats-Pending-Bytes") ?? 0 >= UInt64(pullBytes) {
           if pullBytes == mostBytes { return refused(status, message.headers.statusText) }
           pullBytes = min(2 * pullBytes, mostBytes)
         }
-        hasArrived = false
         endedPull(pending: number("Nats-Pending-Messages"))
       default:
         if phase == .pulling { return refused(status, message.headers.statusText) }
@@ -489,10 +487,13 @@
       StreamPlace(acknowledgment).map { unfinished[$0.streamSequence] = nil }
     }
 
-    /// The messages that are still being delivered: where to say so, from time to time.
-    var inProgress: [String] {
-      isNamed && isConnected && seconds % Self.progressInterval == 0
-        ? unfinished.values.sorted() : []
+    /// One second has passed, whether anything is read or not.
+    ///
+    /// - Returns: Where to say that messages are still being delivered, from time to time.
+    mutating func tickDeliveries() -> [String] {
+      seconds &+= 1
+      if !isConnected || seconds % Self.progressInterval != 0 { return [] }
+      return unfinished.values.sorted()
     }
 
     /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.
@@ -509,7 +510,6 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     @discardableResult
     mutating func tick() -> String? {
-      seconds &+= 1
       guard isConnected else { return nil }
       silence += 1
       switch phase {
@@ -537,7 +537,16 @@
           pull()
         }
       // A server with nothing to send says so each five seconds.
-      case .pulling: if silence > 2 * Self.patience { receiveAnew() }
+      case .pulling:
+        if silence > 2 * Self.patience {
+          receiveAnew()
+        } else if silence > Self.patience, asked > pullSize / 2 {
+          // A pull that has brought exactly the bytes that it asked for ends without a word.
+          let silence = silence
+          asked = 0
+          pull()
+          self.silence = silence
+        }
       }
       return nil
     }

@@ -282,7 +282,8 @@
         return deferred = []
       }
       current = nil
-      if line.state.isOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
+      let wasOpen = line.state.isOpen
+      if wasOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
       if nextIsOpen { return handOver() }
       let sentence = line.state.closed(reason)
       let text = sentence.map { "\(line.address): \($0)" } ?? ""
@@ -290,7 +291,7 @@
       // A second connection that is not ready takes the place of the first.
       if let next {
         (current, self.next) = (next, nil)
-      } else if shortCount > 1 {
+      } else if wasOpen, shortCount > 1 {
         // A server that accepts the relay, and then ends what it sends, would do so again and again.
         pauseNumber += 1
         let pause = min(configuration.longestPause, 50 << min(shortCount, 21))

@@ -164,10 +164,6 @@
       var reason: String?
       noteReadiness { reason = $0.tick() }
       if let reason { incidents.append(.denied(subject: nil, reason)) }
-      // So that the server does not send them again meanwhile.
-      for subject in durable?.inProgress ?? [] {
-        output.writePublish(subject, payload: Array("+WPI".utf8))
-      }
       guard let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 < Self.storingLimit - 1 { return }

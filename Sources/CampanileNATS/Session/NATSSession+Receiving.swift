@@ -192,6 +192,10 @@
       if !over.isEmpty { outbox.forget(requests: Set(over)) }
       // A stream whose answers are not read is not silent.
       if isReading { tickDurable() }
+      // So that the server does not send these again meanwhile.
+      for subject in durable?.tickDeliveries() ?? [] {
+        output.writePublish(subject, payload: Array("+WPI".utf8))
+      }
       guard server != nil else { return }
       let (hasChanged, announces) = presence.tick()
       if hasChanged { incidents.append(.peers(presence.list)) }

@@ -293,11 +293,10 @@
     /// The next item to write: of posts that no stream takes, only the oldest, from time to time.
     private mutating func nextItem() -> Outbox.Item? {
       if durable?.isStreamUnknown == true { return nil }
-      if vain != nil {
-        if vain?.mayTry == false { return nil }
-        vain?.mayTry = false
-      }
-      return outbox.next()
+      if vain?.mayTry == false { return nil }
+      let item = outbox.next()
+      if item?.kind == .post { vain?.mayTry = false }
+      return item
     }
 
     /// - Returns: The mark up to which the answer confirms.
@@ -318,6 +317,8 @@
           "A message has \(item.size) bytes with its headers; the server takes "
             + "\(server.maxPayload) at the most."))
       switch item.kind {
+      // The attempt is over, and the next post is the oldest.
+      case .post where vain != nil: (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
       case .request where requests.ended(item.token):
         incidents.append(.reply(correlation: item.token, .nobodyAnswers, payload: []))
       case .reply:

@@ -59,14 +59,17 @@
     private var waitingBytes = 0
     /// The bytes of posts that were sent and not confirmed.
     private var sentBytes = 0
+    /// The number of those posts.
+    private var sentPosts = 0
     private let keepsNewest: Bool
     private let limit: Int
     /// Whether posts are stored, each of which is confirmed by itself.
     private let isStored: Bool
     /// The bytes that are sent without being confirmed, at the most.
     static let window = 4 << 20
-    /// How many items are sent to a stream without being confirmed, at the most: a server keeps ten
-    /// thousand in the queue of a stream, or more.
+    /// How many posts are sent to a stream without being confirmed, at the most.
+    ///
+    /// A server keeps ten thousand in the queue of a stream, or more.
     private static let storedWindow = 4_096
     /// What a post costs in addition to its payload.
     private static let overhead = 128
@@ -206,12 +209,13 @@
 
     /// The next item, as far as the window allows; then it counts as sent.
     mutating func next() -> Item? {
-      while sentBytes < Self.window, !isStored || sent.count < Self.storedWindow {
+      while sentBytes < Self.window, !isStored || sentPosts < Self.storedWindow {
         if let item = front.popFirst() ?? again.popFirst() {
           sent.append(item)
           if item.isConfirmed { continue }
           waitingBytes -= Int(item.cost)
           sentBytes += Int(item.cost)
+          if item.kind == .post { sentPosts += 1 }
           return item
         }
         if let item = nextPost() ?? nextOther() {
@@ -238,6 +242,7 @@
       nextMark += 1
       waitingBytes -= cost
       sentBytes += cost
+      sentPosts += 1
       return Item(
         mark: mark, token: 0, place: place, size: UInt32(head.headerCount + count),
         cost: UInt32(cost), kind: .post)
@@ -284,6 +289,7 @@
       guard let item = sent.popLast() else { return nil }
       let subject = frames.subject(item.place)
       sentBytes -= Int(item.cost)
+      if item.kind == .post { sentPosts -= 1 }
       frames.forget(item.place)
       return subject
     }
@@ -357,6 +363,7 @@
       if item.isConfirmed { return }
       sent[offset: offset].isConfirmed = true
       sentBytes -= Int(item.cost)
+      if item.kind == .post { sentPosts -= 1 }
       // Its frame is not kept while an earlier item waits to be confirmed.
       if item.kind != .flush { frames.forget(item.place) }
     }
@@ -405,7 +412,7 @@
       waiting.append(contentsOf: front)
       waiting.append(contentsOf: again)
       (sent, front, again) = (CircularBuffer(), CircularBuffer(), waiting)
-      sentBytes = 0
+      (sentBytes, sentPosts) = (0, 0)
     }
 
     /// The connection has ended: posts and flushes are to be sent again.

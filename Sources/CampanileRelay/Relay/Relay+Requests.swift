@@ -139,14 +139,15 @@ extension Relay {
         known.matches($0.subject)
       })
     return source.observe(file: file, line: line) {
-      [weak core = core, unfinished = core.unfinished] request in
-      unfinished.begin()
+      [weak core = core, answers = core.answers] request in
+      answers.begin()
       Task {
-        defer { unfinished.end() }
-        do {
-          core?.answer(request, try await answer(request))
-        } catch {
-          core?.fail(request, "\(error)")
+        await answers.run {
+          do {
+            core?.answer(request, try await answer(request))
+          } catch {
+            core?.fail(request, "\(error)")
+          }
         }
       }
     }

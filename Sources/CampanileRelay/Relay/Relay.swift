@@ -80,7 +80,8 @@ public final class Relay: Sendable {
 
   /// Sends the messages posted so far, posts the messages that have arrived, and ends the relay.
   ///
-  /// Requests that have arrived are answered first; later ones are not taken.
+  /// Requests that have arrived are answered first; later ones are not taken. Inside an answer, the
+  /// call waits for no answers. Inside an asynchronous observer, it does not wait for observers.
   ///
   /// Messages of carried types that are posted after this call begins are not carried. A relay that
   /// is not connected when this call begins sends nothing more. If the task is canceled, the call

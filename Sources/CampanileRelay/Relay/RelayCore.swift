@@ -1,6 +1,5 @@
 import Campanile
 import Dispatch
-import Synchronization
 
 /// What a relay consists of, apart from the object whose release ends it.
 final class RelayCore: RelayReceiver, Sendable {
@@ -22,9 +21,10 @@ final class RelayCore: RelayReceiver, Sendable {
   private let underWay = Locked<DeliveryTracker?>(nil)
   /// Whether the link awaits them.
   private let awaitsDeliveries: Bool
-  /// The answers that are being made, and the deliveries that the link awaits.
-  let unfinished = DeliveryTracker()
-  private let isFinishing = Atomic<Bool>(false)
+  /// The answers that are being made.
+  let answers = OpenCalls()
+  /// The deliveries that the link awaits.
+  private let openDeliveries = OpenCalls()
 
   init(_ link: any RelayLink, _ buffering: RelayBuffering) {
     self.link = link
@@ -166,10 +166,10 @@ final class RelayCore: RelayReceiver, Sendable {
     case .sentAway(let reason): events.send(RelayEvent(.refused, reason))
     case .delivered(let body):
       guard let tracker = underWay.withLock({ $0.take() }) else { return body() }
-      unfinished.begin()
-      tracker.end { [unfinished] in
+      openDeliveries.begin()
+      tracker.end { [openDeliveries] in
         body()
-        unfinished.end()
+        openDeliveries.end()
       }
     case .refused(let subject, let reason): reportRefused(subject, reason)
     case .denied(let subject, let reason):
@@ -218,12 +218,11 @@ final class RelayCore: RelayReceiver, Sendable {
     for pattern in routes.unwantAnswers() { send(.stopAnswering(pattern)) }
   }
 
-  /// Waits for the answers that are being made, and for the deliveries that the link awaits.
+  /// Waits for the answers that are being made, and for the deliveries that the link awaits; not for
+  /// a call that the task is part of.
   func finishCalls() async {
-    // Another call waits already.
-    if isFinishing.exchange(true, ordering: .relaxed) { return }
-    unfinished.end()
-    try? await unfinished.wait()
+    if !OpenCalls.isInside { await answers.wait() }
+    if !DeliveryTracker.isInsideCall { await openDeliveries.wait() }
   }
 
   /// Waits until what has come is delivered, and not for what comes meanwhile.
@@ -244,6 +243,8 @@ final class RelayCore: RelayReceiver, Sendable {
     inbox.close()
     link.stop()
     waiting.end()
+    answers.close()
+    openDeliveries.close()
     payloads.finish()
     requests.finish()
     deliveries.async {

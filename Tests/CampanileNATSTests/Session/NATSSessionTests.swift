@@ -421,6 +421,38 @@
       #expect(session.outbox.isEmpty)
     }
 
+    // Broken by: NATSSession.nextItem, if a flush counts as the attempt.
+    @Test("A flush that waits does not keep the oldest post from being sent again")
+    func flushBeforeOldest() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(.subscribe("a"))
+      session.perform(.flush(5))
+      session.perform(post("x"))
+      for _ in 1...5 {
+        let text = written(&session)
+        #expect(text.text.contains("HPUB x "))
+        session.confirmed(text.mark ?? 0)
+        answer(&session, "a2", nil)
+        session.tickDurable()
+      }
+      _ = written(&session)
+      answer(&session, "a2", #"{"stream":"S","seq":1}"#)
+      session.perform(post("y"))
+      #expect(written(&session).text.contains("HPUB y "))
+    }
+
+    @Test("Flushes that wait for what is to be heard do not take the place of posts")
+    func manyFlushes() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(.subscribe("a"))
+      for token in 1...10_000 {
+        session.perform(.flush(UInt64(token)))
+        session.confirmed(written(&session).mark ?? 0)
+      }
+      session.perform(post("x"))
+      #expect(written(&session).text.contains("HPUB x "))
+    }
+
     // Broken by: NATSSession.tickDurable, if it sends again what the server has not read.
     @Test("R6 Nothing is sent to a stream again before the server has read it")
     func stalledServer() {
