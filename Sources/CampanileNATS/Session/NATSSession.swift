@@ -53,6 +53,8 @@
     var readMark: UInt64 = 0
     /// The flushes that also wait until what was asked to be heard is in force.
     private var flushesOfPatterns: Set<UInt64> = []
+    /// Those of them that wait for nothing else.
+    private var heldFlushes: [UInt64] = []
     /// How many pings that confirm what was sent have no answer yet.
     private(set) var pingCount = 0
     /// Whether a ping is to follow the output.
@@ -354,16 +356,28 @@
     mutating func confirmed(_ mark: UInt64) {
       pingCount = max(0, pingCount - 1)
       readMark = max(readMark, mark)
-      // Some flushes also tell that what was to be heard is in force.
-      let isReady = durable?.isReady ?? true
-      report(flushed: outbox.confirm(through: mark) { isReady || !flushesOfPatterns.contains($0) })
+      report(flushed: outbox.confirm(through: mark))
+      // The server has been asked once more since what was to be heard is in force.
+      if durable?.isReady ?? true { report(flushed: heldFlushes.takeAll()) }
     }
 
     mutating func report(flushed tokens: [UInt64]) {
+      let isReady = durable?.isReady ?? true
       for token in tokens {
-        flushesOfPatterns.remove(token)
-        incidents.append(.flushed(token))
+        if !isReady, flushesOfPatterns.contains(token) {
+          heldFlushes.append(token)
+        } else {
+          flushesOfPatterns.remove(token)
+          incidents.append(.flushed(token))
+        }
       }
+    }
+  }
+
+  extension [UInt64] {
+    fileprivate mutating func takeAll() -> Self {
+      defer { self = [] }
+      return self
     }
   }
 

@@ -298,16 +298,12 @@
 
     /// A server has taken all up to a mark.
     ///
-    /// - Parameter ends: Whether a flush has ended with it, or waits for something else.
     /// - Returns: The flushes that have ended.
-    mutating func confirm(
-      through mark: UInt64, _ ends: (_ flush: UInt64) -> Bool = { _ in true }
-    ) -> [UInt64] {
+    mutating func confirm(through mark: UInt64) -> [UInt64] {
       // By offsets: the indices of a buffer hold its memory, which would be copied.
       for offset in 0..<sent.count {
         let item = sent[offset: offset]
         if item.mark > mark { break }
-        if item.kind == .flush, !ends(item.token) { continue }
         if !isStored || item.kind != .post { confirm(at: offset) }
       }
       return popConfirmed()
@@ -369,16 +365,9 @@
     }
 
     private mutating func popConfirmed() -> [UInt64] {
-      var (flushed, waiting): ([UInt64], [Item]) = ([], [])
-      while let first = sent.first {
-        if first.isConfirmed {
-          if first.kind == .flush { flushed.append(first.token) }
-        } else if first.kind == .flush {
-          // What follows a flush that waits for something else does not wait for it.
-          waiting.append(first)
-        } else {
-          break
-        }
+      var flushed: [UInt64] = []
+      while let first = sent.first, first.isConfirmed {
+        if first.kind == .flush { flushed.append(first.token) }
         sent.removeFirst()
       }
       // A flush that the server has read may be behind posts that were to be sent again.
@@ -386,7 +375,6 @@
         if first.kind == .flush { flushed.append(first.token) }
         again.removeFirst()
       }
-      for flush in waiting.reversed() { sent.prepend(flush) }
       return flushed
     }
 

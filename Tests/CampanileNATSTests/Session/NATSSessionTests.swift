@@ -519,12 +519,12 @@
           "NATS/1.0\r\nCampanile: \(number()) \(number()) \(number()) \(number()) x -\r\n\r\n",
         ].randomElement(using: &dice)!
       }
-      for round in 1...300 {
+      for round in 1...30 {
         var session = connected(
           DurableOptions(stream: "S", subjects: subjects, replicas: 1, consumer: name))
         session.perform(.subscribe("a"))
         session.perform(.answer("b"))
-        for step in 1...200 {
+        for step in 1...100 {
           let inbox = session.inbox
           let token = ["a", "q", "i", "c", "s", "x", "p", "here", ""].randomElement(using: &dice)!
           let subject = [
