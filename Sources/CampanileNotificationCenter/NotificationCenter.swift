@@ -69,7 +69,8 @@ public final class NotificationCenter: Sendable {
   func post(_ notification: Notification, along path: [PathStep]) {
     let key = notification.name.rawValue
     guard topics.isHeard(key) else { return }
-    let (posted, subject) = make(notification.name, notification.object, notification.userInfo)
+    let (posted, subject) = make(
+      notification.name, notification.object, notification.userInfo, about: notification.subject)
     if let audience = topics.audience(of: key) {
       topics.post(posted, about: subject, along: path, to: audience)
     }
@@ -83,7 +84,7 @@ public final class NotificationCenter: Sendable {
   ) {
     let instance = Notification.subject(anObject)
     if hub.decodes || instance == nil && anObject != nil && values.count > 0 {
-      return postMade(aName, anObject, aUserInfo)
+      return postMade(aName, anObject, aUserInfo, about: instance)
     }
     guard let audience = topics.audience(of: aName.rawValue) else { return }
     let posted = PostedNotification(
@@ -97,11 +98,12 @@ public final class NotificationCenter: Sendable {
   /// That code runs before the post begins.
   @inline(never)
   private func postMade(
-    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
+    about instance: AnyObject?
   ) {
     let key = name.rawValue
     guard topics.isHeard(key) else { return }
-    let (posted, subject) = make(name, object, userInfo)
+    let (posted, subject) = make(name, object, userInfo, about: instance)
     if let audience = topics.audience(of: key) { topics.post(posted, about: subject, to: audience) }
     posted.settle()
   }
@@ -111,9 +113,9 @@ public final class NotificationCenter: Sendable {
   /// Not inlined, so that what it needs is not on the stack while observers run.
   @inline(never)
   private func make(
-    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?
+    _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
+    about instance: AnyObject?
   ) -> (posted: PostedNotification, subject: AnyObject?) {
-    let instance = Notification.subject(object)
     let posted = PostedNotification(hub.makeContent(name, object, userInfo, about: instance))
     return (posted, instance ?? valueSubject(object))
   }
