@@ -86,20 +86,23 @@ struct RequestTests {
       for member in [two, three] { try await member.relay.flush() }
       _ = try? await one.relay.request(raw: [], to: "quit", within: .seconds(60))
       while two.relay.state.value != .ended { await Task.yield() }
+      // The bus may have another hub now, and what was on its way is asked again.
       let asking = Task {
-        try? await one.relay.request(raw: [], to: "stuck", within: .seconds(3_000))
+        while !Task.isCancelled {
+          _ = try? await one.relay.request(raw: [], to: "stuck", within: .seconds(3_000))
+        }
       }
       #expect(try await asked.next() == 1)
       async let first: Void = three.relay.drain()
       async let second: Void = three.relay.drain()
       // Neither of the two ends the relay while the answer is being made.
       try await one.relay.flush()
-      #expect(three.relay.state.value == .connected)
+      #expect(three.relay.state.value != .ended)
       three.relay.cancel()
       await first
       await second
       asking.cancel()
-      _ = await asking.value
+      await asking.value
       withExtendedLifetime((one, two, three, token, stuck)) {}
     }
   }
