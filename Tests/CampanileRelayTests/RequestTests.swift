@@ -77,6 +77,8 @@ struct RequestTests {
         await relay.drain()
         return []
       }
+      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let state = two.relay.state.observe { states.record($0.new) }
       let asked = Recorder<Int>(timeout: .seconds(600))
       let stuck = three.relay.answer(raw: "stuck") { _, _ in
         asked.record(1)
@@ -85,7 +87,7 @@ struct RequestTests {
       }
       for member in [two, three] { try await member.relay.flush() }
       _ = try? await one.relay.request(raw: [], to: "quit", within: .seconds(60))
-      while two.relay.state.value != .ended { await Task.yield() }
+      while try await states.next() != .ended {}
       // The bus may have another hub now, and what was on its way is asked again.
       let asking = Task {
         while !Task.isCancelled {
@@ -103,7 +105,7 @@ struct RequestTests {
       await second
       asking.cancel()
       await asking.value
-      withExtendedLifetime((one, two, three, token, stuck)) {}
+      withExtendedLifetime((one, two, three, token, stuck, state)) {}
     }
   }
 

@@ -39,8 +39,9 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
     if registry.isHeard(list) { deliver(element) }
   }
 
-  /// Sends a value for whose deliveries a tracker waits.
-  package func send(_ element: Element, trackedBy tracker: DeliveryTracker) {
+  /// Sends a value for whose deliveries a tracker waits, if there is one.
+  package func send(_ element: Element, trackedBy tracker: DeliveryTracker?) {
+    guard let tracker else { return send(element) }
     if registry.isHeard(list) {
       registry.postChecked(element, Post().tracked(by: tracker), to: list)
     }

@@ -138,7 +138,7 @@ package final class NotificationHub: Sendable {
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
     about instance: AnyObject?
   ) -> NotificationContent {
-    if codecs.isEmpty, instance.map({ !isDeinitializing($0) }) ?? true {
+    if !decodes, instance.map({ !isDeinitializing($0) }) ?? true {
       return NotificationContent(name: name, object: object, userInfo: userInfo)
     }
     return makeContent(

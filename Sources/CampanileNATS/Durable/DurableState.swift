@@ -56,13 +56,7 @@
     private var hasTriedPolicies = false
     /// How long no expected message has arrived.
     private var silence = 0
-    /// How many messages the server may still send.
-    private var asked = 0
-    /// How many messages a pull asks for, and for how many seconds: less where the server does not
-    /// permit as much.
-    private var (pullSize, pullTime) = (Self.batch, Self.longestPull)
-    /// How many bytes a pull asks for: more where a message has more.
-    private var (pullBytes, mostBytes) = (Self.batchBytes, Self.mostBytes)
+    private var pulls = PullBudget()
     /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
     private var connection = 0
     /// Whether anything is known about the stream that is to be created.
@@ -83,11 +77,6 @@
     private var reported = ""
     private var seconds = 0
 
-    static let batch = 500
-    /// A server ends a connection that is behind by much more.
-    static let batchBytes = 2 << 20
-    private static let mostBytes = 1 << 30
-    static let longestPull = 20
     /// After so many seconds without an acknowledgement, the server sends a message again.
     static let acknowledgmentWait = 6
     private static let progressInterval = 3
@@ -107,7 +96,7 @@
     private var isNamed: Bool { options.consumer != nil }
 
     /// Where the messages of pulls arrive: a token, with one token after it.
-    var pulls: String { "p\(connection)" }
+    var pullInbox: String { "p\(connection)" }
 
     /// Whether the stream is being created, or found to be there, for the first time.
     ///
@@ -121,8 +110,7 @@
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
       if !isSubscribed { connection += 1 }
-      (pullSize, pullTime) = (Self.batch, Self.longestPull)
-      (pullBytes, mostBytes) = (Self.batchBytes, Self.mostBytes)
+      pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
@@ -151,7 +139,8 @@
       if patterns.isEmpty {
         hasHeard = false
         // What the last pull still brings is not heard, and arrives again.
-        (mustSettle, asked) = (true, 0)
+        mustSettle = true
+        pulls.forget()
       }
       guard isConnected && isStreamReady else { return }
       if isNamed {
@@ -226,7 +215,7 @@
         configuration.deliver_policy = deliversAll ? "all" : "new"
         configuration.ack_policy = "explicit"
         configuration.ack_wait = Self.acknowledgmentWait * 1_000_000_000
-        configuration.max_ack_pending = 4 * Self.batch
+        configuration.max_ack_pending = 4 * PullBudget.batch
       } else {
         configuration.inactive_threshold = 300_000_000_000
         configuration.mem_storage = true
@@ -256,7 +245,7 @@
       generation += 1
       (self.phase, silence, lastConsumerSequence) = (phase, 0, 0)
       // The pulls of a consumer with a name go on while it is changed.
-      if !isNamed || mustSettle { asked = 0 }
+      if !isNamed || mustSettle { pulls.forget() }
     }
 
     // MARK: Answers
@@ -320,12 +309,11 @@
 
     private mutating func pull() {
       (phase, silence, mustSettle) = (.pulling, 0, false)
-      guard asked <= pullSize / 2 else { return }
-      asked += pullSize
+      guard let pull = pulls.next() else { return }
       requests.append(
         StreamRequest(
-          "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pulls).\(generation)",
-          PullRequest(batch: pullSize, bytes: pullBytes, seconds: pullTime)))
+          "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pullInbox).\(generation)",
+          pull))
     }
 
     /// The server sends what was asked for, or says that there is nothing.
@@ -368,7 +356,7 @@
       if phase == .pulling { heardOfPull() }
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
-      asked = max(0, asked - 1)
+      pulls.arrived()
       defer { if phase == .pulling { pull() } }
       if isNamed { return hearNamed(place, message.subject) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
@@ -412,38 +400,28 @@
       case 409 where message.headers.statusText.contains("Batch Completed"):
         endedPull(pending: number("Nats-Pending-Messages") ?? 0)
       case 409 where phase == .pulling && message.headers.statusText.contains("Exceeds MaxBytes"):
-        // The next message has more bytes than the pull has left, or even than it had.
-        if number("Nats-Pending-Bytes") ?? 0 >= UInt64(pullBytes) {
-          if pullBytes == mostBytes { return refused(status, message.headers.statusText) }
-          pullBytes = min(2 * pullBytes, mostBytes)
+        guard pulls.grow(left: number("Nats-Pending-Bytes") ?? 0) else {
+          return refused(status, message.headers.statusText)
         }
         endedPull(pending: number("Nats-Pending-Messages"))
       default:
         if phase == .pulling { return refused(status, message.headers.statusText) }
-        (asked, mustSettle) = (0, true)
+        mustSettle = true
+        pulls.forget()
       }
       return nil
     }
 
     /// The time of a pull is over, or it has brought what it asked for.
-    ///
-    /// - Parameter pending: How many messages the server does not send of those that were asked for.
     private mutating func endedPull(pending: UInt64?) {
       heardOfPull()
-      asked = max(0, asked - (pending.map { Int(clamping: $0) } ?? asked))
+      pulls.ended(pending: pending)
       if phase == .pulling { pull() }
     }
 
     /// The server does not do what a pull asks for.
     private mutating func refused(_ status: Int, _ text: String) -> String? {
-      if text.contains("MaxRequestMaxBytes"), pullBytes > 1 {
-        (pullBytes, mostBytes, asked) = (pullBytes / 2, pullBytes / 2, 0)
-        pull()
-      } else if text.contains("MaxRequestBatch"), pullSize > 1 {
-        (pullSize, asked) = (pullSize / 2, 0)
-        pull()
-      } else if text.contains("MaxRequestExpires"), pullTime > 1 {
-        (pullTime, asked) = (pullTime / 2, 0)
+      if pulls.shrink(by: text) {
         pull()
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {
         isUnanswered = status == 503
@@ -472,8 +450,8 @@
       if unfinished[place.streamSequence] != nil { return .none }
       let isNew = heard.insert(place.streamSequence).inserted
       // So many are remembered as can be sent again, and more.
-      if heard.count > 16 * Self.batch {
-        heard = Set(heard.sorted().suffix(8 * Self.batch))
+      if heard.count > 16 * PullBudget.batch {
+        heard = Set(heard.sorted().suffix(8 * PullBudget.batch))
       }
       guard isNew && wants(subject, place) else {
         return .unwanted(acknowledgment: place.acknowledgment)
@@ -540,10 +518,10 @@
       case .pulling:
         if silence > 2 * Self.patience {
           receiveAnew()
-        } else if silence > Self.patience, asked > pullSize / 2 {
+        } else if silence > Self.patience, pulls.isUsedUp {
           // A pull that has brought exactly the bytes that it asked for ends without a word.
           let silence = silence
-          asked = 0
+          pulls.forget()
           pull()
           self.silence = silence
         }

@@ -33,6 +33,9 @@
       private let state = Locked(State())
       private static let limit = 4 << 20
 
+      /// Whether more is to be read.
+      var reads: Bool { state.withLock { $0.reads } }
+
       /// Begins to read.
       func start(_ channel: any Channel) {
         state.withLock { $0.channel = channel }
@@ -60,7 +63,7 @@
       /// Later, on the event loop, so that the last state is applied last.
       private func apply(on channel: any Channel) {
         channel.eventLoop.execute { [self] in
-          channel.setOption(.autoRead, value: state.withLock { $0.reads }).whenComplete { _ in }
+          channel.setOption(.autoRead, value: reads).whenComplete { _ in }
         }
       }
     }

@@ -202,7 +202,9 @@
     func writeSubscriptions(to output: inout ByteBuffer) {
       output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
-      if let durable { output.writeSubscribe(inbox + durable.pulls + ".*", sid: Self.streamSid) }
+      if let durable {
+        output.writeSubscribe(inbox + durable.pullInbox + ".*", sid: Self.streamSid)
+      }
       for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
       where !isStored(subscription) {
         output.writeSubscribe(subscription.pattern.text, sid: subscription.sid)
@@ -216,6 +218,8 @@
       server = info
       output.clear()
       pingCount = 0
+      // Nothing else may be sent whose confirmation ends them.
+      wantsPing = !heldFlushes.isEmpty
       durable?.connected(info, isSubscribed: isSubscribed)
       if isSubscribed { return }
       writeSubscriptions(to: &output)

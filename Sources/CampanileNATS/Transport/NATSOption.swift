@@ -58,7 +58,7 @@
     /// Stores posted messages in a JetStream stream, and receives messages from the stream.
     ///
     /// Each message is stored at least once. Each receiver that has a name hears each message at
-    /// least once, even after a restart of the servers or of the receiver: it acknowledges a message
+    /// least once, even after a restart of the servers or of the receiver. It acknowledges a message
     /// when its observers have run. A flush waits until the stream has stored the earlier posts.
     ///
     /// - Parameters:

@@ -90,11 +90,11 @@ public final class Relay: Sendable {
   public func drain() async {
     core.carried.endOutward()
     core.stopAnswering()
-    if core.state.value == .connected { try? await core.flushPosts() }
+    if core.state.value == .connected { try? await core.flush(onlyPosts: true) }
     await core.finishDeliveries()
     await core.finishCalls()
     // The answers, and acknowledgments.
-    if core.state.value == .connected { try? await core.flushPosts() }
+    if core.state.value == .connected { try? await core.flush(onlyPosts: true) }
     cancel()
   }
 

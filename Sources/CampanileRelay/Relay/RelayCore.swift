@@ -144,11 +144,7 @@ final class RelayCore: RelayReceiver, Sendable {
         subject: subject, sender: peer, version: Int(version), bytes: payload,
         path: path.map { PathStep(number: $0) }, tracker: trackerOfDeliveries())
       for route in found { route.deliver(message) }
-      if let tracker = message.tracker {
-        payloads.send(message, trackedBy: tracker)
-      } else {
-        payloads.send(message)
-      }
+      payloads.send(message, trackedBy: message.tracker)
     case .request(let sender, let correlation, let subject, let version, let payload):
       requests.send(
         IncomingRequest(
@@ -200,16 +196,12 @@ final class RelayCore: RelayReceiver, Sendable {
 
   // MARK: Waiting
 
-  func flush() async throws {
+  /// Waits until what was posted before is taken.
+  ///
+  /// - Parameter onlyPosts: Whether it waits for nothing that is to be heard.
+  func flush(onlyPosts: Bool = false) async throws {
     let token = try waiting.makeToken()
-    send(.flush(token))
-    try await waiting.wait(for: token)
-  }
-
-  /// Waits until what was posted before is taken, and for nothing that is to be heard.
-  func flushPosts() async throws {
-    let token = try waiting.makeToken()
-    send(.flushPosts(token))
+    send(onlyPosts ? .flushPosts(token) : .flush(token))
     try await waiting.wait(for: token)
   }
 
@@ -218,8 +210,9 @@ final class RelayCore: RelayReceiver, Sendable {
     for pattern in routes.unwantAnswers() { send(.stopAnswering(pattern)) }
   }
 
-  /// Waits for the answers that are being made, and for the deliveries that the link awaits; not for
-  /// a call that the task is part of.
+  /// Waits for the answers that are being made, and for the deliveries that the link awaits.
+  ///
+  /// It does not wait for a call that the task is part of.
   func finishCalls() async {
     if !OpenCalls.isInside { await answers.wait() }
     if !DeliveryTracker.isInsideCall { await openDeliveries.wait() }

@@ -64,8 +64,10 @@ package enum RelayIncident: Sendable {
   case connected
   case disconnected(String)
   case peers([RelayPeer])
-  /// To be called once what came before has been delivered to all who observe it, also on queues and
-  /// in tasks; by a link that awaits deliveries.
+  /// To be called once what came before has been delivered to all who observe it, on queues and in tasks
+  /// too.
+  ///
+  /// Only a link that awaits deliveries says it.
   case delivered(@Sendable () -> Void)
   /// What was sent cannot travel; the reason is a sentence.
   case refused(subject: String, String)

@@ -215,6 +215,22 @@ struct TypedNotificationTests {
     #expect(heard.values.sorted() == [3, 30, 300])
   }
 
+  // Broken by: NotificationHub.receive, if it decodes within the post.
+  @Test("K4 a decoder runs before the post begins, and may wait for the end of an observer")
+  func decoderWaits() {
+    let (victim, waits) = (Slot<ObservationToken>(), Recorder<Registration.Wait>())
+    let descriptor = NotificationDescriptor<Int>(.tick) { _ in
+      if let token = victim.value { waits.record(token.cancelAndWait()) }
+      return 1
+    }
+    let token = center.notifications(of: descriptor).observe { [heard] in heard.record($0) }
+    victim.set(center.observe(.tick) { [heard] _ in heard.record(2) })
+    center.post(name: .tick, object: nil)
+    withExtendedLifetime(token) {}
+    #expect(waits.values == [.finished])
+    #expect(heard.values == [1])
+  }
+
   @Test("K5 typed observers stand among the others of the name as they registered")
   func order() {
     let descriptor = NotificationDescriptor(Rung.notificationName) { _ in 0 }

@@ -128,6 +128,24 @@
     }
   }
 
+  @Suite("What has been read of a connection and not taken")
+  struct BacklogTests {
+    // Broken by: NATSConnection.Backlog, if it has no limit, or forgets what its relay wants.
+    @Test("R6 Nothing more is read while four megabytes wait, or while the relay takes nothing")
+    func limit() {
+      let backlog = NATSConnection.Backlog()
+      for _ in 1...4 { backlog.arrived(1 << 20) }
+      #expect(backlog.reads)
+      backlog.arrived(1)
+      #expect(!backlog.reads)
+      backlog.set(false)
+      backlog.taken(4 << 20)
+      #expect(!backlog.reads)
+      backlog.set(true)
+      #expect(backlog.reads)
+    }
+  }
+
   @Suite("How a link connects again when it is asked to")
   struct ReconnectTests {
     private var link: LinkState

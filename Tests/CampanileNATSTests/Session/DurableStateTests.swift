@@ -376,7 +376,7 @@
         state.requests = []
         #expect(state.answered(token[...], message(nil, "", "{}")) == nil)
         pull = state.requests.last?.token ?? ""
-        #expect(pull.hasPrefix(state.pulls + "."))
+        #expect(pull.hasPrefix(state.pullInbox + "."))
       }
       #expect(reasons.count == 1 && reasons[0].contains(status) && reasons[0].contains("\"S\""))
     }
@@ -397,7 +397,7 @@
       _ = answer(&state)
       pull = state.requests.last?.token ?? ""
       // Once the consumer has sent something, the next pull is asked for at once again.
-      let generation = Int(pull.dropFirst(state.pulls.count + 1)) ?? 0
+      let generation = Int(pull.dropFirst(state.pullInbox.count + 1)) ?? 0
       let heard = state.received(message(place(11, 1, generation: generation)))
       #expect(heard == .new(acknowledgment: nil))
       #expect(refuse("503", &state, &pull).news == .none)
@@ -420,7 +420,7 @@
     @Test("No more is asked for than two pulls, whatever time goes by between messages")
     func bounded() {
       var state = pulling()
-      var (open, sequence) = ([DurableState.batch], 0)
+      var (open, sequence) = ([PullBudget.batch], 0)
       for _ in 1...100 {
         // Two in three messages of a pull come, then the time of all pulls is over.
         for _ in 1...333 {
@@ -428,13 +428,13 @@
           _ = state.received(message(place(sequence, sequence)))
           open[0] -= 1
           if open[0] == 0 { open.removeFirst() }
-          open += asked(&state).map { _ in DurableState.batch }
+          open += asked(&state).map { _ in PullBudget.batch }
         }
         for rest in open {
           let header = "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: \(rest)\r\n\r\n"
           _ = state.received(message(nil, header, subject: "_INBOX.x.p1.2"))
           open.removeFirst()
-          open += asked(&state).map { _ in DurableState.batch }
+          open += asked(&state).map { _ in PullBudget.batch }
           #expect(open.count <= 2)
           #expect(!open.isEmpty)
         }
@@ -497,13 +497,13 @@
     @Test("The pulls of a connection end with it, and go on with one that takes its place")
     func pullsOfConnections() {
       var state = pulling("me")
-      let before = state.pulls
+      let before = state.pullInbox
       #expect(state.requests.last?.token.hasPrefix(before + ".") ?? true)
       state.connected(info, isSubscribed: true)
-      #expect(state.pulls == before)
+      #expect(state.pullInbox == before)
       state.disconnected()
       state.connected(info)
-      #expect(state.pulls != before)
+      #expect(state.pullInbox != before)
     }
 
     // Broken by: DurableState.received, if a pull that ends for its bytes counts as refused.

@@ -529,7 +529,7 @@
           let token = ["a", "q", "i", "c", "s", "x", "p", "here", ""].randomElement(using: &dice)!
           let subject = [
             "a", "b", NATSSubject.presence, "\(inbox)\(token)\(number())",
-            "\(inbox)\(session.durable!.pulls).\(number())",
+            "\(inbox)\(session.durable!.pullInbox).\(number())",
           ].randomElement(using: &dice)!
           let consumer = "relayabn\(Int.random(in: 1...12, using: &dice))"
           let reply = [
@@ -572,6 +572,22 @@
       session.confirmed(written(&session).mark ?? 0)
       #expect(told(&session) == ["flushed 5"])
       #expect(session.outbox.isEmpty)
+    }
+
+    // Broken by: NATSSession.connected, if it does not ask the server for the flushes that are held.
+    @Test("A flush that waited for what is to be heard ends on the next connection, too")
+    func heldFlush() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(.subscribe("a"))
+      session.perform(.flush(5))
+      session.confirmed(written(&session).mark ?? 0)
+      session.disconnected("")
+      session.perform(.unsubscribe("a"))
+      session.connected(ServerInfo())
+      let mark = written(&session).mark
+      #expect(mark != nil)
+      session.confirmed(mark ?? 0)
+      #expect(told(&session) == ["disconnected", "flushed 5"])
     }
 
     // Broken by: NATSSession.nextItem, if it does not wait for the stream.

@@ -29,6 +29,39 @@ struct RemovalWaitTests {
     #expect(log.values == ["begins", "removed", "ends"])
   }
 
+  /// A value whose `==` and `hash(into:)` do something.
+  private struct Busy: Hashable, Sendable {
+    let work: @Sendable () -> Void
+    static func == (one: Self, other: Self) -> Bool { true }
+    func hash(into hasher: inout Hasher) { work() }
+  }
+
+  // Broken by: NotificationCenter.post, if it decodes or compares within the post.
+  @Test(
+    "K4 decoders and the hash of values run before the post begins, and may wait for observers",
+    arguments: [true, false])
+  func foreignCodeWaits(isAboutValue: Bool) {
+    let (victim, waits) = (Slot<ObservationToken>(), Recorder<Registration.Wait>())
+    @Sendable func end() {
+      if let token = victim.value { waits.record(token.cancelAndWait()) }
+    }
+    var kept: [Any] = []
+    if isAboutValue {
+      kept.append(center.add(.tick, Busy {}) { [log] _ in log.record("heard") })
+    } else {
+      let descriptor = NotificationDescriptor<Int>(.tick) { _ in
+        end()
+        return 1
+      }
+      kept.append(center.notifications(of: descriptor).observe { [log] _ in log.record("heard") })
+    }
+    victim.set(center.observe(.tick) { [log] _ in log.record("late") })
+    center.post(name: .tick, object: isAboutValue ? Busy { end() } : nil)
+    withExtendedLifetime(kept) {}
+    #expect(waits.values.first == .finished)
+    #expect(log.values == ["heard"])
+  }
+
   @Test(
     "K4 an observer that is to be waited for is added with `observe`, whose token can wait",
     .timeLimit(.minutes(10)))

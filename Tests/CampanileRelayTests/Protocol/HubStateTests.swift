@@ -294,7 +294,8 @@ final class HubStateTests {
     #expect(receive(2, .collectedAll(token: 3, floor: .none)).contains(send(2, opened)))
   }
 
-  @Test func saysWhatAStoppedMemberMayKnow() {
+  /// The third member is repaired, and of those who are asked the second one has not answered.
+  private func awaitSecondMember() {
     hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
     _ = join(1, at: at(2, 5))
     _ = join(2, at: at(2, 5))
@@ -302,6 +303,10 @@ final class HubStateTests {
     _ = join(3, at: at(2, 2))
     _ = receive(1, .collectedAll(token: 2, floor: .none))
     _ = receive(3, .collectedAll(token: 2, floor: .none))
+  }
+
+  @Test func saysWhatAStoppedMemberMayKnow() {
+    awaitSecondMember()
     // The second member is stopped. It alone might know what came after the third one's position.
     let told = actions { for _ in 1...5 { $0.tick(&$1) } }
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
@@ -309,13 +314,7 @@ final class HubStateTests {
 
   @Test("R7 What a member may have known that leaves during a repair is reported")
   func saysWhatAMemberThatLeftMayHaveKnown() {
-    hub = HubState(generation: 3, busID: 7, own: 1, expected: [2])
-    _ = join(1, at: at(2, 5))
-    _ = join(2, at: at(2, 5))
-    for id in [1, 2] { _ = receive(id, .collectedAll(token: 1, floor: .none)) }
-    _ = join(3, at: at(2, 2))
-    _ = receive(1, .collectedAll(token: 2, floor: .none))
-    _ = receive(3, .collectedAll(token: 2, floor: .none))
+    awaitSecondMember()
     let told = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
   }

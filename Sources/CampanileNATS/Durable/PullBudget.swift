@@ -1,0 +1,67 @@
+#if NATS
+  /// How much of a stream a receiver asks for at a time, and how much of that is still to come.
+  struct PullBudget {
+    /// How many messages a pull asks for, and for how many seconds: less where the server does not
+    /// permit as much.
+    private var (size, seconds) = (Self.batch, 20)
+    /// How many bytes a pull asks for: more where a message has more, and never more than the limit.
+    private var (bytes, limit) = (2 << 20, 1 << 30)
+    /// How many messages the server may still send.
+    private var open = 0
+
+    static let batch = 500
+
+    /// Whether so many messages are still to come that no pull is due.
+    var isUsedUp: Bool { open > size / 2 }
+
+    /// The next pull, if one is due.
+    mutating func next() -> PullRequest? {
+      if isUsedUp { return nil }
+      open += size
+      return PullRequest(batch: size, bytes: bytes, seconds: seconds)
+    }
+
+    /// A message has arrived.
+    mutating func arrived() { open = max(0, open - 1) }
+
+    /// The server sends nothing more of what was asked for.
+    mutating func forget() { open = 0 }
+
+    /// A pull has ended.
+    ///
+    /// - Parameter pending: How many messages the server does not send of those that were asked for;
+    ///   `nil` for all.
+    mutating func ended(pending: UInt64?) {
+      open = max(0, open - (pending.map { Int(clamping: $0) } ?? open))
+    }
+
+    /// The next message has more bytes than a pull has left.
+    ///
+    /// - Parameter left: How many the pull has left.
+    /// - Returns: Whether a later pull can bring the message.
+    mutating func grow(left: UInt64) -> Bool {
+      if left < UInt64(bytes) { return true }
+      if bytes == limit { return false }
+      bytes = min(2 * bytes, limit)
+      return true
+    }
+
+    /// The server does not permit as much.
+    ///
+    /// - Parameter status: What it says.
+    /// - Returns: Whether the next pull asks for less.
+    mutating func shrink(by status: String) -> Bool {
+      if status.contains("MaxRequestMaxBytes"), bytes > 1 {
+        (bytes, limit) = (bytes / 2, bytes / 2)
+      } else if status.contains("MaxRequestBatch"), size > 1 {
+        size /= 2
+      } else if status.contains("MaxRequestExpires"), seconds > 1 {
+        seconds /= 2
+      } else {
+        return false
+      }
+      open = 0
+      return true
+    }
+  }
+#endif
