@@ -173,7 +173,7 @@
     func drainedByObserver(program: String) async throws {
       let server = try server(program)
       let (one, two) = (Member(bus(server), carrying: .outward), Member(bus(server, as: "two")))
-      let token = two.center.observeAsync(Tick.self) { [relay = two.relay] tick in
+      let token = two.center.messages(of: Tick.self).observeAsync { [relay = two.relay] tick in
         if tick.number == 10 { await relay.drain() }
       }
       let states = Recorder<RelayState>(timeout: .seconds(60))
