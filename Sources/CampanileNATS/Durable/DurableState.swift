@@ -11,6 +11,11 @@
     enum Phase: Equatable {
       /// Not connected, or nothing to receive.
       case idle
+      /// Waits until the server has deleted the files of the stream or of the consumer.
+      ///
+      /// It says so before that, and what is made anew at once loses its files too
+      /// (`stream.stop` and `consumer.stopWithFlags` of nats-server 2.9 to 2.15).
+      case awaitingDeletion
       case creatingStream
       /// Asks where the stream ends, and whether it is still the same stream.
       case locating
@@ -142,7 +147,7 @@
         mustSettle = true
         pulls.forget()
       }
-      guard isConnected && isStreamReady else { return }
+      guard isConnected && isStreamReady && phase != .awaitingDeletion else { return }
       if isNamed {
         begin(.gathering)
       } else {
@@ -153,7 +158,7 @@
     /// Nobody stores what is posted: the stream may have been deleted.
     mutating func streamMayBeMissing() {
       // A receiver finds out by itself.
-      if isConnected, phase == .idle, !options.subjects.isEmpty { createStream() }
+      if isConnected, phase == .idle, !options.subjects.isEmpty { begin(.awaitingDeletion) }
     }
 
     private mutating func createStream() {
@@ -351,7 +356,7 @@
       // The pulls of a consumer with a name go on while it is changed.
       case .gathering, .locating, .creatingConsumer:
         guard isNamed, !mustSettle else { return .none }
-      case .idle, .creatingStream: return .none
+      case .idle, .awaitingDeletion, .creatingStream: return .none
       }
       if phase == .pulling { heardOfPull() }
       // The rest of a consumer before this one.
@@ -423,14 +428,16 @@
     private mutating func refused(_ status: Int, _ text: String) -> String? {
       if pulls.shrink(by: text) {
         pull()
+      } else if text.contains("Consumer Deleted") {
+        mustSettle = true
+        begin(.awaitingDeletion)
+        if !isNamed { return nil }
+        return report(
+          "The consumer \"\(consumer)\" has been deleted. What the stream stores until there is a new "
+            + "one is not heard.")
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {
         isUnanswered = status == 503
         receiveAnew()
-        if isNamed, text.contains("Consumer Deleted") {
-          return report(
-            "The consumer \"\(consumer)\" has been deleted. What the stream stores until there is a new "
-              + "one is not heard.")
-        }
       } else {
         // It might refuse the next pull as well: that waits for a second.
         if !isNamed { deleteConsumer() }
@@ -442,8 +449,8 @@
       return nil
     }
 
-    /// How the server says that a consumer has to be looked for, or made again.
-    private static let ends = ["Consumer Deleted", "Leadership Change", "Shutdown"]
+    /// How the server says that a consumer has to be looked for.
+    private static let ends = ["Leadership Change", "Shutdown"]
 
     private mutating func hearNamed(_ place: StreamPlace, _ subject: String) -> News {
       // The server has lost patience, or the consumer: it is acknowledged in its time.
@@ -492,6 +499,9 @@
       silence += 1
       switch phase {
       case .idle: break
+      case .awaitingDeletion:
+        if silence <= 1 { break }
+        if patterns.isEmpty { createStream() } else { locate() }
       case .creatingStream:
         if silence >= Self.patience {
           isStreamAsked = true
