@@ -179,7 +179,7 @@
       switch action {
       case .messages(let messages):
         if number == current {
-          for message in messages { session.received(message) }
+          session.received(messages)
         } else {
           lines[number]?.held += messages
         }

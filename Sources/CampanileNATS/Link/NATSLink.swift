@@ -91,7 +91,7 @@
 
     /// Asks the state, and performs its actions; called on the queue.
     private func act(_ body: (inout LinkState) -> Void) {
-      let (effects, receiver) = state.withLock { state in
+      var (effects, receiver) = state.withLock { state in
         body(&state.link)
         return (state.link.takeEffects(), state.receiver)
       }
@@ -127,7 +127,10 @@
       if effects.hasNews {
         for incident in effects.incidents { observer.happened(incident) }
       }
-      receiver.receive(effects.incidents)
+      // Alone, so that they need not be copied.
+      var incidents: [RelayIncident] = []
+      swap(&incidents, &effects.incidents)
+      receiver.receive(incidents)
       let delivered = effects.acknowledgments
       if delivered.isEmpty { return }
       receiver.receive([

@@ -16,6 +16,21 @@
       let isFirst: Bool
     }
 
+    /// Handles messages that arrived together.
+    mutating func received(_ messages: [ServerMessage]) {
+      for index in messages.indices {
+        // By its fields: who copies a message counts the references to all of them.
+        guard let meaning, meaning.sid == messages[index].sid, !meaning.answers,
+          meaning.subject == messages[index].subject
+        else {
+          received(messages[index])
+          continue
+        }
+        if !meaning.isMeant { continue }
+        hear(messages[index].payload, Envelope(messages[index].headers), meaning)
+      }
+    }
+
     /// - Parameter isHeld: Whether it came by a second connection, while the first was still heard:
     ///   what is not numbered may have come by both.
     mutating func received(_ message: ServerMessage, isHeld: Bool = false) {
@@ -30,7 +45,7 @@
         if meaning.answers {
           if meaning.isFirst { receivedRequest(message, envelope, isHeld: isHeld) }
         } else {
-          received(message, envelope, isFirst: meaning.isFirst)
+          hear(message.payload, envelope, meaning)
         }
       }
     }
@@ -60,35 +75,34 @@
       !NATSSubject.isInternal(subject) || NATSSubject.isInternal(subscription.pattern.text)
     }
 
-    private mutating func received(
-      _ message: ServerMessage, _ envelope: Envelope?, isFirst: Bool
-    ) {
+    @inline(__always)
+    private mutating func hear(_ payload: [UInt8], _ envelope: Envelope?, _ meaning: Meaning) {
+      let subject = meaning.subject
       guard let envelope else {
         // The server sends it once for each pattern; it has no number to recognize it by.
-        guard isFirst else { return }
+        guard meaning.isFirst else { return }
         messageCount += 1
         return incidents.append(
-          .message(
-            sender: 0, subject: message.subject, version: 0, path: [], payload: message.payload))
+          .message(sender: 0, subject: subject, version: 0, path: [], payload: payload))
       }
       // A request is for those who answer; what one has sent oneself is not heard.
       if envelope.isRequest || envelope.sender == id { return }
       switch heard.hear(
-        envelope.number, since: envelope.since, from: envelope.sender, message.subject)
+        envelope.number, since: envelope.since, from: envelope.sender, subject)
       {
       case .double: return
       case .new(let lost):
         know(envelope)
         if lost > 0 {
           incidents.addLoss(
-            sender: envelope.sender, message.subject, lost,
+            sender: envelope.sender, subject, lost,
             "The connection was interrupted, or the server dropped what was not read in time.")
         }
         messageCount += 1
         incidents.append(
           .message(
-            sender: envelope.sender, subject: message.subject, version: envelope.version,
-            path: envelope.path, payload: message.payload))
+            sender: envelope.sender, subject: subject, version: envelope.version,
+            path: envelope.path, payload: payload))
       }
     }
 

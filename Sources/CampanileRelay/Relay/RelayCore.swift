@@ -110,7 +110,7 @@ final class RelayCore: RelayReceiver, Sendable {
 
   // MARK: Receiving
 
-  func receive(_ incidents: [RelayIncident]) {
+  func receive(_ incidents: consuming [RelayIncident]) {
     let (isFirst, pauses) = inbox.append(incidents)
     if pauses { link.setReading(false) }
     if isFirst { deliveries.async { self.deliverAll() } }
@@ -119,14 +119,18 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Delivers what waits, and lets other blocks of the queue have their turn from time to time.
   private func deliverAll() {
     var count = 0
+    var heading: Routes.Heading?
     while count < 1_024 {
-      guard let (incidents, resumes) = inbox.next() else { return }
-      if resumes { link.queue.async { self.readOn() } }
-      for incident in incidents {
+      guard var batch = inbox.next() else { return }
+      if batch.resumes { link.queue.async { self.readOn() } }
+      for index in batch.incidents.indices {
         guard inbox.mayDeliver() else { return }
-        deliver(incident)
+        // Taken out: who copies an incident counts the references to all that it holds.
+        var incident = RelayIncident.flushed(0)
+        swap(&incident, &batch.incidents[index])
+        deliver(incident, &heading)
       }
-      count += incidents.count
+      count += batch.incidents.count
     }
     deliveries.async { self.deliverAll() }
   }
@@ -136,14 +140,16 @@ final class RelayCore: RelayReceiver, Sendable {
 
   func hasGoneOn() -> Bool { inbox.hasGoneOn() }
 
-  private func deliver(_ incident: RelayIncident) {
+  /// - Parameter last: The heading of the message before, which this one often has too.
+  private func deliver(_ incident: RelayIncident, _ last: inout Routes.Heading?) {
     switch incident {
     case .message(let sender, let subject, let version, let path, let payload):
-      let (found, peer) = routes.find(subject, of: sender)
+      let heading = routes.find(subject, of: sender, after: last)
+      last = heading
       let message = RelayedPayload(
-        subject: subject, sender: peer, version: Int(version), bytes: payload,
+        subject: subject, sender: heading.sender, version: Int(version), bytes: payload,
         path: path.map { PathStep(number: $0) }, tracker: trackerOfDeliveries())
-      for route in found { route.deliver(message) }
+      for route in heading.routes { route.deliver(message) }
       payloads.send(message, trackedBy: message.tracker)
     case .request(let sender, let correlation, let subject, let version, let payload):
       requests.send(

@@ -77,7 +77,7 @@ package enum RelayIncident: Sendable {
 
 /// Whoever takes what a link has received.
 package protocol RelayReceiver: Sendable {
-  func receive(_ incidents: [RelayIncident])
+  func receive(_ incidents: consuming [RelayIncident])
   /// Whether something has been delivered since this was asked the last time; on the link's queue.
   func hasGoneOn() -> Bool
 }

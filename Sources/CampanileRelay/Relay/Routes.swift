@@ -22,24 +22,30 @@ final class Routes: Sendable {
     func end() { isEnded.store(true, ordering: .releasing) }
   }
 
-  private struct Found {
-    let name: String
+  /// A name and a sender, and what was found for them.
+  final class Heading: Sendable {
+    fileprivate let name: String
     let routes: [Route]
     let sender: RelayPeer
+    fileprivate let generation: Int
+
+    fileprivate init(_ name: String, _ routes: [Route], _ sender: RelayPeer, _ generation: Int) {
+      (self.name, self.routes, self.sender, self.generation) = (name, routes, sender, generation)
+    }
   }
 
   private struct State {
     var routes: [Route] = []
     /// Those of a name that has been looked for.
     var found: [String: [Route]] = [:]
-    /// What was looked for last, which the next message often has too, and what it found.
-    var last: Found?
     /// How many want each pattern.
     var wanted: [String: Int] = [:]
     var peers: [UInt64: RelayPeer] = [:]
   }
 
   private let state = Locked(State())
+  /// Counts the changes of routes and peers; changed under the lock.
+  private let generation = Atomic<Int>(0)
   /// So many names are remembered.
   private static var limit: Int { 4_096 }
 
@@ -83,7 +89,8 @@ final class Routes: Sendable {
   func add(_ route: Route) {
     state.withLock { state in
       state.routes.append(route)
-      (state.found, state.last) = ([:], nil)
+      state.found = [:]
+      generation.add(1, ordering: .releasing)
     }
   }
 
@@ -91,26 +98,31 @@ final class Routes: Sendable {
     route.end()
     state.withLock { state in
       state.routes.removeAll { $0 === route }
-      (state.found, state.last) = ([:], nil)
+      state.found = [:]
+      generation.add(1, ordering: .releasing)
     }
   }
 
   /// Who hears the messages of a name, and who has sent one.
-  func find(_ subject: String, of sender: UInt64) -> (routes: [Route], sender: RelayPeer) {
-    state.withLock { state in
-      if let last = state.last, last.sender.id == sender, last.name == subject {
-        return (last.routes, last.sender)
+  ///
+  /// - Parameter last: What was found last, which is right if nothing has changed since.
+  func find(_ name: String, of sender: UInt64, after last: Heading? = nil) -> Heading {
+    // Without the lock: who adds a route or a peer counts before what has to find it arrives.
+    if let last, last.generation == generation.load(ordering: .acquiring),
+      last.sender.id == sender, last.name == name
+    {
+      return last
+    }
+    return state.withLock { state in
+      let known = state.found[name]
+      let routes = known ?? state.routes.filter { $0.pattern.matches(name) }
+      if known == nil {
+        if state.found.count >= Self.limit { state.found = [:] }
+        state.found[name] = routes
       }
       let peer =
         state.peers[sender] ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false)
-      let known = state.found[subject]
-      let routes = known ?? state.routes.filter { $0.pattern.matches(subject) }
-      if known == nil {
-        if state.found.count >= Self.limit { state.found = [:] }
-        state.found[subject] = routes
-      }
-      state.last = Found(name: subject, routes: routes, sender: peer)
-      return (routes, peer)
+      return Heading(name, routes, peer, generation.load(ordering: .relaxed))
     }
   }
 
@@ -121,7 +133,7 @@ final class Routes: Sendable {
     state.withLock { state in
       if state.peers.count > Self.limit { state.peers = [:] }
       for peer in peers { state.peers[peer.id] = peer }
-      state.last = nil
+      generation.add(1, ordering: .releasing)
     }
   }
 

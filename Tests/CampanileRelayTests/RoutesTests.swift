@@ -1,0 +1,30 @@
+import Testing
+
+@testable import CampanileRelay
+
+@Suite("Who hears a name that arrives")
+struct RoutesTests {
+  // Broken by: Routes.add, Routes.remove and Routes.setPeers, if any of them doesn't count itself.
+  @Test("What was found for the message before is found anew after each change")
+  func changes() throws {
+    let routes = Routes()
+    let first = Routes.Route(try SubjectPattern(validating: "a.>")) { _ in }
+    let second = Routes.Route(try SubjectPattern(validating: "a.b")) { _ in }
+    routes.add(first)
+    var heading = routes.find("a.b", of: 1)
+    #expect(heading.routes.map { $0 === first } == [true])
+    #expect(heading.sender.name == "")
+    #expect(routes.find("a.b", of: 1, after: heading) === heading)
+    // Another name, and another sender.
+    #expect(routes.find("b", of: 1, after: heading).routes.isEmpty)
+    #expect(routes.find("a.b", of: 2, after: heading).sender.id == 2)
+    routes.add(second)
+    heading = routes.find("a.b", of: 1, after: heading)
+    #expect(heading.routes.count == 2)
+    routes.remove(first)
+    heading = routes.find("a.b", of: 1, after: heading)
+    #expect(heading.routes.map { $0 === second } == [true])
+    routes.setPeers([RelayPeer(id: 1, name: "one", processID: 7, isHub: false)])
+    #expect(routes.find("a.b", of: 1, after: heading).sender.name == "one")
+  }
+}
