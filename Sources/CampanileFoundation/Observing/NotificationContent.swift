@@ -11,15 +11,19 @@ public import Foundation
 ///   poster waits for.
 @usableFromInline
 package class NotificationContent: @unchecked Sendable {
-  private let notification: Notification
+  /// What was posted, or only its name.
+  @usableFromInline final let notification: Notification
+  /// Whether that is all.
+  @usableFromInline final let isWhole: Bool
   fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?
 
   init(
     _ notification: consuming Notification,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]? = nil
+    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]? = nil, isWhole: Bool = true
   ) {
     self.notification = notification
     self.decoded = decoded
+    self.isWhole = isWhole
   }
 
   /// The content of a notification that is being posted.
@@ -48,6 +52,7 @@ package class NotificationContent: @unchecked Sendable {
   ) {
     notification = Notification(name: name, object: object, userInfo: userInfo)
     decoded = nil
+    isWhole = true
   }
 
   final var name: Notification.Name { notification.name }
@@ -64,9 +69,15 @@ package class NotificationContent: @unchecked Sendable {
   /// Calls `body` with the whole notification, on the posting thread or while that thread waits.
   ///
   /// The notification is not copied: posts of observers nest, and each level would need stack space
-  /// for a copy.
+  /// for a copy. Whoever posts whole notifications calls no method of this class for an observer.
+  @inlinable @inline(__always)
+  package final func withNotification(_ body: (Notification) -> Void) {
+    if isWhole { body(notification) } else { withRest(body) }
+  }
+
+  /// Calls `body` with what is not only in ``notification``.
   @usableFromInline
-  package func withNotification(_ body: (Notification) -> Void) { body(notification) }
+  func withRest(_ body: (Notification) -> Void) { body(notification) }
 
   /// Ends the post.
   ///
@@ -98,7 +109,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
     self.dying = dying.map { ObjectIdentifier($0) }
     sender = notification.object
     info = notification.userInfo
-    super.init(Notification(name: notification.name), decoded: decoded)
+    super.init(Notification(name: notification.name), decoded: decoded, isWhole: false)
   }
 
   override var object: Any? { dying == nil || poster.isCurrent ? sender : nil }
@@ -110,7 +121,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
     return Notification.subject(sender) === object
   }
 
-  override package func withNotification(_ body: (Notification) -> Void) {
+  override func withRest(_ body: (Notification) -> Void) {
     body(Notification(name: name, object: sender, userInfo: info))
   }
 

@@ -120,7 +120,7 @@ public struct PostedNotification: Sendable {
   }
 
   /// Calls `body` with the notification itself, without copying it to the stack.
-  @inlinable
+  @inlinable @inline(__always)
   package func withNotification(_ body: (Notification) -> Void) {
     content.withNotification(body)
   }
