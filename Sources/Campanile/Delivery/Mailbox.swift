@@ -48,10 +48,16 @@ public final class Mailbox: Sendable {
   func decide<Result: Sendable>(_ body: (inout MailboxState) -> Result) -> Result {
     state.withLock { state in
       let result = body(&state)
-      isIdle.store(state.isIdle, ordering: .relaxed)
-      isFull.store(state.isFull, ordering: .relaxed)
+      note(state)
       return result
     }
+  }
+
+  /// Stores what is read without the lock.
+  @inline(__always)
+  private func note(_ state: borrowing MailboxState) {
+    isIdle.store(state.isIdle, ordering: .relaxed)
+    isFull.store(state.isFull, ordering: .relaxed)
   }
 
   /// Asks the state for a batch, or gives one back, with the lock held.
@@ -152,8 +158,19 @@ extension Mailbox: Drainable {
         if count > 1 { Platform.linger() }
         count = 0
       }
-      left = exchange(&batch) { $0.take(priority, &$1) }
+      left = take(priority, &batch)
     }
+  }
+
+  /// Takes more of what waits; see `MailboxState`.
+  private func take(_ priority: Urgency, _ batch: inout RecordBuffer) -> Int? {
+    var left: Int?
+    state.withLockSteppingBack { state in
+      left = state.take(priority, &batch)
+      undelivered.store(batch.count, ordering: .relaxed)
+      note(state)
+    }
+    return left
   }
 
   /// Lets a job begin; see `MailboxState`.

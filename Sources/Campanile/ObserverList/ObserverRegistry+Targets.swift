@@ -70,8 +70,8 @@
   /// An envelope at the place of the observer that is registered as `id` in `list`.
   ///
   /// Its mailbox keeps the list.
-  init(_ post: borrowing Post, at id: UInt64, in list: ObserverList) {
-    unsafe only = Unmanaged.passUnretained(list)
+  init(_ post: borrowing Post, at id: UInt64, in list: borrowing ObserverList) {
+    unsafe only = Unmanaged.passUnretained(copy list)
     newest = id
     isArrival = true
     let isPlain = post.subjectID == nil && post.details == nil
