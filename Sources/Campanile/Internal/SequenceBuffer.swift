@@ -4,6 +4,12 @@
 /// longer than all the rest.
 final class SequenceBuffer: Sendable {
   private let state: Locked<MailboxState>
+  /// What the reader of a buffer without a bound has taken, so that it has the posters' lock once for
+  /// many values.
+  ///
+  /// Locked before the state.
+  private let taken = Locked(RecordBuffer())
+  private let isBounded: Bool
   /// The reader, from before the state says that it waits until it is woken.
   private let reader = Locked<CheckedContinuation<Void, Never>?>(nil)
   private let counters: DeliveryCounters
@@ -11,6 +17,7 @@ final class SequenceBuffer: Sendable {
   init(_ buffering: Buffering, _ counters: DeliveryCounters) {
     buffering.checkCapacity()
     state = Locked(MailboxState(buffering, isRead: true))
+    isBounded = buffering != .unbounded
     self.counters = counters
   }
 
@@ -21,7 +28,9 @@ final class SequenceBuffer: Sendable {
 
   /// The counts of the registration that fills and keeps the buffer.
   var counts: BufferCounts {
-    BufferCounts(counters: counters) { [self] in state.withLock { $0.waitingCount } }
+    BufferCounts(counters: counters) { [self] in
+      taken.withLock { taken in taken.count + state.withLock { $0.waitingCount } }
+    }
   }
 
   func append<Element: Sendable>(_ element: Element) {
@@ -52,7 +61,16 @@ final class SequenceBuffer: Sendable {
   ///
   /// It throws where it might return `nil`: an optional would be one of the types to look up.
   private func read<Element: Sendable>() throws(MailboxState.IsEmpty) -> Element {
-    try state.withLock { state throws(MailboxState.IsEmpty) in try state.read() }
+    if isBounded {
+      return try state.withLock { state throws(MailboxState.IsEmpty) in try state.read() }
+    }
+    return try taken.withLock { taken throws(MailboxState.IsEmpty) in
+      if taken.isEmpty {
+        try state.withLock { state throws(MailboxState.IsEmpty) in try state.readAll(&taken) }
+      }
+      var envelope = Envelope()
+      return taken.takeFirst(&envelope)
+    }
   }
 
   /// Waits until something has arrived, or nothing will arrive any more.
@@ -76,5 +94,8 @@ final class SequenceBuffer: Sendable {
     guard isCancelled else { return }
     var left = RecordBuffer()
     while state.withLock({ $0.giveUp(&left) }) { left.discardAll() }
+    // Last: the reader may have taken the rest meanwhile.
+    taken.withLock { swap(&$0, &left) }
+    left.discardAll()
   }
 }

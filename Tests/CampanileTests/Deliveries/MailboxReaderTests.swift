@@ -41,6 +41,24 @@ struct MailboxReaderTests {
     }
   }
 
+  @Test("K6 A reader that takes all takes what it waited for first")
+  func readsAll() throws {
+    let state = MailboxMachine(.unbounded, isRead: true)
+    #expect(state.wait())
+    #expect(append(1, to: state).wakes)
+    for value in 2...3 { #expect(!append(value, to: state).wakes) }
+    try state.readAll()
+    #expect(state.takeAll() == [1])
+    try state.readAll()
+    #expect(state.takeAll() == [2, 3])
+    #expect(append(4, to: state).0 == .free)
+    #expect(!state.finish())
+    try state.readAll()
+    #expect(state.takeAll() == [4])
+    let nothing = #expect(throws: MailboxState.IsEmpty.self) { try state.readAll() }
+    #expect(nothing?.isFinal == true)
+  }
+
   @Test(
     "K12 A reader finds the newest, or the oldest", arguments: [1, 2, 8])
   func readsWithinBounds(capacity: Int) throws {

@@ -216,22 +216,42 @@ struct SequenceTests {
   }
 
   // Broken by: SequenceBuffer.finish, if a canceled reader keeps what has gathered.
-  @Test("K16 What has gathered goes when the task that reads is canceled")
-  func canceledKeepsNothing() async {
+  @Test(
+    "K16 What has gathered goes when the task that reads is canceled",
+    arguments: [Buffering.unbounded, .newest(8)], [0, 1])
+  func canceledKeepsNothing(buffering: Buffering, readBefore: Int) async {
     let (source, live, gate) = (Broadcaster<Tracked>(), LiveCount(), AsyncGate())
-    let values = source.values()
+    let values = source.values(buffering: buffering)
     for _ in 0..<3 { source.send(Tracked(live)) }
     #expect(live.current == 3)
     let task = Task {
       var iterator = values.makeAsyncIterator()
+      for _ in 0..<readBefore { #expect(await iterator.next() != nil) }
+      #expect(live.current == 3 - readBefore)
       await gate.pass()
       #expect(await iterator.next() == nil)
       #expect(live.current == 0)
       withExtendedLifetime(iterator) {}
     }
+    await gate.waitUntilReached()
     task.cancel()
     gate.open()
     await task.value
+  }
+
+  // Broken by: SequenceBuffer.counts, if it leaves out what the reader has taken together.
+  @Test(
+    "What has not been read waits, whatever has been read before it",
+    arguments: [Buffering.unbounded, .oldest(8)])
+  func waitingCount(buffering: Buffering) async {
+    let buffer = SequenceBuffer(buffering, DeliveryCounters())
+    for number in 1...3 { buffer.append(number) }
+    for number in 1...6 {
+      #expect(buffer.counts.waitingCount() == 3)
+      #expect(await buffer.next() == number)
+      #expect(buffer.counts.waitingCount() == 2)
+      buffer.append(number + 3)
+    }
   }
 
   // Broken by: SequenceBuffer.deinit, if it leaves to its memory what nobody has read.
