@@ -11,7 +11,8 @@
  *   a wrong order        the values of a poster are read in another order, or twice             (K6)
  *   a full buffer        a value is dropped though the reader waits for it                      (K12)
  *
- * The state and the continuation have a lock each, so a step here is one such section.
+ * The state, the continuation and what the reader has taken together have a lock each, so a step here is one
+ * such section. Without a bound the reader takes all that waits, and reads from that first.
  *
  * step NO_WAKING          Delivery/MailboxState.swift:admit                      what comes wakes a reader that waits
  * step WAKING_TWICE       Delivery/MailboxState.swift:admit                      once
@@ -24,9 +25,13 @@
  * step LATE_CONTINUATION  Internal/SequenceBuffer.swift:wait                     the continuation is there before the reader waits
  * step NO_GOING_ON        Internal/SequenceBuffer.swift:wait                     a reader that need not wait resumes itself
  * step LEAVING_VALUES     Internal/SequenceBuffer.swift:finish                   a canceled reader leaves nothing behind (run 2)
+ * step LEAVING_TAKEN      Internal/SequenceBuffer.swift:finish                   nor what it has taken together (run 4)
+ * step TAKEN_TOO_EARLY    Internal/SequenceBuffer.swift:finish                   which may be until the state is empty (run 4)
  *
  * run -DPOSTS=3
  * run -DPOSTS=2 -DCANCELED
+ * run -DPOSTS=3 -DUNBOUNDED
+ * run -DPOSTS=2 -DUNBOUNDED -DCANCELED
  */
 
 #ifndef POSTS
@@ -34,12 +39,18 @@
 #endif
 #define POSTERS 2
 #define ROOM (POSTERS * POSTS)
+#ifdef UNBOUNDED
+#define CAPACITY ROOM
+#else
 #define CAPACITY 1
+#endif
 
 /* The state: the poster of a value in the upper bits, its number in the lower. */
 chan filling = [ROOM] of { byte };
 chan rest = [ROOM] of { byte };
 bool isAwaited, isClosed;
+/* What the reader has taken together. */
+chan together = [ROOM] of { byte };
 
 /* The continuation that the reader left, and whether it was resumed. */
 bool isLeft, isResumed;
@@ -113,9 +124,28 @@ proctype Reader() {
   :: else ->
     /* MailboxState.swift: read */
     atomic {
-      message = 0; isFinal = false; isPromised = false;
+      isFinal = false; isPromised = false;
+#ifdef UNBOUNDED
+      /* MailboxState.swift: readAll */
       if
-#ifndef NEWER_FIRST
+      :: len(together) > 0
+      :: len(together) == 0 && len(rest) > 0 ->
+        do
+        :: len(rest) > 0 -> rest ? message; together ! message
+        :: len(rest) == 0 -> break
+        od
+      :: len(together) == 0 && len(rest) == 0 ->
+        do
+        :: len(filling) > 0 -> filling ? message; together ! message
+        :: len(filling) == 0 -> break
+        od
+      fi;
+#endif
+      message = 0;
+      if
+#ifdef UNBOUNDED
+      :: len(together) > 0 -> together ? message
+#elif !defined(NEWER_FIRST)
       :: len(rest) > 0 -> rest ? message
       :: len(rest) == 0 && len(filling) > 0 -> filling ? message
 #else
@@ -166,6 +196,15 @@ proctype Reader() {
   isFinal = false; waits = false
 }
 
+inline giveUpTaken() {
+  atomic {
+    do
+    :: len(together) > 0 -> together ? message; taken--
+    :: len(together) == 0 -> break
+    od
+  }
+}
+
 /* SequenceBuffer.swift: finish; MailboxState.swift: finish, giveUp */
 proctype End() {
   bool mustWake;
@@ -185,11 +224,17 @@ proctype End() {
 #endif
 #if defined(CANCELED) && !defined(LEAVING_VALUES)
   byte message;
+#ifdef TAKEN_TOO_EARLY
+  giveUpTaken();
+#endif
   do
   :: atomic { len(rest) > 0 -> rest ? message; taken-- }
   :: atomic { len(rest) == 0 && len(filling) > 0 -> filling ? message; taken-- }
   :: atomic { isEmpty -> break }
-  od
+  od;
+#if !defined(LEAVING_TAKEN) && !defined(TAKEN_TOO_EARLY)
+  giveUpTaken()
+#endif
 #endif
 }
 
@@ -202,7 +247,7 @@ init {
   }
   d_step {
     _nr_pr == 1 ->
-    assert(isEmpty);
+    assert(isEmpty && len(together) == 0);
     assert(read == taken)
   }
 }

@@ -12,12 +12,12 @@
 
 /// State that is reached only through a lock, with the interface of `Mutex`.
 ///
-/// `withLock` is the only way in. Nothing foreign may run inside: no observer, no continuation, no
-/// release of an object whose `deinit` is not ours.
+/// `withLock` and `withLockSteppingBack` are the only ways in. Nothing foreign may run inside: no
+/// observer, no continuation, no release of an object whose `deinit` is not ours.
 ///
 /// The state is stored beside the lock and not in it. Otherwise generic code would have to look up
-/// the layout of a lock with its state each time it takes the lock. Everything is inlinable, so for
-/// other modules too a lock is two atomic operations and no call.
+/// the layout of a lock with its state each time it takes the lock. What other modules use is
+/// inlinable, so for them too a lock is two atomic operations and no call.
 @safe @usableFromInline package struct Locked<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in `init`, freed in `deinit`, and touched with the lock held alone.
   @usableFromInline let state: UnsafeMutablePointer<State>
@@ -57,10 +57,11 @@
     lock.run { unsafe body(&state.pointee) }
   }
 
-  /// Runs `body` with the lock held, and steps back once from a thread that has it.
+  /// Runs `body` with the lock held.
   ///
-  /// Who empties a buffer takes its lock in this way. A thread that fills the buffer goes on meanwhile:
-  /// two that fight for a lock take longer than one after the other.
+  /// If another thread has the lock, half a microsecond passes before this thread waits for it. A job
+  /// that empties a mailbox takes more in this way, and the poster that fills the mailbox goes on
+  /// meanwhile. Two threads that fight for a lock take longer than one after the other.
   @inline(__always)
   borrowing func withLockSteppingBack(_ body: (inout sending State) -> Void) {
     if lock.runIfFree({ unsafe body(&state.pointee) }) { return }

@@ -13,7 +13,7 @@ public import Foundation
 package class NotificationContent: @unchecked Sendable {
   /// What was posted, or only its name.
   @usableFromInline final let notification: Notification
-  /// Whether that is all.
+  /// Whether ``notification`` is all that was posted.
   @usableFromInline final let isWhole: Bool
   fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?
 
@@ -69,7 +69,7 @@ package class NotificationContent: @unchecked Sendable {
   /// Calls `body` with the whole notification, on the posting thread or while that thread waits.
   ///
   /// The notification is not copied: posts of observers nest, and each level would need stack space
-  /// for a copy. Whoever posts whole notifications calls no method of this class for an observer.
+  /// for a copy. A whole notification is passed on without a call of a method.
   @inlinable @inline(__always)
   package final func withNotification(_ body: (Notification) -> Void) {
     if isWhole { body(notification) } else { withRest(body) }

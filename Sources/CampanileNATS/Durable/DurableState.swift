@@ -11,10 +11,10 @@
     enum Phase: Equatable {
       /// Not connected, or nothing to receive.
       case idle
-      /// Waits until the server has deleted the files of the stream or of the consumer.
+      /// Gives the server a second to delete the files of the stream or of the consumer.
       ///
-      /// It says so before that, and what is made anew at once loses its files too
-      /// (`stream.stop` and `consumer.stopWithFlags` of nats-server 2.9 to 2.15).
+      /// The server reports a deletion before it deletes the files. A stream that is created meanwhile
+      /// loses its own (`stream.stop` and `consumer.stopWithFlags` of nats-server 2.9 to 2.15).
       case awaitingDeletion
       case creatingStream
       /// Asks where the stream ends, and whether it is still the same stream.
@@ -64,8 +64,14 @@
     private var pulls = PullBudget()
     /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
     private var connection = 0
-    /// Whether anything is known about the stream that is to be created.
+    /// Whether anything has ever been known about the stream that is to be created.
     private var isStreamAsked = false
+    /// Whether the stream is being created, for the first time or after a deletion.
+    ///
+    /// What was posted before could not be stored, and later posts would come first.
+    private(set) var isStreamUnknown = false
+    /// Whether the server has had its time to delete what it has reported to be deleted.
+    private var hasAwaitedDeletion = false
     private var lastConsumerSequence: UInt64 = 0
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
@@ -103,28 +109,25 @@
     /// Where the messages of pulls arrive: a token, with one token after it.
     var pullInbox: String { "p\(connection)" }
 
-    /// Whether the stream is being created, or found to be there, for the first time.
-    ///
-    /// What is posted before could not be stored, and later posts would come first.
-    var isStreamUnknown: Bool { phase == .creatingStream && !isStreamAsked }
-
     // MARK: Beginnings
 
     /// - Parameter isSubscribed: Whether the connection takes the place of one that was there until now,
     ///   and is subscribed to the same.
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
+      hasAwaitedDeletion = false
       if !isSubscribed { connection += 1 }
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
       } else {
+        isStreamUnknown = !isStreamAsked
         createStream()
       }
     }
 
     private mutating func streamIsReady() {
-      isStreamReady = true
+      (isStreamReady, isStreamUnknown) = (true, false)
       if isNamed && !hasGathered {
         begin(.gathering)
       } else {
@@ -147,8 +150,11 @@
         mustSettle = true
         pulls.forget()
       }
-      guard isConnected && isStreamReady && phase != .awaitingDeletion else { return }
-      if isNamed {
+      guard isConnected && isStreamReady else { return }
+      if phase == .awaitingDeletion {
+        // A consumer with a name is asked for all at once.
+        silence = 0
+      } else if isNamed {
         begin(.gathering)
       } else {
         locate()
@@ -158,10 +164,17 @@
     /// Nobody stores what is posted: the stream may have been deleted.
     mutating func streamMayBeMissing() {
       // A receiver finds out by itself.
-      if isConnected, phase == .idle, !options.subjects.isEmpty { begin(.awaitingDeletion) }
+      if isConnected, phase == .idle, !options.subjects.isEmpty { awaitDeletion() }
+    }
+
+    private mutating func awaitDeletion() {
+      (mustSettle, hasAwaitedDeletion) = (true, true)
+      isStreamUnknown = !options.subjects.isEmpty
+      begin(.awaitingDeletion)
     }
 
     private mutating func createStream() {
+      hasAwaitedDeletion = false
       begin(.creatingStream)
       requests.append(
         StreamRequest(
@@ -174,7 +187,10 @@
     private mutating func locate() {
       if !isNamed, phase == .pulling { deleteConsumer() }
       begin(patterns.isEmpty ? .idle : .locating)
-      if patterns.isEmpty { return }
+      if patterns.isEmpty {
+        isStreamUnknown = false
+        return
+      }
       requests.append(
         StreamRequest("STREAM.INFO.\(options.stream)", token: "i\(generation)", [String: Int]()))
     }
@@ -260,7 +276,7 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     mutating func answered(_ token: Substring, _ message: ServerMessage) -> String? {
       guard token.dropFirst() == String(generation) else { return nil }
-      (unansweredCount, isStreamAsked) = (0, true)
+      (unansweredCount, isStreamAsked, isStreamUnknown) = (0, true, false)
       guard message.headers.status == nil, let response = StreamResponse(message.payload) else {
         return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
       }
@@ -272,10 +288,16 @@
       case .locating:
         // 10059: there is no such stream, or there is none any more.
         if response.error?.err_code == 10_059, !options.subjects.isEmpty {
+          if !hasAwaitedDeletion {
+            awaitDeletion()
+            return nil
+          }
+          isStreamUnknown = true
           createStream()
           return nil
         }
         if let error = response.error { return report(error) }
+        hasAwaitedDeletion = false
         located(response.created ?? "", response.state?.last_seq ?? 0)
       case .creatingConsumer:
         if let error = response.error {
@@ -410,7 +432,8 @@
         }
         endedPull(pending: number("Nats-Pending-Messages"))
       default:
-        if phase == .pulling { return refused(status, message.headers.statusText) }
+        let text = message.headers.statusText
+        if phase == .pulling || text.contains(Self.deletion) { return refused(status, text) }
         mustSettle = true
         pulls.forget()
       }
@@ -428,9 +451,9 @@
     private mutating func refused(_ status: Int, _ text: String) -> String? {
       if pulls.shrink(by: text) {
         pull()
-      } else if text.contains("Consumer Deleted") {
-        mustSettle = true
-        begin(.awaitingDeletion)
+      } else if text.contains(Self.deletion) {
+        isUnanswered = false
+        awaitDeletion()
         if !isNamed { return nil }
         return report(
           "The consumer \"\(consumer)\" has been deleted. What the stream stores until there is a new "
@@ -449,6 +472,8 @@
       return nil
     }
 
+    /// How the server says that a consumer, and maybe its stream, is being deleted.
+    private static let deletion = "Consumer Deleted"
     /// How the server says that a consumer has to be looked for.
     private static let ends = ["Leadership Change", "Shutdown"]
 
@@ -501,7 +526,7 @@
       case .idle: break
       case .awaitingDeletion:
         if silence <= 1 { break }
-        if patterns.isEmpty { createStream() } else { locate() }
+        if patterns.isEmpty, !options.subjects.isEmpty { createStream() } else { locate() }
       case .creatingStream:
         if silence >= Self.patience {
           isStreamAsked = true
@@ -542,6 +567,7 @@
     /// Nobody has answered a request: a sentence from the second one on.
     private mutating func unanswered() -> String? {
       unansweredCount += 1
+      isStreamUnknown = false
       if unansweredCount < 2 { return nil }
       return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
     }

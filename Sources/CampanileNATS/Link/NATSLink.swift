@@ -127,7 +127,7 @@
       if effects.hasNews {
         for incident in effects.incidents { observer.happened(incident) }
       }
-      // Alone, so that they need not be copied.
+      // The array has no other owner then, so that the incidents can be taken out of it.
       var incidents: [RelayIncident] = []
       swap(&incidents, &effects.incidents)
       receiver.receive(incidents)

@@ -19,7 +19,7 @@
     /// Handles messages that arrived together.
     mutating func received(_ messages: [ServerMessage]) {
       for index in messages.indices {
-        // By its fields: who copies a message counts the references to all of them.
+        // Read by its fields. A copy of the message would count a reference to each of them.
         guard let meaning, meaning.sid == messages[index].sid, !meaning.answers,
           meaning.subject == messages[index].subject
         else {
@@ -27,7 +27,9 @@
           continue
         }
         if !meaning.isMeant { continue }
-        hear(messages[index].payload, Envelope(messages[index].headers), meaning)
+        hear(
+          messages[index].payload, Envelope(messages[index].headers), of: messages[index].subject,
+          isFirst: meaning.isFirst)
       }
     }
 
@@ -45,7 +47,7 @@
         if meaning.answers {
           if meaning.isFirst { receivedRequest(message, envelope, isHeld: isHeld) }
         } else {
-          hear(message.payload, envelope, meaning)
+          hear(message.payload, envelope, of: message.subject, isFirst: meaning.isFirst)
         }
       }
     }
@@ -76,11 +78,12 @@
     }
 
     @inline(__always)
-    private mutating func hear(_ payload: [UInt8], _ envelope: Envelope?, _ meaning: Meaning) {
-      let subject = meaning.subject
+    private mutating func hear(
+      _ payload: [UInt8], _ envelope: Envelope?, of subject: String, isFirst: Bool
+    ) {
       guard let envelope else {
         // The server sends it once for each pattern; it has no number to recognize it by.
-        guard meaning.isFirst else { return }
+        guard isFirst else { return }
         messageCount += 1
         return incidents.append(
           .message(sender: 0, subject: subject, version: 0, path: [], payload: payload))

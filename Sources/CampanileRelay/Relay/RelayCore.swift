@@ -125,7 +125,7 @@ final class RelayCore: RelayReceiver, Sendable {
       if batch.resumes { link.queue.async { self.readOn() } }
       for index in batch.incidents.indices {
         guard inbox.mayDeliver() else { return }
-        // Taken out: who copies an incident counts the references to all that it holds.
+        // Taken out of the array. A copy would count a reference to each object in the incident.
         var incident = RelayIncident.flushed(0)
         swap(&incident, &batch.incidents[index])
         deliver(incident, &heading)

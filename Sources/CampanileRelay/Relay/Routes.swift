@@ -107,7 +107,7 @@ final class Routes: Sendable {
   ///
   /// - Parameter last: What was found last, which is right if nothing has changed since.
   func find(_ name: String, of sender: UInt64, after last: Heading? = nil) -> Heading {
-    // Without the lock: who adds a route or a peer counts before what has to find it arrives.
+    // Without the lock. A message that a new route must receive arrives after the route was counted.
     if let last, last.generation == generation.load(ordering: .acquiring),
       last.sender.id == sender, last.name == name
     {

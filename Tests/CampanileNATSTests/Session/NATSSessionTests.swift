@@ -400,6 +400,37 @@
       }
     }
 
+    // Broken by: NATSSession.nextItem, if it tries to store what no stream can take yet.
+    @Test("A post waits while its stream is created again, and nothing is reported")
+    func createdAgain() throws {
+      var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+      answer(&session, "s1", "{}")
+      session.perform(post("x"))
+      _ = written(&session)
+      for _ in 1...2 {
+        answer(&session, "a1", nil)
+        session.tickDurable()
+        #expect(written(&session).text.contains("HPUB x "))
+      }
+      answer(&session, "a1", nil)
+      answer(&session, "q1", #"{"error":{"code":404,"err_code":10059}}"#)
+      session.tickDurable()
+      #expect(!written(&session).text.contains("HPUB x "))
+      session.tickDurable()
+      let text = written(&session).text
+      #expect(text.contains("STREAM.CREATE.S ") && !text.contains("HPUB x "))
+      let token = try #require(text.firstMatch(of: #/CREATE\.S \S*\.(s\d+) /#)?.1)
+      for _ in 1...3 {
+        session.tickDurable()
+        #expect(!written(&session).text.contains("HPUB x "))
+      }
+      answer(&session, String(token), "{}")
+      #expect(written(&session).text.contains("HPUB x "))
+      answer(&session, "a1", #"{"stream":"S","seq":1}"#)
+      #expect(told(&session) == [])
+      #expect(session.outbox.isEmpty)
+    }
+
     // Broken by: NATSSession.nextItem, if it sends all that is not stored again at each attempt.
     @Test("While nothing is stored, only the oldest post is sent again, and requests do not wait")
     func onlyOldest() {

@@ -5,29 +5,22 @@ import Testing
 
 @Suite("A lock around state", .timeLimit(.minutes(30)))
 struct LockedTests {
-  @Test("Who steps back from a thread that has the lock has it afterwards")
-  func steppingBack() async throws {
-    let state = Locked(1)
-    let gate = Gate()
-    let calls = Recorder<Int>()
-    state.withLockSteppingBack { $0 += 1 }
-    let holder = onThread {
-      state.withLock { state in
-        gate.pass()
-        state *= 10
+  // Broken by: Locked.withLockSteppingBack, if it gives up, or goes in while another thread is there.
+  @Test(
+    "Threads that step back from each other all have their turn, one at a time", arguments: widths)
+  func steppingBack(width: Int) {
+    let count = Effort.times(20_000, long: 200_000)
+    let state = Locked((turns: 0, others: 0))
+    onThreads(width) { thread in
+      for _ in 0..<count {
+        if thread == 0 {
+          state.withLock { $0 = ($0.turns, $0.others + 1) }
+        } else {
+          state.withLockSteppingBack { $0 = ($0.turns + 1, $0.others) }
+        }
       }
     }
-    try await gate.reached()
-    let waiter = onThread {
-      state.withLockSteppingBack { state in
-        state += 5
-        calls.record(state)
-      }
-    }
-    #expect(calls.values.isEmpty)
-    gate.open()
-    holder()
-    waiter()
-    #expect(calls.values == [25])
+    #expect(state.withLock { $0.turns } == (width - 1) * count)
+    #expect(state.withLock { $0.others } == count)
   }
 }
