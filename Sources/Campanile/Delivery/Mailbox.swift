@@ -60,14 +60,15 @@ public final class Mailbox: Sendable {
     isFull.store(state.isFull, ordering: .relaxed)
   }
 
-  /// Asks the state for a batch, or gives one back, with the lock held.
+  /// Asks the state for a batch, or gives one back, with the lock held; a poster that has it goes first.
   func exchange<Result: Sendable>(
     _ batch: inout RecordBuffer,
     _ body: (inout MailboxState, inout RecordBuffer) -> Result
   ) -> Result {
-    decide { state in
+    state.withLockSteppingBack { state in
       let result = body(&state, &batch)
       undelivered.store(batch.count, ordering: .relaxed)
+      note(state)
       return result
     }
   }
@@ -158,19 +159,8 @@ extension Mailbox: Drainable {
         if count > 1 { Platform.linger() }
         count = 0
       }
-      left = take(priority, &batch)
+      left = exchange(&batch) { $0.take(priority, &$1) }
     }
-  }
-
-  /// Takes more of what waits; see `MailboxState`.
-  private func take(_ priority: Urgency, _ batch: inout RecordBuffer) -> Int? {
-    var left: Int?
-    state.withLockSteppingBack { state in
-      left = state.take(priority, &batch)
-      undelivered.store(batch.count, ordering: .relaxed)
-      note(state)
-    }
-    return left
   }
 
   /// Lets a job begin; see `MailboxState`.

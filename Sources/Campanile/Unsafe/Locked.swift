@@ -57,16 +57,18 @@
     lock.run { unsafe body(&state.pointee) }
   }
 
-  /// Runs `body` with the lock held.
+  /// Runs `body` with the lock held, and returns what it returns.
   ///
   /// If another thread has the lock, half a microsecond passes before this thread waits for it. A job
   /// that empties a mailbox takes more in this way, and the poster that fills the mailbox goes on
   /// meanwhile. Two threads that fight for a lock take longer than one after the other.
   @inline(__always)
-  borrowing func withLockSteppingBack(_ body: (inout sending State) -> Void) {
-    if lock.runIfFree({ unsafe body(&state.pointee) }) { return }
+  borrowing func withLockSteppingBack<Result: Sendable>(
+    _ body: (inout sending State) -> Result
+  ) -> Result {
+    if let result = lock.runIfFree({ unsafe body(&state.pointee) }) { return result }
     Platform.linger()
-    lock.run { unsafe body(&state.pointee) }
+    return lock.run { unsafe body(&state.pointee) }
   }
 }
 
@@ -97,11 +99,10 @@
       whileHeld { () throws(Never) in body() }
     }
 
-    borrowing func runIfFree(_ body: () -> Void) -> Bool {
-      if unsafe pthread_mutex_trylock(mutex) != 0 { return false }
+    borrowing func runIfFree<Result: Sendable>(_ body: () -> Result) -> Result? {
+      if unsafe pthread_mutex_trylock(mutex) != 0 { return nil }
       defer { unsafe pthread_mutex_unlock(mutex) }
-      body()
-      return true
+      return body()
     }
 
     @usableFromInline
@@ -128,8 +129,8 @@
     }
 
     @inline(__always)
-    borrowing func runIfFree(_ body: () -> Void) -> Bool {
-      mutex.withLockIfAvailable { _ in body() } != nil
+    borrowing func runIfFree<Result: Sendable>(_ body: () -> Result) -> Result? {
+      mutex.withLockIfAvailable { _ in body() }
     }
 
     @inlinable @inline(__always)

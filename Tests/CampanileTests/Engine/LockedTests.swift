@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A lock around state", .timeLimit(.minutes(30)))
 struct LockedTests {
-  // Broken by: Locked.withLockSteppingBack, if it gives up, or goes in while another thread is there.
+  // Broken by: Locked.withLockSteppingBack, if it goes in while another thread is there.
   @Test(
     "Threads that step back from each other all have their turn, one at a time", arguments: widths)
   func steppingBack(width: Int) {
