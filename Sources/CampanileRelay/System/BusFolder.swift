@@ -170,15 +170,17 @@ struct BusFolder: Sendable {
 
   /// Takes a lock that shows other processes that a member lives.
   func announce(_ member: UInt64) throws(SystemError) -> FileLock {
-    let path = memberPath(member)
-    for _ in 0..<100 {
-      let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-      if descriptor < 0 { throw SystemError("The file \(path) cannot be made") }
-      // Who finds the file before it is locked takes it for that of a dead member, and removes it.
-      guard let lock = FileLock(locking: descriptor), lock.hasName else { continue }
-      return lock
+    // The file gets its name when it is locked: who found it before would take it for that of a dead
+    // member, and remove it.
+    let (path, unnamed) = (memberPath(member), memberPath(member) + ".new")
+    let descriptor = unsafe open(unnamed, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+    if descriptor < 0 { throw SystemError("The file \(unnamed) cannot be made") }
+    guard let lock = FileLock(locking: descriptor), unsafe rename(unnamed, path) == 0 else {
+      let code = errno
+      unsafe unlink(unnamed)
+      throw SystemError("The file \(path) cannot be locked", code: code)
     }
-    throw SystemError(sentence: "The file \(path) cannot be locked.")
+    return lock
   }
 
   /// The members whose processes live.
@@ -263,12 +265,6 @@ final class FileLock: Sendable {
   init?(locking descriptor: Int32) {
     self.descriptor = descriptor
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 { return nil }
-  }
-
-  /// Whether the file has not been removed.
-  var hasName: Bool {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink > 0
   }
 
   deinit { close(descriptor) }
