@@ -17,7 +17,7 @@
     }
   }
 
-  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(2)))
+  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(30)))
   struct DurableTests {
     private func server(_ program: String) throws -> NATSServer {
       try NATSServer(program, "jetstream { store_dir: \"FOLDER/js\" }")
@@ -34,7 +34,7 @@
         var state: State
       }
       let bytes = try await relay.request(
-        raw: [], to: "$JS.API.STREAM.INFO.S", within: .seconds(20))
+        raw: [], to: "$JS.API.STREAM.INFO.S", within: .seconds(60))
       return try JSONDecoder().decode(Info.self, from: Data(bytes)).state.messages
     }
 
@@ -154,7 +154,7 @@
       let (one, two) = (Member(bus(server), carrying: .outward), Member(bus(server, as: "two")))
       let queue = DispatchQueue(label: "observers")
       queue.suspend()
-      let late = Recorder<Int>(timeout: .seconds(60))
+      let late = Recorder<Int>(timeout: .seconds(600))
       let token = two.center.observe(Tick.self, on: .queue(queue)) { late.record($0.number) }
       try await post(one, two)
       async let draining: Void = two.relay.drain()
@@ -176,7 +176,7 @@
       let token = two.center.messages(of: Tick.self).observeAsync { [relay = two.relay] tick in
         if tick.number == 10 { await relay.drain() }
       }
-      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
       let state = two.relay.state.observe { states.record($0.new) }
       try await post(one, two)
       while try await states.next() != .ended {}
@@ -236,7 +236,7 @@
       for number in 1...50 { one.center.post(Tock(number: number)) }
       one.post(1...50)
       try await one.relay.flush()
-      let tocks = Recorder<Int>(timeout: .seconds(60))
+      let tocks = Recorder<Int>(timeout: .seconds(600))
       let token = two.center.observe(Tock.self) { tocks.record($0.number) }
       two.relay.carry(Tock.self, in: two.center, .inward)
       try await two.relay.flush()
@@ -261,7 +261,7 @@
       for relays in [[one, two], [one]] {
         if relays.count == 1 { two.relay.cancel() }
         _ = try await one.relay.request(
-          raw: [], to: "$JS.API.STREAM.DELETE.S", within: .seconds(20))
+          raw: [], to: "$JS.API.STREAM.DELETE.S", within: .seconds(60))
         one.post(11...20)
         try await one.relay.flush()
         #expect(try await count(one.relay) == 10)

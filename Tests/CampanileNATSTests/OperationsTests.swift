@@ -33,14 +33,14 @@
     return metrics
   }()
 
-  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(2)))
+  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(30)))
   struct OperationsTests {
     @Test(
       "Connections, their ends and refusals are logged, without secrets",
       arguments: NATSServer.programs)
     func logging(program: String) async throws {
       let server = try NATSServer(program, "authorization { user: me, password: s3cret }")
-      let lines = CampanileTesting.Recorder<String>(timeout: .seconds(60))
+      let lines = CampanileTesting.Recorder<String>(timeout: .seconds(600))
       let logger = Logger(label: "test") { _ in KeepingHandler(lines: lines) }
       let one = Member(
         .nats(server.url, .user("me", password: "s3cret"), .logger(logger), .pedantic), "one")

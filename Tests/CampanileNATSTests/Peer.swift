@@ -8,7 +8,7 @@
   final class Peer: Sendable {
     private let process = Process()
     private let input = Pipe()
-    private let lines = Recorder<String>(timeout: .seconds(60))
+    private let lines = Recorder<String>(timeout: .seconds(600))
 
     init(_ program: String, _ arguments: [String]) throws {
       process.executableURL = URL(filePath: program)

@@ -14,7 +14,7 @@
     func first(
       _ isWanted: @escaping @Sendable (RelayState) -> Bool
     ) async throws -> RelayState {
-      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
       let token = state.observe(.initial) { states.record($0.new) }
       while true {
         let state = try await states.next()
@@ -48,7 +48,7 @@
     return !text.contains("v2.9.")
   }
 
-  @Suite("Who may use a server of NATS", .withServers, .timeLimit(.minutes(2)))
+  @Suite("Who may use a server of NATS", .withServers, .timeLimit(.minutes(30)))
   struct AuthenticationAtServersTests {
     @Test("Names and passwords, in an option or in the address", arguments: NATSServer.programs)
     func passwords(program: String) async throws {
@@ -138,7 +138,7 @@
     }
   }
 
-  @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.minutes(2)))
+  @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.minutes(30)))
   struct TLSTests {
     /// A folder with a certificate for 127.0.0.1 and localhost, and one for a client.
     private func certificates() throws -> URL {
@@ -228,7 +228,7 @@
     }
   }
 
-  @Suite("Servers that are none", .withServers, .timeLimit(.minutes(2)))
+  @Suite("Servers that are none", .withServers, .timeLimit(.minutes(30)))
   struct HostileServerTests {
     /// Says something to each client, and nothing more.
     private func hostile(_ text: String) async throws -> any Channel {
@@ -260,7 +260,7 @@
       let two = Member(.nats(server.url))
       for member in [one, two] {
         // A hostile server may have said that it is one, before it breaks the protocol.
-        let states = Recorder<Int>(timeout: .seconds(60))
+        let states = Recorder<Int>(timeout: .seconds(600))
         let token = member.relay.raw("probe").observe { states.record($0.bytes.count) }
         let other = member === one ? two : one
         while states.values.isEmpty {

@@ -16,14 +16,14 @@
     }
   }
 
-  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(2)))
+  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(30)))
   struct ServerTests {
     private func relay(_ server: NATSServer) -> Relay.Transport { .nats(server.url, .pedantic) }
 
     private func waitFor(
       _ relay: Relay, _ isWanted: @escaping @Sendable (RelayState) -> Bool
     ) async throws {
-      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
       let token = relay.state.observe(.initial) { states.record($0.new) }
       while try await !isWanted(states.next()) {}
       withExtendedLifetime(token) {}
@@ -48,7 +48,7 @@
         to: server.folder.appending(path: "server.conf"), atomically: true, encoding: .utf8)
       try server.start()
       for member in [one, two] { try await member.relay.flush() }
-      let heard = Recorder<Int>(timeout: .seconds(60))
+      let heard = Recorder<Int>(timeout: .seconds(600))
       let token = two.relay.raw("long").observe { heard.record($0.bytes.count) }
       try await two.relay.flush()
       one.relay.post(raw: [UInt8](repeating: 0x20, count: 2_000), to: "long")
@@ -85,7 +85,7 @@
         """)
       let some = Member(.nats(server.url, .user("some", password: "pw"), .pedantic))
       let all = Member(.nats(server.url, .user("all", password: "pw"), .pedantic))
-      let heard = Recorder<String>(timeout: .seconds(60))
+      let heard = Recorder<String>(timeout: .seconds(600))
       let tokens = [
         some.relay.raw("secret.in").observe { heard.record($0.subject) },
         all.relay.raw("secret.>").observe { heard.record("all \($0.subject)") },
@@ -135,7 +135,7 @@
       let server = try NATSServer(program)
       let (one, two) = (Member(relay(server)), Member(relay(server)))
       for member in [one, two] { try await member.relay.flush() }
-      let states = Recorder<RelayState>(timeout: .seconds(60))
+      let states = Recorder<RelayState>(timeout: .seconds(600))
       let token = one.relay.state.observe { states.record($0.new) }
       for round in 0..<3 {
         one.post((round * 200 + 1)...(round * 200 + 100))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.minutes(1)))
+@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.minutes(30)))
 struct OpenCallsTests {
   private let calls = OpenCalls()
 
