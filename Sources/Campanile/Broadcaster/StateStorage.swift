@@ -139,9 +139,17 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   @inline(__always)
   private func checkAccess() {
-    let updater = updater.load(ordering: .relaxed)
+    if updater.load(ordering: .relaxed) != 0 { checkUpdater() }
+  }
+
+  @inline(never)
+  private func checkUpdater() {
+    registry.reach(.willAskForUpdater)
+    // This thread's number before the updater's: a thread that has had none gets that of one that has
+    // ended, which may have been the updater.
+    let thread = ThreadRecord.currentID
     precondition(
-      updater == 0 || updater != ThreadRecord.currentID,
+      updater.load(ordering: .relaxed) != thread,
       "A current value was used inside its own update(_:), which has it exclusively")
   }
 

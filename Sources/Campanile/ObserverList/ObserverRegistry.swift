@@ -108,6 +108,8 @@ final class ObserverRegistry: @unchecked Sendable {
     case willReclaim
     /// The thread that notifies the followers of a current value has offered its queue to others.
     case willTakeBack
+    /// A thread that uses a current value has found that a thread updates it, and not which one.
+    case willAskForUpdater
     /// The engine is about to check whether the owner of a registration has died.
     case willAskForOwner
   }

@@ -318,6 +318,41 @@ struct ReentrancyTests {
       says: "used inside its own update(_:)")
   }
 
+  #if DEBUG && canImport(Glibc)
+    // Broken by: StateStorage.checkUpdater, if it asks for the updater first.
+    @Test("K7 a thread that takes over the number of an updater that has ended may use the value")
+    func updaterEnds() async {
+      // In a process of its own, where a thread has the number of the one that ended last.
+      await #expect(processExitsWith: .success) {
+        let gates = CheckpointGates()
+        let state = CurrentValue(1, registry: gates.makeRegistry())
+        let (updating, numbers) = (Gate(), Recorder<UInt>())
+        let asking = gates.hold(at: .willAskForUpdater)
+        let updater = onThread {
+          onEndedThreads {
+            state.update { value in
+              numbers.record(ThreadRecord.currentID)
+              updating.pass()
+              value = 2
+            }
+          }
+        }
+        updating.waitUntilReached()
+        let user = onThread {
+          state.value = 3
+          numbers.record(ThreadRecord.currentID)
+        }
+        asking.waitUntilReached()
+        updating.open()
+        updater()
+        asking.open()
+        user()
+        #expect(state.value == 3)
+        #expect(Set(numbers.values).count == 1)
+      }
+    }
+  #endif
+
   @Test("K7 inside an update another value can be used")
   func otherUpdate() {
     let (one, other) = (CurrentValue(1), CurrentValue(2))
