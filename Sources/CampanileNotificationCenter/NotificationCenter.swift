@@ -261,7 +261,7 @@ public final class NotificationCenter: Sendable {
       if token.matches(name: aName, object: object) { topics.removeObserver(token.registration) }
       return
     }
-    guard let owner = classInstance(observer) else { return }
+    guard let owner = Notification.subject(observer) else { return }
     let subject = subject(object)
     // A value without a subject has no observers.
     if object != nil && subject == nil { return }

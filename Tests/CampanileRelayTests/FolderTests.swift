@@ -184,7 +184,7 @@ struct FolderTests {
       try make(folder)
       let path = folder.path + "/" + String(repeating: "f", count: 90)
       try make(URL(filePath: path))
-      let socket = path + "/test/hub.1.sock"
+      let socket = path + "/test/hub.9999999.sock"
       #expect(
         try await trouble(path)
           == "The path of the bus's socket has \(socket.utf8.count) bytes and may have "
@@ -193,6 +193,31 @@ struct FolderTests {
       let bus = String(repeating: "n", count: 200)
       let relay = Relay(.host(bus, in: folder.path))
       try await relay.flush()
+    }
+  }
+
+  // Broken by: BusFolder.init, if it has room for the socket of the first generation alone.
+  @Test("A bus whose name leaves room for a socket leaves room for those of all later hubs")
+  func roomForLaterHubs() throws {
+    for length in 1...40 {
+      // Room for "/", a name of twenty bytes, and "/hub.9999999.sock".
+      let folder = "/" + String(repeating: "f", count: UnixSocket.pathLimit - 39)
+      let bus = BusFolder(bus: String(repeating: "n", count: length), in: folder)
+      #expect(bus.socketPath(9_999_999).utf8.count <= UnixSocket.pathLimit)
+      #expect(bus.path.hasSuffix("/" + String(repeating: "n", count: length)) == (length <= 20))
+    }
+  }
+
+  @Test("The file of a hub of a generation that nobody can have is ignored")
+  func strangeGeneration() async throws {
+    try await withFolder { path in
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      try Data().write(to: URL(filePath: folder.lockPath(.max)))
+      #expect(try folder.highestGeneration() == 0)
+      let relay = Relay(.host("test", in: path.path))
+      try await relay.flush()
+      #expect(try folder.highestGeneration() == 1)
     }
   }
 

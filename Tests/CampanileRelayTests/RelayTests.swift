@@ -1,6 +1,7 @@
 import Campanile
 import CampanileRelay
 import CampanileTesting
+import Dispatch
 import Testing
 
 @Suite("Carrying messages", .timeLimit(.minutes(30)))
@@ -178,6 +179,30 @@ struct RelayTests {
       let encodings = Encoded.encodings.values.filter { $0.test == test }
       #expect(encodings.count == 100 && !encodings.contains(where: \.isPosting))
       withExtendedLifetime((members, tokens)) {}
+    }
+  }
+
+  // Broken by: RelayCore.sendSome, if it encodes everything before the link has its turn.
+  @Test(
+    "R5 The link has its turns while much is encoded",
+    arguments: Array(zip(Kind.allCases, 128...)))
+  func encodingInParts(kind: (Kind, UInt8)) async throws {
+    try await kind.0.withBus { bus in
+      let member = Member(bus, "one")
+      member.relay.carry(Encoded.self, in: member.center)
+      try await member.relay.flush()
+      let counts = Recorder<Int>(timeout: .seconds(600))
+      let queue = member.relay.link.queue
+      queue.suspend()
+      for _ in 0..<5_000 { member.center.post(Encoded(test: kind.1)) }
+      queue.async {
+        counts.record(Encoded.encodings.values.count { $0.test == kind.1 })
+      }
+      queue.resume()
+      let count = try await counts.next()
+      #expect(count > 0 && count < 5_000)
+      try await member.relay.flush()
+      #expect(Encoded.encodings.values.count { $0.test == kind.1 } == 5_000)
     }
   }
 

@@ -1,9 +1,40 @@
+import Foundation
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
 
 @Suite("Who hears a name that arrives")
 struct RoutesTests {
+  // Broken by: Routes.want, if it calls the closure when another thread may count.
+  @Test("R1 Who is not the first to want a pattern finds it asked for", arguments: [2, 8])
+  func wanted(width: Int) {
+    for answers in [false, true] {
+      for _ in 0..<200 {
+        let routes = Routes()
+        let isQueued = Atomic<Bool>(false)
+        let counts = Atomic<Int>(0)
+        onThreads(width) { _ in
+          let isFirst = routes.want("a", answers: answers) {
+            sched_yield()
+            isQueued.store(true, ordering: .releasing)
+            return true
+          }
+          if isFirst { counts.add(1, ordering: .relaxed) }
+          let isFound = isQueued.load(ordering: .acquiring)
+          #expect(isFound)
+        }
+        let count = counts.load(ordering: .relaxed)
+        #expect(count == 1)
+        #expect(!routes.want("a", answers: !answers) { false })
+        for _ in 1..<width { #expect(!routes.unwant("a", answers: answers) { true }) }
+        #expect(routes.unwant("a", answers: answers) { true })
+        #expect(!routes.unwant("a", answers: answers) { true })
+      }
+    }
+  }
+
   // Broken by: Routes.add, Routes.remove and Routes.setPeers, if any of them doesn't count itself.
   @Test("What was found for the message before is found anew after each change")
   func changes() throws {

@@ -265,6 +265,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   ///
   /// The follower is called on its delivery, after the changes that were made before.
   func tellMissed(_ follower: Registration) {
+    checkAccess()
     let turn = current.withLock { state, value in
       // Before it is kept: then the thread that is the first goes on with it.
       let turn = state.takeTurn()

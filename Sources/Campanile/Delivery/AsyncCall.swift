@@ -18,7 +18,12 @@ final class AsyncCall: Sendable {
   }
 
   /// The calls that the current task is part of, and those that wait for one of them.
-  static var running: [AsyncCall] { known.filter { !$0.hasEnded.load(ordering: .acquiring) } }
+  ///
+  /// A call that has ended is waited for no more, though the one that waited may go on.
+  static var running: [AsyncCall] {
+    let ended = known.lastIndex { $0.hasEnded.load(ordering: .acquiring) }
+    return Array(known.suffix(from: ended.map { $0 + 1 } ?? 0))
+  }
 
   static var isInside: Bool { !running.isEmpty }
 

@@ -140,6 +140,9 @@ final class ObserverFacts: Sendable {
 
   convenience init(_ observer: AnyObserver, _ registration: Registration) {
     let details = observer.details
+    let registration = Registration(
+      list: registration.list, id: registration.id,
+      counters: registration.counters ?? details?.counters)
     self.init(
       registration, observer.location, ownerType: details?.ownerType,
       delivery: details?.delivery, isAsynchronous: details?.isAsynchronous ?? false,

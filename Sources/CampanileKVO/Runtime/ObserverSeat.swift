@@ -123,10 +123,11 @@ final class ObserverSeat {
   /// read its initial value.
   func comesAfter(_ begun: UInt) {
     let told = state.count
-    birth.store(begun, ordering: .relaxed)
     mark.store(told, ordering: .relaxed)
     firstMark.store(told, ordering: .relaxed)
     fresh.store(told, ordering: .relaxed)
+    // Last: who is told of the next change meanwhile has been told, and is not untold again.
+    birth.store(begun, ordering: .releasing)
     state.note(begun)
   }
 

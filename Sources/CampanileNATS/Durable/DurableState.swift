@@ -50,6 +50,8 @@
     private var isStreamReady = false
     /// When the stream was created, as the server writes it: another stream counts from one again.
     private var created = ""
+    /// When the consumer was created.
+    private var consumerCreated: String?
     /// Whether messages of a receiver with a name may have been sent and not received.
     private var mustSettle = true
     private var consumer = ""
@@ -79,6 +81,8 @@
     private var heard: Set<UInt64> = []
     /// Those whose observers have not all been called: where they are acknowledged, by number.
     private var unfinished: [UInt64: String] = [:]
+    /// Where messages are acknowledged that nobody here is to hear.
+    private var unwanted: Set<String> = []
     private var hasHeard = false
     /// Whether nobody took a pull, and nothing has been heard since.
     private var isUnanswered = false
@@ -209,7 +213,9 @@
             patterns[index].start = 0
           }
           (heardThrough, heard, unfinished, deliversAll) = (0, [], [:], true)
+          unwanted = []
         }
+        consumerCreated = nil
         self.created = created
       }
       hasTriedPolicies = false
@@ -312,11 +318,15 @@
         }
         // If only the consumer is deleted, the next one begins at that time.
         deliversAll = false
+        let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
+        consumerCreated = response.created
         if mustSettle, isNamed, response.num_ack_pending ?? 0 > 0 {
           phase = .settling(seconds: Self.acknowledgmentWait + 1)
         } else {
           pull()
         }
+        // Nobody has said so, if there was no connection, or no pull.
+        if isAnother { return reportDeletion() }
       default: break
       }
       return nil
@@ -454,10 +464,7 @@
       } else if text.contains(Self.deletion) {
         isUnanswered = false
         awaitDeletion()
-        if !isNamed { return nil }
-        return report(
-          "The consumer \"\(consumer)\" has been deleted. What the stream stores until there is a new "
-            + "one is not heard.")
+        return isNamed ? reportDeletion() : nil
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {
         isUnanswered = status == 503
         receiveAnew()
@@ -470,6 +477,12 @@
         return report("JetStream sends nothing of the stream \"\(options.stream)\": \(answer).")
       }
       return nil
+    }
+
+    private mutating func reportDeletion() -> String? {
+      report(
+        "The consumer \"\(consumer)\" has been deleted. What the stream stores until there is a new "
+          + "one is not heard.")
     }
 
     /// How the server says that a consumer, and maybe its stream, is being deleted.
@@ -486,15 +499,24 @@
         heard = Set(heard.sorted().suffix(8 * PullBudget.batch))
       }
       guard isNew && wants(subject, place) else {
+        unwanted.insert(place.acknowledgment)
         return .unwanted(acknowledgment: place.acknowledgment)
       }
       unfinished[place.streamSequence] = place.acknowledgment
       return .new(acknowledgment: place.acknowledgment)
     }
 
-    /// A message has been delivered to all who observe it.
-    mutating func finished(_ acknowledgment: String) {
-      StreamPlace(acknowledgment).map { unfinished[$0.streamSequence] = nil }
+    /// A message has been delivered to all who observe it, or is not to be heard.
+    ///
+    /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
+    ///   its number.
+    mutating func finished(_ acknowledgment: String) -> Bool {
+      if unwanted.remove(acknowledgment) != nil { return true }
+      guard let place = StreamPlace(acknowledgment),
+        unfinished[place.streamSequence] == acknowledgment
+      else { return false }
+      unfinished[place.streamSequence] = nil
+      return true
     }
 
     /// One second has passed, whether anything is read or not.

@@ -48,6 +48,7 @@
     private var next: Int?
     /// Whether the present connection is asked for the last that it has to send.
     private var isHandingOver = false
+    private var handOverSeconds = 0
     /// The mark up to which the answer to that confirms.
     private var handOverMark: UInt64 = 0
     /// The relay's operations that wait while connections change.
@@ -230,13 +231,16 @@
         if isHandingOver, nextIsOpen { handOver() }
       } else if number == next {
         // The other server sends what comes from now on: the first one is asked for the rest.
-        isHandingOver = true
+        (isHandingOver, handOverSeconds) = (true, 0)
         guard let current, lines[current] != nil else { return }
         lines[current]!.output.writePing()
         lines[current]!.state.pinged(marking: Self.lastMark)
         handOverMark = session.outbox.sentMark
       }
     }
+
+    /// How many seconds a server that ends has for the rest of what it has to send.
+    private static let handOverLimit = 2
 
     /// Marks the ping that asks a server for the rest of what it has to send.
     private static let lastMark = UInt64.max
@@ -314,6 +318,11 @@
         actions.removeAll(keepingCapacity: true)
       }
       session.tick(isReading: isReading)
+      if isHandingOver, isReading {
+        handOverSeconds += 1
+        // It says nothing more, and the pings would take long to find out.
+        if handOverSeconds > Self.handOverLimit, nextIsOpen { handOver() }
+      }
       // Once in a second: the other server may refuse.
       leaveLameDuck()
     }

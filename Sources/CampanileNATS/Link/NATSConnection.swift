@@ -117,9 +117,14 @@
 
     func close() { channel.close(promise: nil) }
 
-    /// Closes once something has been written.
+    /// Closes once something has been written, or after some seconds: a server that has been stopped
+    /// reads nothing.
     func close(after bytes: ByteBuffer) {
       channel.writeAndFlush(bytes).whenComplete { [channel] _ in channel.close(promise: nil) }
+      let limit = channel.eventLoop.scheduleTask(in: .seconds(5)) { [channel] in
+        channel.close(promise: nil)
+      }
+      channel.closeFuture.whenComplete { _ in limit.cancel() }
     }
   }
 #endif

@@ -103,18 +103,32 @@
     private mutating func received(error text: String, _ actions: inout [Action]) {
       let lowercased = text.lowercased()
       if lowercased.contains("permissions violation") {
-        let words = text.split(separator: "\"", omittingEmptySubsequences: false)
         let kind: Denial.Kind =
           lowercased.contains("violation for publish")
           ? .publishing : lowercased.contains("violation for subscription") ? .subscribing : .other
-        let subject = words.count > 1 ? String(words[1]) : nil
-        actions.append(.denied(Denial(kind: kind, subject: subject, text: text)))
+        actions.append(.denied(Denial(kind: kind, subject: Self.quoted(text), text: text)))
       } else if lowercased.contains("subject") || lowercased.contains("subscriptions") {
         actions.append(.denied(Denial(kind: .other, subject: nil, text: text)))
       } else {
         lastError = text
         if phase != .open { close("The server refuses the connection: \(text).", &actions) }
       }
+    }
+
+    /// The first quoted part of a text, as the server's language quotes: with a backslash before a
+    /// quotation mark and before a backslash.
+    private static func quoted(_ text: String) -> String? {
+      guard let quote = text.firstIndex(of: "\"") else { return nil }
+      var rest = text[quote...].dropFirst()
+      var quoted = ""
+      while let character = rest.popFirst(), character != "\"" {
+        if character == "\\", let escaped = rest.first, escaped == "\"" || escaped == "\\" {
+          quoted.append(rest.removeFirst())
+        } else {
+          quoted.append(character)
+        }
+      }
+      return quoted
     }
 
     // MARK: Sending

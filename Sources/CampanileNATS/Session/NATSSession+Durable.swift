@@ -51,8 +51,8 @@
     /// Messages have been delivered to all who observe them.
     mutating func acknowledge(_ subjects: [String]) {
       for subject in subjects {
-        durable?.finished(subject)
-        if server != nil { output.writePublish(subject, payload: Array("+ACK".utf8)) }
+        guard durable?.finished(subject) == true, server != nil else { continue }
+        output.writePublish(subject, payload: Array("+ACK".utf8))
       }
     }
 

@@ -74,7 +74,11 @@
     ///
     /// Who hears everything does not hear what relays and servers tell each other.
     private func isMeant(_ subscription: Subscription, _ subject: String) -> Bool {
-      !NATSSubject.isInternal(subject) || NATSSubject.isInternal(subscription.pattern.text)
+      !isInternal(subject) || isInternal(subscription.pattern.text)
+    }
+
+    private func isInternal(_ subject: String) -> Bool {
+      NATSSubject.isInternal(subject) || subject.hasPrefix(inboxPrefix)
     }
 
     @inline(__always)

@@ -22,6 +22,8 @@
     let nameText: String
     /// Where answers to this relay are sent: tokens after this.
     let inbox: String
+    /// What the subjects of all answers begin with.
+    let inboxPrefix: String
 
     var output = ByteBuffer()
     var incidents: [RelayIncident] = []
@@ -78,6 +80,7 @@
       (self.id, self.name, self.processID) = (id, name, processID)
       idText = String(id, radix: 16)
       nameText = SubjectName.escaped(name)
+      self.inboxPrefix = inboxPrefix + "."
       inbox = "\(inboxPrefix).\(idText)."
       outbox = Outbox(
         PostHead.Sender(

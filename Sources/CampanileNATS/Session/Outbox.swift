@@ -33,8 +33,8 @@
     private enum Waiting {
       case posts(RelayPosts)
       case other(Kind, token: UInt64, FrameStore.Place, size: Int)
-      /// Posts that there was no room for: their numbers are missing.
-      case dropped(subject: String, count: Int)
+      /// How many posts of each subject there was no room for: their numbers are missing.
+      case dropped([String: Int])
     }
 
     private var frames = FrameStore()
@@ -84,6 +84,8 @@
     var isEmpty: Bool { itemCount == 0 && posts.isEmpty && rest.isEmpty }
     /// How many items there are, apart from what waits to be sent for the first time.
     var itemCount: Int { sent.count + front.count + again.count }
+    /// How many things there are that wait to be sent for the first time.
+    var restCount: Int { rest.count }
     /// The bytes of the frames that are kept.
     var frameMemory: Int { frames.byteCount }
     /// The mark of the oldest post that is not confirmed, if it has been sent once.
@@ -168,14 +170,20 @@
         if !fitting.isEmpty { rest.append(.posts(fitting)) }
         fitting = RelayPosts()
         dropped(heading.subject)
-        if case .dropped(heading.subject, let count)? = rest.last {
-          rest[rest.index(before: rest.endIndex)] =
-            .dropped(subject: heading.subject, count: count + 1)
-        } else {
-          rest.append(.dropped(subject: heading.subject, count: 1))
-        }
+        countDropped(heading.subject)
       }
       if !fitting.isEmpty { rest.append(.posts(fitting)) }
+    }
+
+    /// Counts a post that has no place behind what waits.
+    private mutating func countDropped(_ subject: String) {
+      guard let last = rest.indices.last, case .dropped(var counts) = rest[last] else {
+        return rest.append(.dropped([subject: 1]))
+      }
+      // Not copied while it changes.
+      rest[last] = .dropped([:])
+      counts[subject, default: 0] += 1
+      rest[last] = .dropped(counts)
     }
 
     private mutating func dropOldest(_ dropped: (String) -> Void) {
@@ -255,7 +263,8 @@
         case .posts(let next):
           (posts, heading) = (next, -1)
           return nil
-        case .dropped(let subject, let count): numbers.skip(subject, count)
+        case .dropped(let counts):
+          for (subject, count) in counts { numbers.skip(subject, count) }
         case .other(let kind, let token, let place, let size):
           nextMark += 1
           return Item(

@@ -1,4 +1,5 @@
 import Campanile
+import CampanileFoundation
 public import CampanileRelay
 import Dispatch
 public import Foundation
@@ -201,7 +202,7 @@ public final class DistributedCenter: Sendable {
   ) {
     if let token = observer as? ObserverToken {
       if token.matches(name: aName, object: object) { observers.remove(token.registration) }
-    } else if let owner = classInstance(observer) {
+    } else if let owner = Notification.subject(observer) {
       observers.remove(ownedBy: owner, aName, object)
     }
   }

@@ -30,7 +30,7 @@ final class MemberLink: RelayLink {
     /// Whether it is to take over from the hub that it finds.
     var wantsHub: Bool
     /// How often it has been tried to join the hub of a generation that does not listen.
-    var attempts = 0
+    var attempts = (generation: UInt64(0), count: 0)
     /// How many connections in a row have ended before the bus was open.
     var vainConnections = 0
     /// What was reported last, so that it is reported once.
@@ -171,8 +171,9 @@ final class MemberLink: RelayLink {
       }
       // Its hub is dead, or about to listen; or it has been stopped before it could.
       let attempts = state.withLock { state in
-        state.attempts += 1
-        return state.attempts
+        if state.attempts.generation != generation { state.attempts = (generation, 0) }
+        state.attempts.count += 1
+        return state.attempts.count
       }
       if attempts > 100 || folder.isAbandoned(generation) {
         return try become(generation + 1, folder.claim(generation + 1), in: folder)
@@ -226,7 +227,10 @@ final class MemberLink: RelayLink {
     guard let claim else { return joinLater(.milliseconds(2)) }
     let (busID, hub) = state.withLock { state in
       // The file may have been lost and made again since the others read it.
-      (state.member.busID != 0 ? state.member.busID : state.busID, state.member.hub)
+      let busID = state.member.busID != 0 ? state.member.busID : state.busID
+      // Of an earlier generation, the hub has become a member, and may have what nobody else has.
+      let isNext = state.member.generation + 1 == generation
+      return (busID, isNext ? state.member.hub : nil)
     }
     var expected = Set(try folder.livingMembers().map { MemberID(rawValue: $0) })
     expected.remove(id)
@@ -253,7 +257,7 @@ final class MemberLink: RelayLink {
   }
 
   private func connected(_ channel: any Channel, _ generation: UInt64) {
-    state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), 0) }
+    state.withLock { ($0.channel, $0.parser, $0.attempts) = (channel, FrameParser(), (0, 0)) }
     act { $0.member.connected(generation: generation, &$1) }
   }
 
@@ -441,7 +445,7 @@ extension MemberLink.State {
     case .lost(let loss):
       .lost(
         sender: loss.sender.rawValue, subject: loss.subject,
-        count: loss.count == 0 ? nil : Int(loss.count),
+        count: loss.count == 0 ? nil : Int(clamping: loss.count),
         "This process took less than was sent, or was away for longer than others keep messages.")
     case .closed: .disconnected("")
     case .peers(let peers, let hub):

@@ -9,9 +9,15 @@ extension HubState {
 
   mutating func flush(_ token: UInt64, from place: Int, _ actions: inout [HubAction]) {
     var awaited: [ConnectionID: Position] = [:]
-    for member in members where member.stage == .open && member.isPresent {
+    for member in members where member.isPresent {
       guard member.connection != members[place].connection else { continue }
-      if member.acknowledged < member.sent { awaited[member.connection] = member.sent }
+      switch member.stage {
+      case .open:
+        if member.acknowledged < member.sent { awaited[member.connection] = member.sent }
+      // It runs again, and gets what it has missed when it is open.
+      case .late: awaited[member.connection] = last
+      case .greeting, .joining, .recovering: break
+      }
     }
     flushes.append(
       Flush(connection: members[place].connection, token: token, awaited: awaited))

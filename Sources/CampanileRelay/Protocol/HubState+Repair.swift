@@ -41,7 +41,7 @@ extension HubState {
   /// A connection has been closed.
   mutating func repairLeft(_ connection: ConnectionID, _ actions: inout [HubAction]) {
     if repair?.connection == connection {
-      repair = nil
+      giveUpRepair()
       repairNext(&actions)
     } else if repair?.asked.contains(connection) == true {
       // What it has sent of its log is gone with it, too.
@@ -68,7 +68,7 @@ extension HubState {
       guard let place = places[connection] else { continue }
       if connection == current.connection, members[place].collectToken != nil {
         // It is asked again when all others have had their turn.
-        repair = nil
+        giveUpRepair()
         postpone(place)
         repairNext(&actions)
         return
@@ -77,6 +77,15 @@ extension HubState {
       members[place].collectToken = nil
     }
     endRepair(&actions)
+  }
+
+  /// Takes the question for the logs back.
+  private mutating func giveUpRepair() {
+    for place in (repair?.asked ?? []).compactMap({ places[$0] }) {
+      members[place].collectToken = nil
+      members[place].collected = []
+    }
+    repair = nil
   }
 
   /// Puts a member behind all others.

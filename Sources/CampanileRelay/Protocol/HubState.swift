@@ -150,7 +150,9 @@ struct HubState {
     case .request(let request, let deadline): ask(request, deadline, from: place, &actions)
     case .reply(let member, let correlation, let status, let payload):
       reply(to: member, correlation, status, payload, from: place, &actions)
-    case .collected(let entry): members[place].collected.append(entry)
+    case .collected(let entry):
+      // Not if the question has been given up.
+      if members[place].collectToken != nil { members[place].collected.append(entry) }
     case .collectedAll(let token, let floor): collectedAll(token, floor, place, &actions)
     case .flush(let token): flush(token, from: place, &actions)
     }

@@ -72,8 +72,7 @@ extension MemberState {
     }
   }
 
-  mutating func welcome(_ generation: UInt64, _ busID: UInt64) {
-    self.generation = generation
+  mutating func welcome(_ busID: UInt64) {
     defer { self.busID = busID }
     guard self.busID != 0, self.busID != busID else { return }
     // Another bus: positions of the old one mean nothing there.

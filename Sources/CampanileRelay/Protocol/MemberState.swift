@@ -30,6 +30,7 @@ struct MemberState {
   private var calmTicks = 0
   var mustAcknowledge = false
   private(set) var peers: [Peer] = []
+  /// The member that the hub of `generation` is part of, once the hub has said so.
   private(set) var hub: MemberID?
 
   var heard: [MemberID: UInt64] = [:]
@@ -151,6 +152,7 @@ struct MemberState {
   mutating func connected(generation: UInt64, _ actions: inout [MemberAction]) {
     precondition(stage == .disconnected, "A member has one connection at a time.")
     self.generation = generation
+    hub = nil
     stage = .joining
     silentTicks = 0
     let (subscribed, answered) = (subscriptions.inHello, answers.inHello)
@@ -187,7 +189,7 @@ struct MemberState {
       mustAcknowledge = true
     case .lost(let losses): receive(losses, &actions)
     case .missed(let message): missed(message, &actions)
-    case .welcome(let generation, let busID): welcome(generation, busID)
+    case .welcome(_, let busID): welcome(busID)
     case .collect(let token, let since): collect(token, since, &actions)
     case .open(let position, let ownNumber, let recovery):
       if recoveries.last?.generation != recovery.generation {

@@ -1,4 +1,5 @@
 public import Campanile
+import Synchronization
 
 extension Relay {
   /// Carries the messages of a type from now on, between the bus and a center.
@@ -170,10 +171,12 @@ final class CarriedWay: Sendable {
     var registration: Registration?
     var subscription: Subscription?
     var isEnded = false
-    var isOutwardEnded = false
   }
 
   private let state = Locked(State())
+  /// Whether nothing more is sent, though the observer may be registered: another thread registers
+  /// it, or is about to end it.
+  private let isOutwardEnded = Atomic<Bool>(false)
   // Unowned: the relay's core ends each of its ways before it goes.
   private let core: RelayCore
 
@@ -188,7 +191,8 @@ final class CarriedWay: Sendable {
     let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
       // The relay's end removes this observer, and with it the core.
-      [core] message, post in
+      [self] message, post in
+      if isOutwardEnded.load(ordering: .acquiring) { return }
       var details: OutgoingMessage.Details?
       if name != nil || post.hasDetails {
         // A message that came from the carrier does not return to it.
@@ -201,11 +205,9 @@ final class CarriedWay: Sendable {
         OutgoingMessage(message, through: step, details)
       }
     }
-    let isOver = state.withLock { state in
-      state.registration = registration
-      return state.isEnded || state.isOutwardEnded
-    }
-    if isOver { registration.cancel() }
+    state.withLock { $0.registration = registration }
+    // Set before the registration is asked for.
+    if isOutwardEnded.load(ordering: .sequentiallyConsistent) { registration.cancel() }
   }
 
   /// - Parameter find: What a message is about, by the last token of its name: messages about what is
@@ -246,19 +248,16 @@ final class CarriedWay: Sendable {
   }
 
   func endOutward() {
-    let registration = state.withLock { state in
-      state.isOutwardEnded = true
-      return state.registration
-    }
-    registration?.cancel()
+    isOutwardEnded.store(true, ordering: .sequentiallyConsistent)
+    state.withLock { $0.registration }?.cancel()
   }
 
   func end() {
-    let (registration, subscription) = state.withLock { state in
+    endOutward()
+    let subscription = state.withLock { state in
       state.isEnded = true
-      return (state.registration, state.subscription)
+      return state.subscription
     }
-    registration?.cancel()
     subscription?.end()
   }
 }

@@ -138,12 +138,10 @@ final class Subscription: Sendable {
     // A pattern of the relay's own, which it has checked.
     route = body.map { Routes.Route(try! SubjectPattern(validating: pattern), $0) }
     if let route { core.routes.add(route) }
-    if core.routes.want(key) { core.send(answers ? .answer(pattern) : .subscribe(pattern)) }
+    core.want(pattern, answers: answers)
   }
 
   deinit { end() }
-
-  private var key: String { answers ? Routes.answering + pattern : pattern }
 
   func end() {
     let isFirst = isEnded.withLock { isEnded in
@@ -152,8 +150,6 @@ final class Subscription: Sendable {
     }
     if !isFirst { return }
     if let route { core.routes.remove(route) }
-    if core.routes.unwant(key) {
-      core.send(answers ? .stopAnswering(pattern) : .unsubscribe(pattern))
-    }
+    core.unwant(pattern, answers: answers)
   }
 }

@@ -14,6 +14,8 @@ final class RelayCore: RelayReceiver, Sendable {
   let carried = CarriedTypes()
   let waiting = WaitingCalls()
   private let outbox: PostQueue
+  /// What has been taken from `outbox` and not been encoded; used on the link's queue.
+  private let unsent = Locked(Unsent())
   private let inbox = Inbox()
   /// Where what comes is posted.
   let deliveries = DispatchQueue(label: "campanile.relay.deliveries")
@@ -52,17 +54,38 @@ final class RelayCore: RelayReceiver, Sendable {
     if outbox.append(operation) { scheduleSending() }
   }
 
-  @inline(never)
-  private func scheduleSending() { link.queue.async { self.sendAll() } }
+  /// Asks for the messages, or offers to answer the requests, of a pattern that nobody wanted before.
+  func want(_ pattern: String, answers: Bool) {
+    let operation = answers ? RelayOperation.answer(pattern) : .subscribe(pattern)
+    if routes.want(pattern, answers: answers, { outbox.append(operation) }) { scheduleSending() }
+  }
 
-  /// Encodes what was posted, and hands it to the link; on the link's queue.
-  private func sendAll() {
+  /// Takes that back, if nobody wants it any more.
+  func unwant(_ pattern: String, answers: Bool) {
+    let operation = answers ? RelayOperation.stopAnswering(pattern) : .unsubscribe(pattern)
+    if routes.unwant(pattern, answers: answers, { outbox.append(operation) }) { scheduleSending() }
+  }
+
+  @inline(never)
+  private func scheduleSending() { link.queue.async { self.sendSome() } }
+
+  /// Encodes some of what was posted, and hands it to the link; on the link's queue.
+  ///
+  /// Then what has come for the link has its turn, however much is left. A link that says nothing for
+  /// half a second counts as stopped.
+  private func sendSome() {
+    var unsent = Unsent()
+    self.unsent.withLock { swap(&$0, &unsent) }
+    if unsent.isEmpty {
+      let (items, lost) = outbox.takeAll()
+      for (pattern, count) in lost { reportLost(pattern, count) }
+      unsent = Unsent(items: items)
+    }
     var holds: [HeldDelivery] = []
-    let (items, lost) = outbox.takeAll()
-    for (pattern, count) in lost { reportLost(pattern, count) }
     var operations = OutgoingOperations()
-    for item in items {
-      switch item {
+    let end = DispatchTime.now() + .milliseconds(10)
+    while !unsent.isEmpty, !operations.isFull, !unsent.isTime || DispatchTime.now() < end {
+      switch unsent.popFirst() {
       case .posts(let posts): operations.append(posts)
       case .message(let message):
         encode(message, &operations)
@@ -70,10 +93,13 @@ final class RelayCore: RelayReceiver, Sendable {
       case .operation(let operation): operations.append(operation)
       case nil: break
       }
-      // So that the first is on its way while the others are encoded.
-      if operations.isFull { link.perform(operations.takeAll()) }
     }
-    outbox.recycle(items)
+    if unsent.isEmpty {
+      outbox.recycle(unsent.items)
+    } else {
+      self.unsent.withLock { swap(&$0, &unsent) }
+      scheduleSending()
+    }
     if !holds.isEmpty, let token = waiting.makeToken(for: holds) {
       operations.append(.flushPosts(token))
     }
@@ -213,7 +239,7 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Takes no more requests, whoever keeps the tokens of those who answer.
   func stopAnswering() {
-    for pattern in routes.unwantAnswers() { send(.stopAnswering(pattern)) }
+    if routes.unwantAnswers({ outbox.append(.stopAnswering($0)) }) { scheduleSending() }
   }
 
   /// Waits for the answers that are being made, and for the deliveries that the link awaits.
@@ -251,6 +277,25 @@ final class RelayCore: RelayReceiver, Sendable {
       self.peers.value = []
       self.state.value = .ended
     }
+  }
+}
+
+/// Items of a relay's queue, taken one after another.
+private struct Unsent {
+  private(set) var items: [PostQueue.Item?] = []
+  private var next = 0
+
+  init(items: [PostQueue.Item?] = []) { self.items = items }
+
+  var isEmpty: Bool { next == items.count }
+
+  /// Whether it is time to look at the clock, which costs as much as a short message.
+  var isTime: Bool { next & 15 == 15 }
+
+  /// The next item, or `nil` if it was dropped.
+  mutating func popFirst() -> PostQueue.Item? {
+    defer { next += 1 }
+    return items[next].take()
   }
 }
 

@@ -34,12 +34,18 @@ final class Routes: Sendable {
     }
   }
 
+  private struct Wanted: Hashable {
+    let pattern: String
+    /// Whether requests are wanted, and not messages.
+    let answers: Bool
+  }
+
   private struct State {
     var routes: [Route] = []
     /// Those of a name that has been looked for.
     var found: [String: [Route]] = [:]
     /// How many want each pattern.
-    var wanted: [String: Int] = [:]
+    var wanted: [Wanted: Int] = [:]
     var peers: [UInt64: RelayPeer] = [:]
   }
 
@@ -51,38 +57,46 @@ final class Routes: Sendable {
 
   // MARK: Patterns
 
-  /// Counts one more who wants a pattern, or a kind of pattern.
+  /// Counts one more who wants the messages, or the requests, of a pattern.
   ///
-  /// - Returns: Whether it is the first.
-  func want(_ pattern: String) -> Bool {
-    state.withLock { state in
+  /// - Parameter queue: Called for the first, under the lock: who comes next, and returns, finds in
+  ///   the queue what says so.
+  /// - Returns: What `queue` returned, or `false`.
+  func want(_ pattern: String, answers: Bool, _ queue: () -> Bool) -> Bool {
+    let pattern = Wanted(pattern: pattern, answers: answers)
+    return state.withLock { state in
       state.wanted[pattern, default: 0] += 1
-      return state.wanted[pattern] == 1
+      return state.wanted[pattern] == 1 && queue()
     }
   }
 
   /// Counts one less.
   ///
-  /// - Returns: Whether it was the last.
-  func unwant(_ pattern: String) -> Bool {
-    state.withLock { state in
+  /// - Parameter queue: Called for the last, under the lock.
+  /// - Returns: What `queue` returned, or `false`.
+  func unwant(_ pattern: String, answers: Bool, _ queue: () -> Bool) -> Bool {
+    let pattern = Wanted(pattern: pattern, answers: answers)
+    return state.withLock { state in
       guard let count = state.wanted[pattern] else { return false }
       state.wanted[pattern] = count == 1 ? nil : count - 1
-      return count == 1
+      return count == 1 && queue()
     }
   }
 
-  /// - Returns: The patterns of requests that somebody wants; now nobody does.
-  func unwantAnswers() -> [String] {
+  /// Nobody wants the requests of any pattern any more.
+  ///
+  /// - Parameter queue: Called for each pattern, under the lock.
+  /// - Returns: Whether `queue` has returned `true` once.
+  func unwantAnswers(_ queue: (String) -> Bool) -> Bool {
     state.withLock { state in
-      let patterns = state.wanted.keys.filter { $0.hasPrefix(Self.answering) }
-      for pattern in patterns { state.wanted[pattern] = nil }
-      return patterns.map { String($0.dropFirst(Self.answering.count)) }
+      var isFirst = false
+      for wanted in state.wanted.keys where wanted.answers {
+        state.wanted[wanted] = nil
+        if queue(wanted.pattern) { isFirst = true }
+      }
+      return isFirst
     }
   }
-
-  /// What comes before a pattern of requests.
-  static let answering = "?"
 
   // MARK: Routes
 

@@ -19,10 +19,18 @@ struct BusFolder: Sendable {
   ///   - folder: The folder that contains the folders of all buses; by default the user's.
   init(bus: String, in folder: String?) {
     let name = SubjectName.escaped(bus)
+    let (folder, short) = ((folder ?? Self.standard) + "/", String(hash(name), radix: 36))
     // A long name would make the path of the socket too long.
-    let short = name.utf8.count <= 40 ? name : String(hash(name), radix: 36)
-    path = (folder ?? Self.standard) + "/" + short
+    let fits = name.utf8.count <= 40 && UnixSocket.hasRoom(for: Self.lastSocket(in: folder + name))
+    path = folder + (fits || name.utf8.count <= short.utf8.count ? name : short)
   }
+
+  /// The highest generation, of which there is one for each takeover.
+  ///
+  /// The path of a socket is as long as the number of its generation.
+  private static let lastGeneration: UInt64 = 9_999_999
+
+  private static func lastSocket(in path: String) -> String { path + "/hub.\(lastGeneration).sock" }
 
   /// The place in the paths of messages that the bus is, the same for all of its members.
   var step: UInt64 { hash(path) ^ Self.host }
@@ -53,6 +61,7 @@ struct BusFolder: Sendable {
 
   /// Makes the folder, unless it is there, and checks that nobody else can reach into it.
   func prepare() throws(SystemError) {
+    try UnixSocket.check(Self.lastSocket(in: path))
     guard let slash = path.lastIndex(of: "/") else { return }
     let outer = String(path[..<slash])
     for folder in [outer, path] {
@@ -104,7 +113,8 @@ struct BusFolder: Sendable {
   private static func generation(_ name: String) -> UInt64? {
     let parts = name.split(separator: ".")
     guard parts.count == 3, parts[0] == "hub", parts[2] == "lock" else { return nil }
-    return UInt64(parts[1])
+    // A file of somebody else; there would be no generation after it.
+    return UInt64(parts[1]).flatMap { $0 <= lastGeneration ? $0 : nil }
   }
 
   private func names() throws(SystemError) -> [String] {

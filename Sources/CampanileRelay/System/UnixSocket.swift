@@ -189,14 +189,20 @@ struct UnixSocket: ~Copyable {
     return made
   }
 
+  /// Whether a socket can have a path.
+  static func hasRoom(for path: String) -> Bool { path.utf8.count <= pathLimit }
+
+  static func check(_ path: String) throws(SystemError) {
+    if hasRoom(for: path) { return }
+    throw SystemError(
+      sentence: "The path of the bus's socket has \(path.utf8.count) bytes and may have "
+        + "\(pathLimit): \(path)")
+  }
+
   private static func withAddress(
     of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
   ) throws(SystemError) -> Int32 {
-    if path.utf8.count > pathLimit {
-      throw SystemError(
-        sentence: "The path of the bus's socket has \(path.utf8.count) bytes and may have "
-          + "\(pathLimit): \(path)")
-    }
+    try check(path)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     // SAFETY: the path is shorter than its place, whose other bytes are zero.

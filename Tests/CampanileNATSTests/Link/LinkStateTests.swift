@@ -104,6 +104,20 @@
       #expect(link.session.outbox.isEmpty)
     }
 
+    // Broken by: LinkState.tick, if it waits for the pings.
+    @Test("R6 A first server that says nothing more is left after seconds")
+    func firstIsSilent() {
+      var link = link
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      #expect(effects(&link).sent == ["1: PING", "2: PING"])
+      for _ in 1...2 { link.tick() }
+      #expect(effects(&link).closed == [])
+      link.tick()
+      #expect(effects(&link).closed == [1])
+      link.perform([.post(subject: "a", version: 0, path: [], payload: [])])
+      #expect(effects(&link).sent == ["2: HPUB a", "2: PING"])
+    }
+
     @Test("If the first server ends early, the second one takes its place at once")
     func endsEarly() {
       var link = link

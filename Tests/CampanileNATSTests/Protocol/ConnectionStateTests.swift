@@ -145,6 +145,10 @@
         kind: .subscribing, subject: "a.>",
         text: "Permissions Violation for Subscription to \"a.>\"")
       #expect(receive(&state, .error(denial.text)) == [.denied(denial)])
+      let quoted = ConnectionState.Denial(
+        kind: .publishing, subject: "a\"\\b",
+        text: #"Permissions Violation for Publish to "a\"\\b" using "c""#)
+      #expect(receive(&state, .error(quoted.text)) == [.denied(quoted)])
       let other = ConnectionState.Denial(
         kind: .publishing, subject: "b", text: "Permissions Violation for Publish to \"b\"")
       #expect(receive(&state, .error(other.text)) == [.denied(other)])

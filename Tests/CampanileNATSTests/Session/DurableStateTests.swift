@@ -372,7 +372,8 @@
       state.tick()
       #expect(state.isReady)
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
-      state.finished(reply)
+      let isFinished = state.finished(reply)
+      #expect(isFinished)
       #expect(state.received(message(reply)) == .unwanted(acknowledgment: reply))
     }
 
@@ -580,16 +581,60 @@
       let (first, second) = (place(11, 1), place(12, 2))
       #expect(state.received(message(first)) == .new(acknowledgment: first))
       #expect(state.received(message(second)) == .new(acknowledgment: second))
-      state.finished(first)
+      let isFirstFinished = state.finished(first)
+      #expect(isFirstFinished)
       // The server sends both again.
       #expect(state.received(message(place(11, 3))) == .unwanted(acknowledgment: place(11, 3)))
       #expect(state.received(message(place(12, 4))) == .none)
       var told: [String] = []
       for _ in 1...6 { told += state.tickDeliveries() }
       #expect(told == [second, second])
-      state.finished(second)
+      let isSecondFinished = state.finished(second)
+      #expect(isSecondFinished)
       #expect(state.received(message(place(12, 5))) == .unwanted(acknowledgment: place(12, 5)))
       for _ in 1...6 { #expect(state.tickDeliveries().isEmpty) }
+    }
+
+    // Broken by: DurableState.answered, if only a pull tells of it.
+    @Test("R7 That a consumer with a name was deleted while nobody pulled is reported, once")
+    func deletedUnseen() {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      func connect(_ consumer: String, stream: String = "2026") -> String? {
+        state.connected(info)
+        while state.phase == .gathering { state.tick() }
+        state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.INFO.S") }
+        #expect(locate(&state, created: stream) == nil)
+        state.requests = state.requests.filter { $0.subject.contains("CONSUMER.CREATE.") }
+        return answer(&state, #"{"created":"\#(consumer)"}"#)
+      }
+      #expect(connect("1") == nil)
+      #expect(connect("1") == nil)
+      #expect(connect("2")?.contains("\"me\" has been deleted") == true)
+      #expect(connect("2") == nil)
+      // With the stream, all of its consumers are gone; the new one is heard from the beginning.
+      #expect(connect("3", stream: "2027") == nil)
+    }
+
+    // Broken by: DurableState.finished, if it asks for the number alone.
+    @Test("R4 What a stream before had under a number is not acknowledged to the next one")
+    func finishedLate() {
+      var state = pulling("me")
+      let first = place(11, 1)
+      #expect(state.received(message(first)) == .new(acknowledgment: first))
+      state.connected(info)
+      while state.phase == .gathering { state.tick() }
+      state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.INFO.S") }
+      _ = locate(&state, last: 20, created: "2027")
+      _ = answer(&state)
+      let second = "$JS.ACK.S.me.1.11.1.5.0"
+      #expect(state.received(message(second)) == .new(acknowledgment: second))
+      let isFirstFinished = state.finished(first)
+      #expect(!isFirstFinished)
+      let isSecondFinished = state.finished(second)
+      #expect(isSecondFinished)
+      let isFinishedAgain = state.finished(second)
+      #expect(!isFinishedAgain)
     }
 
     // Broken by: DurableState.connected, if the pulls of each connection arrive at one place.

@@ -165,6 +165,17 @@
       #expect(told(&session) == ["message _other of 0", "message _other of 0"])
     }
 
+    // Broken by: NATSSession.isInternal, if it knows the usual inboxes alone.
+    @Test("Who listens to everything is not told what comes to an inbox of another name")
+    func otherInboxes() {
+      var session = NATSSession(id: 0xAB, name: "me", processID: 1, inboxPrefix: "_IN_alice")
+      session.connected(ServerInfo())
+      session.perform(.subscribe(">"))
+      _ = told(&session)
+      session.received([message("_IN_alice.x.1"), message("_IN_alicea")])
+      #expect(told(&session) == ["message _IN_alicea of 0"])
+    }
+
     @Test("A request is told once, though two patterns fit, and is answered where it says")
     func requests() {
       var session = connected()

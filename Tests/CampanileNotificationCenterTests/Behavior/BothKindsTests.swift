@@ -81,6 +81,17 @@ struct BothKindsTests {
     #expect(heard.values.count == 7)
   }
 
+  @Test("A11 an object in an optional is removed as the object itself is")
+  func removalOfOptional() {
+    let screen: Screen? = Screen(heard)
+    let (tokens, _) = observeInEveryWay(screen!)
+    center.removeObserver(screen as Any, name: nil, object: Bell())
+    #expect(center.registrations.count == 9)
+    center.removeObserver(screen as Any)
+    #expect(center.registrations.count == 7)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("K15 both kinds are listed, in the order in which they registered")
   func listed() {
     let screen = Screen(heard)

@@ -47,7 +47,7 @@ struct DistributedRemovalTests {
     center.removeObserver(one, name: .level, object: nil)
     try await expect(["two"], about: "a")
     try await expect(["one", "two"], of: .end)
-    center.removeObserver(one)
+    center.removeObserver(Optional(one) as Any)
     center.removeObserver("no observer")
     try await expect(["two"], of: .end)
     withExtendedLifetime((one, two)) {}

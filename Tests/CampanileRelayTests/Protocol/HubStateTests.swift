@@ -185,6 +185,44 @@ final class HubStateTests {
     #expect(actions { $0.tick(&$1) }.contains(send(1, .flushed(token: 5))))
   }
 
+  // Broken by: HubState.flush, if it waits for open members alone.
+  @Test("R1 R10 A flush waits for who runs again, until it has what it missed")
+  func flushWaitsForRepairs() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(2, 4))
+    _ = receive(1, .message(Message(1, 8)))
+    #expect(receive(1, .flush(token: 6)) == [])
+    _ = receive(1, .collectedAll(token: 2, floor: .none))
+    let opened = receive(2, .collectedAll(token: 2, floor: .none))
+    #expect(opened.contains(send(2, .message(Message(1, 8, at: at(3, 1))))))
+    #expect(!opened.contains(send(1, .flushed(token: 6))))
+    #expect(receive(2, .pong(at(3, 1))).contains(send(1, .flushed(token: 6))))
+    // One that stops meanwhile is not waited for.
+    _ = join(3, at: at(2, 4))
+    #expect(receive(1, .flush(token: 7)) == [])
+    #expect(
+      actions { for _ in 1...5 { $0.tick(&$1) } }.contains(send(1, .flushed(token: 7))))
+  }
+
+  // Broken by: HubState.received, if it keeps logs that nobody asks for; HubState.giveUpRepair, if it
+  // keeps those that it has got.
+  @Test("R6 A hub keeps no logs of members whose repair it has given up")
+  func forgetsLogs() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [])
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(2, 4))
+    let entry = LogEntry(message: Message(5, 1, at: at(2, 5)))
+    _ = receive(1, .collected(entry))
+    #expect(hub.members[0].collected.count == 1)
+    _ = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
+    #expect(hub.members[0].collected.isEmpty)
+    _ = receive(1, .collected(entry))
+    #expect(hub.members[0].collected.isEmpty)
+  }
+
   @Test func requestsFindWhoAnswers() {
     for id in 1...3 { _ = join(id) }
     let request = Request(correlation: 1, from: 1, subject: "q", version: 0, payload: [])

@@ -28,6 +28,20 @@ final class MemberStateTests {
     _ = actions { $0.endRead(&$1) }
   }
 
+  // Broken by: MemberState.connected, if it keeps what a hub before has said.
+  @Test("R4 A member does not take the hub before for the one that it joins")
+  func forgetsTheHubBefore() {
+    open(1)
+    _ = receive(.peers([], hub: 5))
+    #expect(member.hub == 5)
+    _ = actions { $0.disconnected(&$1) }
+    _ = actions { $0.connected(generation: 2, &$1) }
+    #expect(member.hub == nil)
+    // A number that no generation follows is not believed.
+    _ = receive(.welcome(generation: .max, busID: 7))
+    #expect(member.generation == 2)
+  }
+
   @Test func saysHelloWithItsPatterns() throws {
     let pattern = try SubjectPattern(validating: "a.*")
     #expect(actions { $0.subscribe(pattern, &$1) } == [])

@@ -26,6 +26,32 @@ struct AsyncCallTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: AsyncCall.running, if who waited for a call counts when that one has ended.
+  @Test(
+    "K4 A task that outlives a call that another one waited for is not inside the observer",
+    arguments: [AsyncExecution.oneAtATime, .concurrent])
+  func outlivesWithWaiter(execution: AsyncExecution) async throws {
+    let (gate, hold) = (AsyncGate(), AsyncGate())
+    let waits = Inbox<Registration.Wait>()
+    struct Knell: MessageCenter.Message {}
+    let other = center.observe(Knell.self) { _ in }
+    let outer = center.messages(of: Tick.self).observeAsync(execution: execution) { [center] _ in
+      try await center.postAndWait(Tock())
+      gate.open()
+      await hold.pass()
+    }
+    let inner = center.messages(of: Tock.self).observeAsync(execution: execution) { _ in
+      Task {
+        await gate.pass()
+        waits.record(await other.cancelAndWait())
+        hold.open()
+      }
+    }
+    try await center.postAndWait(Tick(number: 1))
+    #expect(await waits.values(count: 1) == [.finished])
+    withExtendedLifetime((outer, inner)) {}
+  }
+
   // Broken by: AsyncCall.isCurrent, if a call counts that has ended.
   @Test(
     "K10 A task that outlives the call it was made in waits for that observer too",

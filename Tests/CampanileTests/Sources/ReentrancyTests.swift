@@ -316,6 +316,15 @@ struct ReentrancyTests {
         state.update { _ in state.update { $0 = 2 } }
       },
       says: "used inside its own update(_:)")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = CurrentValue(1)
+        let token = state.observe { _ in }
+        token.pause()
+        state.value = 2
+        state.update { _ in token.resume() }
+      },
+      says: "used inside its own update(_:)")
   }
 
   #if DEBUG && canImport(Glibc)
