@@ -191,8 +191,14 @@ final class ObserverSeat {
       } else {
         let (first, last) = state.began
         let birth = birth.load(ordering: .relaxed)
-        // The observer knows no value that would be outdated.
-        if last <= birth && !wishes.contains(.initial) && isUntold { return nil }
+        // The newest change that the value includes, which was read for all.
+        let included = state.evaluation?.floor.load(ordering: .relaxed) ?? 0
+        if included > floor {
+          floor = included
+        } else if last <= birth && !wishes.contains(.initial) && isUntold {
+          // The observer knows no value that would be outdated.
+          return nil
+        }
         if first <= birth { change = change.asUnknown }
         if state.count <= fresh.load(ordering: .relaxed) { change = refreshed(change) }
       }
