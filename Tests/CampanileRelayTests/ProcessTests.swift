@@ -50,11 +50,13 @@ struct ProcessTests {
       for member in members.dropFirst() {
         #expect(try member.report().heard == ["hub": .all(100)])
       }
-      #expect(
-        try hub.events().contains {
-          $0.hasPrefix("1 refused ") && $0.contains("A process could not be let in.")
-            && $0.hasSuffix("Too many open files.")
-        })
+      // Once, and once more for each process that was let in meanwhile.
+      let reports = try hub.events().filter {
+        $0.contains(" refused ") && $0.contains("A process could not be let in.")
+          && $0.hasSuffix("Too many open files.")
+      }
+      let count = reports.first.flatMap { Int($0.prefix { $0 != " " }) } ?? 0
+      #expect(reports.count == 1 && 1...6 ~= count)
     }
   }
 

@@ -180,6 +180,11 @@ protocol SkipKeeper: AnyObject, Sendable {
   /// Notes a value that was posted to all observers except this one.
   func omit<Value>(_ value: Value, for observer: AnyObserver)
 
+  /// Notes that a newer value has taken the place of a request to tell the observer what it missed.
+  ///
+  /// - Returns: Whether `value` is such a request.
+  func forget<Value>(_ value: Value, of observer: AnyObserver) -> Bool
+
   /// Continues after a pause.
   ///
   /// Called with no lock held, because it may call the observer.
@@ -194,6 +199,12 @@ extension MissedChanges: SkipKeeper {
 
   func omit<Skipped>(_ value: Skipped, for observer: AnyObserver) {
     if let change = value as? Change { omit(change, for: observer) }
+  }
+
+  func forget<Dropped>(_ value: Dropped, of observer: AnyObserver) -> Bool {
+    guard let change = value as? Change, change.isResumption else { return false }
+    edit(observer) { $0.requestCount -= 1 }
+    return true
   }
 
   func resume(_ registration: Registration) {
@@ -212,6 +223,20 @@ extension AnyObserver {
 }
 
 extension ObserverRegistry {
+  /// Forgets a request to tell a follower what it missed, which a newer value has taken the place of.
+  ///
+  /// The newer value includes what was missed before it.
+  ///
+  /// - Parameter envelope: The envelope of such a request, or of what answers one.
+  /// - Returns: Whether it is the request.
+  @inline(never)
+  func takeBack<Value>(_ value: Value, _ envelope: Envelope) -> Bool {
+    let (list, id) = envelope.arrival
+    guard let list, let observer = observer(of: Registration(list: list, id: id, counters: nil))
+    else { return false }
+    return observer.details?.skipKeeper?.forget(value, of: observer) ?? false
+  }
+
   /// Calls an observer of a state instead of skipping it: the state keeps what the observer missed.
   @inline(never)
   func callSkipped<Value>(

@@ -221,7 +221,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     var foreignCount = 0
     while let notice = next() {
       if let follower = notice.follower {
-        registry.post(notice.change, onlyTo: follower)
+        registry.post(notice.change, onlyTo: follower, .resumption)
       } else {
         let post = Post(details: notice.details)
         post.context.restore {

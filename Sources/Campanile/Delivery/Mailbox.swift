@@ -93,7 +93,8 @@ public final class Mailbox: Sendable {
   ) {
     list.registry.note(.queued, of: post, at: id, in: list)
     // Without the lock, which the job needs to make room.
-    if isFull.load(ordering: .relaxed) {
+    let isResumption = post.isResumption
+    if !isResumption, isFull.load(ordering: .relaxed) {
       counters.countDrop()
       return list.registry.note(.dropped, of: post, at: id, in: list)
     }
@@ -101,11 +102,11 @@ public final class Mailbox: Sendable {
     if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.tracked(by: nil) }
     post.tracker?.begin()
     var (envelope, value, job) = (Envelope(post, at: id, in: list), value, Urgency?.none)
-    let admission = decide { $0.admit(&envelope, &value, &job) }
+    let admission = decide { $0.admit(&envelope, &value, &job, always: isResumption) }
     schedule(job, target)
     if admission == .free { return }
     // What is not kept is here now, and goes outside the lock.
-    if admission != nil {
+    if admission != nil, !(envelope.isResumption && list.registry.takeBack(value, envelope)) {
       counters.countDrop()
       envelope.noteDropped()
     }

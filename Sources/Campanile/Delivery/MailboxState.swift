@@ -60,9 +60,11 @@ struct MailboxState: ~Copyable {
   ///   - value: The value; afterwards the value that is not kept, for the caller to release.
   ///   - wake: Set to the priority of the job to enqueue, if any; set to any priority if the reader
   ///     must be woken.
+  ///   - isResumption: Whether it is a request to go on, which takes no room.
   /// - Returns: Whether there was room; `nil` if the mailbox accepts nothing more.
   mutating func admit<Value>(
-    _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?
+    _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?,
+    always isResumption: Bool = false
   ) -> Buffering.Admission? {
     if isClosed { return nil }
     if isAwaited {
@@ -72,7 +74,8 @@ struct MailboxState: ~Copyable {
       wake = .medium
       return .free
     }
-    let admission = (buffering ?? .unbounded).admission(beside: filling.count)
+    let admission =
+      isResumption ? .free : (buffering ?? .unbounded).admission(beside: filling.count)
     switch admission {
     case .refused: return .refused
     case .inExchange:

@@ -146,6 +146,8 @@
       details.portion == .ordered ? .ordered : .everyone)
   }
 
+  var isResumption: Bool { details?.post.isResumption ?? false }
+
   /// The tracker that waits until the delivery has ended, if any.
   var tracker: DeliveryTracker? { details?.post.tracker }
 }
@@ -205,7 +207,7 @@ extension ObserverRegistry {
   }
 
   /// Delivers to one registration alone, where it wants its deliveries.
-  func post<Value>(_ value: Value, onlyTo registration: Registration) {
+  func post<Value>(_ value: Value, onlyTo registration: Registration, _ post: Post = Post()) {
     let portion = everyone
     let section = enter()
     let list = registration.list
@@ -218,10 +220,10 @@ extension ObserverRegistry {
     if group != nil {
       var stop = Route()
       stop.all = Cursor(unread: list)
-      let runsInline = leaveRecord(value, nil, Post(), range, at: stop)
-      if runsInline { runInline(value, nil, Post(), range, portion, at: stop, section) }
+      let runsInline = leaveRecord(value, nil, post, range, at: stop)
+      if runsInline { runInline(value, nil, post, range, portion, at: stop, section) }
     } else {
-      walk(value, Post(), range, portion, cursor)
+      walk(value, post, range, portion, cursor)
     }
     exit(section)
   }

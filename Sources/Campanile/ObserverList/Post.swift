@@ -81,6 +81,11 @@
     }
   }
 
+  /// A post that asks a follower that goes on to be told what it missed.
+  static var resumption: Post { Post().with { $0.isResumption = true } }
+
+  var isResumption: Bool { details?.content.isResumption ?? false }
+
   /// The same post, which skips one registration.
   func skipping(_ id: UInt64) -> Post { with { $0.skippedID = id } }
 

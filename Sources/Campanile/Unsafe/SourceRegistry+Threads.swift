@@ -31,6 +31,9 @@ extension SourceRegistry {
   /// Whether the calling code runs on the main queue or the main actor.
   package static var isOnMain: Bool { QueueTarget.main.isCurrent }
 
+  /// Lets half a microsecond pass.
+  package static func linger() { Platform.linger() }
+
   /// Writes a line to standard error.
   package static func warn(_ line: String) { Platform.writeToStandardError(line) }
 

@@ -330,14 +330,30 @@ final class ObservedProperty: Sendable {
   func tellStored() {
     var event: Event?
     stored.withLock { if !$0.isTelling { event = $0.next() } }
+    var count = 0
     while let next = event {
       tell(next)
+      count += 1
+      // While other threads go on setting, one of them goes on telling.
+      let (offers, rest) = count.quotientAndRemainder(dividingBy: Self.tellingLimit)
+      if rest == 0 { offer(for: offers) }
       var following: Event?
-      stored.withLock { following = $0.next() }
+      stored.withLock { if rest != 0 || !$0.isTelling { following = $0.next() } }
       // Assigned outside the lock: the assignment releases the values of the previous event.
       event = following
     }
     if !isFollowed { leaveHome() }
+  }
+
+  /// How many changes a thread delivers before it offers the rest to the next thread that sets.
+  private static var tellingLimit: Int { 64 }
+
+  /// Lets another thread deliver what is stored, if one sets the property now.
+  ///
+  /// - Parameter offers: How many offers nobody has taken. Each takes longer than the one before.
+  private func offer(for offers: Int) {
+    stored.withLock { $0.isTelling = false }
+    for _ in 0..<(1 << min(offers, 7)) { SourceRegistry.linger() }
   }
 
   // MARK: Announcements by hand

@@ -88,6 +88,41 @@ struct LockedChangeTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: ObservedProperty.tellStored, if it offers nothing.
+  @Test("K14 A setter returns though another thread goes on setting, which then tells")
+  func relieved() {
+    let meter = Meter()
+    let (told, entered) = (Recorder<Int>(), Gate())
+    let overlap = OverlapDetector()
+    let token = meter.observe(\.count) { _, change in
+      overlap.run {
+        if change.new == 1 { entered.pass() }
+        told.record(change.new)
+      }
+    }
+    let hasReturned = Locked(false)
+    let first = onThread {
+      meter.count = 1
+      hasReturned.withLock { $0 = true }
+    }
+    entered.waitUntilReached()
+    // Enough for the first thread to be busy with; it goes on only while others are set.
+    var last = 1
+    while last < 1_000 {
+      last += 1
+      meter.count = last
+    }
+    entered.open()
+    while !hasReturned.withLock({ $0 }) {
+      last += 1
+      meter.count = last
+    }
+    first()
+    withExtendedLifetime(token) {}
+    #expect(told.values == Array(1...last))
+    #expect(!overlap.hasOverlapped)
+  }
+
   // Broken by: ObserverSeat.admit, if an observer that knows no value yet misses what the value
   // includes that was read for others.
   @Test("K1 A change that another one takes with it is told to an observer that came before it")
