@@ -21,8 +21,11 @@ final class AsyncCall: Sendable {
   ///
   /// A call that has ended is waited for no more, though the one that waited may go on.
   static var running: [AsyncCall] {
-    let ended = known.lastIndex { $0.hasEnded.load(ordering: .acquiring) }
-    return Array(known.suffix(from: ended.map { $0 + 1 } ?? 0))
+    var running: [AsyncCall] = []
+    for call in known {
+      if call.hasEnded.load(ordering: .acquiring) { running = [] } else { running.append(call) }
+    }
+    return running
   }
 
   static var isInside: Bool { !running.isEmpty }

@@ -102,12 +102,13 @@ public final class Mailbox: Sendable {
     if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.tracked(by: nil) }
     post.tracker?.begin()
     var (envelope, value, job) = (Envelope(post, at: id, in: list), value, Urgency?.none)
-    let admission = decide { $0.admit(&envelope, &value, &job, always: isResumption) }
+    let admission = decide { $0.admit(&envelope, &value, &job, isResumption: isResumption) }
     schedule(job, target)
     if admission == .free { return }
     // What is not kept is here now, and goes outside the lock.
-    if admission != nil, !(envelope.isResumption && list.registry.takeBack(value, envelope)) {
-      counters.countDrop()
+    if admission != nil {
+      let isRequest = envelope.isResumption && list.registry.takeBack(value, envelope)
+      if !isRequest { counters.countDrop() }
       envelope.noteDropped()
     }
     envelope.tracker?.end()

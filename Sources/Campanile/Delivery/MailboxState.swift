@@ -60,11 +60,11 @@ struct MailboxState: ~Copyable {
   ///   - value: The value; afterwards the value that is not kept, for the caller to release.
   ///   - wake: Set to the priority of the job to enqueue, if any; set to any priority if the reader
   ///     must be woken.
-  ///   - isResumption: Whether it is a request to go on, which takes no room.
+  ///   - isResumption: Whether it is for a follower that goes on.
   /// - Returns: Whether there was room; `nil` if the mailbox accepts nothing more.
   mutating func admit<Value>(
     _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?,
-    always isResumption: Bool = false
+    isResumption: Bool = false
   ) -> Buffering.Admission? {
     if isClosed { return nil }
     if isAwaited {
@@ -74,8 +74,9 @@ struct MailboxState: ~Copyable {
       wake = .medium
       return .free
     }
-    let admission =
-      isResumption ? .free : (buffering ?? .unbounded).admission(beside: filling.count)
+    // One is admitted beside a full buffer, and no more.
+    let count = isResumption ? max(filling.count - 1, 0) : filling.count
+    let admission = (buffering ?? .unbounded).admission(beside: count)
     switch admission {
     case .refused: return .refused
     case .inExchange:

@@ -46,7 +46,8 @@ extension KVORegistrar {
   ///
   /// One thread notifies at a time. If another thread or an observer makes a change meanwhile, the
   /// change is queued, and the notifying thread delivers it. So a setter may return before the
-  /// observers of its change have run.
+  /// observers of its change have run. After each 64 changes, the notifying thread lets another one
+  /// that sets the property go on.
   ///
   /// A transaction notifies with the value at its end. Changes that this value includes are not
   /// reported again. The same holds for a change announced by hand. Observers of other key paths

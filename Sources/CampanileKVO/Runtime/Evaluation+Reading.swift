@@ -96,6 +96,10 @@ extension Evaluation {
     readNumber = nil
   }
 
+  /// The newest change that has been delivered with a value that was read, if the class hands its
+  /// values over; otherwise 0.
+  var included: UInt { handsOver ? floor.load(ordering: .relaxed) : 0 }
+
   /// Whether a change is included in a value that was read, and so has been delivered.
   func isTold(_ number: UInt) -> Bool { number <= floor.load(ordering: .relaxed) }
 }

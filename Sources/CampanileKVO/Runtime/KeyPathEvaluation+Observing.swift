@@ -1,4 +1,5 @@
 import Campanile
+import Synchronization
 
 private typealias Shared<Root: AnyObject, Value> = KeyPathEvaluation<Root, Value, KVOChange<Value>>
 
@@ -127,6 +128,8 @@ extension KeyPathEvaluation {
       start {
         isOutdated = follow(reads, isOwn: { $0 == type(of: root) }) != .current
         if isOutdated { _ = readAndFollow(root) }
+        // Those changes were made before.
+        seat.floor = max(seat.floor, floor.load(ordering: .relaxed))
       }
     }
     if seat.wishes.contains(.initial) { callFirst(seat, registration, root, isOutdated, first) }

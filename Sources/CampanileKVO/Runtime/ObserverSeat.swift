@@ -192,7 +192,7 @@ final class ObserverSeat {
         let (first, last) = state.began
         let birth = birth.load(ordering: .relaxed)
         // The newest change that the value includes, which was read for all.
-        let included = state.evaluation?.floor.load(ordering: .relaxed) ?? 0
+        let included = state.evaluation?.included ?? 0
         if included > floor {
           floor = included
         } else if last <= birth && !wishes.contains(.initial) && isUntold {

@@ -92,14 +92,8 @@
       var subjects: [String]?
     }
 
-    struct Delivered: Decodable {
-      var consumer_seq: UInt64
-    }
-
     var error: Failure?
     var num_ack_pending: Int?
-    /// What a consumer has delivered last.
-    var delivered: Delivered?
     /// When a stream or a consumer was created.
     var created: String?
     /// The state of a stream.

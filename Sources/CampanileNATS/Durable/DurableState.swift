@@ -75,8 +75,6 @@
     /// Whether the server has had its time to delete what it has reported to be deleted.
     private var hasAwaitedDeletion = false
     private var lastConsumerSequence: UInt64 = 0
-    /// The last delivery of a consumer with a name, if it is known; the server counts them.
-    private var lastDelivery: UInt64?
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
     /// The messages that a receiver with a name has heard and that can arrive again.
@@ -322,7 +320,6 @@
         deliversAll = false
         let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
         consumerCreated = response.created
-        if mustSettle || isAnother { lastDelivery = response.delivered?.consumer_seq }
         if mustSettle, isNamed, response.num_ack_pending ?? 0 > 0 {
           phase = .settling(seconds: Self.acknowledgmentWait + 1)
         } else {
@@ -386,7 +383,7 @@
       // A pull of the connection before this one goes on. What it sends would overtake what that
       // connection has lost, and is sent again later.
       case .settling:
-        settle(place)
+        phase = .settling(seconds: Self.acknowledgmentWait + 1)
         return .none
       // The pulls of a consumer with a name go on while it is changed.
       case .gathering, .locating, .creatingConsumer:
@@ -398,13 +395,7 @@
       if !isNamed, place.consumer != consumer { return .none }
       pulls.arrived()
       defer { if phase == .pulling { pull() } }
-      if isNamed {
-        if isNext(place) { return hearNamed(place, message.subject) }
-        // What is missing was sent to a pull of a connection before, and is sent again later.
-        pulls.forget()
-        if phase == .pulling { settle(place) } else { mustSettle = true }
-        return .none
-      }
+      if isNamed { return hearNamed(place, message.subject) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
         // Something is missing.
         receiveAnew()
@@ -471,7 +462,7 @@
       if pulls.shrink(by: text) {
         pull()
       } else if text.contains(Self.deletion) {
-        isUnanswered = false
+        (isUnanswered, consumerCreated) = (false, nil)
         awaitDeletion()
         return isNamed ? reportDeletion() : nil
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {
@@ -498,18 +489,6 @@
     private static let deletion = "Consumer Deleted"
     /// How the server says that a consumer has to be looked for.
     private static let ends = ["Leadership Change", "Shutdown"]
-
-    /// Whether a delivery of a consumer with a name follows the one before.
-    private mutating func isNext(_ place: StreamPlace) -> Bool {
-      defer { lastDelivery = place.consumerSequence }
-      return lastDelivery.map { place.consumerSequence <= $0 &+ 1 } ?? true
-    }
-
-    /// Waits until nothing has been delivered for as long as the server waits with what it sends again.
-    private mutating func settle(_ place: StreamPlace) {
-      lastDelivery = place.consumerSequence
-      phase = .settling(seconds: Self.acknowledgmentWait + 1)
-    }
 
     private mutating func hearNamed(_ place: StreamPlace, _ subject: String) -> News {
       // The server has lost patience, or the consumer: it is acknowledged in its time.

@@ -45,7 +45,8 @@
     /// The default is `_INBOX`. Use another prefix if the server permits this user only certain
     /// subjects.
     ///
-    /// - Parameter prefix: A subject without wildcards.
+    /// - Parameter prefix: A subject without wildcards. Give no messages names that begin with it. Who
+    ///   listens with a wildcard does not hear them.
     public static func inboxPrefix(_ prefix: String) -> Self {
       precondition(
         NATSSubject.isName(prefix),

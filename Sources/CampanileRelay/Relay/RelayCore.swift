@@ -84,7 +84,7 @@ final class RelayCore: RelayReceiver, Sendable {
     var holds: [HeldDelivery] = []
     var operations = OutgoingOperations()
     let end = DispatchTime.now() + .milliseconds(10)
-    while !unsent.isEmpty, !operations.isFull, !unsent.isTime || DispatchTime.now() < end {
+    while !unsent.isEmpty, !operations.isFull, DispatchTime.now() < end {
       switch unsent.popFirst() {
       case .posts(let posts): operations.append(posts)
       case .message(let message):
@@ -95,7 +95,7 @@ final class RelayCore: RelayReceiver, Sendable {
       }
     }
     if unsent.isEmpty {
-      outbox.recycle(unsent.items)
+      outbox.recycle(unsent.takeItems())
     } else {
       self.unsent.withLock { swap(&$0, &unsent) }
       scheduleSending()
@@ -282,20 +282,25 @@ final class RelayCore: RelayReceiver, Sendable {
 
 /// Items of a relay's queue, taken one after another.
 private struct Unsent {
-  private(set) var items: [PostQueue.Item?] = []
+  private var items: [PostQueue.Item?] = []
   private var next = 0
 
   init(items: [PostQueue.Item?] = []) { self.items = items }
 
   var isEmpty: Bool { next == items.count }
 
-  /// Whether it is time to look at the clock, which costs as much as a short message.
-  var isTime: Bool { next & 15 == 15 }
-
   /// The next item, or `nil` if it was dropped.
   mutating func popFirst() -> PostQueue.Item? {
     defer { next += 1 }
     return items[next].take()
+  }
+
+  /// The array, for later items, which nobody else has then.
+  mutating func takeItems() -> [PostQueue.Item?] {
+    var taken: [PostQueue.Item?] = []
+    swap(&taken, &items)
+    next = 0
+    return taken
   }
 }
 

@@ -209,7 +209,7 @@ struct BusFolder: Sendable {
     let descriptor = unsafe open(memberPath(member), O_RDWR | O_CLOEXEC)
     if descriptor < 0 { return errno == ENOENT }
     guard let lock = FileLock(locking: descriptor) else { return false }
-    // Under the lock: the member may be about to lock the file.
+    // Under the lock: who looks next finds no file, or no lock.
     remove(member)
     withExtendedLifetime(lock) {}
     return true

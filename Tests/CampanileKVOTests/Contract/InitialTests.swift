@@ -222,6 +222,23 @@ struct InitialTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("K2 Who was told no value hears of the next change, though there were earlier ones")
+  func betweenTheHalvesOfALaterChange() {
+    let slow = Slow()
+    let heard = Recorder<Int>()
+    let tokens = TokenBag()
+    slow.observe(\.value) { _, _ in }.cancel()
+    slow.value = 5
+    slow.hook.set {
+      slow.hook.set(nil)
+      onThread { tokens.insert(slow.observe(\.value) { heard.record($1.new) }) }()
+    }
+    slow.value = 1
+    slow.value = 2
+    #expect(heard.values == [2])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("K14 A path that comes to lead to an object in the middle of its change hears the end")
   func replacedBetweenTheHalves() {
     let (holder, slow) = (Holder(), Slow())

@@ -595,30 +595,6 @@
       for _ in 1...6 { #expect(state.tickDeliveries().isEmpty) }
     }
 
-    // Broken by: DurableState.isNext, if a delivery to another connection is not noticed.
-    @Test("R2 What the server has sent to a connection that has ended is heard before what follows")
-    func sentElsewhere() {
-      var state = DurableState(options("me"), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      while state.phase == .gathering { state.tick() }
-      state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.INFO.S") }
-      _ = locate(&state)
-      #expect(answer(&state, #"{"delivered":{"consumer_seq":7}}"#) == nil)
-      #expect(state.received(message(place(11, 8))) == .new(acknowledgment: place(11, 8)))
-      // The next one went to a pull of a connection that the server has not missed yet.
-      #expect(state.received(message(place(13, 10))) == .none)
-      #expect(!state.isReady)
-      for _ in 1...5 { state.tick() }
-      #expect(state.received(message(place(12, 11))) == .none)
-      for _ in 1...7 { state.tick() }
-      #expect(state.isReady)
-      for (stream, delivery) in [(12, 12), (13, 13)] {
-        let place = place(stream, delivery)
-        #expect(state.received(message(place)) == .new(acknowledgment: place))
-      }
-    }
-
     // Broken by: DurableState.answered, if only a pull tells of it.
     @Test("R7 That a consumer with a name was deleted while nobody pulled is reported, once")
     func deletedUnseen() {

@@ -102,6 +102,27 @@ struct PausedFollowerTests {
     #expect(token.registration.droppedCount == 0)
   }
 
+  // Broken by: MailboxState.admit, if what answers requests takes no room, however much it is.
+  @Test(
+    "K12 A buffer stays bounded, however often its follower is paused", arguments: [true, false])
+  func boundedPauses(keepsNewest: Bool) {
+    let target = ManualTarget()
+    let token = state.observe(
+      on: .target(target), buffering: keepsNewest ? .newest(2) : .oldest(2)
+    ) { [body = record()] in body($0) }
+    for value in 1...100 {
+      token.pause()
+      state.value = value
+      token.resume()
+      #expect(token.registration.waitingCount <= 3)
+    }
+    target.runAll()
+    state.value = 101
+    target.runAll()
+    #expect(changes.values.last?.hasSuffix(">101") == true)
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: MissedChanges.resume, if it asks for what nobody missed.
   @Test(
     "K14 A follower that missed nothing is told nothing when it resumes", arguments: Way.allCases)
