@@ -84,6 +84,13 @@ private enum OtherUser {
       let copy = folder.appending(path: "member")
       try FileManager.default.copyItem(at: MemberProcess.program, to: copy)
       try open(copy, 0o755)
+      // A process that another test has just begun to start may still have the copy open for writing.
+      // Until that has a program of its own, nobody can run the copy.
+      var attempts = 0
+      while attempts < 100, (try? MemberProcess(command([copy.path]), "other").hear()) == nil {
+        attempts += 1
+        await Task.yield()
+      }
       return try await body(copy)
     }
   }
