@@ -84,7 +84,7 @@ final class RelayCore: RelayReceiver, Sendable {
     var holds: [HeldDelivery] = []
     var operations = OutgoingOperations()
     let end = DispatchTime.now() + .milliseconds(10)
-    while !unsent.isEmpty, !operations.isFull, DispatchTime.now() < end {
+    while !unsent.isEmpty {
       switch unsent.popFirst() {
       case .posts(let posts): operations.append(posts)
       case .message(let message):
@@ -93,6 +93,7 @@ final class RelayCore: RelayReceiver, Sendable {
       case .operation(let operation): operations.append(operation)
       case nil: break
       }
+      if operations.isFull || DispatchTime.now() >= end { break }
     }
     if unsent.isEmpty {
       outbox.recycle(unsent.takeItems())
