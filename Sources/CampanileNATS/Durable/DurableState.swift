@@ -61,6 +61,8 @@
     private var deliversAll = false
     /// Whether the other policy has been tried since the stream was located.
     private var hasTriedPolicies = false
+    /// Whether the server refuses to filter, for as long as the stream is as it was when located.
+    private var isUnfiltered = false
     /// How long no expected message has arrived.
     private var silence = 0
     private var pulls = PullBudget()
@@ -174,6 +176,7 @@
     private mutating func awaitDeletion() {
       (mustSettle, hasAwaitedDeletion) = (true, true)
       isStreamUnknown = !options.subjects.isEmpty
+      if !isNamed { consumer = "" }
       begin(.awaitingDeletion)
     }
 
@@ -189,7 +192,7 @@
 
     /// Begins to receive, or to receive something else.
     private mutating func locate() {
-      if !isNamed, phase == .pulling { deleteConsumer() }
+      deleteConsumer()
       begin(patterns.isEmpty ? .idle : .locating)
       if patterns.isEmpty {
         isStreamUnknown = false
@@ -218,7 +221,7 @@
         consumerCreated = nil
         self.created = created
       }
-      hasTriedPolicies = false
+      (hasTriedPolicies, isUnfiltered) = (false, false)
       // A stream that has lost its end uses these numbers again.
       heardThrough = min(heardThrough, last)
       if heard.contains(where: { $0 > last }) { heard = heard.filter { $0 <= last } }
@@ -252,7 +255,9 @@
         configuration.opt_start_seq = heardThrough &+ 1
       }
       let filters = PatternSet.filters(patterns.map(\.pattern.text))
-      if filters.count == 1 {
+      if isUnfiltered {
+        // It gets all that the stream has.
+      } else if filters.count == 1 {
         configuration.filter_subject = filters[0]
       } else if canFilter, !filters.isEmpty {
         configuration.filter_subjects = filters
@@ -263,9 +268,12 @@
           ConsumerRequest(stream_name: options.stream, config: configuration)))
     }
 
+    /// A receiver without a name leaves no consumer behind: an account may have a limited number.
     private mutating func deleteConsumer() {
+      if isNamed || consumer.isEmpty { return }
       requests.append(
         StreamRequest("CONSUMER.DELETE.\(options.stream).\(consumer)", token: "x", [String: Int]()))
+      consumer = ""
     }
 
     private mutating func begin(_ phase: Phase) {
@@ -314,6 +322,12 @@
             createConsumer()
             return nil
           }
+          // 10093: before version 2.10, a filter must not be wider than what the stream stores.
+          if error.err_code == 10_093, !isUnfiltered {
+            isUnfiltered = true
+            createConsumer()
+            return nil
+          }
           return report(error)
         }
         // If only the consumer is deleted, the next one begins at that time.
@@ -355,6 +369,8 @@
 
     /// The server sends what was asked for, or says that there is nothing.
     private mutating func heardOfPull() {
+      // Meanwhile the silence of another request is measured.
+      guard phase == .pulling else { return }
       (silence, isUnanswered) = (0, false)
       if !reported.isEmpty { reported = "" }
     }
@@ -390,7 +406,7 @@
         guard isNamed, !mustSettle else { return .none }
       case .idle, .awaitingDeletion, .creatingStream: return .none
       }
-      if phase == .pulling { heardOfPull() }
+      heardOfPull()
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
       pulls.arrived()
@@ -470,7 +486,7 @@
         receiveAnew()
       } else {
         // It might refuse the next pull as well: that waits for a second.
-        if !isNamed { deleteConsumer() }
+        deleteConsumer()
         begin(.locating)
         (mustSettle, silence) = (true, Self.patience - 1)
         let answer = text.isEmpty ? "\(status)" : "\(status) \(text)"
@@ -595,6 +611,6 @@
     }
 
     /// The relay ends: the server need not keep what is this relay's alone.
-    mutating func leave() { if !isNamed, phase == .pulling { deleteConsumer() } }
+    mutating func leave() { deleteConsumer() }
   }
 #endif

@@ -35,6 +35,8 @@
       var hasNews: Bool { messageCount < incidents.count }
       /// How many of the incidents are messages, and how many posts are among the bytes to send.
       var (messageCount, sentCount) = (0, 0)
+      /// Whether another server has taken the place of one that ends.
+      var hasChangedServers = false
       /// The messages to acknowledge once the incidents have been delivered.
       var acknowledgments: [String] = []
     }
@@ -265,6 +267,7 @@
       pool.connected(to: line.address, &random)
       session.lost()
       session.connected(line.state.info, isSubscribed: true)
+      effects.hasChangedServers = true
       for message in line.held { session.received(message, isHeld: true) }
       lines[new]?.held = []
       perform(deferred)

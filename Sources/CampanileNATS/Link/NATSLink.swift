@@ -62,7 +62,10 @@
           defer { state.receiver = nil }
           return (state.link.stop(), state.receiver)
         }
-        if let (connection, words) = end.last { connection.close(after: words) }
+        if let (connection, words) = end.last {
+          self.observer.sent(bytes: words.readableBytes)
+          connection.close(after: words)
+        }
         for connection in end.others { connection.close() }
         self.observer.ended()
         withExtendedLifetime(receiver) {}
@@ -101,6 +104,7 @@
         observer.sent(bytes: bytes.readableBytes)
         connection.send(bytes)
       }
+      if effects.hasChangedServers { observer.changedServers() }
       for connection in effects.closes { connection.close() }
       for (number, address, certificateName) in effects.connects {
         NATSConnection.connect(

@@ -38,6 +38,12 @@
     func sent(messages: Int) { if messages > 0 { sentMessages.increment(by: messages) } }
     func received(messages: Int) { if messages > 0 { receivedMessages.increment(by: messages) } }
 
+    /// Another server has taken the place of one that shuts down.
+    func changedServers() {
+      connections.increment()
+      logger?.info("Connected to another server of NATS.")
+    }
+
     /// The relay ends.
     func ended() { isConnected.record(0) }
 

@@ -79,7 +79,11 @@
 
     private mutating func received(_ info: ServerInfo, _ actions: inout [Action]) {
       let isFirst = phase == .greeting
+      let isLameDuck = self.info.isLameDuck
       self.info = info
+      // Said once: what a server reports of its cluster meanwhile is without it (`sendLDMToClients` of
+      // nats-server).
+      if isLameDuck { self.info.isLameDuck = true }
       guard isFirst else { return actions.append(.update(info)) }
       guard info.hasHeaders else {
         return close("The server is older than message headers, which a relay needs.", &actions)
@@ -116,16 +120,22 @@
     }
 
     /// The first quoted part of a text, as the server's language quotes: with a backslash before a
-    /// quotation mark and before a backslash.
+    /// quotation mark and a backslash, and the number of a character that cannot be printed.
     private static func quoted(_ text: String) -> String? {
       guard let quote = text.firstIndex(of: "\"") else { return nil }
       var rest = text[quote...].dropFirst()
       var quoted = ""
       while let character = rest.popFirst(), character != "\"" {
-        if character == "\\", let escaped = rest.first, escaped == "\"" || escaped == "\\" {
-          quoted.append(rest.removeFirst())
-        } else {
+        guard character == "\\", let escaped = rest.popFirst() else {
           quoted.append(character)
+          continue
+        }
+        let digits = rest.prefix(escaped == "u" ? 4 : escaped == "U" ? 8 : 0)
+        if let number = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(number) {
+          quoted.unicodeScalars.append(scalar)
+          rest = rest.dropFirst(digits.count)
+        } else {
+          quoted.append(escaped)
         }
       }
       return quoted

@@ -89,8 +89,14 @@
       if message.headers.status != nil {
         return sendAgain(mark, "No stream takes it.")
       }
+      // A service that answers all messages of the name sends something else.
+      var response: StreamResponse?
+      if !message.payload.isPlainAcknowledgment {
+        response = StreamResponse(message.payload)
+        if response?.error == nil, response?.isAcknowledgment != true { return }
+      }
       // A post that was stored before is as good as one that is stored now.
-      if message.payload.mayHaveError, let error = StreamResponse(message.payload)?.error {
+      if let error = response?.error {
         // 10002: the account has no room. 10158: sent twice, and the first one is not stored yet;
         // whether it will be is not known.
         if error.code >= 500 || error.err_code == 10_002 || error.err_code == 10_158 {
@@ -190,10 +196,12 @@
   }
 
   extension [UInt8] {
-    /// Whether the text "error" is in it: reading a whole answer takes longer than storing a message.
-    fileprivate var mayHaveError: Bool {
+    /// Whether it begins as the server's answer to a stored message does, and the text "error" is not in
+    /// it: decoding it takes longer than storing a message.
+    fileprivate var isPlainAcknowledgment: Bool {
+      if !starts(with: #"{"stream":""#.utf8) { return false }
       var word = 0
-      return contains { byte in
+      return !contains { byte in
         word = (word << 8 | Int(byte)) & 0xFF_FFFF_FFFF
         return word == 0x65_7272_6F72
       }

@@ -165,8 +165,13 @@
           subscriptions = subscriptions.filter { $0.value.pattern.text != subject }
         }
         incidents.append(.denied(subject: subject, denial.text))
+        guard denial.kind == .publishing, let subject else { return }
+        for correlation in requests.open(to: subject) where requests.ended(correlation) {
+          incidents.append(
+            .reply(correlation: correlation, .failed, payload: Array(denial.text.utf8)))
+        }
         // Such a post is never acknowledged; others of the name will not be, either.
-        guard denial.kind == .publishing, durable != nil, let subject else { return }
+        if durable == nil { return }
         let (count, flushed) = outbox.refuse(subject)
         // It may be something else that is denied, like an acknowledgment.
         if count == 0 { return }

@@ -102,7 +102,7 @@
         guard check(subject) else {
           return incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
         }
-        requests.asked(correlation, seconds: Int(milliseconds / 1_000) + 1)
+        requests.ask(correlation, subject, seconds: Int(milliseconds / 1_000) + 1)
         var headers: [UInt8] = []
         headers.appendHeaderStart()
         headers.appendEnvelope(

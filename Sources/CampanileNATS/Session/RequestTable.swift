@@ -3,8 +3,8 @@
 
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
-    /// The second in which each request of the relay's own ends.
-    private var deadlines: [UInt64: Int] = [:]
+    /// The second in which each request of the relay's own ends, and its subject.
+    private var asked: [UInt64: (deadline: Int, subject: String)] = [:]
     private var now = 0
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
@@ -17,16 +17,21 @@
 
     // MARK: Sent
 
-    mutating func asked(_ correlation: UInt64, seconds: Int) {
-      deadlines[correlation] = now + seconds + 1
+    mutating func ask(_ correlation: UInt64, _ subject: String, seconds: Int) {
+      asked[correlation] = (now + seconds + 1, subject)
     }
 
     /// The requests that are open, oldest first.
-    var open: [UInt64] { deadlines.keys.sorted() }
+    var open: [UInt64] { asked.keys.sorted() }
+
+    /// The open requests to a subject, oldest first.
+    func open(to subject: String) -> [UInt64] {
+      asked.filter { $0.value.subject == subject }.keys.sorted()
+    }
 
     /// - Returns: Whether the request was still open.
     mutating func ended(_ correlation: UInt64) -> Bool {
-      deadlines.removeValue(forKey: correlation) != nil
+      asked.removeValue(forKey: correlation) != nil
     }
 
     /// One second has passed.
@@ -34,8 +39,8 @@
     /// - Returns: The requests whose time is over.
     mutating func tick() -> [UInt64] {
       now += 1
-      let over = deadlines.filter { $0.value < now }.keys.sorted()
-      for correlation in over { deadlines[correlation] = nil }
+      let over = asked.filter { $0.value.deadline < now }.keys.sorted()
+      for correlation in over { asked[correlation] = nil }
       return over
     }
 

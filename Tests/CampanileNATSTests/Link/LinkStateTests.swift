@@ -61,6 +61,20 @@
       link.handle(.frames(frames, byteCount: 0, .init()), of: number)
     }
 
+    // Broken by: ConnectionState.received, if an INFO replaces all that the server has said before.
+    @Test("A server that has said that it ends is left though it describes itself again")
+    func describesItselfAgain() throws {
+      let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
+      var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
+      link.connect()
+      link.handle(.connected(first), of: 1)
+      receive(.info(Self.info()), .pong, from: 1, &link)
+      _ = link.takeEffects()
+      receive(.info(Self.info(isLameDuck: true)), .info(Self.info()), from: 1, &link)
+      link.tick()
+      #expect(link.takeEffects().connects.map(\.number) == [2])
+    }
+
     @Test("A type that is carried meanwhile is heard from the second server")
     func carriedMeanwhile() {
       var link = link

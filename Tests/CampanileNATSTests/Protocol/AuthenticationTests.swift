@@ -94,6 +94,16 @@
       }
     }
 
+    @Test("A server is told what a client must be able to do for headers and answers")
+    func abilities() throws {
+      let object = try JSONSerialization.jsonObject(with: Data(ConnectOptions(name: "test").json))
+      let options = try #require(object as? [String: Any])
+      for field in ["headers", "no_responders"] { #expect(options[field] as? Bool == true) }
+      #expect(options["verbose"] as? Bool == false)
+      #expect(options["protocol"] as? Int == 1)
+      #expect(options["name"] as? String == "test")
+    }
+
     @Test("Names, passwords and tokens")
     func words() throws {
       #expect(try json(.user("me", password: Secret("pw")))["pass"] == "pw")

@@ -138,6 +138,47 @@
       #expect(state.closed(nil) != nil)
     }
 
+    @Test(
+      "What a server says last explains the end of the connection",
+      arguments: [
+        "User Authentication Expired", "Account Authentication Expired",
+        "maximum connections exceeded", "Secure Connection - TLS Required",
+        "Maximum Payload Violation", "Connection throttling is active. Please try again later.",
+      ])
+    func lastWords(text: String) {
+      var state = opened()
+      #expect(receive(&state, .error(text)) == [])
+      #expect(state.closed(nil) == "The server ended the connection: \(text).")
+      state = ConnectionState()
+      _ = receive(&state, .info(info))
+      #expect(
+        receive(&state, .error(text)) == [.close("The server refuses the connection: \(text).")])
+    }
+
+    // Broken by: ConnectionState.quoted, if it does not read the numbers of characters.
+    @Test(
+      "The subject of a denial is read from each form that servers write",
+      arguments: [
+        (#"Permissions Violation for Subscription to "a.>" using queue "q""#, "a.>"),
+        (#"Permissions Violation for Subscription to "a.>" (sid "9")"#, "a.>"),
+        (#"Permissions Violation for Subscription to "a", too many tokens"#, "a"),
+        (#"Permissions Violation for Publish with Reply of "b""#, "b"),
+        (#"Permissions Violation for Publish to "a\u200db\U000e0001c""#, "a\u{200D}b\u{E0001}c"),
+        (#"Permissions Violation for Publish to "a\u20"#, "a "),
+        (#"Permissions Violation for Publish to "a\"#, "a\\"),
+        (#"Permissions Violation for Publish to nothing"#, nil),
+        (#"Invalid Publish Subject"#, nil),
+      ] as [(String, String?)])
+    func quotedSubjects(text: String, subject: String?) {
+      var state = opened()
+      guard case .denied(let denial)? = receive(&state, .error(text)).first else {
+        Issue.record("it is no denial")
+        return
+      }
+      #expect(denial.subject == subject)
+      #expect(state.isOpen)
+    }
+
     @Test("What is not permitted is told, and the connection lives")
     func denials() {
       var state = opened()

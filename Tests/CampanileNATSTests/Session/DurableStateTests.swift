@@ -63,7 +63,14 @@
       state.connected(info)
       #expect(locate(&state) == nil)
       #expect(state.phase == .creatingConsumer)
-      #expect(state.requests.last?.json.contains("\"opt_start_seq\":11") == true)
+      // As ADR 17 has it.
+      for field in [
+        "\"opt_start_seq\":11", "\"deliver_policy\":\"by_start_sequence\"",
+        "\"ack_policy\":\"none\"", "\"mem_storage\":true", "\"num_replicas\":1",
+      ] {
+        #expect(state.requests.last?.json.contains(field) == true, "\(field)")
+      }
+      #expect(state.requests.last?.json.contains("durable_name") == false)
       #expect(answer(&state) == nil)
       #expect(state.isReady)
       #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.relayxn2"])
@@ -153,6 +160,70 @@
       _ = state.received(message(nil, subject: "_INBOX.x.p1.2"))
       state.leave()
       #expect(asked(&state).isEmpty)
+    }
+
+    // Broken by: DurableState.deleteConsumer, if it deletes only what is being pulled.
+    @Test("A receiver without a name leaves no consumer behind when it connects again")
+    func leavesNoConsumer() {
+      var state = pulling()
+      state.requests = []
+      for generation in [2, 4, 6] {
+        state.disconnected()
+        state.connected(info)
+        #expect(
+          asked(&state).map(\.subject) == [
+            "CONSUMER.DELETE.S.relayxn\(generation)", "STREAM.INFO.S",
+          ])
+        _ = state.answered(
+          "i\(generation + 1)", message(nil, "", #"{"created":"2026","state":{"last_seq":10}}"#))
+        #expect(asked(&state).map(\.subject) == ["CONSUMER.CREATE.S.relayxn\(generation + 2)"])
+      }
+      var named = pulling("me")
+      named.requests = []
+      named.disconnected()
+      named.connected(info)
+      #expect(asked(&named).map(\.subject) == ["STREAM.INFO.S"])
+    }
+
+    @Test("A server that refuses a filter is asked for all that the stream has")
+    func unfiltered() {
+      var state = DurableState(options(nil), id: "x")
+      state.setPatterns(patterns("a.*.c"))
+      state.connected(info)
+      _ = locate(&state)
+      #expect(state.requests.last?.json.contains("filter_subject") == true)
+      let refusal = #"{"error":{"code":400,"err_code":10093,"description":"no"}}"#
+      #expect(answer(&state, refusal) == nil)
+      #expect(state.requests.last?.json.contains("filter_subject") == false)
+      // That is tried once.
+      #expect(answer(&state, refusal) != nil)
+      for _ in 1...5 { state.tick() }
+      _ = locate(&state)
+      #expect(state.requests.last?.json.contains("filter_subject") == true)
+      _ = answer(&state, refusal)
+      #expect(answer(&state) == nil)
+      #expect(state.isReady)
+      state.requests = []
+      #expect(state.received(message(place(11, 1, generation: 6), subject: "a.b.d")) == .none)
+      #expect(
+        state.received(message(place(12, 2, generation: 6), subject: "a.b.c"))
+          == .new(acknowledgment: nil))
+    }
+
+    // Broken by: DurableState.heardOfPull, if it ends the silence of another request.
+    @Test("Heartbeats of a pull do not keep a request without an answer from being repeated")
+    func heartbeatsWhileAsking() {
+      var state = pulling("me")
+      state.setPatterns(patterns("a", "b"))
+      for _ in 1...2 { state.tick() }
+      #expect(state.phase == .locating)
+      state.requests = []
+      for _ in 1...5 {
+        _ = state.received(
+          message(nil, "NATS/1.0 100 Idle Heartbeat\r\n\r\n", subject: "_INBOX.x.p1.2"))
+        state.tick()
+      }
+      #expect(asked(&state).map(\.subject) == ["STREAM.INFO.S"])
     }
 
     @Test("A receiver without a name deletes its consumer when it ends")
@@ -420,6 +491,9 @@
       }
       #expect(status("100 Idle Heartbeat").isEmpty)
       #expect(status("408 Request Timeout") == ["CONSUMER.MSG.NEXT.S.relayxn2"])
+      for text in ["404 No Messages", "408 Interest Expired"] {
+        #expect(status(text) == ["CONSUMER.MSG.NEXT.S.relayxn2"], "\(text)")
+      }
       #expect(status("409 Consumer Deleted", generation: 1).isEmpty)
       #expect(status("409 Leadership Change").last == "STREAM.INFO.S")
       // Old pulls are not heard any more, and silence is no answer.
