@@ -114,6 +114,7 @@ let package = Package(
       name: "CampanileNATSTests",
       dependencies: [
         "CampanileNATS", "CampanileRelay", "CampanileTesting", "Campanile", "TestSupport",
+        "CampanileCommand",
       ] + client
         + [
           .product(

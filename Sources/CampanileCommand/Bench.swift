@@ -57,6 +57,7 @@ struct Bench {
     let start = clock.now
     var flushes: [Task<Void, any Error>] = []
     for first in stride(from: 0, to: count, by: batch) {
+      try Task.checkCancellation()
       for _ in first..<min(first + batch, count) { relay.post(raw: bytes, to: Self.subject) }
       flushes.append(Task { try await relay.flush() })
       if flushes.count > 2 { try await flushes.removeFirst().value }

@@ -1,3 +1,4 @@
+import CampanileRelay
 import Foundation
 
 /// The end of a command: its exit status and its message.
@@ -17,12 +18,10 @@ enum Output {
   ///
   /// - Throws: An ending, which has no reason if the reader has closed the pipe.
   static func write(_ line: String) throws(Ending) {
-    do {
-      try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
-    } catch CocoaError.fileWriteOutOfSpace {
-      throw .failed("The output is full.")
+    do throws(SystemError) {
+      try ProgramCalls.write(Array((line + "\n").utf8))
     } catch {
-      throw .done
+      throw error.code == EPIPE ? .done : .failed(error.description)
     }
   }
 

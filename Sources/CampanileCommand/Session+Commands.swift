@@ -31,9 +31,15 @@ extension Session {
   // MARK: post
 
   func post(_ json: String, to subject: String) async throws -> Ending {
+    let isSent = Locked(true)
+    let token = relay.events.observe { event in
+      let prevents = [.refused, .denied, .lost].contains(event.kind) && event.subject == subject
+      if prevents { isSent.withLock { $0 = false } }
+    }
     relay.post(raw: Array(json.utf8), to: subject)
     try await relay.flush()
-    return .done
+    // If it is not sent, the reason has been noted.
+    return withExtendedLifetime(token) { isSent.withLock { $0 ? .done : Ending(status: 1) } }
   }
 
   // MARK: request
@@ -52,6 +58,7 @@ extension Session {
 
   func listPeers() async throws -> Ending {
     try await relay.flush()
+    if bus.nats != nil { try await waitForAnswers() }
     let peers = relay.peers.value
     for peer in peers {
       try Output.write(
@@ -59,6 +66,16 @@ extension Session {
     }
     return peers.isEmpty
       ? .failed("Nobody else is on the \(bus.description).") : .done
+  }
+
+  /// Waits until no relay has answered for a second, five seconds at most: a server of NATS does not
+  /// know how many there are.
+  private func waitForAnswers() async throws {
+    var count = -1
+    for _ in 1...5 where relay.peers.value.count != count {
+      count = relay.peers.value.count
+      try await Task.sleep(for: .seconds(1))
+    }
   }
 
   // MARK: hub

@@ -25,6 +25,9 @@ struct BusName: Sendable {
     nats == nil ? "bus '\(MessageText.printable(name))'" : "NATS server"
   }
 
+  /// How many servers may have to be tried.
+  var serverCount: Int { nats.map { Set($0.split(separator: ",")).count } ?? 1 }
+
   /// The options that name the same bus in another process.
   var arguments: [String] {
     if let nats { return ["--nats", nats] + (creds.map { ["--creds", $0] } ?? []) }
@@ -39,7 +42,7 @@ final class Session: Sendable {
   private let events: ObservationToken
   /// Observations that last until the session has left the bus.
   private let tokens = Locked<[ObservationToken]>([])
-  /// Yields whether the relay has connected or failed to connect.
+  /// Yields whether the relay has connected, or a server could not be reached.
   private let (news, attempts) = AsyncStream<Bool>.makeStream()
   private let (endings, endingSource) = AsyncStream<Ending>.makeStream()
 
@@ -77,9 +80,28 @@ final class Session: Sendable {
       }
       return .done
     }
-    await relay.drain()
+    await leave(within: ending.status > 128 ? .seconds(2) : nil)
     for signal in signals { signal.cancel() }
     return ending
+  }
+
+  /// Leaves the bus.
+  ///
+  /// - Parameter limit: How long what is still to be delivered has, if not for ever. Who writes it may
+  ///   wait for a reader that does not read.
+  private func leave(within limit: Duration?) async {
+    let (end, source) = AsyncStream<Never>.makeStream()
+    Task { [relay] in
+      await relay.drain()
+      source.finish()
+    }
+    if let limit {
+      Task {
+        try? await Task.sleep(for: limit)
+        source.finish()
+      }
+    }
+    for await _ in end {}
   }
 
   /// Keeps an observation until the session has left the bus.
@@ -96,7 +118,9 @@ final class Session: Sendable {
   }
 
   private func endOnSignals() -> [any DispatchSourceSignal] {
-    [SIGHUP, SIGINT, SIGTERM].map { number in
+    [SIGHUP, SIGINT, SIGTERM].compactMap { number in
+      // Whoever started the program may have ignored it, as `nohup` does.
+      if ProgramCalls.ignores(number) { return nil }
       signal(number, SIG_IGN)
       let arrival = DispatchSource.makeSignalSource(signal: number, queue: .global())
       arrival.setEventHandler { @Sendable [endingSource] in
@@ -109,7 +133,7 @@ final class Session: Sendable {
     }
   }
 
-  /// Waits for the first connection.
+  /// Waits for the first connection, until each given server has been tried.
   ///
   /// Failures are reported by `events`. Later, the relay reconnects without a limit.
   private func connect() async throws {
@@ -118,12 +142,14 @@ final class Session: Sendable {
     }
     let limit = Task { [attempts] in
       try await Task.sleep(for: .seconds(10))
-      attempts.yield(false)
+      attempts.finish()
     }
     defer { limit.cancel() }
+    var rest = bus.serverCount
     for await isConnected in news {
       if isConnected { return withExtendedLifetime(token) {} }
-      break
+      rest -= 1
+      if rest == 0 { break }
     }
     try Task.checkCancellation()
     throw Ending(

@@ -68,7 +68,8 @@ struct Syntax {
       \(lines(options))
 
       The exit status is 0, or
-        1  nobody answered in time, nobody else is on the bus, or the output cannot be written
+        1  nobody answered in time, nobody else is on the bus, the message was not sent, or the
+           output cannot be written
         2  the command line is wrong
         3  there is no bus to be had
       and 128 + N after the signal N.

@@ -14,20 +14,27 @@ final class CommandProcess: Sendable {
 
   /// - Parameters:
   ///   - program: A program of this package.
+  ///   - shell: A line for a shell that starts the program, as `"$0" "$@"`.
   ///   - environment: What is added to that of the tests.
+  ///   - blocks: Whether the program waits when the pipe of its output is full.
   init(
-    _ arguments: [String], program: String = "campanile", environment: [String: String] = [:]
+    _ arguments: [String], program: String = "campanile", shell: String? = nil,
+    environment: [String: String] = [:], blocks: Bool = true
   ) throws {
     end = ProgramEnd(of: process)
-    process.executableURL = URL(filePath: CommandLine.arguments[0])
+    let url = URL(filePath: CommandLine.arguments[0])
       .deletingLastPathComponent().appending(path: program)
-    process.arguments = arguments
+    process.executableURL = shell == nil ? url : URL(filePath: "/bin/sh")
+    process.arguments = (shell.map { ["-c", $0, url.path] } ?? []) + arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     (output, errors) = try startingAlone { [process] in
       let (output, errors) = (Lines(), Lines())
       process.standardOutput = output.pipe
       process.standardError = errors.pipe
+      if !blocks {
+        _ = fcntl(output.pipe.fileHandleForWriting.fileDescriptor, F_SETFL, O_NONBLOCK)
+      }
       try process.run()
       return (output, errors)
     }
@@ -67,8 +74,10 @@ final class CommandProcess: Sendable {
 
   /// Waits for the end, and returns all that was written.
   func result() async -> (status: Int32, output: [String], notes: [String]) {
-    let (lines, notes) = await onThread { (self.output.rest(), self.errors.rest()) }
-    return (await status(), lines, notes)
+    // Both at once: neither pipe takes all that there may be.
+    async let lines = onThread { self.output.rest() }
+    async let notes = onThread { self.errors.rest() }
+    return (await status(), await lines, await notes)
   }
 
   private func onThread<Result: Sendable>(
@@ -115,7 +124,10 @@ final class TestBus {
 
   var transport: Relay.Transport { .host("test", in: folder) }
 
-  func start(_ arguments: String...) throws -> CommandProcess {
-    try CommandProcess(["--bus", "test", "--folder", folder] + arguments)
+  func start(
+    _ arguments: String..., shell: String? = nil, blocks: Bool = true
+  ) throws -> CommandProcess {
+    try CommandProcess(
+      ["--bus", "test", "--folder", folder] + arguments, shell: shell, blocks: blocks)
   }
 }

@@ -90,6 +90,28 @@ struct CommandTests {
     withExtendedLifetime(relay) {}
   }
 
+  @Test("A message that cannot be sent ends post with 1")
+  func refusedPost() async throws {
+    let subject = String(repeating: "a", count: 70_000)
+    let (status, output, notes) = try await bus.start("post", subject, "1").result()
+    #expect(status == 1 && output.isEmpty)
+    #expect(notes.count == 1 && notes.first?.hasPrefix("campanile: refused aaa") == true)
+  }
+
+  // Broken by: Bench.post, if it does not ask whether it has been canceled.
+  @Test("A signal ends bench while it posts")
+  func signalToBench() async throws {
+    let relay = Relay(bus.transport)
+    let (news, source) = AsyncStream<Void>.makeStream()
+    let token = relay.raw("campanile.bench.message").observe { _ in source.yield() }
+    try await relay.flush()
+    let process = try bus.start("bench", "--count", "1000000000")
+    for await _ in news { break }
+    process.signal(SIGINT)
+    #expect(await process.status() == 128 + SIGINT)
+    withExtendedLifetime((relay, token)) {}
+  }
+
   @Test("Without a bus it ends with 3")
   func noBus() async throws {
     // A folder that others can reach into is refused.
@@ -180,6 +202,25 @@ struct CommandLineTests {
       #expect(result.output.contains { $0.hasPrefix("  \(name) ") })
     }
     #expect(result.output.allSatisfy { $0.count <= 100 })
+  }
+
+  // Broken by: Output.write, if it takes any failure for a reader that has left.
+  @Test(
+    "Output that cannot be written ends it with 1",
+    arguments: ["</dev/null 1<&0", ">/dev/full"].filter { $0 != ">/dev/full" || isLinux })
+  func unwritable(output: String) async throws {
+    let process = try CommandProcess(["--version"], shell: #"exec "$0" "$@" "# + output)
+    let (status, lines, notes) = await process.result()
+    #expect(status == 1 && lines.isEmpty && notes.count == 1)
+    #expect(notes.first?.hasPrefix("campanile: The output cannot be written: ") == true)
+  }
+
+  private static var isLinux: Bool {
+    #if os(Linux)
+      true
+    #else
+      false
+    #endif
   }
 
   @Test("--version writes a line")

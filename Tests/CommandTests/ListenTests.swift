@@ -123,6 +123,45 @@ struct ListenTests {
     #expect(await listener.note() == nil)
   }
 
+  @Test(
+    "What is longer than a pipe is written, whether the pipe blocks or not",
+    arguments: [true, false])
+  func longLines(blocks: Bool) async throws {
+    let listener = try bus.start("listen", ">", "--count", "8", blocks: blocks)
+    await listener.waitUntilListening()
+    let relay = Relay(bus.transport)
+    let texts = (1...8).map { String(repeating: "\($0)", count: 60_000) }
+    for text in texts { relay.post(raw: Array(text.utf8), to: "a") }
+    try await relay.flush()
+    for text in texts { #expect(await listener.line()?.hasSuffix(" a " + text) == true) }
+    #expect(await listener.result() == (0, [], []))
+  }
+
+  // Broken by: Session.run, if it waits for what is to be delivered without a limit.
+  @Test("A signal also ends it while nobody reads what it writes")
+  func signalWhileBlocked() async throws {
+    let listener = try bus.start("listen", ">")
+    await listener.waitUntilListening()
+    let relay = Relay(bus.transport)
+    for _ in 1...8 { relay.post(raw: [UInt8](repeating: 0x61, count: 60_000), to: "a") }
+    // Seven more than fit the pipe, so it waits in one of them.
+    _ = await listener.line()
+    listener.signal(SIGTERM)
+    #expect(await listener.status() == 128 + SIGTERM)
+    withExtendedLifetime(relay) {}
+  }
+
+  // Broken by: Session.endOnSignals, if it takes a signal that is ignored.
+  @Test("A signal that whoever started it ignores does not end it")
+  func ignoredSignal() async throws {
+    let listener = try bus.start(
+      "listen", ">", "--count", "1", shell: #"trap "" HUP; exec "$0" "$@""#)
+    await listener.waitUntilListening()
+    listener.signal(SIGHUP)
+    #expect(try await bus.start("post", "a", "1").result().status == 0)
+    #expect(await listener.result().status == 0)
+  }
+
   @Test("The player is heard on the bus of its --relay")
   func player() async throws {
     let home = ["XDG_RUNTIME_DIR": bus.folder]

@@ -248,22 +248,14 @@ struct BusFolder: Sendable {
     if descriptor < 0 { throw SystemError("The file \(file) cannot be made") }
     defer { close(descriptor) }
     let bytes = Array(text.utf8)
-    let count = unsafe bytes.withUnsafeBytes { unsafe Self.write(descriptor, $0) }
+    let count = unsafe bytes.withUnsafeBytes {
+      unsafe ProgramCalls.write($0, to: descriptor)
+    }
     if count != bytes.count {
       let code = errno
       unsafe unlink(file)
       throw SystemError("The file \(file) cannot be written", code: code)
     }
-  }
-
-  private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-    #elseif canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
-    #endif
   }
 }
 

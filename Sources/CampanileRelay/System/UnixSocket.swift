@@ -16,9 +16,9 @@ import Dispatch
 // for the length of one call.
 
 /// Why a call of the system failed, as a sentence.
-struct SystemError: Error, CustomStringConvertible {
-  let description: String
-  let code: Int32
+package struct SystemError: Error, CustomStringConvertible {
+  package let description: String
+  package let code: Int32
 
   init(_ what: String, code: Int32 = errno) {
     // SAFETY: the text is copied before another call can change it.

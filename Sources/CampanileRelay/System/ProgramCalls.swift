@@ -1,0 +1,50 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The calls of the C library that a command takes.
+package enum ProgramCalls {
+  /// Writes bytes to standard output, all of them, also where that is a pipe that does not block.
+  package static func write(_ bytes: [UInt8]) throws(SystemError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe write($0, to: STDOUT_FILENO) }
+      let code = errno
+      if count >= 0 {
+        rest.removeFirst(count)
+      } else if code == EAGAIN {
+        var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&output, 1, -1)
+      } else if code != EINTR {
+        throw SystemError("The output cannot be written", code: code)
+      }
+    }
+  }
+
+  /// Whether whoever started the program has made it ignore a signal.
+  package static func ignores(_ number: Int32) -> Bool {
+    var action = sigaction()
+    if unsafe sigaction(number, nil, &action) != 0 { return false }
+    // SAFETY: handlers are only compared. The one that ignores is no function.
+    #if canImport(Darwin)
+      let handler = unsafe unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
+    #else
+      let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+    #endif
+    return unsafe handler == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    #if canImport(Darwin)
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #elseif canImport(Glibc)
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
+  }
+}
