@@ -31,6 +31,24 @@ struct TraceTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: TraceStorage.State.follows, if each observation records what it hears.
+  @Test("Sources that have the same events are recorded once, also after the trace was stopped")
+  func sameEvents() {
+    let center = MessageCenter()
+    let token = center.observe(Rang.self) { _ in }
+    let trace = Trace(of: center, center, callers: false)
+    trace.add(center)
+    center.post(Rang())
+    #expect(trace.posts.count == 1)
+    #expect(trace.totals.first?.postCount == 1)
+    trace.stop()
+    trace.add(center)
+    trace.add(center)
+    center.post(Rang())
+    #expect(trace.posts.count == 2)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A trace that is released leaves its sources, and one that goes on keeps none")
   func lifetimes() {
     let leaks = LeakTracker()

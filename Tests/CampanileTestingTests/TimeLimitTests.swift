@@ -14,6 +14,13 @@ struct TimeLimitTests {
     await wait.value
   }
 
+  @Test("The longest limit ends when the task is canceled")
+  func longest() async {
+    let wait = Task { await TimeLimit(.seconds(Int64.max), by: ContinuousClock()).pass() }
+    wait.cancel()
+    #expect(await wait.value == false)
+  }
+
   // Broken by: TimeLimit.makeSleep, if it fixes the deadline before the sleep begins.
   @Test("By the system's clocks a limit counts from when the wait begins, however late that is")
   func beganLate() async {

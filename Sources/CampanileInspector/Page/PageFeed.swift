@@ -16,23 +16,31 @@
   /// No caller waits: it receives the last result. If a computation takes long, as for new call
   /// stacks, the feed computes less often. So it takes little of the program's time.
   actor PageFeed {
+    /// For so long after its time a result may be shown.
+    private static let freshness = Duration.seconds(1)
     private let interval: Duration
     private let make: @Sendable () -> [PageSection]
-    private let clock = ContinuousClock()
+    private let now: @Sendable () -> ContinuousClock.Instant
     private var made: [PageSection] = []
     private var isMaking = false
     private var next: ContinuousClock.Instant
 
-    init(interval: Duration, _ make: @escaping @Sendable () -> [PageSection]) {
+    init(
+      interval: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+      _ make: @escaping @Sendable () -> [PageSection]
+    ) {
       self.interval = interval
+      self.now = now
       self.make = make
-      next = clock.now
+      next = now()
     }
 
     func sections() -> [PageSection] {
-      let start = clock.now
+      let start = now()
       if !isMaking, start >= next {
         isMaking = true
+        // Nobody has asked for a while: what was would be shown as what is.
+        if start > next.advanced(by: Self.freshness) { made = [] }
         Task.detached(priority: .utility) { [make] in await self.take(make(), since: start) }
       }
       return made
@@ -41,7 +49,7 @@
     private func take(_ sections: [PageSection], since start: ContinuousClock.Instant) {
       made = sections
       isMaking = false
-      let end = clock.now
+      let end = now()
       let pause = min(start.duration(to: end) * 9, .seconds(2))
       next = end.advanced(by: max(interval, pause))
     }

@@ -23,8 +23,11 @@
     static func rows(_ trace: Trace) -> [RegistrationRow] {
       var rows: [String: RegistrationRow] = [:]
       var mailboxes: [String: Set<ObjectIdentifier>] = [:]
+      // Two sources may have the same ones.
+      var known: Set<Registration> = []
       for source in trace.sources {
-        for registration in source.registrations() {
+        for registration in source.registrations()
+        where known.insert(registration.registration).inserted {
           let row = RegistrationRow(registration, at: source.name)
           rows[row.key, default: row].add(registration)
           // Observers that share a place wait for the same messages, so these are counted once.

@@ -34,7 +34,13 @@ public final class Trace: Sendable {
 
   let storage: TraceStorage
   private let describesValues: Bool
-  private let followed = Locked<[Followed]>([])
+  private struct Following {
+    var sources: [Followed] = []
+    /// The last source that was added.
+    var last = TraceStorage.Follower()
+  }
+
+  private let following = Locked(Following())
 
   /// Starts to follow sources.
   ///
@@ -59,13 +65,22 @@ public final class Trace: Sendable {
   deinit { stop() }
 
   /// Follows one more source.
+  ///
+  /// A source that is added twice is recorded once. So are two sources with the same events, such as
+  /// two names in one of Foundation's centers.
   public func add(_ source: any Traceable) {
     let name = source.traceName
     let wish = describesValues ? (source as? any ValueDescribing)?.valueWish : nil
-    let token = source.events.observe { [storage] event in storage.record(event, name) }
+    let follower = following.withLock { following in
+      following.last.number += 1
+      return following.last
+    }
+    let token = source.events.observe { [storage] event in
+      storage.record(event, name, by: follower)
+    }
     let one = Followed(
       name: name, registrations: source.registrationsReader, token: token, wish: wish)
-    followed.withLock { $0.append(one) }
+    following.withLock { $0.sources.append(one) }
   }
 
   /// Ends the trace.
@@ -74,15 +89,16 @@ public final class Trace: Sendable {
   ///
   /// No event that happens after this returns is recorded.
   public func stop() {
-    let followed = followed.withLock { followed in
-      defer { followed = [] }
-      return followed
+    let followed = following.withLock { following in
+      following.last.run += 1
+      defer { following.sources = [] }
+      return following.sources
     }
     for one in followed { one.token.cancel() }
   }
 
   /// The sources that the trace follows.
-  var sources: [Followed] { followed.withLock { $0 } }
+  var sources: [Followed] { following.withLock { $0.sources } }
 
   /// The number of events that newer ones have overwritten.
   public var overwrittenCount: Int { storage.current.overwrittenCount }

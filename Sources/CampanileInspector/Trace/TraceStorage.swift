@@ -12,11 +12,27 @@ final class TraceStorage: Sendable {
     var places: [CallSite: ObserverPlace] = [:]
     var times: [CallSite: ObserverTime] = [:]
     var totals: [TypeKey: TypeTotals] = [:]
-    var sources: [UInt64: String] = [:]
+    var sources: [UInt64: Source] = [:]
     var threads: [UInt64: String] = [:]
 
     /// The records in the order in which they happened.
     var records: [TraceRecord] { ring.records.sorted { $0.time < $1.time } }
+  }
+
+  /// A source whose events were recorded.
+  struct Source {
+    let name: String
+    fileprivate let follower: Follower
+  }
+
+  /// An observation of the events of a source that was added.
+  ///
+  /// Two such sources may have the same events, such as those of two names in one center. The first
+  /// one whose event arrives records all of them, until the trace is stopped.
+  struct Follower: Equatable {
+    /// How often the trace was stopped before.
+    var run = 0
+    var number = 0
   }
 
   let callers: CallerTable?
@@ -32,15 +48,15 @@ final class TraceStorage: Sendable {
   /// Records an event, on the thread on which it happened.
   ///
   /// - Parameter sourceName: The name of the source.
-  func record(_ event: SourceEvent, _ sourceName: String) {
+  func record(_ event: SourceEvent, _ sourceName: String, by follower: Follower) {
     var record = TraceRecord(event)
     if event.kind == .posted { record.callers = callers?.number() }
     let isKnown = state.withLock { state in
+      if !state.follows(record.source, sourceName, follower) { return true }
       if let place = record.place, state.places[place] == nil {
         state.places[place] = ObserverPlace(
           file: event.file ?? "", line: event.line ?? 0, delivery: event.delivery ?? "")
       }
-      if state.sources[record.source] == nil { state.sources[record.source] = sourceName }
       state.times(note: record)
       state.total(note: record)
       if state.ring.append(record) { state.overwrittenCount += 1 }
@@ -56,6 +72,17 @@ final class TraceStorage: Sendable {
 }
 
 extension TraceStorage.State {
+  /// Whether an observation is the one that records the events of a source.
+  fileprivate mutating func follows(
+    _ number: UInt64, _ name: String, _ follower: TraceStorage.Follower
+  ) -> Bool {
+    if let known = sources[number]?.follower, known.run >= follower.run {
+      return known == follower
+    }
+    sources[number] = TraceStorage.Source(name: name, follower: follower)
+    return true
+  }
+
   /// Adds a record to the times of its observer.
   ///
   /// The times are kept when the ring overwrites the record.

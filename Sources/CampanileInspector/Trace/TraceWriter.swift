@@ -170,7 +170,7 @@ struct TraceWriter {
   ) -> [String: TraceEntry.Argument] {
     var arguments: [String: TraceEntry.Argument] = ["type": .text("\(record.valueType)")]
     arguments["post"] = record.post.map { .number($0) }
-    arguments["source"] = state.sources[record.source].map { .text($0) }
+    arguments["source"] = state.sources[record.source].map { .text($0.name) }
     arguments["registration"] = record.registration.map { .number($0) }
     if isOpen { arguments["unfinished"] = .text("had not returned when the trace was written") }
     return arguments

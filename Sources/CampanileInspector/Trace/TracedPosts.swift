@@ -18,7 +18,8 @@ struct TracedPosts {
       switch record.kind {
       case .posted:
         posts[number] = TracedPost(
-          number: number, source: state.sources[record.source] ?? "", valueType: record.valueType,
+          number: number, source: state.sources[record.source]?.name ?? "",
+          valueType: record.valueType,
           name: record.name, value: record.value, subject: record.subject,
           time: .nanoseconds(Int64(clamping: record.time - start)), thread: record.thread,
           callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [],

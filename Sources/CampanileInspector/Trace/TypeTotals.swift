@@ -78,7 +78,7 @@ extension TraceStorage.State {
   mutating func total(note record: TraceRecord) {
     guard TypeTotals.counted.contains(record.kind) else { return }
     let key = TypeKey(source: record.source, valueType: ObjectIdentifier(record.valueType))
-    let name = sources[record.source] ?? ""
+    let name = sources[record.source]?.name ?? ""
     totals[key, default: TypeTotals(name, record.source, record.valueType)].count(record.kind)
   }
 }

@@ -19,9 +19,11 @@ struct TimeLimit: Sendable {
     // work is delayed as much as the sleep. That delay must not use up its time.
     let goesByItself = clock is ContinuousClock || clock is SuspendingClock
     let deadline = goesByItself ? nil : clock.now.advanced(by: duration)
+    // The sleep of these clocks traps at a time that does not fit into nanoseconds.
+    let longest = Duration.seconds(Int32.max)
     return {
       do {
-        let deadline = deadline ?? clock.now.advanced(by: duration)
+        let deadline = deadline ?? clock.now.advanced(by: min(duration, longest))
         try await clock.sleep(until: deadline, tolerance: nil)
         return true
       } catch {

@@ -1,6 +1,7 @@
 #if Page
   import Campanile
   import Dispatch
+  import Foundation
   import Testing
   import TestSupport
 
@@ -226,6 +227,39 @@
       page = nil
       while await stream.next() != nil {}
       while trace != nil { await Task.yield() }
+    }
+
+    // Broken by: RegistrationRow.rows, if it takes what each source has.
+    @Test("A registration that two sources have is counted once")
+    func sameRegistrations() {
+      let token = center.observe(Told.self) { _ in }
+      #expect(RegistrationRow.rows(Trace(of: center, center)).map(\.count) == [1])
+      withExtendedLifetime(token) {}
+    }
+
+    // Broken by: PageFeed.sections, if it hands out what it has, however old that is.
+    @Test("After a pause, the page does not begin with what was before it")
+    func pause() async {
+      let time = Locked(ContinuousClock.now)
+      let count = Locked(0)
+      let feed = PageFeed(interval: .seconds(1), now: { time.withLock { $0 } }) {
+        let made = count.withLock { count in
+          count += 1
+          return count
+        }
+        return [PageSection(name: "count", json: Data("\(made)".utf8))]
+      }
+      func next() async -> String {
+        while true {
+          if let one = await feed.sections().first {
+            return String(decoding: one.json, as: UTF8.self)
+          }
+          await Task.yield()
+        }
+      }
+      #expect(await next() == "1")
+      time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
+      #expect(await next() == "2")
     }
 
     @Test("A port that is taken is an error with a code")
