@@ -66,6 +66,10 @@
     /// How long no expected message has arrived.
     private var silence = 0
     private var pulls = PullBudget()
+    /// The second in which the last pull ends, if nothing ends it before.
+    private var pullsEnd = 0
+    /// The second until which the server may send to a connection that has ended.
+    private var unnoticedEnd = 0
     /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
     private var connection = 0
     /// Whether anything has ever been known about the stream that is to be created.
@@ -79,12 +83,8 @@
     private var lastConsumerSequence: UInt64 = 0
     /// The last that a receiver without a name has heard.
     private var heardThrough: UInt64 = 0
-    /// The messages that a receiver with a name has heard and that can arrive again.
-    private var heard: Set<UInt64> = []
-    /// Those whose observers have not all been called: where they are acknowledged, by number.
-    private var unfinished: [UInt64: String] = [:]
-    /// Where messages are acknowledged that nobody here is to hear.
-    private var unwanted: Set<String> = []
+    /// What a receiver with a name has heard.
+    private var deliveries = NamedDeliveries()
     private var hasHeard = false
     /// Whether nobody took a pull, and nothing has been heard since.
     private var isUnanswered = false
@@ -141,7 +141,11 @@
       }
     }
 
-    mutating func disconnected() { (isConnected, phase, unansweredCount) = (false, .idle, 0) }
+    /// - Parameter isUnnoticed: Whether the server may go on sending, to nobody.
+    mutating func disconnected(isUnnoticed: Bool = false) {
+      (isConnected, phase, unansweredCount) = (false, .idle, 0)
+      if isUnnoticed { unnoticedEnd = pullsEnd }
+    }
 
     /// - Parameter new: All that is to be heard. What is new is heard from now on.
     mutating func setPatterns(_ new: [SubjectPattern]) {
@@ -215,8 +219,7 @@
           for index in patterns.indices where patterns[index].start != nil {
             patterns[index].start = 0
           }
-          (heardThrough, heard, unfinished, deliversAll) = (0, [], [:], true)
-          unwanted = []
+          (heardThrough, deliveries, deliversAll) = (0, NamedDeliveries(), true)
         }
         consumerCreated = nil
         self.created = created
@@ -224,8 +227,7 @@
       (hasTriedPolicies, isUnfiltered) = (false, false)
       // A stream that has lost its end uses these numbers again.
       heardThrough = min(heardThrough, last)
-      if heard.contains(where: { $0 > last }) { heard = heard.filter { $0 <= last } }
-      unfinished = unfinished.filter { $0.key <= last }
+      deliveries.streamEnds(at: last)
       for index in patterns.indices {
         patterns[index].start = patterns[index].start.map { min($0, last) }
       }
@@ -334,8 +336,9 @@
         deliversAll = false
         let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
         consumerCreated = response.created
-        if mustSettle, isNamed, response.num_ack_pending ?? 0 > 0 {
-          phase = .settling(seconds: Self.acknowledgmentWait + 1)
+        let rest = max(0, unnoticedEnd - seconds)
+        if mustSettle, isNamed, rest > 0 || response.num_ack_pending ?? 0 > 0 {
+          phase = .settling(seconds: rest + Self.acknowledgmentWait + 1)
         } else {
           pull()
         }
@@ -361,6 +364,7 @@
     private mutating func pull() {
       (phase, silence, mustSettle) = (.pulling, 0, false)
       guard let pull = pulls.next() else { return }
+      pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
       requests.append(
         StreamRequest(
           "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pullInbox).\(generation)",
@@ -398,8 +402,8 @@
       case .pulling: break
       // A pull of the connection before this one goes on. What it sends would overtake what that
       // connection has lost, and is sent again later.
-      case .settling:
-        phase = .settling(seconds: Self.acknowledgmentWait + 1)
+      case .settling(let seconds):
+        phase = .settling(seconds: max(seconds, Self.acknowledgmentWait + 1))
         return .none
       // The pulls of a consumer with a name go on while it is changed.
       case .gathering, .locating, .creatingConsumer:
@@ -411,7 +415,7 @@
       if !isNamed, place.consumer != consumer { return .none }
       pulls.arrived()
       defer { if phase == .pulling { pull() } }
-      if isNamed { return hearNamed(place, message.subject) }
+      if isNamed { return deliveries.hear(place, isWanted: wants(message.subject, place)) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
         // Something is missing.
         receiveAnew()
@@ -506,33 +510,12 @@
     /// How the server says that a consumer has to be looked for.
     private static let ends = ["Leadership Change", "Shutdown"]
 
-    private mutating func hearNamed(_ place: StreamPlace, _ subject: String) -> News {
-      // The server has lost patience, or the consumer: it is acknowledged in its time.
-      if unfinished[place.streamSequence] != nil { return .none }
-      let isNew = heard.insert(place.streamSequence).inserted
-      // So many are remembered as can be sent again, and more.
-      if heard.count > 16 * PullBudget.batch {
-        heard = Set(heard.sorted().suffix(8 * PullBudget.batch))
-      }
-      guard isNew && wants(subject, place) else {
-        unwanted.insert(place.acknowledgment)
-        return .unwanted(acknowledgment: place.acknowledgment)
-      }
-      unfinished[place.streamSequence] = place.acknowledgment
-      return .new(acknowledgment: place.acknowledgment)
-    }
-
     /// A message has been delivered to all who observe it, or is not to be heard.
     ///
     /// - Returns: Whether to acknowledge it. In another stream of the name, another message may have
     ///   its number.
     mutating func finished(_ acknowledgment: String) -> Bool {
-      if unwanted.remove(acknowledgment) != nil { return true }
-      guard let place = StreamPlace(acknowledgment),
-        unfinished[place.streamSequence] == acknowledgment
-      else { return false }
-      unfinished[place.streamSequence] = nil
-      return true
+      deliveries.finished(acknowledgment)
     }
 
     /// One second has passed, whether anything is read or not.
@@ -541,7 +524,7 @@
     mutating func tickDeliveries() -> [String] {
       seconds &+= 1
       if !isConnected || seconds % Self.progressInterval != 0 { return [] }
-      return unfinished.values.sorted()
+      return deliveries.open
     }
 
     /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.

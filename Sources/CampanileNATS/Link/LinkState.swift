@@ -294,7 +294,9 @@
       if nextIsOpen { return handOver() }
       let sentence = line.state.closed(reason)
       let text = sentence.map { "\(line.address): \($0)" } ?? ""
-      if session.server != nil || reported.insert(text).inserted { session.disconnected(text) }
+      if session.server != nil || reported.insert(text).inserted {
+        session.disconnected(text, isUnnoticed: line.state.isSilent)
+      }
       // A second connection that is not ready takes the place of the first.
       if let next {
         (current, self.next) = (next, nil)

@@ -43,6 +43,8 @@
     private var age = 0
     /// How many keep-alive pings in a row have no answer.
     private var unanswered = 0
+    /// Whether the server has said nothing for so long that it may not notice the end.
+    var isSilent: Bool { unanswered >= 2 }
     /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
 
@@ -119,8 +121,10 @@
       }
     }
 
-    /// The first quoted part of a text, as the server's language quotes: with a backslash before a
-    /// quotation mark and a backslash, and the number of a character that cannot be printed.
+    /// The first quoted part of a text, as the server's language quotes.
+    ///
+    /// A quotation mark and a backslash have a backslash before them. A character that cannot be
+    /// printed is written as its number.
     private static func quoted(_ text: String) -> String? {
       guard let quote = text.firstIndex(of: "\"") else { return nil }
       var rest = text[quote...].dropFirst()
@@ -164,7 +168,7 @@
         }
       case .open:
         guard isReading, age % pingInterval == 0 else { return }
-        if unanswered >= 2 {
+        if isSilent {
           return close("The server has not answered two pings in a row.", &actions)
         }
         unanswered += 1

@@ -196,8 +196,9 @@
   }
 
   extension [UInt8] {
-    /// Whether it begins as the server's answer to a stored message does, and the text "error" is not in
-    /// it: decoding it takes longer than storing a message.
+    /// Whether it begins as the server's answer to a stored message does, without the text "error".
+    ///
+    /// Decoding an answer takes longer than storing a message.
     fileprivate var isPlainAcknowledgment: Bool {
       if !starts(with: #"{"stream":""#.utf8) { return false }
       var word = 0

@@ -233,10 +233,11 @@
     /// The server has changed what it takes.
     mutating func updated(_ info: ServerInfo) { if server != nil { server = info } }
 
-    mutating func disconnected(_ reason: String) {
+    /// - Parameter isUnnoticed: Whether the server may not know that the connection has ended.
+    mutating func disconnected(_ reason: String, isUnnoticed: Bool = false) {
       guard server != nil else { return incidents.append(.disconnected(reason)) }
       server = nil
-      let sent = endConnection()
+      let sent = endConnection(isUnnoticed: isUnnoticed)
       // Also those that the server had taken: whoever answers may have lost them with it.
       let waiting = outbox.waitingRequests
       endRequests(sent + requests.open.filter { !waiting.contains($0) })
@@ -249,9 +250,9 @@
     mutating func lost() { endRequests(endConnection()) }
 
     /// - Returns: The requests that were sent, and that the server may not have.
-    private mutating func endConnection() -> [UInt64] {
+    private mutating func endConnection(isUnnoticed: Bool = false) -> [UInt64] {
       output.clear()
-      durable?.disconnected()
+      durable?.disconnected(isUnnoticed: isUnnoticed)
       (pingCount, wantsPing, storing, vain, readMark) = (0, false, nil, nil, 0)
       return outbox.disconnect()
     }

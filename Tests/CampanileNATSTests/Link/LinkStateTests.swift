@@ -75,6 +75,20 @@
       #expect(link.takeEffects().connects.map(\.number) == [2])
     }
 
+    @Test("A server that answers no pings may not notice the end of the connection")
+    func unnoticed() {
+      var state = ConnectionState(pingInterval: 1)
+      var actions: [ConnectionState.Action] = []
+      state.received(.info(Self.info()), &actions)
+      state.received(.pong, &actions)
+      for _ in 1...2 { state.tick(isReading: true, &actions) }
+      #expect(state.isOpen)
+      state.received(.pong, &actions)
+      #expect(!state.isSilent)
+      for _ in 1...3 { state.tick(isReading: true, &actions) }
+      #expect(state.isClosed && state.isSilent)
+    }
+
     @Test("A type that is carried meanwhile is heard from the second server")
     func carriedMeanwhile() {
       var link = link

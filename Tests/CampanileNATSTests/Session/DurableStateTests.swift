@@ -185,6 +185,30 @@
       #expect(asked(&named).map(\.subject) == ["STREAM.INFO.S"])
     }
 
+    // Broken by: DurableState.answered, if it only asks what is not acknowledged.
+    @Test("R2 Nothing is pulled while the server may still send to a connection that has ended")
+    func unnoticedEnd() {
+      func secondsToPull(isUnnoticed: Bool) -> Int {
+        var state = pulling("me")
+        for _ in 1...3 { _ = state.tickDeliveries() }
+        state.disconnected(isUnnoticed: isUnnoticed)
+        state.connected(info)
+        _ = locate(&state)
+        #expect(answer(&state) == nil)
+        var seconds = 0
+        while state.phase != .pulling {
+          seconds += 1
+          _ = state.tickDeliveries()
+          state.tick()
+          #expect(asked(&state).isEmpty == (state.phase != .pulling))
+        }
+        return seconds
+      }
+      #expect(secondsToPull(isUnnoticed: false) == 0)
+      // The pull has 18 seconds left, and what it brings is sent again after six.
+      #expect(secondsToPull(isUnnoticed: true) == 18 + 7)
+    }
+
     @Test("A server that refuses a filter is asked for all that the stream has")
     func unfiltered() {
       var state = DurableState(options(nil), id: "x")
@@ -648,7 +672,7 @@
       #expect(state.isReady)
     }
 
-    // Broken by: DurableState.hearNamed, if it acknowledges what is sent again before its time.
+    // Broken by: NamedDeliveries.hear, if it acknowledges what is sent again before its time.
     @Test("R4 What is still being delivered is not acknowledged, and the server is told of it")
     func unfinished() {
       var state = pulling("me")
@@ -690,7 +714,7 @@
       #expect(connect("3", stream: "2027") == nil)
     }
 
-    // Broken by: DurableState.finished, if it asks for the number alone.
+    // Broken by: NamedDeliveries.finished, if it asks for the number alone.
     @Test("R4 What a stream before had under a number is not acknowledged to the next one")
     func finishedLate() {
       var state = pulling("me")
