@@ -181,6 +181,9 @@
     /// Without this option, the order is random, so that the relays of many processes are
     /// distributed over the servers. Other servers of a cluster, which a server has reported, are
     /// tried after the given ones. After the end of a connection, its server is tried last.
+    ///
+    /// If a host name has several addresses, they are tried in the order in which the system names
+    /// them, with this option or without it.
     public static var inGivenOrder: Self { Self("inGivenOrder") { $0.shufflesServers = false } }
 
     /// Never connects to servers that were not given.
