@@ -124,27 +124,31 @@ extension CurrentValue: StateBase {
     _ options: SourceOptions<ValueChange<Value>>
   ) -> Registration {
     let (registry, list) = (storage.registry, storage.list)
-    let ended = Registration(list: list, id: 0, counters: nil)
     let missed = MissedChanges(of: storage)
     request.skipKeeper = missed
-    // A request to be told is for every observer, whatever changes it wants.
-    if let isWanted = body.isWanted { body = body.taking { $0.isRequest || isWanted($0) } }
-    if options.isPlain {
-      return request.register(body, with: registry) { _, _ in .list(list) } ?? ended
+    let isWanted = body.isWanted
+    var follower: Follower<Value>?
+    if !options.isPlain {
+      let new = Follower(
+        options, isImmediate: body.isImmediate(request.delivery),
+        isBounded: request.buffering != .unbounded, request.location, storage, missed)
+      body = new.wrap(body)
+      follower = new
     }
-    let follower = Follower(
-      options, isImmediate: body.isImmediate(request.delivery),
-      isBounded: request.buffering != .unbounded, request.location, storage, missed)
-    let registration = request.register(follower.wrap(body), with: registry) { _, _ in .list(list) }
-    follower.bind(to: registration)
-    if options.isInitial, let registration {
+    // A request to be told is for every observer, whatever changes it wants. So is a change that may
+    // include what was missed.
+    if let isWanted { body = body.taking { $0.isRequest || isWanted($0) || missed.isAny } }
+    let registration = request.register(body, with: registry) { _, _ in .list(list) }
+    guard let registration else { return Registration(list: list, id: 0, counters: nil) }
+    follower?.bind(to: registration)
+    if options.isInitial, let follower {
       let (value, revision) = storage.newest
       follower.begin(with: value, revision)
       let initial = ValueChange<Value>.initialRequest(value)
       registry.post(initial, onlyTo: registration)
       if follower.noteRequest() { registry.post(initial, onlyTo: registration) }
     }
-    return registration ?? ended
+    return registration
   }
 
   package var reference: @Sendable () -> (any SignalBase<ValueChange<Value>>)? {

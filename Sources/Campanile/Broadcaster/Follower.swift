@@ -1,5 +1,14 @@
 import Synchronization
 
+/// What a follower does with an arrival.
+///
+/// Outside of the follower, it is not generic.
+enum FollowerAction {
+  case callInitial
+  case tell
+  case ignore
+}
+
 /// A follower that asked for more than the changes: an initial call, distinct changes, or one call.
 ///
 /// It is called by the delivery, where the observer runs, and calls the observer. The first arrival
@@ -49,12 +58,7 @@ final class Follower<Value: Sendable>: Sendable {
       }
     }
 
-    enum ArriveAction {
-      case callInitial
-      case tell
-      case ignore
-    }
-    mutating func arrive(_ change: Change) -> ArriveAction {
+    mutating func arrive(_ change: Change) -> FollowerAction {
       switch state {
       case .reserved(var changes):
         if change.isInitial {
@@ -271,6 +275,7 @@ final class Follower<Value: Sendable>: Sendable {
     let known = (isOnTime ? beginning : nil).map { ($0.value, $0.revision) }
     let (value, revision) = known ?? storage.newest
     state.withLock { $0.beginInitial(telling: revision) }
+    missed.noteTold(revision)
     return .initialRequest(value)
   }
 

@@ -67,6 +67,9 @@ final class MissedChanges<Value: Sendable>: Sendable {
       missed = isInitialDue ? Range(.initialRequest(change.new)) : nil
     }
 
+    /// - Returns: The request for the initial call, if only that was missed.
+    mutating func endRequest() -> Change? { missed?.isRequest == true ? end() : nil }
+
     /// - Returns: One change in place of the missed ones, if any; the request for the initial call,
     ///   if only that was missed.
     mutating func end() -> Change? {
@@ -84,8 +87,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var hasMissedRequest = false
     /// The number of requests on their way to the place where the follower is called.
     var requestCount = 0
-    /// The newest change that was not for the follower, whose owner knows the value.
-    var omitted: UInt64 = 0
+    /// The newest change whose value the follower knows without being told of the change.
+    var known: UInt64 = 0
 
     var isAnyMissed: Bool { !unsent.isEmpty || !untold.isEmpty }
 
@@ -100,7 +103,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
     /// Drops what was missed before a change that is not for the follower.
     mutating func omit(_ change: Change) {
-      omitted = max(omitted, change.revision)
+      known = max(known, change.revision)
       // The initial call may have been made since. Then its request has no effect.
       unsent.drop(before: change, isInitialDue: hasMissedRequest)
       untold.drop(before: change, isInitialDue: hasMissedRequest)
@@ -112,6 +115,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   init(of storage: StateStorage<Value>) { self.storage = storage }
 
+  /// Whether anything is stored here.
+  var isAny: Bool { state.withLock { $0.isAnyMissed } }
   /// Whether a pause delayed the initial call.
   var hasMissedRequest: Bool { state.withLock { $0.hasMissedRequest } }
 
@@ -133,6 +138,9 @@ final class MissedChanges<Value: Sendable>: Sendable {
   func omit(_ change: Change, for observer: AnyObserver) {
     edit(observer) { $0.omit(change) }
   }
+
+  /// Notes that the initial call carries the value of a change, which may arrive later.
+  func noteTold(_ revision: UInt64) { state.withLock { $0.known = max($0.known, revision) } }
 
   private func edit<Result: Sendable>(
     _ observer: AnyObserver, _ body: (inout State) -> Result
@@ -157,7 +165,10 @@ final class MissedChanges<Value: Sendable>: Sendable {
       state.requestCount -= 1
       return nil
     }
-    if !change.isInitial && change.revision <= state.omitted { return nil }
+    if !change.isInitial && change.revision <= state.known {
+      // It may have taken the place of the request for the initial call, in a full buffer.
+      return isArrival && !observer.isPaused ? state.untold.endRequest() : nil
+    }
     let isPaused = observer.noteMiss()
     if isPaused && change.isInitial { state.hasMissedRequest = true }
     switch (isPaused, isArrival) {
@@ -208,11 +219,14 @@ extension MissedChanges: SkipKeeper {
   }
 
   func resume(_ registration: Registration) {
-    let isAnyMissed = state.withLock { state in
-      if state.isAnyMissed { state.requestCount += 1 }
-      return state.isAnyMissed
+    let isToAsk = state.withLock { state in
+      // One that is on its way asks for what was not told: in a full buffer, another one would take
+      // the place of a change.
+      let isToAsk = !state.unsent.isEmpty || !state.untold.isEmpty && state.requestCount == 0
+      if isToAsk { state.requestCount += 1 }
+      return isToAsk
     }
-    if isAnyMissed { storage.tellMissed(registration) }
+    if isToAsk { storage.tellMissed(registration) }
   }
 }
 

@@ -215,6 +215,8 @@ struct MailboxState: ~Copyable {
   mutating func close(_ batch: inout RecordBuffer) -> ObserverList? {
     isClosed = true
     _ = giveUp(&batch)
+    // A job for the only observer leaves nothing in its turn, so that nothing is in two parts.
+    assert(rest.isEmpty, "A record of an observer that has ended is left without its list")
     return list.take()
   }
 }

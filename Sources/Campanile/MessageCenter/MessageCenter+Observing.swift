@@ -24,7 +24,8 @@ extension MessageCenter {
   ) -> ObservationToken {
     let request = ObservationRequest(
       on: delivery, buffering, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(observer), options.settings))
+    return ObservationToken(
+      register(request, ObserverBody(observer), SourceOptions(isOnce: options.isOnce)))
   }
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
@@ -54,7 +55,7 @@ extension MessageCenter {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), options.settings)
+    return register(request, ObserverBody(owner, observer), SourceOptions(isOnce: options.isOnce))
   }
 
   /// Observes the messages of a type on the main actor until the token is released.
@@ -79,7 +80,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(
-      register(request, ObserverBody(onMain: observer), options.settings))
+      register(request, ObserverBody(onMain: observer), SourceOptions(isOnce: options.isOnce)))
   }
 
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
@@ -109,7 +110,8 @@ extension MessageCenter {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, onMain: observer), options.settings)
+    return register(
+      request, ObserverBody(owner, onMain: observer), SourceOptions(isOnce: options.isOnce))
   }
 
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
@@ -136,7 +138,8 @@ extension MessageCenter {
   ) -> Registration {
     let request = ObservationRequest(
       on: instance, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(isolatedTo: instance, observer), options.settings)
+    return register(
+      request, ObserverBody(isolatedTo: instance, observer), SourceOptions(isOnce: options.isOnce))
   }
 }
 

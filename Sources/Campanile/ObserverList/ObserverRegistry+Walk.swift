@@ -172,7 +172,7 @@ struct Route: Sendable {
 /// The registrations that a walk is for, and whether each is checked.
 ///
 /// They are checked if calls are observed as events, or if the post skips one registration.
-enum Portion: UInt8 {
+enum Portion {
   case everyone
   /// The registrations that run inline if the poster is on their target already.
   case unordered
@@ -192,7 +192,7 @@ enum Portion: UInt8 {
 
   /// Whether a plain observer of the portion is called without a check.
   @inline(__always)
-  fileprivate var callsPlainly: Bool { rawValue < Portion.everyoneChecked.rawValue }
+  fileprivate var callsPlainly: Bool { self == .everyone || self == .unordered }
 
   /// The part of the portion that runs inline.
   var inline: Portion { callsPlainly ? .unordered : .unorderedChecked }
@@ -270,6 +270,7 @@ extension ObserverRegistry {
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
     let newest = min(range.upperBound, section.watermark)
     if cursor.hasGroups {
+      assert(range.lowerBound == 0, "Observers on targets get all that is posted to their list")
       postToTargets(value, post, newest, portion, cursor, section)
     } else {
       settle(section)

@@ -196,7 +196,11 @@ extension ThreadRecord {
     if unsafe record.pointee.isInsidePost {
       // What is released here may post: with this record, not with one that nobody gives back.
       unsafe ThreadSlot.records.value = pointer
-      for post in unsafe record.pointee.popAll() { post.registry.reclaim(post.reservation) }
+      // The innermost first, as when observers return: what is released for an outer post may wait
+      // for a ticket of an inner one.
+      for post in unsafe record.pointee.popAll().reversed() {
+        post.registry.reclaim(post.reservation)
+      }
       unsafe ThreadSlot.records.value = nil
     }
     let address = UInt(bitPattern: pointer)
@@ -205,7 +209,7 @@ extension ThreadRecord {
 
   /// Closes the reservations of posts whose thread has ended in an observer.
   ///
-  /// - Returns: The posts that something waits for.
+  /// - Returns: The posts that something waits for, outermost first.
   private mutating func popAll() -> [(registry: ObserverRegistry, reservation: UInt)] {
     var waitedFor: [(registry: ObserverRegistry, reservation: UInt)] = []
     let end = unsafe free

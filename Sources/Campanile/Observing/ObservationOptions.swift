@@ -66,6 +66,10 @@ extension ObservationOptions where Source: StateSource, Source.Value: Equatable 
   ///
   /// It compares the old and the new value of the change. `==` runs where the observer runs, and no
   /// lock is held.
+  ///
+  /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an equal
+  /// value takes no room. A change that stands for what was missed in a pause is then delivered in any
+  /// case.
   public static var distinct: Self {
     Self(
       SourceOptions(isRepetition: { change in

@@ -4,7 +4,12 @@ extension ObservationSource {
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<Element>,
     _ options: ObservationOptions<Self>
   ) -> Registration {
-    signal.register(request, body, options.settings)
+    var settings = options.settings
+    if request.buffering != .unbounded, let isRepetition = settings.isRepetition.take() {
+      // In a full buffer, a repetition would take the place of a change.
+      body = body.taking { !isRepetition($0) }
+    }
+    return signal.register(request, body, settings)
   }
 
   /// Observes until the token is released.

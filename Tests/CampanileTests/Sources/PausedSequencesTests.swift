@@ -1,0 +1,131 @@
+import TestSupport
+import Testing
+
+@testable import Campanile
+
+@Suite("K14: followers that are set, paused and resumed in any order")
+struct PausedSequencesTests {
+  /// A step of a sequence.
+  enum Step: CaseIterable, Sendable {
+    case set1, set2, set0, pause, resume, run
+  }
+
+  /// How a follower is registered.
+  struct Form: Sendable, CustomTestStringConvertible {
+    let buffering: Buffering
+    let options: ObservationOptions<CurrentValue<Int>>
+    let isMapped: Bool
+    let testDescription: String
+
+    static let all: [Form] = {
+      var all: [Form] = []
+      for (buffering, text) in [
+        (.unbounded, "unbounded"), (.newest(1), "newest(1)"), (.newest(2), "newest(2)"),
+      ] as [(Buffering, String)] {
+        for (options, name) in [
+          ([], ""), (.initial, "initial"), (.distinct, "distinct"),
+          ([.initial, .distinct], "initial, distinct"),
+        ] as [(ObservationOptions<CurrentValue<Int>>, String)] {
+          all.append(
+            Form(
+              buffering: buffering, options: options, isMapped: false,
+              testDescription: "\(text) \(name)"))
+        }
+        all.append(
+          Form(
+            buffering: buffering, options: .distinct, isMapped: true,
+            testDescription: "\(text) mapped, distinct"))
+      }
+      return all
+    }()
+  }
+
+  /// A state with one follower, and what it knows.
+  private final class Played {
+    let state = CurrentValue(0)
+    let target = ManualTarget()
+    let told = Recorder<ValueChange<Int>>()
+    let token: ObservationToken
+
+    init(_ form: Form) {
+      let record = { @Sendable [told] (change: ValueChange<Int>) in told.record(change) }
+      token =
+        form.isMapped
+        ? state.map { $0 }.observe(
+          on: .target(target), buffering: form.buffering, .distinct, record)
+        : state.observe(
+          on: .target(target), buffering: form.buffering, form.options, record)
+    }
+
+    func take(_ step: Step) {
+      switch step {
+      case .set0: state.value = 0
+      case .set1: state.value = 1
+      case .set2: state.value = 2
+      case .pause: if !token.isPaused { token.pause() }
+      case .resume: if token.isPaused { token.resume() }
+      case .run: target.runNext()
+      }
+    }
+
+    /// Ends all pauses, and lets all be told.
+    func finish() {
+      if token.isPaused { token.resume() }
+      target.runAll()
+    }
+
+    /// What is wrong with what the follower was told, if anything is.
+    func fault(_ form: Form) -> String? {
+      let changes = told.values
+      let known = changes.last?.new ?? 0
+      if known != state.value { return "it knows \(known), and the value is \(state.value)" }
+      if changes.contains(where: \.isInitial), changes.first?.isInitial == false {
+        return "the initial call is late"
+      }
+      if token.registration.droppedCount > 0 { return nil }
+      var last = changes.first?.isInitial == true ? changes.first?.new : 0
+      for change in changes where !change.isInitial {
+        if change.old != last { return "it is told \(change.old ?? -1), and knew \(last ?? -1)" }
+        last = change.new
+      }
+      return nil
+    }
+  }
+
+  private static func fault(_ form: Form, _ steps: [Step]) -> String? {
+    let played = Played(form)
+    for step in steps { played.take(step) }
+    played.finish()
+    return played.fault(form).map {
+      "\(steps): \($0); \(played.told.values.map { "\($0.old ?? -1)>\($0.new)" })"
+    }
+  }
+
+  // Broken by: MissedChanges.resume, if it asks each time; Follower.beginInitial, if it does not note
+  // what it tells; CurrentValue.register, if an equal value takes the place of a change.
+  @Test(
+    "K14 The last call carries the newest value, and no call an old value that was not known",
+    arguments: Form.all)
+  func sequences(form: Form) {
+    var dice = SeededGenerator(14)
+    let choices = Step.allCases + [.pause, .resume, .run, .run]
+    for _ in 0..<Effort.times(3_000, long: 100_000) {
+      let steps = (0..<(4 + dice.below(24))).map { _ in choices.randomElement(using: &dice)! }
+      guard let fault = Self.fault(form, steps) else { continue }
+      Issue.record("\(fault)")
+      return
+    }
+  }
+
+  @Test(
+    "K12 K14 A follower that is paused again before it was told keeps its place in a full buffer",
+    arguments: [
+      (.newest(1), [.set1, .pause, .run, .resume, .set2, .pause, .resume, .pause, .resume]),
+      (.newest(1), [.set1, .pause, .run, .resume, .pause, .resume, .run, .set2, .pause, .run]),
+      (.newest(2), [.set1, .set2, .pause, .run, .resume, .pause, .resume, .pause, .resume]),
+    ] as [(Buffering, [Step])])
+  func pausedAgain(buffering: Buffering, steps: [Step]) {
+    let form = Form(buffering: buffering, options: [], isMapped: false, testDescription: "")
+    #expect(Self.fault(form, steps) == nil)
+  }
+}
