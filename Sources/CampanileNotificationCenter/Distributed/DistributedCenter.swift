@@ -24,8 +24,9 @@ public import Foundation
 /// ## Behavior
 ///
 /// - **Thread.** Observers are called on the main queue, and the post does not wait for them. The
-///   main thread must run its run loop, or `dispatchMain()`. An observer with an operation queue is
-///   called there, and nothing waits for the call.
+///   main thread must run its run loop, or `dispatchMain()`. An observer with another operation
+///   queue is called there, and nothing waits for the call. The observers of one queue are called
+///   one at a time, even if the queue runs many operations at once.
 /// - **Order.** Observers are called in the order in which they were added. The posts of one thread
 ///   through one center arrive everywhere in that order. No center receives an answer before its
 ///   question.
@@ -63,6 +64,8 @@ public final class DistributedCenter: Sendable {
       }
     }
   }
+
+  deinit { observers.finish() }
 
   /// The center that is shared in a program, on the default bus of the host.
   public class func `default`() -> DistributedCenter { shared }

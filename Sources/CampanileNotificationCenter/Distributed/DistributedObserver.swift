@@ -6,7 +6,8 @@ import Foundation
 final class DistributedObserver: Sendable {
   let behavior: DistributedCenter.SuspensionBehavior
   let registration = OwnRegistration()
-  private let queue: OperationQueue?
+  /// Delivers on the observer's queue, or is `nil` if that is the main queue.
+  private let queued: Broadcaster<DistributedPost>?
   private let call: @Sendable (Notification) -> Void
 
   init(
@@ -14,14 +15,19 @@ final class DistributedObserver: Sendable {
     _ call: @escaping @Sendable (Notification) -> Void
   ) {
     self.behavior = behavior
-    self.queue = queue
     self.call = call
+    guard let queue, queue !== OperationQueue.main else {
+      queued = nil
+      return
+    }
+    let queued = Broadcaster<DistributedPost>()
+    self.queued = queued
+    queued.observe(owner: self, on: .operationQueue(queue).ordered) { $0.callNow($1) }
   }
 
   /// Calls the observer, here or on its queue, unless it is removed before the call begins.
   func receive(_ post: DistributedPost) {
-    guard let queue else { return callNow(post) }
-    queue.addOperation { self.callNow(post) }
+    if let queued { queued.send(post) } else { callNow(post) }
   }
 
   private func callNow(_ post: DistributedPost) {

@@ -32,6 +32,11 @@ final class DistributedObservers: Sendable {
     return registration
   }
 
+  /// Ends all observations.
+  ///
+  /// Posts and calls that wait then reach no observer.
+  func finish() { topics.finish() }
+
   func remove(_ registration: Registration) { topics.removeObserver(registration) }
 
   func remove(ownedBy owner: AnyObject, _ name: Notification.Name?, _ object: String?) {
@@ -63,14 +68,31 @@ final class DistributedObservers: Sendable {
   }
 
   private func make(_ calls: [DistributedCall]) {
-    for call in calls { call.observer.receive(call.post) }
+    for call in calls { call.observer?.receive(call.post) }
   }
 }
 
 /// A post that an observer has to receive.
 struct DistributedCall: Sendable {
-  let observer: DistributedObserver
+  /// Not kept, so that an observer that is removed is released although its call is held.
+  weak let observer: DistributedObserver?
   let post: DistributedPost
+  /// Compared in place of the observer, which is never loaded under the lock: the load could hold
+  /// the last reference.
+  ///
+  /// Another observer may get the address of a removed one, whose calls are not made any more.
+  private let id: ObjectIdentifier
+
+  init(_ observer: DistributedObserver, _ post: DistributedPost) {
+    self.observer = observer
+    self.post = post
+    id = ObjectIdentifier(observer)
+  }
+
+  /// Whether the other call has the same observer, name and object.
+  fileprivate func isReplaced(by other: DistributedCall) -> Bool {
+    id == other.id && post.name == other.post.name && post.object == other.post.object
+  }
 }
 
 /// The calls that are held while the center is suspended, in the order of arrival.
@@ -105,22 +127,15 @@ struct Suspension {
     _ post: DistributedPost, _ observers: [DistributedObserver]
   ) -> [DistributedCall] {
     let due = takeDue()
-    let calls = observers.map { DistributedCall(observer: $0, post: post) }
+    let calls = observers.map { DistributedCall($0, post) }
     if !isSuspended || post.isImmediate { return due + calls }
     if observers.contains(where: { $0.behavior == .deliverImmediately }) {
       return due + takeAll() + calls
     }
-    for call in calls where call.observer.behavior != .drop {
-      if call.observer.behavior == .coalesce { held.removeAll { $0.isReplaced(by: call) } }
+    for (observer, call) in zip(observers, calls) where observer.behavior != .drop {
+      if observer.behavior == .coalesce { held.removeAll { $0.isReplaced(by: call) } }
       held.append(call)
     }
     return held.count < Self.limit ? due : due + takeAll()
-  }
-}
-
-extension DistributedCall {
-  /// Whether the other call has the same observer, name and object.
-  fileprivate func isReplaced(by other: DistributedCall) -> Bool {
-    observer === other.observer && post.name == other.post.name && post.object == other.post.object
   }
 }

@@ -159,6 +159,52 @@ struct DistributedCenterTests {
     #expect(try await queued.next())
   }
 
+  // Broken by: DistributedObserver, if each call is an operation.
+  @Test("K6 an observer on a queue of many threads is called in order, one call at a time")
+  func concurrentQueue() async throws {
+    let center = try await bus.makeCenter()
+    let (numbers, overlaps) = (Recorder<Int>(), Recorder<Int>())
+    let running = Locked(0)
+    _ = center.addObserver(forName: .level, object: nil, queue: OperationQueue()) { notification in
+      let number = notification.userInfo?["number"] as? Int ?? 0
+      let count = running.withLock {
+        $0 += 1
+        return $0
+      }
+      if count > 1 { overlaps.record(number) }
+      numbers.record(number)
+      running.withLock { $0 -= 1 }
+    }
+    for number in 1...1_000 { center.post(.level, nil, number) }
+    #expect(try await numbers.next(1_000) == Array(1...1_000))
+    #expect(overlaps.values.isEmpty)
+  }
+
+  @Test("K5 an observer on the main operation queue has its place among those without a queue")
+  func mainQueue() async throws {
+    let center = try await bus.makeCenter()
+    for (place, queue) in [("main", OperationQueue.main), ("none", nil), ("main", .main)] {
+      _ = center.addObserver(forName: .level, object: nil, queue: queue) { [heard] _ in
+        heard.record(place)
+      }
+    }
+    center.post(name: .level, object: nil)
+    #expect(try await heard.next(3) == ["main", "none", "main"])
+  }
+
+  @Test("A center that is released before its notification is delivered delivers nothing")
+  @MainActor
+  func releasedBefore() async throws {
+    var center: DistributedCenter? = try await bus.makeCenter()
+    center?.record(.level, nil, heard)
+    center?.post(name: .level, object: nil)
+    center = nil
+    await withCheckedContinuation { continuation in
+      DispatchQueue.main.async { continuation.resume() }
+    }
+    #expect(heard.values.isEmpty)
+  }
+
   @Test("A center that is released receives no more, and another one goes on")
   func released() async throws {
     var one: DistributedCenter? = try await bus.makeCenter()

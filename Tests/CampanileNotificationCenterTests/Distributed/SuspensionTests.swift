@@ -194,4 +194,19 @@ struct SuspensionTests {
     #expect(heard.count == 1)
     withExtendedLifetime(screen) {}
   }
+
+  @Test("K16 what a removed observer has captured is released while the center is suspended")
+  func releasedWhileHeld() async throws {
+    let leaks = LeakTracker()
+    let token = center.addObserver(forName: .level, object: nil, queue: nil) {
+      [probe = leaks.makeProbe("closure")] _ in
+      probe.touch()
+    }
+    center.suspended = true
+    center.post(.level, nil, 1)
+    try await settle()
+    center.removeObserver(token)
+    try leaks.expectGone()
+    #expect(center.suspended)
+  }
 }
