@@ -3,8 +3,16 @@ package import Foundation
 
 extension Notification {
   /// The centers that bridges have carried this notification through.
+  ///
+  /// The user info contains their numbers, since user info is often a property list.
   package var bridgePath: [PathStep] {
-    get { userInfo?[NotificationBridge.pathKey] as? [PathStep] ?? [] }
-    set { userInfo = (userInfo ?? [:]).merging([NotificationBridge.pathKey: newValue]) { $1 } }
+    get {
+      let numbers = userInfo?[NotificationBridge.pathKey] as? [Int64] ?? []
+      return numbers.map { PathStep(number: UInt64(bitPattern: $0)) }
+    }
+    set {
+      let numbers = newValue.map { Int64(bitPattern: $0.number) }
+      userInfo = (userInfo ?? [:]).merging([NotificationBridge.pathKey: numbers]) { $1 }
+    }
   }
 }

@@ -45,6 +45,8 @@ public final class NotificationBridge: Sendable {
   }
 
   /// The user info key for the centers that a carried notification has passed through.
+  ///
+  /// The value is an array of integers.
   public static let pathKey = "CampanileBridgePath"
 
   /// The message center.

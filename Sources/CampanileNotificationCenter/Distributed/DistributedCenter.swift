@@ -36,7 +36,7 @@ public import Foundation
 ///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
 ///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
 ///   refused, with the key. The same holds for a notification whose encoding is longer than a
-///   megabyte.
+///   megabyte. The entry under `NotificationBridge.pathKey` is not posted.
 /// - **Lifetime.** The center keeps its relay, and the observations end with the center.
 ///
 /// A center receives the posts of other processes once `relay.flush()` has returned after its

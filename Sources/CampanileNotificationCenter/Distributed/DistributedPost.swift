@@ -32,7 +32,9 @@ struct DistributedPost: Sendable {
   ) throws -> [UInt8] {
     var list: [String: Any] = [Key.name: name, Key.options: Int(options.rawValue)]
     if let object { list[Key.object] = object }
-    if let userInfo {
+    if var userInfo {
+      // It names centers of this process.
+      userInfo[NotificationBridge.pathKey] = nil
       try check(userInfo, "userInfo")
       list[Key.userInfo] = userInfo
     }

@@ -126,6 +126,31 @@ struct ForwardingTests {
     #expect(heard.values.sorted() == ["other 1", "theirs 1"])
   }
 
+  @Test("What is posted anew with archived user info does not come back")
+  func archived() throws {
+    let copies = Recorder<Int>()
+    let tokens = [
+      ours.forwardNotifications(of: .tick, from: theirs),
+      ours.forwardNotifications(of: .tick, to: theirs),
+    ]
+    let archive = Kept<Data>()
+    theirs.add(.tick) { notification in
+      archive.set(
+        try? PropertyListSerialization.data(
+          fromPropertyList: notification.userInfo ?? [:], format: .binary, options: 0))
+      copies.record(notification.number)
+    }
+    post(ours, 1)
+    let data = try #require(archive.withValue { $0 })
+    // SAFETY: The pointer for the format is `nil`.
+    let info = unsafe try PropertyListSerialization.propertyList(from: data, format: nil)
+    listen(.tick)
+    theirs.post(name: .tick, object: nil, userInfo: info as? [String: Any])
+    withExtendedLifetime(tokens) {}
+    #expect(heard.values == ["theirs Tick 1"])
+    #expect(copies.values == [1, 1])
+  }
+
   @Test("A bridge and forwarding together carry once")
   func withBridge() {
     let (messages, bridged) = (MessageCenter(), Recorder<Int>())

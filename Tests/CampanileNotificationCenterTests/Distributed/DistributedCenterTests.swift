@@ -5,6 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
+import class CampanileNotificationCenter.NotificationCenter
+
 @Suite("Distributed notifications", .timeLimit(.minutes(30)))
 struct DistributedCenterTests {
   private let bus = Bus()
@@ -190,6 +192,23 @@ struct DistributedCenterTests {
     }
     center.post(name: .level, object: nil)
     #expect(try await heard.next(3) == ["main", "none", "main"])
+  }
+
+  @Test("A notification that was forwarded is posted with the user info that it came with")
+  func forwarded() async throws {
+    let (ours, theirs) = (NotificationCenter(), Foundation.NotificationCenter())
+    let center = try await bus.makeCenter()
+    _ = center.addObserver(forName: .level, object: nil, queue: nil) { [heard] notification in
+      heard.record("\(summary(notification)), \(notification.userInfo?.count ?? 0) entry")
+    }
+    let forwarding = ours.forwardNotifications(of: .level, to: theirs)
+    let posting = theirs.addObserver(forName: .level, object: nil, queue: nil) { notification in
+      center.post(name: notification.name, object: nil, userInfo: notification.userInfo)
+    }
+    ours.post(name: .level, object: nil, userInfo: ["number": 1])
+    #expect(try await heard.next() == "LevelChanged - 1, 1 entry")
+    theirs.removeObserver(posting)
+    withExtendedLifetime(forwarding) {}
   }
 
   @Test("A center that is released before its notification is delivered delivers nothing")
