@@ -264,7 +264,7 @@ public final class NotificationCenter: Sendable {
     guard let owner = Notification.subject(observer) else { return }
     let subject = subject(object)
     // A value without a subject has no observers.
-    if object != nil && subject == nil { return }
+    if subject == nil && Notification.sender(object) != nil { return }
     topics.removeObservers(ownedBy: owner, of: aName?.rawValue, about: subject)
   }
 }

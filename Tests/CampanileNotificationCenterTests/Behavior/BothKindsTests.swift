@@ -67,6 +67,18 @@ struct BothKindsTests {
     #expect(heard.values == (1...5).flatMap(hears))
   }
 
+  @Test("An object is removed with an optional without an object as with nil")
+  func removalWithNothing() {
+    let screen = Screen(heard)
+    center.addObserver(screen, selector: Screen.rang, name: .tick, object: nil)
+    center.addObserver(screen, selector: Screen.rang, name: .tock, object: bell)
+    center.removeObserver(screen, name: .tick, object: Bell?.none as Any)
+    #expect(center.registrations.count == 1)
+    center.removeObserver(screen, name: nil, object: Bell?.none as Any)
+    #expect(center.registrations.isEmpty)
+    withExtendedLifetime(screen) {}
+  }
+
   @Test("A11 removal by owner ends methods and owner forms, and leaves tokens and blocks")
   func removalByOwner() {
     let screen = Screen(heard)
