@@ -23,6 +23,8 @@ public import Foundation
 ///   modes. They are posted in the order in which they were enqueued.
 /// - Notifications with the style `.whenIdle` are posted in a turn in which no `.asap` notification
 ///   is due.
+/// - The mode `.common` includes the default mode. On Apple platforms it also includes the modes in
+///   which an application tracks events or runs a modal panel.
 /// - Notifications that an observer enqueues are posted in a later turn.
 ///
 /// Enqueuing removes waiting notifications that coalesce with the new one, and appends the new one.
@@ -86,7 +88,7 @@ open class NotificationQueue: NSObject {
     switch postingStyle {
     case .now:
       let mode = RunLoop.current.currentMode
-      if mode.map({ modes.contains($0) }) ?? true { waiting.center.post(notification) }
+      if mode.map({ modes.includes($0) }) ?? true { waiting.center.post(notification) }
     case .asap: waiting.append(notification, whenIdle: false, modes)
     case .whenIdle: waiting.append(notification, whenIdle: true, modes)
     #if canImport(Darwin)

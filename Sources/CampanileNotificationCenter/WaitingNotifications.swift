@@ -26,7 +26,7 @@ final class WaitingNotifications: Sendable {
 
     /// Whether a turn in `mode`, which was requested for `turnModes`, may post them.
     func isDue(in mode: RunLoop.Mode?, _ turnModes: Set<RunLoop.Mode>) -> Bool {
-      modes == turnModes || mode.map { modes.contains($0) } ?? true
+      modes == turnModes || mode.map { modes.includes($0) } ?? true
     }
   }
 

@@ -1,0 +1,69 @@
+import CampanileNotificationCenter
+import Foundation
+import Testing
+
+import class CampanileNotificationCenter.NotificationCenter
+import class CampanileNotificationCenter.NotificationQueue
+
+@Suite("The modes of a notification queue")
+struct NotificationQueueModeTests {
+  private let center = NotificationCenter()
+  private let heard = Recorder<String>()
+
+  /// Enqueues notifications, and then runs the run loop in the default mode until all are posted.
+  private func enqueue(_ all: [(NotificationQueue.PostingStyle, [RunLoop.Mode])]) {
+    let token = center.addObserver(forName: nil, object: nil, queue: nil) { [heard] in
+      heard.record($0.name.rawValue)
+    }
+    onThread { [center, heard] in
+      let queue = NotificationQueue(notificationCenter: center)
+      for (index, (style, modes)) in all.enumerated() {
+        queue.enqueue(
+          Notification(name: .init("\(index + 1)")), postingStyle: style, coalesceMask: [],
+          forModes: modes)
+      }
+      while heard.count < all.count { _ = RunLoop.current.run(mode: .default, before: Date()) }
+    }()
+    center.removeObserver(token)
+  }
+
+  // Broken by: WaitingNotifications.Time.isDue, if it compares the modes by their names.
+  @Test("The common modes and the default mode keep one order")
+  func order() {
+    enqueue([(.asap, [.default]), (.asap, [.common]), (.asap, [.default])])
+    #expect(heard.values == ["1", "2", "3"])
+  }
+
+  @Test("Nothing is idle while a notification for the common modes is due")
+  func idle() {
+    enqueue([(.whenIdle, [.default]), (.asap, [.common])])
+    #expect(heard.values == ["2", "1"])
+  }
+
+  @Test("In the default mode, a notification for the common modes is posted now")
+  func now() {
+    let token = center.addObserver(forName: .tick, object: nil, queue: nil) { [center, heard] _ in
+      #expect(RunLoop.current.currentMode == .default)
+      let queue = NotificationQueue(notificationCenter: center)
+      for mode in [RunLoop.Mode.common, RunLoop.Mode("another mode")] {
+        queue.enqueue(
+          Notification(name: .init(mode.rawValue)), postingStyle: .now, coalesceMask: [],
+          forModes: [mode])
+      }
+      heard.record("returned")
+    }
+    let all = center.addObserver(forName: nil, object: nil, queue: nil) { [heard] in
+      heard.record($0.name.rawValue)
+    }
+    onThread { [center, heard] in
+      NotificationQueue(notificationCenter: center).enqueue(
+        Notification(name: .tick), postingStyle: .asap)
+      while !heard.values.contains("Tick") {
+        _ = RunLoop.current.run(mode: .default, before: Date())
+      }
+    }()
+    center.removeObserver(token)
+    center.removeObserver(all)
+    #expect(heard.values == [RunLoop.Mode.common.rawValue, "returned", "Tick"])
+  }
+}
