@@ -5,7 +5,8 @@ import Campanile
 /// `Sendable` does not exist at run time: `any Sendable` is `Any` there, and every cast to it
 /// succeeds. A value that is cast to a concrete type has that type, and the compiler has checked
 /// that the type is `Sendable`. So existential types are refused, also inside the containers below.
-/// Existential types inside other generic types are not detected.
+/// Inside other generic types, only those are detected that the type's name shows. A class is not
+/// detected that was asked for as `SomeClass & Sendable`: at run time that is the class.
 enum SendableCast {
   /// The results of earlier checks.
   private static let verdicts = Locked<[ObjectIdentifier: Bool]>([:])
@@ -47,10 +48,12 @@ enum SendableCast {
     "\(Swift.type(of: type))".hasSuffix(".Protocol")
   }
 
-  /// Whether `Any` or `AnyObject` occurs in the type's name, as in `Box<Any>`.
+  /// Whether `Any`, `AnyObject` or the word `any` occurs in the type's name, as in `Box<Any>`.
+  ///
+  /// The word is in the names of existential types with arguments, such as `any Sequence<Int>`.
   private static func namesAny(_ type: any Any.Type) -> Bool {
     _typeName(type, qualified: true).split { !$0.isLetter && !$0.isNumber && !"_.".contains($0) }
-      .contains { $0 == "Any" || $0 == "Swift.AnyObject" }
+      .contains { ["Any", "Swift.AnyObject", "any"].contains($0) }
   }
 }
 

@@ -28,8 +28,15 @@ public import Foundation
 /// The named types must be concrete. At run time, `any Sendable` is the same type as `Any`, so a
 /// cast to it or to any other existential type proves nothing. Asking for an existential type is a
 /// precondition failure. The same holds for an array, a dictionary, a set, an optional or a result
-/// of an existential type. Only `any Error` is allowed, since its values are always `Sendable`. The
-/// arguments of other generic types are not checked: do not ask for a `Box<any P & Sendable>`.
+/// of an existential type. Only `any Error` is allowed, since its values are always `Sendable`.
+///
+/// Two mistakes are not detected, because the type looks the same at run time without `Sendable`. Do
+/// not ask for `SomeClass & Sendable`. Do not ask for other generic types of an existential type,
+/// such as `Box<any P & Sendable>`.
+///
+/// A value is read on the observer's thread. The poster must not change it after the post, as it
+/// could change an `NSMutableArray` that an observer reads as `[Int]`. Decode a mutable Foundation
+/// object with a descriptor.
 public struct PostedNotification: Sendable {
   @usableFromInline let content: NotificationContent
 

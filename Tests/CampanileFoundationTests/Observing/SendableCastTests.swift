@@ -50,6 +50,11 @@ struct SendableCastTests {
         _ = inferred
       },
       says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted([1])["value", as: (any Sequence<Int> & Sendable).self]
+      },
+      says: "says nothing about whether the value is")
   }
 
   @Test("A type that is made of such types is refused too")
@@ -72,6 +77,11 @@ struct SendableCastTests {
     expect(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = posted((1, Drawing()) as (Int, Any))["value", as: (Int, any Sendable).self]
+      },
+      says: "says nothing about whether the value is")
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = posted(1)["value", as: Crate<any Sequence<Int> & Sendable>.self]
       },
       says: "says nothing about whether the value is")
     expect(
