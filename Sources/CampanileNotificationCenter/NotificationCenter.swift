@@ -69,12 +69,14 @@ public final class NotificationCenter: Sendable {
   func post(_ notification: Notification, along path: [PathStep]) {
     let key = notification.name.rawValue
     guard topics.isHeard(key) else { return }
+    let feed = hub.feed(of: notification.name)
     let (posted, subject) = make(
-      notification.name, notification.object, notification.userInfo, about: notification.subject)
+      notification.name, notification.object, notification.userInfo, about: notification.subject,
+      feed)
     if let audience = topics.audience(of: key) {
       topics.post(posted, about: subject, along: path, to: audience)
     }
-    posted.settle()
+    posted.settle(isRead: hub.mayBeRead(feed))
   }
 
   /// Posts a notification of a name, about an object, with user info.
@@ -103,9 +105,10 @@ public final class NotificationCenter: Sendable {
   ) {
     let key = name.rawValue
     guard topics.isHeard(key) else { return }
-    let (posted, subject) = make(name, object, userInfo, about: instance)
+    let feed = hub.feed(of: name)
+    let (posted, subject) = make(name, object, userInfo, about: instance, feed)
     if let audience = topics.audience(of: key) { topics.post(posted, about: subject, to: audience) }
-    posted.settle()
+    posted.settle(isRead: hub.mayBeRead(feed))
   }
 
   /// A notification as observers receive it, and what it is about.
@@ -114,9 +117,11 @@ public final class NotificationCenter: Sendable {
   @inline(never)
   private func make(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
-    about instance: AnyObject?
+    about instance: AnyObject?, _ feed: NotificationHub.Feed?
   ) -> (posted: PostedNotification, subject: AnyObject?) {
-    let posted = PostedNotification(hub.makeContent(name, object, userInfo, about: instance))
+    let content = hub.makeContent(
+      name, object, userInfo, about: instance, isRead: hub.mayBeRead(feed))
+    let posted = PostedNotification(content)
     return (posted, instance ?? valueSubject(object))
   }
 

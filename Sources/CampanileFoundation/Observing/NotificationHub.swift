@@ -9,10 +9,11 @@ import Synchronization
 /// owners and deliveries. The block keeps the hub. So the hub lives as long as a block is
 /// registered, and dies with the center.
 ///
-/// A center that posts to the source itself keeps its hub, and the hub has no blocks.
+/// A center that posts to the source itself keeps its hub, and its feeds have no blocks. They only
+/// record whether observers read more than decoded values.
 package final class NotificationHub: Sendable {
   /// A block observer in the center.
-  final class Feed: Sendable {
+  package final class Feed: Sendable {
     let name: Notification.Name?
     /// Whether notifications that arrive through this feed are posted.
     ///
@@ -21,6 +22,14 @@ package final class NotificationHub: Sendable {
     let isOpen = Atomic<Bool>(false)
     /// Whether an observer may have read more than the decoded values.
     let isRead: Atomic<Bool>
+
+    /// Whether an observer that a post has reached may have read more than the decoded values.
+    ///
+    /// A reader that is registered through a later feed sets the flag of that one, after this one
+    /// was closed.
+    var mayBeRead: Bool {
+      isRead.load(ordering: .acquiring) || !isOpen.load(ordering: .acquiring)
+    }
 
     init(name: Notification.Name?) {
       self.name = name
@@ -33,7 +42,7 @@ package final class NotificationHub: Sendable {
   ///
   /// The center is never called with the lock held.
   struct State {
-    var feeds: [Notification.Name?: (feed: Feed, token: any NSObjectProtocol)] = [:]
+    var feeds: [Notification.Name?: (feed: Feed, token: (any NSObjectProtocol)?)] = [:]
     var purgeThreshold = 64
     /// For each name, the number of observers being registered that read more than decoded values.
     var readersToCome: [Notification.Name: Int] = [:]
@@ -44,13 +53,23 @@ package final class NotificationHub: Sendable {
   package let topics = KeyedCenter<PostedNotification>()
   let codecs = NotificationCodecs()
   private weak let center: NotificationCenter?
+  /// Whether the center posts to `topics` itself.
+  private let isDirect: Bool
+  /// Whether an observer of all names has been registered.
+  private let isReadWidely = Atomic<Bool>(false)
   // SAFETY: threads keep the tokens, and pass them to their center, which is thread-safe.
   let state = UncheckedLock(State())
 
-  private init(feeding center: NotificationCenter) { self.center = center }
+  private init(feeding center: NotificationCenter) {
+    self.center = center
+    isDirect = false
+  }
 
   /// Creates the hub of a center that posts to `topics` itself.
-  package init() { center = nil }
+  package init() {
+    center = nil
+    isDirect = true
+  }
 
   /// The hub of a center, created if necessary.
   static func of(_ center: NotificationCenter) -> NotificationHub {
@@ -88,6 +107,7 @@ package final class NotificationHub: Sendable {
     of name: Notification.Name?, about object: AnyObject??, once: Bool, isReader: Bool
   ) -> Registration {
     // Set first, so that every feed of the first post knows of the reader.
+    if name == nil { isReadWidely.store(true, ordering: .releasing) }
     let readName = isReader ? name : nil
     if let readName { expectReader(of: readName) }
     let registration = topics.register(
@@ -133,38 +153,56 @@ package final class NotificationHub: Sendable {
   /// posts does not wait for a decoder.
   package var decodes: Bool { !codecs.isEmpty }
 
-  /// The same for a notification that is given by its parts, and may be read.
+  /// The feed of a name, for ``mayBeRead(_:)``.
+  ///
+  /// - Returns: `nil` if no observer wants decoded values.
+  package func feed(of name: Notification.Name) -> Feed? {
+    decodes ? state.withLock { $0.feeds[name]?.feed } : nil
+  }
+
+  /// Whether observers may read more than the decoded values of a notification.
+  ///
+  /// Asked before the post, and again when the post has returned.
+  ///
+  /// - Parameter feed: What ``feed(of:)`` returned before the post.
+  package func mayBeRead(_ feed: Feed?) -> Bool {
+    feed?.mayBeRead ?? true || isReadWidely.load(ordering: .acquiring)
+  }
+
+  /// The same for a notification that is given by its parts.
   package func makeContent(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
-    about instance: AnyObject?
+    about instance: AnyObject?, isRead: Bool = true
   ) -> NotificationContent {
     if !decodes, instance.map({ !isDeinitializing($0) }) ?? true {
       return NotificationContent(name: name, object: object, userInfo: userInfo)
     }
     return makeContent(
-      Notification(name: name, object: object, userInfo: userInfo), about: instance)
+      Notification(name: name, object: object, userInfo: userInfo), about: instance, isRead: isRead)
   }
 
   // MARK: Feeding
 
   /// Ensures that posts under `name` arrive here.
   private func feed(_ name: Notification.Name?) {
-    guard state.withLock({ $0.feeds[name] == nil }), let center else { return }
+    guard state.withLock({ $0.feeds[name] == nil }) else { return }
+    let center = center
+    if center == nil && !isDirect { return }
     // The center is called outside the lock, since it may be a subclass. Other threads may do the
     // same meanwhile. The first feed that is stored is used.
     let feed = Feed(name: name)
-    let token = center.addObserver(forName: name, object: nil, queue: nil) {
+    let token = center?.addObserver(forName: name, object: nil, queue: nil) {
       [self] notification in receive(notification, from: feed)
     }
     let unneeded = state.withLock { state -> [any NSObjectProtocol] in
-      if state.feeds[name] != nil { return [token] }
+      if state.feeds[name] != nil { return [token].compactMap(\.self) }
       let unneeded = purge(&state)
       if let name, state.readersToCome[name] != nil { feed.isRead.store(true, ordering: .relaxed) }
       state.feeds[name] = (feed, token)
       feed.isOpen.store(true, ordering: .releasing)
       return unneeded
     }
-    for token in unneeded { center.removeObserver(token) }
+    for token in unneeded { center?.removeObserver(token) }
   }
 
   /// Removes unneeded feeds, once in a while.
@@ -216,11 +254,7 @@ package final class NotificationHub: Sendable {
         return PostedNotification(made)
       }
     }
-    // A reader that is registered through a later feed sets the flag of that one, after this one was
-    // closed.
-    let mayBeRead =
-      feed.isRead.load(ordering: .acquiring) || !feed.isOpen.load(ordering: .acquiring)
-    content?.settle(isRead: mayBeRead)
+    content?.settle(isRead: feed.mayBeRead)
     if !isHeard { stopUnlessNeeded(feed) }
   }
 

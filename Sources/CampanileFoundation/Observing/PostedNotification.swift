@@ -132,9 +132,11 @@ public struct PostedNotification: Sendable {
     content.withNotification(body)
   }
 
-  /// Ends a post of which the observers may have read everything.
+  /// Ends the post.
+  ///
+  /// - Parameter isRead: Whether the observers may have read more than the decoded values.
   @inlinable
-  package func settle() { content.settle(isRead: true) }
+  package func settle(isRead: Bool = true) { content.settle(isRead: isRead) }
 
   /// The result of decoding with `codec` on the posting thread, or `nil` if that codec did not run.
   func decoded(for codec: ObjectIdentifier) -> Result<any Sendable, any Error>? {

@@ -54,6 +54,22 @@ struct DecodedMemoryTests {
     withExtendedLifetime((early, token, late)) {}
   }
 
+  // Broken by: NotificationHub.mayBeRead, if it knows nothing of observers of all names.
+  @Test("K16 beside an observer of all names it is kept until that has been called")
+  func readWidely() {
+    let (target, heard, live) = (ManualTarget(), Recorder<Int>(), LiveCount())
+    let tokens = [
+      center.notifications(of: Ended.self).observe(on: .target(target)) { heard.record($0.number) },
+      center.observe(nil, on: .target(target)) { heard.record($0.number * 10) },
+    ]
+    post(live)
+    #expect(live.current == 2)
+    target.runJobs()
+    #expect(live.current == 0)
+    #expect(heard.values.sorted() == [1, 10])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test(
     "K1 who begins to read while typed observers come and go finds all of a notification",
     arguments: [2, 8])

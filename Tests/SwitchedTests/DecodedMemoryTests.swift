@@ -1,0 +1,1 @@
+../CampanileFoundationTests/Typed/DecodedMemoryTests.swift
