@@ -38,11 +38,26 @@ package final class NotificationHub: Sendable {
     }
   }
 
+  /// A feed, and its token from the center.
+  ///
+  /// A center that posts to the source itself has no token.
+  struct KnownFeed {
+    let feed: Feed
+    #if canImport(Darwin)
+      // The center keeps the token until it is removed. The token keeps the block, which keeps the
+      // hub. If the hub kept the token, the hub would not end with the center.
+      weak let token: (any NSObjectProtocol)?
+    #else
+      // On Linux, the center does not keep the token.
+      let token: (any NSObjectProtocol)?
+    #endif
+  }
+
   /// Protected by the lock.
   ///
   /// The center is never called with the lock held.
   struct State {
-    var feeds: [Notification.Name?: (feed: Feed, token: (any NSObjectProtocol)?)] = [:]
+    var feeds: [Notification.Name?: KnownFeed] = [:]
     var purgeThreshold = 64
     /// For each name, the number of observers being registered that read more than decoded values.
     var readersToCome: [Notification.Name: Int] = [:]
@@ -198,7 +213,7 @@ package final class NotificationHub: Sendable {
       if state.feeds[name] != nil { return [token].compactMap(\.self) }
       let unneeded = purge(&state)
       if let name, state.readersToCome[name] != nil { feed.isRead.store(true, ordering: .relaxed) }
-      state.feeds[name] = (feed, token)
+      state.feeds[name] = KnownFeed(feed: feed, token: token)
       feed.isOpen.store(true, ordering: .releasing)
       return unneeded
     }
