@@ -44,6 +44,9 @@ struct EventTests {
     center.post(name: Notification.Name("Other"), object: nil)
     #expect(events.values.map(\.kind) == [.posted, .called, .returned, .postReturned])
     #expect(events.values.first?.name == "TrackChanged")
-    withExtendedLifetime(token) {}
+    let all = center.observe(nil) { _ in }
+    center.post(name: name, object: nil)
+    #expect(events.values.dropFirst(5).map(\.kind).filter { $0 == .posted }.count == 2)
+    withExtendedLifetime((token, all)) {}
   }
 }
