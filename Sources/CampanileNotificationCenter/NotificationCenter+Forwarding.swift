@@ -17,8 +17,8 @@ extension NotificationCenter {
   /// ``forwardNotifications(of:to:file:line:)`` is not posted here again. This holds along any
   /// number of centers, even if an observer posts it again with its user info.
   ///
-  /// On Linux with `nil` as the name, Foundation stops the program if a message of its typed
-  /// interface is posted to its center.
+  /// On Linux, messages of Foundation's typed interface are not forwarded by their name. With `nil`
+  /// as the name, Foundation stops the program if such a message is posted to its center.
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.

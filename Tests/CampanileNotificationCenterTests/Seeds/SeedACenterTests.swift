@@ -32,6 +32,23 @@ struct SeedACenterTests {
     }
   #endif
 
+  #if os(Linux)
+    @Test("Foundation: a typed message reaches no observer of its name")
+    func typedMessages() {
+      let (center, heard) = (Theirs(), Recorder<String>())
+      _ = center.addObserver(forName: Chimed.name, object: nil, queue: nil) { _ in
+        heard.record("block")
+      }
+      let token = center.observe(Chimed.name) { _ in heard.record("observer") }
+      let typed = center.addObserver(for: Chimed.self) { heard.record("typed \($0.number)") }
+      center.post(Chimed(number: 1))
+      center.post(Chimed(number: 2), subject: Bell())
+      #expect(!heard.values.contains("block") && !heard.values.contains("observer"))
+      center.removeObserver(typed)
+      withExtendedLifetime(token) {}
+    }
+  #endif
+
   @Test("A5 ours: an observer of all names and typed notifications live on one center")
   func a5() {
     let (center, heard) = (Ours(), Recorder<String>())
