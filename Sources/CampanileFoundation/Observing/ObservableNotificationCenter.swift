@@ -102,9 +102,9 @@ extension ObservableNotificationCenter {
   /// Reports what happens at this center with the observations that Campanile knows of.
   ///
   /// Observe this signal at any time; see `MessageCenter/events`. A notification of Foundation's
-  /// center without observers through Campanile causes no event. It is reported as two posts if it
-  /// reaches observers of its name and observers of all names, because that center calls a block for
-  /// each kind.
+  /// center without observers through Campanile causes no event. A notification that reaches
+  /// observers of its name and observers of all names there is reported as two posts, because that
+  /// center calls a block for each kind.
   public var events: Signal<SourceEvent> { allNotifications.events }
 
   /// The live observations of this center that Campanile knows of, oldest first.

@@ -114,6 +114,20 @@ struct ValueTests {
     center.removeObserver(lasting)
   }
 
+  @Test("A value is not the instance that it bridges to, and a metatype is not comparable")
+  func bridged() {
+    let number = NSNumber(value: 5)
+    center.add(.tick, 5) { [heard] _ in heard.record(1) }
+    center.add(.tick, number) { [heard] _ in heard.record(2) }
+    center.add(.tick, Bell.self) { [heard] _ in heard.record(3) }
+    center.post(.tick, number)
+    #expect(heard.values == [2])
+    center.post(.tick, 5)
+    #expect(heard.values == [2, 1])
+    center.post(.tick, Bell.self)
+    #expect(heard.values == [2, 1])
+  }
+
   /// Does something with the center whenever it is hashed or compared.
   private struct Busy: Hashable, Sendable {
     let work: @Sendable () -> Void
