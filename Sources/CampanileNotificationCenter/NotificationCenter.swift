@@ -69,14 +69,12 @@ public final class NotificationCenter: Sendable {
   func post(_ notification: Notification, along path: [PathStep]) {
     let key = notification.name.rawValue
     guard topics.isHeard(key) else { return }
-    let feed = hub.feed(of: notification.name)
     let (posted, subject) = make(
-      notification.name, notification.object, notification.userInfo, about: notification.subject,
-      feed)
+      notification.name, notification.object, notification.userInfo, about: notification.subject)
     if let audience = topics.audience(of: key) {
       topics.post(posted, about: subject, along: path, to: audience)
     }
-    posted.settle(isRead: hub.mayBeRead(feed))
+    posted.settle()
   }
 
   /// Posts a notification of a name, about an object, with user info.
@@ -105,10 +103,9 @@ public final class NotificationCenter: Sendable {
   ) {
     let key = name.rawValue
     guard topics.isHeard(key) else { return }
-    let feed = hub.feed(of: name)
-    let (posted, subject) = make(name, object, userInfo, about: instance, feed)
+    let (posted, subject) = make(name, object, userInfo, about: instance)
     if let audience = topics.audience(of: key) { topics.post(posted, about: subject, to: audience) }
-    posted.settle(isRead: hub.mayBeRead(feed))
+    posted.settle()
   }
 
   /// A notification as observers receive it, and what it is about.
@@ -117,11 +114,9 @@ public final class NotificationCenter: Sendable {
   @inline(never)
   private func make(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
-    about instance: AnyObject?, _ feed: NotificationHub.Feed?
+    about instance: AnyObject?
   ) -> (posted: PostedNotification, subject: AnyObject?) {
-    let content = hub.makeContent(
-      name, object, userInfo, about: instance, isRead: hub.mayBeRead(feed))
-    let posted = PostedNotification(content)
+    let posted = PostedNotification(hub.makeContent(name, object, userInfo, about: instance))
     return (posted, instance ?? valueSubject(object))
   }
 

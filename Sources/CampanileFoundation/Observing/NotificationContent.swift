@@ -30,18 +30,22 @@ package class NotificationContent: @unchecked Sendable {
   ///
   /// Called on the posting thread.
   ///
-  /// The poster calls `settle(isRead:)` when the post has returned.
+  /// The poster calls `settle()` when the post has returned.
   ///
   /// - Parameters:
   ///   - instance: The object of the notification, if that is an instance of a class.
-  ///   - isRead: Whether observers may read more than the decoded values.
+  ///   - feed: Knows whether observers may read more than the decoded values. They may if it is
+  ///     `nil`.
   static func make(
     _ notification: consuming Notification, about instance: AnyObject?,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?, isRead: Bool
+    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?, by feed: NotificationHub.Feed?
   ) -> NotificationContent {
     let isDying = instance.map { isDeinitializing($0) } ?? false
-    if isRead && !isDying { return NotificationContent(notification, decoded: decoded) }
-    return TransientContent(notification, decoded: decoded, dying: isDying ? instance : nil)
+    if feed?.mayBeRead ?? true && !isDying {
+      return NotificationContent(notification, decoded: decoded)
+    }
+    return TransientContent(
+      notification, decoded: decoded, by: feed, dying: isDying ? instance : nil)
   }
 
   /// The content of a notification of which nothing is decoded.
@@ -82,10 +86,8 @@ package class NotificationContent: @unchecked Sendable {
   /// Ends the post.
   ///
   /// After this call, the content may be kept for any time.
-  ///
-  /// - Parameter isRead: Whether an observer may have read more than the decoded values.
   @usableFromInline
-  package func settle(isRead: Bool) {}
+  package func settle() {}
 }
 
 /// The content of a notification of which a part is released when the post returns.
@@ -93,6 +95,7 @@ package class NotificationContent: @unchecked Sendable {
 /// That is an object in its deinit, or everything that no observer reads.
 private final class TransientContent: NotificationContent, @unchecked Sendable {
   private let poster = ThreadMark.current
+  private let feed: NotificationHub.Feed?
   /// The identity of an object in its deinit.
   ///
   /// Only its address is kept. The memory cannot be reserved, since it may be on a stack.
@@ -104,8 +107,9 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
 
   init(
     _ notification: Notification, decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?,
-    dying: AnyObject?
+    by feed: NotificationHub.Feed?, dying: AnyObject?
   ) {
+    self.feed = feed
     self.dying = dying.map { ObjectIdentifier($0) }
     sender = notification.object
     info = notification.userInfo
@@ -125,7 +129,9 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
     body(Notification(name: name, object: sender, userInfo: info))
   }
 
-  override func settle(isRead: Bool) {
+  override func settle() {
+    // A reader that was registered meanwhile set the flag first, so the flag is read again.
+    let isRead = feed?.mayBeRead ?? true
     if !isRead || dying != nil { sender = nil }
     if !isRead { info = nil }
   }

@@ -61,6 +61,8 @@ package final class NotificationHub: Sendable {
     var purgeThreshold = 64
     /// For each name, the number of observers being registered that read more than decoded values.
     var readersToCome: [Notification.Name: Int] = [:]
+    /// Whether new feeds are read, whatever their names.
+    var isReadWidely = false
   }
 
   private static let table = Locked(WeakTable<ObjectIdentifier, NotificationHub>())
@@ -70,8 +72,6 @@ package final class NotificationHub: Sendable {
   private weak let center: NotificationCenter?
   /// Whether the center posts to `topics` itself.
   private let isDirect: Bool
-  /// Whether an observer of all names has been registered.
-  private let isReadWidely = Atomic<Bool>(false)
   // SAFETY: threads keep the tokens, and pass them to their center, which is thread-safe.
   let state = UncheckedLock(State())
 
@@ -122,9 +122,9 @@ package final class NotificationHub: Sendable {
     of name: Notification.Name?, about object: AnyObject??, once: Bool, isReader: Bool
   ) -> Registration {
     // Set first, so that every feed of the first post knows of the reader.
-    if name == nil { isReadWidely.store(true, ordering: .releasing) }
     let readName = isReader ? name : nil
     if let readName { expectReader(of: readName) }
+    if isDirect && name == nil { expectReaderOfAllNames() }
     let registration = topics.register(
       request, body, of: name?.rawValue, about: object, once: once)
     if registration.isActive { feed(name) }
@@ -137,6 +137,14 @@ package final class NotificationHub: Sendable {
     state.withLock { state in
       state.readersToCome[name, default: 0] += 1
       state.feeds[name]?.feed.isRead.store(true, ordering: .releasing)
+    }
+  }
+
+  /// Records that a reader is about to be registered that reads what arrives through any feed.
+  private func expectReaderOfAllNames() {
+    state.withLock { state in
+      state.isReadWidely = true
+      for known in state.feeds.values { known.feed.isRead.store(true, ordering: .releasing) }
     }
   }
 
@@ -154,12 +162,12 @@ package final class NotificationHub: Sendable {
   ///
   /// - Parameters:
   ///   - instance: The object of the notification, if that is an instance of a class.
-  ///   - isRead: Whether observers may read more than the decoded values.
-  package func makeContent(
-    _ notification: consuming Notification, about instance: AnyObject?, isRead: Bool = true
+  ///   - feed: Knows whether observers may read more than the decoded values.
+  private func makeContent(
+    _ notification: consuming Notification, about instance: AnyObject?, by feed: Feed?
   ) -> NotificationContent {
     let decoded = codecs.decode(notification)
-    return .make(notification, about: instance, decoded: decoded, isRead: isRead)
+    return .make(notification, about: instance, decoded: decoded, by: feed)
   }
 
   /// Whether some observers want decoded values.
@@ -168,32 +176,17 @@ package final class NotificationHub: Sendable {
   /// posts does not wait for a decoder.
   package var decodes: Bool { !codecs.isEmpty }
 
-  /// The feed of a name, for ``mayBeRead(_:)``.
-  ///
-  /// - Returns: `nil` if no observer wants decoded values.
-  package func feed(of name: Notification.Name) -> Feed? {
-    decodes ? state.withLock { $0.feeds[name]?.feed } : nil
-  }
-
-  /// Whether observers may read more than the decoded values of a notification.
-  ///
-  /// Asked before the post, and again when the post has returned.
-  ///
-  /// - Parameter feed: What ``feed(of:)`` returned before the post.
-  package func mayBeRead(_ feed: Feed?) -> Bool {
-    feed?.mayBeRead ?? true || isReadWidely.load(ordering: .acquiring)
-  }
-
-  /// The same for a notification that is given by its parts.
+  /// The same for a notification that is given by its parts, of a center without blocks.
   package func makeContent(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
-    about instance: AnyObject?, isRead: Bool = true
+    about instance: AnyObject?
   ) -> NotificationContent {
     if !decodes, instance.map({ !isDeinitializing($0) }) ?? true {
       return NotificationContent(name: name, object: object, userInfo: userInfo)
     }
     return makeContent(
-      Notification(name: name, object: object, userInfo: userInfo), about: instance, isRead: isRead)
+      Notification(name: name, object: object, userInfo: userInfo), about: instance,
+      by: decodes ? state.withLock { $0.feeds[name]?.feed } : nil)
   }
 
   // MARK: Feeding
@@ -212,7 +205,9 @@ package final class NotificationHub: Sendable {
     let unneeded = state.withLock { state -> [any NSObjectProtocol] in
       if state.feeds[name] != nil { return [token].compactMap(\.self) }
       let unneeded = purge(&state)
-      if let name, state.readersToCome[name] != nil { feed.isRead.store(true, ordering: .relaxed) }
+      if state.isReadWidely || name.map({ state.readersToCome[$0] != nil }) ?? false {
+        feed.isRead.store(true, ordering: .relaxed)
+      }
       state.feeds[name] = KnownFeed(feed: feed, token: token)
       feed.isOpen.store(true, ordering: .releasing)
       return unneeded
@@ -248,28 +243,25 @@ package final class NotificationHub: Sendable {
     #endif
     guard feed.isOpen.load(ordering: .acquiring) else { return }
     var content: NotificationContent?
-    // A reader that is registered meanwhile sets the flag first, so the flag is read again
-    // afterwards.
-    let isRead = feed.isRead.load(ordering: .acquiring)
     let instance = notification.subject
     let isHeard: Bool
     if let name = feed.name {
       let isDecoded = decodes && topics.isObserved(name.rawValue)
-      let early = isDecoded ? makeContent(notification, about: instance, isRead: isRead) : nil
+      let early = isDecoded ? makeContent(notification, about: instance, by: feed) : nil
       isHeard = topics.postNarrowly(to: name.rawValue, about: instance) {
-        let made = early ?? makeContent(notification, about: instance, isRead: isRead)
+        let made = early ?? makeContent(notification, about: instance, by: feed)
         content = made
         return PostedNotification(made)
       }
     } else {
       isHeard = topics.postWidely(about: instance) {
         let made = NotificationContent.make(
-          notification, about: instance, decoded: nil, isRead: isRead)
+          notification, about: instance, decoded: nil, by: feed)
         content = made
         return PostedNotification(made)
       }
     }
-    content?.settle(isRead: feed.mayBeRead)
+    content?.settle()
     if !isHeard { stopUnlessNeeded(feed) }
   }
 

@@ -133,10 +133,8 @@ public struct PostedNotification: Sendable {
   }
 
   /// Ends the post.
-  ///
-  /// - Parameter isRead: Whether the observers may have read more than the decoded values.
   @inlinable
-  package func settle(isRead: Bool = true) { content.settle(isRead: isRead) }
+  package func settle() { content.settle() }
 
   /// The result of decoding with `codec` on the posting thread, or `nil` if that codec did not run.
   func decoded(for codec: ObjectIdentifier) -> Result<any Sendable, any Error>? {
