@@ -95,11 +95,12 @@ public final class NotificationCenter: Sendable {
 
   /// Posts a notification for which foreign code runs: decoders, or the `==` of values.
   ///
-  /// That code runs before the post begins.
+  /// That code runs before the post begins. The instance is consumed, so that the caller leaves
+  /// nothing on the stack while observers run.
   @inline(never)
   private func postMade(
     _ name: Notification.Name, _ object: Any?, _ userInfo: [AnyHashable: Any]?,
-    about instance: AnyObject?
+    about instance: consuming AnyObject?
   ) {
     let key = name.rawValue
     guard topics.isHeard(key) else { return }
