@@ -282,42 +282,45 @@ struct PausedFollowerTests {
     slot.set(nil)
   }
 
+  // Broken by: CurrentValue.register, if it asks for no initial call of a follower that is paused.
   @Test(
     "K14 A pause before the initial call: that call is made when it resumes",
     arguments: Way.allCases)
   func initial(way: Way) async throws {
-    // Where the initial call is made before observe returns there is no time to pause.
-    if way == .immediate { return }
-    queue.hold()
-    let gate = AsyncGate()
-    let held = Recorder<Int>()
-    let token: ObservationToken
-    switch way {
-    case .queued, .ordered, .bounded: token = follow(way, .initial)
-    default:
-      queue.letGo()
-      token = state.observeAsync(.initial) { [body = record()] change in
-        held.record(change.new)
-        if change.isInitial { await gate.pass() }
-        body(change)
-      }
-      try await gate.reached(within: patience)
+    let events = state.events.observe { [state] event in
+      guard event.kind == .registered else { return }
+      for one in state.registrations { one.registration.pause() }
     }
+    let token = follow(way, .initial)
+    events.cancel()
+    #expect(token.isPaused)
+    state.value = 1
+    state.value = 2
+    await letDeliver()
+    #expect(changes.values.isEmpty)
+    token.resume()
+    try await changes.expect("->2", within: patience)
+    state.value = 3
+    try await changes.expect("2>3", within: patience)
+    withExtendedLifetime(token) {}
+    #expect(changes.values == ["->2", "2>3"])
+  }
+
+  @Test("K14 A pause in the initial call of a task: what it missed is told when it resumes")
+  func initialUnderWay() async throws {
+    let gate = AsyncGate()
+    let token = state.observeAsync(.initial) { [body = record()] change in
+      if change.isInitial { await gate.pass() }
+      body(change)
+    }
+    await gate.waitUntilReached()
     token.pause()
     state.value = 1
     state.value = 2
-    if way == .queued || way == .ordered || way == .bounded {
-      queue.letGo()
-      queue.flush()
-      #expect(changes.values.isEmpty)
-      token.resume()
-      try await changes.expect("->2", within: patience)
-    } else {
-      gate.open()
-      try await changes.expect("->0", within: patience)
-      token.resume()
-      try await changes.expect("0>2", within: patience)
-    }
+    gate.open()
+    try await changes.expect("->0", within: patience)
+    token.resume()
+    try await changes.expect("0>2", within: patience)
     state.value = 3
     try await changes.expect("2>3", within: patience)
     withExtendedLifetime(token) {}
