@@ -62,25 +62,36 @@ struct RelayTests {
       let both = Member(bus)
       let inward = Member(bus, carrying: .inward)
       let outward = Member(bus, carrying: .outward)
+      let tocks = Recorder<Int>(timeout: .seconds(600))
+      var tokens: [ObservationToken] = []
+      for member in [both, inward, outward] {
+        member.relay.carry(Tock.self, in: member.center)
+        tokens.append(member.center.observe(Tock.self) { tocks.record($0.number) })
+      }
       for member in [both, inward, outward] { try await member.relay.flush() }
-      inward.post([1])
-      outward.post([2])
-      try await outward.relay.flush()
-      #expect(try await both.ticks.next() == 2)
-      both.post([3])
-      #expect(try await both.ticks.next() == 3)
-      #expect(try await inward.ticks.next(3) == [1, 2, 3])
-      try await both.relay.flush()
+      /// Posts, and waits until all have heard what comes after it.
+      func post(_ number: Int, from member: Member) async throws {
+        member.post([number])
+        member.center.post(Tock(number: number))
+        #expect(try await tocks.next(3) == [number, number, number])
+      }
+      try await post(1, from: inward)
+      try await post(2, from: outward)
+      try await post(3, from: both)
+      #expect(inward.ticks.values == [1, 2, 3])
       #expect(outward.ticks.values == [2])
+      #expect(both.ticks.values == [2, 3])
       // To carry again changes the direction.
       inward.relay.carry(Tick.self, in: inward.center, .outward)
-      inward.post([4])
-      #expect(try await both.ticks.next() == 4)
+      try await post(4, from: inward)
+      try await post(5, from: both)
+      #expect(inward.ticks.values == [1, 2, 3, 4])
+      #expect(both.ticks.values == [2, 3, 4, 5])
       both.relay.stopCarrying(Tick.self, in: both.center)
-      inward.post([5])
-      try await inward.relay.flush()
-      #expect(both.ticks.values == [2, 3, 4])
-      withExtendedLifetime((both, inward, outward)) {}
+      try await post(6, from: inward)
+      #expect(both.ticks.values == [2, 3, 4, 5])
+      #expect(outward.ticks.values == [2])
+      withExtendedLifetime((both, inward, outward, tokens)) {}
     }
   }
 
@@ -144,16 +155,17 @@ struct RelayTests {
         more[1].carry(Tick.self, in: two.center)
         more[2].carry(Tick.self, in: one.center)
         for relay in [one.relay, two.relay] + more { try await relay.flush() }
+        // Called after the relays have had each message.
+        let sent = Recorder<Int>(timeout: .seconds(600))
+        let token = two.center.observe(Tick.self) { sent.record($0.number) }
         one.post([1])
         // Three ways lead to the other center, and none back.
-        #expect(try await two.ticks.next(3) == [1, 1, 1])
-        for _ in 0..<3 {
-          for relay in [one.relay, two.relay] + more { try await relay.flush() }
-          for relay in [one.relay, two.relay] + more { await settled(relay) }
-        }
-        #expect(one.ticks.values == [1])
-        #expect(two.ticks.values == [1, 1, 1])
-        withExtendedLifetime((one, two, more)) {}
+        #expect(try await sent.next(3) == [1, 1, 1])
+        // What comes back would come before what is posted later.
+        two.post([2])
+        #expect(try await one.ticks.next(4) == [1, 2, 2, 2])
+        #expect(two.ticks.values == [1, 1, 1, 2])
+        withExtendedLifetime((one, two, more, token)) {}
       }
     }
   }
@@ -252,13 +264,22 @@ struct RelayTests {
   func canceled(kind: Kind) async throws {
     try await kind.withBus { bus in
       let (one, two) = (Member(bus), Member(bus))
+      let gate = Gate()
+      let token = two.center.observe(Tick.self) { _ in gate.pass() }
+      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let state = two.relay.state.observe { states.record($0.new) }
       try await two.relay.flush()
       one.post(1...100)
-      two.relay.cancel()
-      let count = two.ticks.values.count
+      try await gate.reached(within: .seconds(600))
+      // The others are there, or on their way.
       try await one.relay.flush()
-      #expect(two.ticks.values.count <= count + 1)
+      two.relay.cancel()
+      gate.open()
+      // Said where messages are delivered, after the call.
+      while try await states.next() != .ended {}
+      #expect(two.ticks.values == [1])
       await #expect(throws: RelayError.self) { try await two.relay.flush() }
+      withExtendedLifetime((one, token, state)) {}
     }
   }
 
@@ -326,12 +347,5 @@ struct RelayTests {
       #expect(try await states.next() == .ended)
       withExtendedLifetime((one, tokens)) {}
     }
-  }
-
-  /// Waits until what has come to a relay is delivered.
-  private func settled(_ relay: Relay) async {
-    let events = relay.state.observe { _ in }
-    await Task.yield()
-    withExtendedLifetime(events) {}
   }
 }
