@@ -12,7 +12,7 @@ struct KillTests {
 
   @Test(
     "R4 One is killed under load: nothing is lost for the living, and all is in order",
-    arguments: Victim.allCases, [2, 5])
+    arguments: Victim.allCases, [3, 5])
   func killed(victim: Victim, count: Int) async throws {
     try await withFolder { folder in
       var members = try [MemberProcess].start(count, in: folder)

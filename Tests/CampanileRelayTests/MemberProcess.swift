@@ -173,7 +173,7 @@ extension [MemberProcess] {
         #expect(heard.last == last, "\(member.name) of \(sender): \(heard)")
       }
       for sender in dead {
-        let heard = report.heard[sender] ?? .init()
+        let heard = try #require(report.heard[sender])
         #expect(heard.gaps == 0 && heard.disorders == 0, "\(member.name) of \(sender): \(heard)")
         #expect(
           heard.last == lastOfDead[sender] ?? heard.last, "\(member.name) of \(sender): \(heard)")
