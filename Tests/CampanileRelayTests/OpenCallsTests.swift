@@ -1,4 +1,5 @@
 import CampanileTesting
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
@@ -18,29 +19,50 @@ struct OpenCallsTests {
     await calls.wait()
   }
 
+  /// Begins so many tasks that wait, on an executor that the test runs.
+  private func begin(_ count: Int, on executor: ManualExecutor, _ calls: OpenCalls) -> (
+    tasks: [Task<Void, Never>], ended: Recorder<Int>
+  ) {
+    let ended = Recorder<Int>()
+    let tasks = (1...count).map { number in
+      Task(executorPreference: executor) {
+        await calls.wait()
+        ended.record(number)
+      }
+    }
+    return (tasks, ended)
+  }
+
   // Broken by: OpenCalls.end, if it lets one of them go on.
   @Test("All who wait go on when the last call ends, or when nobody is to wait any more")
-  func severalWait() async {
+  func severalWait() {
     for ends in [true, false] {
-      let calls = OpenCalls()
+      let (calls, executor) = (OpenCalls(), ManualExecutor())
       calls.begin()
       calls.begin()
-      await withTaskGroup(of: Void.self) { group in
-        for _ in 1...8 { group.addTask { await calls.wait() } }
-        calls.end()
-        if ends { calls.end() } else { calls.close() }
-      }
+      let ended = begin(8, on: executor, calls).ended
+      executor.runUntilIdle()
+      calls.end()
+      executor.runUntilIdle()
+      #expect(ended.values == [])
+      if ends { calls.end() } else { calls.close() }
+      executor.runUntilIdle()
+      #expect(ended.values.sorted() == Array(1...8))
     }
   }
 
-  @Test("Who is canceled waits no more, whether it is before or after it has begun to wait")
-  func canceled() async {
+  @Test(
+    "Who is canceled waits no more, whether it is before or after it has begun to wait",
+    arguments: [true, false])
+  func canceled(waits: Bool) {
+    let executor = ManualExecutor()
     calls.begin()
-    for _ in 1...100 {
-      let waiting = Task { await calls.wait() }
-      waiting.cancel()
-      await waiting.value
-    }
+    let (tasks, ended) = begin(1, on: executor, calls)
+    if waits { executor.runUntilIdle() }
+    #expect(ended.values == [])
+    tasks[0].cancel()
+    executor.runUntilIdle()
+    #expect(ended.values == [1])
     calls.end()
   }
 
