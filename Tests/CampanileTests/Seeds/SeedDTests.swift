@@ -81,11 +81,9 @@ struct SeedDTests {
     onThreads(width) { [center] thread in
       for _ in 0..<100 {
         let isOver = Locked(false)
-        let token = center.observe(Tick.self) { tick in
-          if tick.number == thread, isOver.value { late.record(thread) }
-        }
+        let token = center.observe(Tick.self) { if isOver.value { late.record($0.number) } }
         center.post(Tick(number: thread))
-        token.cancel()
+        #expect(token.cancelAndWait() == .finished)
         isOver.withLock { $0 = true }
         center.post(Tick(number: thread))
       }
