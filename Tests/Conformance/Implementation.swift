@@ -52,6 +52,7 @@ final class Bell: Sendable {}
 struct Handle: Sendable {
   let cancel: @Sendable () -> Void
   var cancelAndWait: @Sendable () -> Void = {}
+  var isActive: @Sendable () -> Bool = { false }
   var pause: @Sendable () -> Void = {}
   var resume: @Sendable () -> Void = {}
 }

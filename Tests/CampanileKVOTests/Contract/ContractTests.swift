@@ -212,6 +212,7 @@ struct ContractTests {
       token.cancelAndWait()
       heard.record("waited")
     }
+    token.registration.waitUntilWaitedFor { heard.count > 0 }
     gate.open()
     wait()
     set()

@@ -77,6 +77,7 @@ struct RemovalWaitTests {
       token.cancelAndWait()
       log.record("waited")
     }
+    token.registration.waitUntilWaitedFor { [log] in log.count > 1 }
     gate.open()
     canceled()
     wait()

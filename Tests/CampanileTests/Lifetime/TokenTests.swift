@@ -80,10 +80,72 @@ struct TokenTests {
       #expect(token.cancelAndWait() == .finished)
       counts.record(heard.count)
     }
+    token.registration.waitUntilWaitedFor { counts.count > 0 }
     gate.open()
     wait()
     for post in posts { post() }
     #expect(counts.values == [width])
+  }
+
+  /// How to wait for a call.
+  enum WaitForm: CaseIterable { case blocking, suspending }
+
+  @Test(
+    "K4 Both forms of cancelAndWait return after the call that is running, of both kinds of observer",
+    arguments: WaitForm.allCases, [true, false])
+  func waitForms(form: WaitForm, isAsynchronous: Bool) async throws {
+    // Who blocks for an asynchronous observer is not known to wait when the call goes on.
+    for _ in 0..<(form == .blocking && isAsynchronous ? 20 : 1) {
+      let (gate, asyncGate, order) = (Gate(), AsyncGate(), Recorder<String>())
+      let waits = Recorder<Registration.Wait>()
+      let token =
+        if isAsynchronous {
+          center.messages(of: Tick.self).observeAsync { _ in
+            await asyncGate.pass()
+            order.record("call")
+          }
+        } else {
+          center.observe(Tick.self) { _ in
+            gate.pass()
+            order.record("call")
+          }
+        }
+      let (registration, executor) = (token.registration, ManualExecutor())
+      let post = onThread { [center] in center.post(Tick(number: 1)) }
+      if isAsynchronous {
+        await asyncGate.waitUntilReached()
+      } else {
+        try await gate.reached(within: patience)
+      }
+      if form == .blocking {
+        _ = onThread {
+          let wait = registration.cancelAndWait()
+          order.record("waited")
+          waits.record(wait)
+        }
+      } else {
+        Task(executorPreference: executor) {
+          let wait = await registration.cancelAndWait()
+          order.record("waited")
+          waits.record(wait)
+        }
+        // Until it waits.
+        executor.runUntilIdle()
+      }
+      while registration.isActive { await Task.yield() }
+      if form == .blocking && !isAsynchronous {
+        registration.waitUntilWaitedFor { order.count > 0 }
+      }
+      gate.open()
+      asyncGate.open()
+      post()
+      while waits.count == 0 {
+        executor.runUntilIdle()
+        await Task.yield()
+      }
+      #expect(waits.values == [.finished])
+      #expect(order.values == ["call", "waited"])
+    }
   }
 
   @Test("A pause skips deliveries and keeps none")

@@ -43,12 +43,14 @@ extension Handle {
   init(_ token: ObservationToken) {
     self.init(
       cancel: { token.cancel() }, cancelAndWait: { token.cancelAndWait() },
+      isActive: { token.isActive },
       pause: { token.pause() }, resume: { token.resume() })
   }
 
   init(_ registration: Registration) {
     self.init(
       cancel: { registration.cancel() }, cancelAndWait: { registration.cancelAndWait() },
+      isActive: { registration.isActive },
       pause: { registration.pause() }, resume: { registration.resume() })
   }
 }

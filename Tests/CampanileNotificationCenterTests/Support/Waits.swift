@@ -1,0 +1,1 @@
+../../CampanileTests/Support/Waits.swift
