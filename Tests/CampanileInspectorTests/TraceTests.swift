@@ -1,8 +1,8 @@
-import Campanile
 import Foundation
 import TestSupport
 import Testing
 
+@testable import Campanile
 @testable import CampanileInspector
 
 struct Rang: MessageCenter.Message {
@@ -159,28 +159,41 @@ struct TraceTests {
   }
 
   @Test("The slow observer stands first, and not the one whose post calls it")
-  func slowest() throws {
+  func slowest() async throws {
     let center = MessageCenter()
+    let events = Recorder(observing: center.events)
     let outer = center.observe(Rang.self) { _ in center.post(Answered(), about: Bell()) }
-    let slow = center.observe(Answered.self) { _ in busy(milliseconds: 5) }
+    let slow = center.observe(Answered.self) { _ in }
     let line = #line - 1
-    let asynchronous = center.messages(of: Rang.self).observeAsync { _ in
-      try await Task.sleep(for: .milliseconds(20))
+    let asynchronous = center.messages(of: Rang.self).observeAsync { _ in }
+    for _ in 0..<3 { try await center.postAndWait(Rang()) }
+    events.stop()
+    // What happened, as if the calls had taken these milliseconds.
+    let trace = Trace(callers: false)
+    var slowCalls: UInt64 = 0
+    for var event in events.values {
+      if event.kind == .returned {
+        let took: UInt64
+        switch event.line {
+        case line:
+          slowCalls += 1
+          (took, event.nestedTime) = (3 + slowCalls, 0)
+        case line - 1: (took, event.nestedTime) = (7, 6_000_000)
+        default: (took, event.nestedTime) = (50, 0)
+        }
+        event.began = event.time - took * 1_000_000
+      }
+      trace.storage.record(event, "center")
     }
-    let trace = Trace(of: center, callers: false)
-    for _ in 0..<3 { center.post(Rang()) }
     let times = trace.slowest()
+    #expect(times.map(\.line) == [line, line - 1, line + 2])
     let first = try #require(times.first)
-    #expect(first.line == line)
     #expect(first.file.hasSuffix("TraceTests.swift"))
     #expect(first.callCount == 3)
-    #expect(first.worst >= .milliseconds(5))
-    #expect(first.mean * 3 <= first.total + .nanoseconds(3))
-    #expect(first.own == first.total)
-    // The outer observer took as long and did nothing itself.
-    let second = try #require(times.first { $0.line == line - 1 })
-    #expect(second.total >= first.total)
-    #expect(second.own < first.own)
+    #expect((first.worst, first.mean) == (.milliseconds(6), .milliseconds(5)))
+    #expect((first.total, first.own) == (.milliseconds(15), .milliseconds(15)))
+    // The outer observer took longer, and did little itself.
+    #expect((times[1].total, times[1].own) == (.milliseconds(21), .milliseconds(3)))
     #expect(times.description.contains("TraceTests.swift:\(line)"))
     withExtendedLifetime((outer, slow, asynchronous)) {}
   }
@@ -231,9 +244,3 @@ struct TraceTests {
 }
 
 private struct Broken: Error {}
-
-/// Uses up time on the calling thread.
-private func busy(milliseconds: Int) {
-  let end = ContinuousClock.now + .milliseconds(milliseconds)
-  while ContinuousClock.now < end {}
-}
