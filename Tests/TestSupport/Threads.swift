@@ -1,3 +1,4 @@
+import Campanile
 import Dispatch
 import Foundation
 
@@ -17,6 +18,27 @@ package func onThreads(_ width: Int, _ body: @escaping @Sendable (Int) -> Void) 
   }
   for _ in 0..<width { start.signal() }
   for wait in waits { wait() }
+}
+
+/// Where threads wait for each other, so that what they do next overlaps.
+package final class Meeting: Sendable {
+  private let missing: Locked<Int>
+  private let count: Int
+  private let isComplete = DispatchSemaphore(value: 0)
+
+  package init(of count: Int) {
+    missing = Locked(count)
+    self.count = count
+  }
+
+  /// Blocks until so many threads have come.
+  package func join() {
+    let isLast = missing.withLock { missing in
+      missing -= 1
+      return missing == 0
+    }
+    if isLast { for _ in 1..<count { isComplete.signal() } } else { isComplete.wait() }
+  }
 }
 
 /// Runs `body` on a thread of its own, which is not one of a pool's and ends with it.

@@ -48,11 +48,14 @@ struct DeadObjectTests {
     }
     let (center, strayed) = (NotificationCenter(), Recorder<Int>())
     let hasEnded = Locked<Bool>.Shared(false)
+    let meeting = Meeting(of: 3)
     let waits = (0..<2).map { _ in
       onThread {
+        meeting.join()
         while !hasEnded.value.withLock({ $0 }) { center.post(.tick, 0, object: Bell()) }
       }
     }
+    meeting.join()
     for _ in 0..<4_000 {
       let fragile = Fragile(strayed)
       let token = center.notifications(of: nil, object: fragile).observe { _ in }

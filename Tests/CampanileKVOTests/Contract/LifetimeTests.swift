@@ -376,11 +376,14 @@ struct LifetimeTests {
     let radio = Radio()
     var heard = 0
     let tokens = (0..<width * 50).map { _ in radio.observe(\.volume) { _, _ in heard += 1 } }
+    let meeting = Meeting(of: width + 1)
     let ends = (0..<width).map { part in
       onThread {
+        meeting.join()
         for index in stride(from: part, to: tokens.count, by: width) { tokens[index].cancel() }
       }
     }
+    meeting.join()
     for volume in 1...200 { radio.volume = volume }
     for end in ends { end() }
     let known = heard

@@ -53,7 +53,9 @@ struct AddressTableTests {
     let (wrong, missing, isDone) = (LiveCount(), LiveCount(), LiveCount())
     let newest = Locked(Shared())
     let object = Tracked(LiveCount())
+    let meeting = Meeting(of: width + 1)
     let writer = onThread {
+      meeting.join()
       for _ in 0..<Effort.times(100, long: 400) {
         let new = Shared()
         newest.withLock { $0 = new }
@@ -67,6 +69,7 @@ struct AddressTableTests {
       isDone.increment()
     }
     onThreads(width) { _ in
+      meeting.join()
       while isDone.current == 0 {
         let shared = newest.withLock { $0 }
         let count = shared.count.load(ordering: .acquiring)

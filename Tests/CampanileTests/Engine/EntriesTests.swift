@@ -140,7 +140,9 @@ struct EntriesTests {
     for id in 1...16 { buffer.append(id: UInt64(id), observer: UInt(id) * 16) }
     let isDone = LiveCount()
     let wrong = LiveCount()
+    let meeting = Meeting(of: width + 1)
     let writer = onThread {
+      meeting.join()
       var id: UInt64 = 17
       for _ in 0..<2_000 {
         underLock { held in
@@ -155,6 +157,7 @@ struct EntriesTests {
       isDone.increment()
     }
     onThreads(width) { _ in
+      meeting.join()
       while isDone.current == 0 {
         for index in 0..<min(16, buffer.entries.count) {
           if buffer.entries.address(at: index) != UInt(buffer.entries.number(at: index)) * 16 {

@@ -35,8 +35,11 @@ struct RaceTests {
     }
 
     /// Posts `count` times on each of `width` threads; each post is to be heard by 0..<`staying`.
-    func post(_ count: Int, width: Int, staying: Int) {
+    ///
+    /// Those threads join the meeting first.
+    func post(_ count: Int, width: Int, staying: Int, _ meeting: Meeting? = nil) {
       onThreads(width) { thread in
+        meeting?.join()
         for number in 0..<count {
           let trace = Trace(thread: thread, number: number)
           self.source.send(trace)
@@ -46,7 +49,8 @@ struct RaceTests {
     }
 
     /// Adds and cancels until all is done, keeping some, in changing order.
-    func churn(seed: Int, atATime: Int) {
+    func churn(seed: Int, atATime: Int, _ meeting: Meeting) {
+      meeting.join()
       var tokens: [(token: ObservationToken, hasEnded: LiveCount)] = []
       var random = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
       while isDone.current == 0 {
@@ -82,8 +86,11 @@ struct RaceTests {
       for other in others { other.cancel() }
       return token
     }
-    let churners = (1...2).map { seed in onThread { scene.churn(seed: seed, atATime: atATime) } }
-    scene.post(1_200 / width, width: width, staying: 10)
+    let meeting = Meeting(of: width + 2)
+    let churners = (1...2).map { seed in
+      onThread { scene.churn(seed: seed, atATime: atATime, meeting) }
+    }
+    scene.post(1_200 / width, width: width, staying: 10, meeting)
     scene.isDone.increment()
     for wait in churners { wait() }
     #expect(scene.lost.current == 0)
@@ -104,8 +111,9 @@ struct RaceTests {
       if last[trace.thread].current != trace.number { disordered.increment() }
       last[trace.thread].increment()
     }
-    let churner = onThread { scene.churn(seed: 3, atATime: 20) }
-    scene.post(1_000 / width, width: width, staying: 0)
+    let meeting = Meeting(of: width + 1)
+    let churner = onThread { scene.churn(seed: 3, atATime: 20, meeting) }
+    scene.post(1_000 / width, width: width, staying: 0, meeting)
     scene.isDone.increment()
     churner()
     #expect(disordered.current == 0)
@@ -166,8 +174,10 @@ struct RaceTests {
     let life = LiveCount()
     let wrong = LiveCount()
     let isDone = LiveCount()
+    let meeting = Meeting(of: width + 2)
     let churners = (0..<2).map { half in
       onThread {
+        meeting.join()
         while isDone.current == 0 {
           let tokens = (0..<4).map { index -> ObservationToken in
             let number = half * 4 + index
@@ -183,6 +193,7 @@ struct RaceTests {
       }
     }
     onThreads(width) { _ in
+      meeting.join()
       for round in 0..<(4_000 / width) {
         let number = round % 8
         center.post(LevelChanged(level: number), about: players[number])

@@ -1,4 +1,5 @@
 import CampanileTesting
+import Dispatch
 
 extension Scenario {
   /// In which order observers are called, and what they may do.
@@ -133,7 +134,15 @@ extension Scenario {
       stage in
       let (source, heard) = (stage.makeSource(), Recorder<Int>())
       source.post(1)
-      let ends = stage.begin { for number in 2...2_000 { source.post(number) } }
+      let (began, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let ends = stage.begin {
+        source.post(2)
+        began.signal()
+        goesOn.wait()
+        for number in 3...2_000 { source.post(number) }
+      }
+      began.wait()
+      goesOn.signal()
       let handle = source.observe(Wish(isInitial: true)) { heard.record($0) }
       try stage.expect(ends(), "deadlocks")
       let (values, first) = (heard.values, heard.values.first ?? 0)
