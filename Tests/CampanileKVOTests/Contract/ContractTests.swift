@@ -388,14 +388,16 @@ struct ContractTests {
 
   @Test("K13 An observer that throws stops nobody, and its place is reported", arguments: widths)
   func k13(width: Int) {
-    let failures = Recorder<Int>()
+    let (failures, heard) = (Recorder<Int>(), Recorder<Int>())
     let kvo = KVOController(owner: owner, onError: { failures.record($0.line) })
     defer { withExtendedLifetime(kvo) {} }
     let line = #line + 1
     kvo.observe(counter, \.count) { _, _, _ in throw TestFailure() }
+    kvo.observe(counter, \.count, policy: .append) { _, _, change in heard.record(change.new) }
     let counter = counter
     onThreads(width) { _ in for _ in 0..<10 { counter.increment() } }
     #expect(failures.values == Array(repeating: line, count: width * 10))
+    #expect(heard.count == width * 10)
   }
 
   @Test("K14 The last change that an observer sees carries the newest value", arguments: widths)

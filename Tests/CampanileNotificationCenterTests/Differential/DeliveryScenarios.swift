@@ -121,8 +121,13 @@ extension Scenario {
       center.add(.tick, nil, block)
       center.post(.tick)
     },
-    Scenario("nobody is called where nobody observes", []) { make, _ in
-      make().post(.tick)
+    Scenario("nobody is called where nobody observes", ["tock"]) { make, log in
+      let (center, bell) = (make(), Bell())
+      center.add(.tock) { _ in log.record("tock") }
+      center.add(.tick, bell) { _ in log.record("bell") }
+      center.post(.tick)
+      center.post(.tock)
+      withExtendedLifetime(bell) {}
     },
     Scenario("centers are apart", ["one"]) { make, log in
       let (one, other) = (make(), make())

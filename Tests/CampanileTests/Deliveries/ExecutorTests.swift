@@ -19,6 +19,7 @@ struct ExecutorTests {
     #expect(heard.values == [])
     executor.runUntilIdle()
     #expect(heard.values == [1, 10, 2, 20, 3, 30])
+    #expect(executor.ranCount == 1)
     withExtendedLifetime(tokens) {}
   }
 
