@@ -26,7 +26,7 @@ struct PostingQueueTests {
     return Array(heard.values.dropFirst(before))
   }
 
-  @Test("I now is before enqueue returns, asap in the next turn, idle when nothing else is left")
+  @Test("E8 I now is before enqueue returns, asap in the next turn, idle when nothing else is left")
   func styles() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
     queue.enqueue(Rung(number: 1), to: center, .whenIdle, coalescing: .none)
@@ -63,7 +63,7 @@ struct PostingQueueTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("I coalescing by type, by subject, by both, and by key keeps the last, at the end")
+  @Test("E8 I coalescing by type, by subject, by both, and by key keeps the last, at the end")
   func coalescing() {
     let (queue, tokens) = (PostingQueue(on: .target(target)), listen())
     let (one, two) = (Bell(), Bell())

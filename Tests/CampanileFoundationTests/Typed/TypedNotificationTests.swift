@@ -194,7 +194,7 @@ struct TypedNotificationTests {
     }
   }
 
-  @Test("A descriptor posts what it can read, and every observer of the name hears it")
+  @Test("H4 a descriptor posts what it can read, and every observer of the name hears it")
   func encoded() {
     let descriptor = NotificationDescriptor<Int>(.tick) {
       try $0.value(forKey: "number")

@@ -178,7 +178,7 @@ struct SourceEventTests {
   }
 
   // Broken by: ObserverList.addToPopulation, if the end of an observation does not clear isWatched.
-  @Test("K15 several observe the events side by side, and a source that nobody watches knows it")
+  @Test("K15 several observe the events side by side, and while nobody does they are off")
   func sideBySide() {
     let center = MessageCenter()
     let events = center.events
