@@ -249,11 +249,14 @@ struct CommandLineTests {
       answers == ["post peers", "--json", "--bus --folder --nats --creds --help", "fish"])
   }
 
-  @Test(
-    "Other shells, where there are any, take what completion writes",
-    arguments: ["zsh", "fish"].filter(has))
-  func otherShells(shell: String) async throws {
-    #expect(try await run(shell, ["-n"], script(for: shell)).isEmpty)
+  @Test("zsh takes what completion writes", .enabled(if: has("zsh")))
+  func zsh() async throws {
+    #expect(try await run("zsh", ["-n"], script(for: "zsh")).isEmpty)
+  }
+
+  @Test("fish takes what completion writes", .enabled(if: has("fish")))
+  func fish() async throws {
+    #expect(try await run("fish", ["-n"], script(for: "fish")).isEmpty)
   }
 
   private static func has(_ shell: String) -> Bool {

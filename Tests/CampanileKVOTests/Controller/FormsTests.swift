@@ -776,7 +776,7 @@ struct FormsTests {
   }
 
   @Test(
-    "Each form for any thread that has an owner ends with it, and is refused from then on",
+    "Each form for any thread that has an owner ends with it",
     arguments: SharedForm.ofController + [.changesOfOwner])
   func sharedOwnerDies(form: SharedForm) {
     var store: Store? = Store()
@@ -791,11 +791,21 @@ struct FormsTests {
     counter.count = 2
     #expect(heard.values == ["changed - 1"])
     #expect(!made.isActive)
-    guard form.isOfController else { return }
+  }
+
+  @Test(
+    "Each form for any thread of a controller whose owner has gone is refused",
+    arguments: SharedForm.ofController)
+  func sharedOwnerHasDied(form: SharedForm) {
+    var store: Store? = Store()
+    let heard = store!.heard
+    let kvo = KVOController(owner: store!)
+    store = nil
     let refused = form.observe(kvo, nil, counter, \.count, .initial, policy: .append)
+    counter.count = 1
     #expect(refused.outcome == .refused)
     #expect(!refused.isActive)
-    #expect(heard.count == 1)
+    #expect(heard.count == 0)
   }
 
   /// The ways to end an observation before what it needs has gone.

@@ -257,6 +257,35 @@ struct SubjectIndexMemoryTests {
     let traits = ObserverTraits(location: CallSite(file: #fileID, line: #line))
     return AnyObserver.direct(traits) { (_: LevelChanged) in }
   }
+
+  // Subjects of the other kind have no shell.
+  @Test(
+    "K9 A dead subject's shell goes with the registrations, while their handles are kept",
+    .enabled(if: reusesAddresses()), arguments: [1, 2])
+  func shell(count: Int) {
+    let center = MessageCenter()
+    // Somebody else's place keeps the table.
+    let other = Player()
+    let otherToken = center.messages(of: LevelChanged.self, about: other).observe { _ in }
+    /// Whether a new object comes to the address of a subject whose registrations have ended.
+    func isGone() -> Bool {
+      var player: Player? = Player()
+      // One stands in the table, two in a list, which their handles keep.
+      let tokens = (0..<count).map { _ in
+        center.messages(of: LevelChanged.self, about: player!).observe { _ in }
+      }
+      let key = ObjectIdentifier(player!)
+      player = nil
+      var others = (0..<100).map { _ in Player() }
+      #expect(!others.contains { ObjectIdentifier($0) == key })
+      for token in tokens { token.cancel() }
+      others += (0..<100).map { _ in Player() }
+      return withExtendedLifetime(tokens) { others.contains { ObjectIdentifier($0) == key } }
+    }
+    // What is free is other threads' too: one of them may get the place first, now and then.
+    #expect((0..<100).contains { _ in isGone() })
+    withExtendedLifetime(otherToken) {}
+  }
 }
 
 /// What a registration that stands alone with its subject can do, and what becomes of it when others
@@ -450,35 +479,6 @@ struct SingleObserverTests {
     short = nil
     #expect(life.current == 0)
     #expect(!token.isActive)
-  }
-
-  @Test(
-    "K9 A dead subject's shell goes with the registrations, while their handles are kept",
-    .enabled(if: reusesAddresses()), arguments: [1, 2])
-  func shell(count: Int) {
-    // No other has a shell.
-    guard SubjectKind.current == .native else { return }
-    // Somebody else's place keeps the table.
-    let other = Player()
-    let otherToken = center.messages(of: LevelChanged.self, about: other).observe { _ in }
-    /// Whether a new object comes to the address of a subject whose registrations have ended.
-    func isGone() -> Bool {
-      var player: Player? = Player()
-      // One stands in the table, two in a list, which their handles keep.
-      let tokens = (0..<count).map { _ in
-        center.messages(of: LevelChanged.self, about: player!).observe { _ in }
-      }
-      let key = ObjectIdentifier(player!)
-      player = nil
-      var others = (0..<100).map { _ in Player() }
-      #expect(!others.contains { ObjectIdentifier($0) == key })
-      for token in tokens { token.cancel() }
-      others += (0..<100).map { _ in Player() }
-      return withExtendedLifetime(tokens) { others.contains { ObjectIdentifier($0) == key } }
-    }
-    // What is free is other threads' too: one of them may get the place first, now and then.
-    #expect((0..<100).contains { _ in isGone() })
-    withExtendedLifetime(otherToken) {}
   }
 
   // Broken by: SubjectList.leaveHome, if it keeps the hold.
