@@ -27,6 +27,25 @@ struct DistributedCenterTests {
     #expect(try await others.next() == "\(Notification.Name.track.rawValue) - 101")
   }
 
+  @Test("A post to all sessions reaches whom any other post reaches, and what is held stays held")
+  func allSessions() async throws {
+    let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
+    let others = Recorder<String>()
+    one.record(.track, nil, heard)
+    two.record(.track, nil, others)
+    one.suspended = true
+    two.postNotificationName(
+      .track, object: nil, userInfo: ["number": 1], options: .postToAllSessions)
+    two.postNotificationName(
+      .track, object: nil, userInfo: ["number": 2],
+      options: [.postToAllSessions, .deliverImmediately])
+    let name = Notification.Name.track.rawValue
+    #expect(try await others.next(2) == ["\(name) - 1", "\(name) - 2"])
+    #expect(try await heard.next() == "\(name) - 2")
+    one.suspended = false
+    #expect(try await heard.next() == "\(name) - 1")
+  }
+
   @Test("An observer names a name, an object, both or neither", arguments: [true, false])
   func filters(isOwn: Bool) async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
