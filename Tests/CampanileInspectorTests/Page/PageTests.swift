@@ -170,6 +170,8 @@
       for _ in 0..<3 {
         var stream = try await PageEvents(page)
         while stream == nil { stream = try await PageEvents(page) }
+        #expect(await stream?.next() != nil)
+        #expect(try await PageEvents(page) == nil)
         // Leaves, and tells nobody but by closing its connection.
         stream = nil
       }
