@@ -13,7 +13,8 @@
 /// observations end with the broadcaster, as if by ``finish()``.
 ///
 /// Sending without observers costs two loads. Each immediate observer costs a few nanoseconds,
-/// without locks, allocations or reference counts.
+/// without locks, allocations or reference counts. With an owner it costs about 14: its call retains
+/// and releases the owner. Two threads that send to one owner write one reference count.
 public final class Broadcaster<Element: Sendable>: ObservationSource {
   let registry: ObserverRegistry
   let list: ObserverList

@@ -19,7 +19,9 @@
 ///
 /// All methods are safe from any thread and from inside an observer. No lock is held while an
 /// observer runs, or while its captured values are released. A post without observers costs a table
-/// look-up. Each immediate observer costs a few nanoseconds. Neither takes a lock or allocates.
+/// look-up. Each immediate observer costs a few nanoseconds. Neither takes a lock or allocates. With
+/// an owner an observer costs about 14 nanoseconds: its call retains and releases the owner. Two
+/// threads that post to one owner write one reference count.
 ///
 /// The observations of a center end with it, as if by ``finish()``.
 public final class MessageCenter: Sendable {

@@ -81,7 +81,11 @@ extension ObservationOptions where Source: StateSource, Source.Value: Equatable 
 extension ObservationOptions {
   /// Not for this source.
   @available(
-    *, unavailable, message: "Only a state has a value to begin with: CurrentValue, ReadOnlyState"
+    *, unavailable,
+    message: """
+      Only a state has a value to begin with: CurrentValue, ReadOnlyState; for a key path, pass \
+      .initial to changes(of:)
+      """
   )
   @_disfavoredOverload
   public static var initial: Self { Self(SourceOptions()) }

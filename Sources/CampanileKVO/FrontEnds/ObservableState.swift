@@ -8,19 +8,26 @@ public import Observation
 ///
 /// ```swift
 /// struct PlayButton: View {
-///   let isPlaying: ObservableState<Bool>
+///   @State private var isPlaying: ObservableState<Bool>
+///
+///   init(_ player: Player) {
+///     _isPlaying = State(initialValue: ObservableState(player.isPlaying))
+///   }
+///
 ///   var body: some View { Image(systemName: isPlaying.value ? "pause" : "play") }
 /// }
-///
-/// PlayButton(isPlaying: ObservableState(player.isPlaying))
 /// ```
+///
+/// Create it where the screen begins, and keep it: in a `@State`, or in a property of a model. A
+/// `@State` keeps the first one for as long as the view is shown. Each later `init` of the view
+/// creates another one, which is released at once. Do not create one in a body: each evaluation of
+/// the body would begin an observation.
 ///
 /// It follows the state on the main actor, from its creation until its release, and keeps the state
 /// alive.
 ///
 /// A change arrives as soon as the main actor is free. If the change is made on the main actor and
-/// no other delivery waits there, it arrives before the setter returns. Create one for each screen,
-/// and keep it.
+/// no other delivery waits there, it arrives before the setter returns.
 @MainActor
 public final class ObservableState<Value: Sendable>: Observable {
   private let registrar = ObservationRegistrar()

@@ -154,17 +154,24 @@ struct Image: View {
   init(systemName: String) {}
 }
 
+@propertyWrapper struct State<Value> {
+  let wrappedValue: Value
+  init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+  init(initialValue: Value) { self.init(wrappedValue: initialValue) }
+}
+
 @MainActor enum InAView {
   final class Player {
     let isPlaying = CurrentValue(false)
   }
 
   struct PlayButton: View {
-    let isPlaying: ObservableState<Bool>
-    var body: some View { Image(systemName: isPlaying.value ? "pause" : "play") }
-  }
+    @State private var isPlaying: ObservableState<Bool>
 
-  static func show(_ player: Player) -> some View {
-    PlayButton(isPlaying: ObservableState(player.isPlaying))
+    init(_ player: Player) {
+      _isPlaying = State(initialValue: ObservableState(player.isPlaying))
+    }
+
+    var body: some View { Image(systemName: isPlaying.value ? "pause" : "play") }
   }
 }

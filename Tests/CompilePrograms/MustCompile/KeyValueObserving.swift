@@ -186,3 +186,32 @@ final class Stage: Observable {
 func follow(_ stage: Stage, _ panel: Panel) {
   panel.kvo.observe(stage, \.player.level, policy: .replace).registration.pause()
 }
+
+// What SwiftUI has.
+@MainActor protocol View {}
+
+struct Image: View {
+  init(systemName: String) {}
+}
+
+@propertyWrapper struct State<Value> {
+  let wrappedValue: Value
+  init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+  init(initialValue: Value) { self.init(wrappedValue: initialValue) }
+}
+
+@MainActor enum InAView {
+  final class Player {
+    let isPlaying = CurrentValue(false)
+  }
+
+  struct PlayButton: View {
+    @State private var isPlaying: ObservableState<Bool>
+
+    init(_ player: Player) {
+      _isPlaying = State(initialValue: ObservableState(player.isPlaying))
+    }
+
+    var body: some View { Image(systemName: isPlaying.value ? "pause" : "play") }
+  }
+}
