@@ -5,8 +5,10 @@
     /// Connects through NATS servers, on any hosts; needs the trait `NATS`.
     @available(
       *, unavailable,
-      message:
-        "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
+      message: """
+        the trait NATS is off: write .package(url: …, branch: "main", \
+        traits: [.defaults, "NATS"])
+        """
     )
     public static func nats(_ servers: String, _ options: NATSOption...) -> Self {
       preconditionFailure("The trait NATS is off, so that there is no client of NATS")
@@ -17,16 +19,20 @@
     /// Closes the connection to the NATS server, and connects again; needs the trait `NATS`.
     @available(
       *, unavailable,
-      message:
-        "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
+      message: """
+        the trait NATS is off: write .package(url: …, branch: "main", \
+        traits: [.defaults, "NATS"])
+        """
     )
     public func reconnect() {}
 
     /// Replaces the list of servers, and connects to one of the new list; needs the trait `NATS`.
     @available(
       *, unavailable,
-      message:
-        "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
+      message: """
+        the trait NATS is off: write .package(url: …, branch: "main", \
+        traits: [.defaults, "NATS"])
+        """
     )
     public func reconnect(to servers: String) throws {}
   }
@@ -34,7 +40,10 @@
   /// A setting of a relay on NATS; needs the trait `NATS`.
   @available(
     *, unavailable,
-    message: "the trait NATS is off: write .package(url: …, from: …, traits: [.defaults, \"NATS\"])"
+    message: """
+      the trait NATS is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "NATS"])
+      """
   )
   public struct NATSOption: Sendable {
     /// Authenticates with a file of credentials; needs the trait `NATS`.

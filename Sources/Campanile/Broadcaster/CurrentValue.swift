@@ -60,8 +60,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   ///
   /// Use it for two states that follow each other, where the owner of the skipped follower knows
   /// `newValue` already. The next change that the follower receives has `newValue` as its old value.
-  /// A paused follower is not told the changes that it missed before: when it resumes, it receives
-  /// only later ones. If it is not paused, changes that were queued on its target are still delivered.
+  /// A paused follower does not receive the changes that it missed before: when it resumes, it
+  /// receives only later ones. If it is not paused, changes that were queued on its target are still
+  /// delivered.
   ///
   /// A registration of another source, or one that has ended, makes no difference.
   public func set(_ newValue: Value, skipping registration: Registration) {

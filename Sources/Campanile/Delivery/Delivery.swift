@@ -10,10 +10,10 @@ public import Dispatch
 /// |---|---|---|
 /// | ``immediate`` | the thread that posts | yes |
 /// | ``mainQueue`` | the main queue | if the poster is on it and nothing waits there |
-/// | ``queue(_:)`` | that queue | likewise |
+/// | ``queue(_:)`` | that queue | if the poster is on it and nothing waits there |
 /// | ``executor(_:)-(TaskExecutor)``, ``executor(_:)-(SerialExecutor)`` | that executor | no |
-/// | ``target(_:)`` | a place of your own | likewise, if the place can tell |
-/// | any of them, ``ordered`` | the same place | no |
+/// | ``target(_:)`` | a place of your own | if ``DeliveryTarget/isCurrent`` is true and nothing waits there |
+/// | ``ordered``, of any but ``immediate`` | the same place | no |
 ///
 /// The observers on one target receive the messages of all threads in one order, and one at a time.
 /// An observer with a bounded buffer has its own order. Immediate and queued observers of one post

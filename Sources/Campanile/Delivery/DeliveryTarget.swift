@@ -37,7 +37,10 @@ public protocol DeliveryTarget: AnyObject, Sendable {
 
   /// Whether the calling code runs on this target.
   ///
-  /// The default is false, so every delivery queues.
+  /// A post that has observers on this target reads it on the posting thread, while no lock is
+  /// held, if nothing waits here. If it is true, the observers run inline, before the post returns.
+  /// So a wrong true runs observers on a wrong thread, where they may race with other code of the
+  /// target. A wrong false costs only time: the delivery queues. The default is false.
   var isCurrent: Bool { get }
 
   /// The name of this target in descriptions.

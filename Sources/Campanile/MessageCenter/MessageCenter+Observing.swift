@@ -35,7 +35,8 @@ extension MessageCenter {
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: Where the observer runs; on the poster's thread by default.
   ///   - buffering: How many messages wait for an observer that is behind. A bound needs a delivery
   ///     that queues: with `.immediate` it is a precondition failure.
@@ -91,7 +92,8 @@ extension MessageCenter {
   ///
   /// - Parameters:
   ///   - type: The type of the messages.
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: `.main`, which runs inline if the poster is on the main actor and nothing waits
   ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many messages wait for an observer that is behind.

@@ -43,7 +43,8 @@ extension ObservationSource {
   /// call begins, not even a queued one.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: Where the observer runs; on the sender's thread by default.
   ///   - buffering: How many elements wait for an observer that is behind. A bound needs a delivery
   ///     that queues: with `.immediate` it is a precondition failure.
@@ -95,7 +96,8 @@ extension ObservationSource {
   /// call begins, not even a queued one.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: `.main`, which runs inline if the sender is on the main actor and nothing waits
   ///     there; or `.main.ordered`, which always queues.
   ///   - buffering: How many elements wait for an observer that is behind.
@@ -174,7 +176,8 @@ extension ObservationSource {
   /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - execution: Whether a call waits for the previous one.
   ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`
   ///     execution no element waits, so a bound is a precondition failure.
@@ -229,7 +232,8 @@ extension ObservationSource {
   /// The observer has its own buffer. Its order relative to other observers is not promised.
   ///
   /// - Parameters:
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: `.main`. A task is always queued, so `.main.ordered` means the same.
   ///   - execution: Whether a call waits for the previous one.
   ///   - buffering: How many elements wait for an observer that is behind. With `concurrent`

@@ -22,16 +22,16 @@ extension Traceable where Self: AnyObject {
 }
 
 extension MessageCenter: Traceable {
-  /// The center's label.
+  /// `MessageCenter`, followed by the center's label if it has one.
   public var traceName: String { label.isEmpty ? "MessageCenter" : "MessageCenter \(label)" }
 }
 
 extension Broadcaster: Traceable {
-  /// The type of the broadcaster.
+  /// `Broadcaster of`, followed by the type of its values.
   public var traceName: String { "Broadcaster of \(Element.self)" }
 }
 
 extension CurrentValue: Traceable {
-  /// The type of the state.
+  /// `CurrentValue of`, followed by the type of its value.
   public var traceName: String { "CurrentValue of \(Value.self)" }
 }

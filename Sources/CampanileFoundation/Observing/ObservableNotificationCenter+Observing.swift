@@ -37,7 +37,8 @@ extension ObservableNotificationCenter {
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: Where the observer runs; on the posting thread by default.
   ///   - buffering: How many notifications wait for an observer that is behind. A bound needs a
   ///     delivery that queues: with `.immediate` it is a precondition failure.
@@ -90,7 +91,8 @@ extension ObservableNotificationCenter {
   ///
   /// - Parameters:
   ///   - name: The name, or `nil` for all names.
-  ///   - owner: The object whose end ends the observation.
+  ///   - owner: The object whose end ends the observation. It is not kept: an object that
+  ///     nothing else keeps ends the observation at once.
   ///   - delivery: `.main` runs the observer inline if the poster is on the main actor and no
   ///     delivery waits there. `.main.ordered` always queues.
   ///   - buffering: How many notifications wait for an observer that is behind.

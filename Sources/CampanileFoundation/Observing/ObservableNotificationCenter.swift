@@ -91,6 +91,12 @@ extension ObservableNotificationCenter {
   /// Ending an ended observation does nothing. Observers that were added with
   /// `addObserver(forName:object:queue:using:)` are not affected.
   ///
+  /// - Parameters:
+  ///   - owner: The owner of the observations.
+  ///   - name: The name. A name that is nil selects the observations of every name. Unwrap it
+  ///     first.
+  ///   - object: The object. An object that is nil selects the observations of every object. Unwrap
+  ///     it first.
   /// - Complexity: O(*n*) in the number of observations of that owner.
   public func removeObservers(
     ownedBy owner: AnyObject, of name: Notification.Name? = nil, object: AnyObject? = nil

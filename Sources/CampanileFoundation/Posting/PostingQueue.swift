@@ -158,6 +158,12 @@ public final class PostingQueue: Sendable {
 
   /// Removes the notifications of a name that are waiting for `center`, or only those about
   /// `object`.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - object: The object. An object that is nil selects the notifications about every object.
+  ///     Unwrap it first.
+  ///   - center: The center that they are waiting for.
   public func dequeue(
     _ name: Notification.Name, object: AnyObject? = nil, from center: NotificationCenter
   ) {

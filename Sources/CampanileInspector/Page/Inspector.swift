@@ -12,7 +12,7 @@
   /// Needs the trait `Page` of the package:
   ///
   /// ```
-  /// .package(url: …, from: …, traits: [.defaults, "Page"])
+  /// .package(url: …, branch: "main", traits: [.defaults, "Page"])
   /// ```
   ///
   /// If another of your dependencies requires Campanile without the trait, SwiftPM 6.3 may fail

@@ -6,7 +6,10 @@
   /// Needs the trait `Page`.
   @available(
     *, unavailable,
-    message: "the trait Page is off: write .package(url: …, from: …, traits: [.defaults, \"Page\"])"
+    message: """
+      the trait Page is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "Page"])
+      """
   )
   public final class Inspector: Sendable {
     /// The trace that the page shows.
@@ -34,7 +37,10 @@
   /// Needs the trait `Page`.
   @available(
     *, unavailable,
-    message: "the trait Page is off: write .package(url: …, from: …, traits: [.defaults, \"Page\"])"
+    message: """
+      the trait Page is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "Page"])
+      """
   )
   public struct InspectorError: Error, Hashable {}
 
@@ -43,7 +49,10 @@
   /// Needs the trait `Page`.
   @available(
     *, unavailable,
-    message: "the trait Page is off: write .package(url: …, from: …, traits: [.defaults, \"Page\"])"
+    message: """
+      the trait Page is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "Page"])
+      """
   )
   public final class InspectorPage: Sendable {
     /// The address with the secret.

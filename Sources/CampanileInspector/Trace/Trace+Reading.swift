@@ -66,7 +66,10 @@ extension Trace {
 
 /// A place that posts.
 public struct Poster: Sendable, CustomStringConvertible {
-  /// The function that posts; `nil` if call stacks cannot be read.
+  /// The function that posts.
+  ///
+  /// It is `nil` if call stacks cannot be read. It is also `nil` for each call stack that the trace
+  /// met after 4,096 different ones.
   public let caller: Caller?
   /// The number of kept posts that it made.
   public let count: Int
@@ -113,6 +116,9 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   /// The system's number of the posting thread.
   public let thread: UInt64
   /// The functions that posted, the innermost first.
+  ///
+  /// There are none if call stacks cannot be read, or are not captured. There are none for a call
+  /// stack that the trace met after 4,096 different ones.
   public let callers: [Caller]
   /// The post that caused each kept post.
   ///

@@ -11,11 +11,13 @@ public import Campanile
 /// try trace.write(to: "trace.json")
 /// ```
 ///
-/// A trace can be created at any time and on any thread.
+/// A trace can be created at any time and on any thread, with one exception. The first trace with
+/// call stacks lists the libraries that the program has loaded. If another thread unloads a library
+/// meanwhile, the program crashes. A program that unloads libraries creates its first trace before.
 ///
-/// It can follow the default center, too, and it includes observers that were registered before. It
-/// keeps the newest events, and the times of all events. Stopping or releasing the trace ends it. What it has
-/// recorded can still be read after `stop()`. It does not keep its sources.
+/// A trace can follow the default center, too, and it includes observers that were registered
+/// before. It keeps the newest events, and the times of all events. Stopping or releasing the trace
+/// ends it. What it has recorded can still be read after `stop()`. It does not keep its sources.
 ///
 /// While a trace is active, each event costs about half a microsecond. Each post costs one or two
 /// more for its call stack. A hundred thousand events a second take less than a tenth of one core.
@@ -51,7 +53,8 @@ public final class Trace: Sendable {
   ///     takes about 150 bytes.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting
   ///     thread.
-  ///   - callers: Whether the call stack of each post is captured.
+  ///   - callers: Whether the call stack of each post is captured. Of different call stacks, the
+  ///     first 4,096 are. Posts with other call stacks have no callers.
   public init(
     of sources: any Traceable..., last capacity: Int = 100_000, values: Bool = false,
     callers: Bool = true
@@ -68,6 +71,7 @@ public final class Trace: Sendable {
   ///
   /// A source that is added twice is recorded once. So are two sources with the same events, such as
   /// two names in one of Foundation's centers.
+  /// After ``stop()``, recording begins again, for the added source.
   public func add(_ source: any Traceable) {
     let name = source.traceName
     let wish = describesValues ? (source as? any ValueDescribing)?.valueWish : nil

@@ -197,8 +197,10 @@ public final class DistributedCenter: Sendable {
   ///
   /// - Parameters:
   ///   - observer: A token, or an object that observes with its methods.
-  ///   - aName: The name, or `nil` for any name.
-  ///   - object: The object, or `nil` for any object.
+  ///   - aName: The name. A name that is nil selects the observations of every name. Unwrap it
+  ///     first.
+  ///   - object: The object. An object that is nil selects the observations of every object. Unwrap
+  ///     it first.
   /// - Complexity: O(*n*) in the number of observations of that object.
   public func removeObserver(
     _ observer: Any, name aName: NSNotification.Name?, object: String?
