@@ -71,32 +71,21 @@ final class Player: SharedObservable {
   /// The current track.
   ///
   /// In a class with the `@Observable` macro, a stored property reports its reads and changes. This
-  /// property is behind a lock, since any thread may use it. So it reports them here.
+  /// property is behind a lock, since any thread may use it. So its accessors read and set it
+  /// through the registrar, which takes the lock and reports what it found there.
   private(set) var track: Track? {
-    get {
-      registrar.access(self, keyPath: \.track)
-      return currentTrack.withLock { $0 }
-    }
-    set {
-      registrar.withMutation(of: self, keyPath: \.track) {
-        currentTrack.withLock { $0 = newValue }
-      }
-    }
+    get { registrar.get(self, \.track, in: currentTrack) }
+    set { registrar.set(self, \.track, in: currentTrack, to: newValue) }
   }
 
   /// The playback position.
   ///
   /// The decoding thread sets it.
   var position: Position {
-    get {
-      registrar.access(self, keyPath: \.position)
-      return currentPosition.withLock { $0 }
-    }
+    get { registrar.get(self, \.position, in: currentPosition) }
     set {
       positionsSet.note()
-      registrar.withMutation(of: self, keyPath: \.position) {
-        currentPosition.withLock { $0 = newValue }
-      }
+      registrar.set(self, \.position, in: currentPosition, to: newValue)
     }
   }
 

@@ -14,9 +14,8 @@ public import Campanile
 /// The source follows the key path as long as the source or one of its observations lives. The
 /// death of the object ends the observations and every sequence. A key path may begin with a `let`
 /// that leads to another object. Then the death is noticed at the next change. Changes are not
-/// coalesced. A
-/// sequence with the buffering `.newest(1)` leaves out the changes for which its reader was too
-/// slow. All observers of a key path of one object share one evaluation of it.
+/// coalesced. A sequence with the buffering `.newest(1)` leaves out the changes for which its
+/// reader was too slow. All observers of a key path of one object share one evaluation of it.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
 /// later change in order. A change that an observer makes is delivered after all observers have

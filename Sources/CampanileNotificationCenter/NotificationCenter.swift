@@ -21,9 +21,8 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// A post calls the observers that were registered when it began, on the posting thread.
-///
-/// They are called in the order in which they registered, whatever their filters. An observer that
+/// A post calls the observers that were registered when it began, on the posting thread. They are
+/// called in the order in which they registered, whatever their filters. An observer that
 /// is removed before its turn is skipped. An observer of an object is never called for another
 /// object at the same address. An object that is a value, and not a class instance, is compared by
 /// equality with the observed values.

@@ -134,7 +134,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   /// Drops what the follower missed before a change that was set for all other followers.
   ///
-  /// Its owner knows the value of that change, and must not be told an older one.
+  /// The owner of the follower knows the value of that change, and must not receive an older one.
   func omit(_ change: Change, for observer: AnyObserver) {
     edit(observer) { $0.omit(change) }
   }

@@ -42,6 +42,10 @@ public final class Multicast<Delegate> {
   /// A member that is added twice is called twice. A member that isn't a class instance is a
   /// precondition failure, because it cannot be held weakly.
   ///
+  /// - Parameters:
+  ///   - member: The member. It is not kept.
+  ///   - file: The caller's file, for descriptions.
+  ///   - line: The caller's line.
   /// - Returns: A handle to pause or remove this membership.
   @discardableResult
   public func add(

@@ -14,11 +14,10 @@ public import Foundation
 ///
 /// ## Behavior
 ///
-/// The forms with an owner hold the owner weakly and end with it.
-///
-/// They pass the owner to the observer, and keep it alive during the call. The forms without an
-/// owner return a token, whose release ends the observation. To observe notifications about one
-/// object, use `notifications(of:object:)`.
+/// The forms with an owner hold the owner weakly and end with it. They pass the owner to the
+/// observer, and keep it alive during the call. The forms without an owner return a token, whose
+/// release ends the observation. To observe notifications about one object, use
+/// `notifications(of:object:)`.
 ///
 /// The observers of one name, with any object, are called in the order in which they registered. An
 /// observer that has ended is not called again, not even for queued notifications. The poster is

@@ -15,10 +15,8 @@ public import Foundation
 /// ```
 ///
 /// The notification is kept, with its object and user info, until the last copy of this value is
-/// released.
-///
-/// Its content may be released on the thread of that copy. To read anything else of a notification,
-/// decode it where it is posted: see ``NotificationDescriptor``.
+/// released. Its content may be released on the thread of that copy. To read anything else of a
+/// notification, decode it where it is posted: see ``NotificationDescriptor``.
 ///
 /// An object that is in its `deinit` cannot be kept. It can be read on the posting thread until the
 /// post has returned. Elsewhere, and later, the notification has no object. Do not put an object

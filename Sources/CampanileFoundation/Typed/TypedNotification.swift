@@ -24,9 +24,8 @@ public import Foundation
 /// center.post(TrackChanged(title: "Aria"), object: player)
 /// ```
 ///
-/// A value is read on the posting thread, once for each post.
-///
-/// So it may be read from content that isn't `Sendable`: only the value crosses to other threads.
+/// A value is read on the posting thread, once for each post. So the content of the notification
+/// need not be `Sendable`: only the value crosses to other threads.
 /// For a notification whose type you do not own, see ``NotificationDescriptor``.
 public protocol TypedNotification: Sendable {
   /// The name under which values of this type are posted.

@@ -17,10 +17,9 @@ public import Campanile
 ///
 /// ## Behavior
 ///
-/// An observer is called for each change of the value at the end of the key path.
-///
-/// That includes the replacement of an object on the way. For a computed property, it includes a
-/// change of the properties that the value is computed from. The call is made where the change is
+/// An observer is called for each change of the value at the end of the key path. The replacement
+/// of an object on the way is such a change. For a computed property, a change of the properties
+/// that the value is computed from is one too. The call is made where the change is
 /// made, before the setter returns. The observers of one object are called in the order in which
 /// they registered. To run an observer elsewhere, observe the object's `changes(of:)`.
 ///

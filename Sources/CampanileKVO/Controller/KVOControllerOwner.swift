@@ -35,7 +35,8 @@ extension KVOControllerOwner {
 
 /// The controllers of one object.
 ///
-/// They are created when they are asked for, and end with the object. Safe to use from any thread.
+/// A controller is created when it is first asked for, and ends with the object. Safe to use from
+/// any thread.
 public final class KVOControllers: Sendable {
   private struct Key: Hashable {
     let ownerType: ObjectIdentifier

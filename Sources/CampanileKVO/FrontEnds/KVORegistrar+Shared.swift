@@ -28,7 +28,10 @@ extension KVORegistrar {
 
   /// Runs `mutation`, and reports it as a change of a property of a `SharedObservable`.
   ///
-  /// Call this in its setter.
+  /// Call this in its setter, if the value is not stored in a `Mutex`. If it is, use
+  /// ``set(_:_:in:to:)`` or ``update(_:_:in:_:)``: their observers receive the values of each
+  /// change. Here an observer receives the value at the time of its call. If `mutation` throws, the
+  /// change is reported too.
   ///
   /// Other threads may make changes between the beginning and the end of this one.
   ///
@@ -60,7 +63,9 @@ extension KVORegistrar {
 
   /// Announces that a property of a `SharedObservable` is about to change.
   ///
-  /// It is for a property that does not report its changes itself.
+  /// It is for a property that does not report its changes itself, and for code outside the
+  /// property's accessors. A setter uses `withMutation(of:keyPath:_:)`, or ``set(_:_:in:to:)`` for
+  /// a value in a `Mutex`.
   ///
   /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
   /// and its `didChange` may be on different threads. Other changes of the property that begin

@@ -19,11 +19,17 @@ public import Synchronization
 /// `withObservationTracking` and `Observations` work as before. The setters of the macro do not
 /// report a set to an equal value, if the values can be compared.
 ///
-/// For properties that are stored behind a lock, use `get`, `set` and `update`, which name the
-/// lock: see ``get(_:_:in:)``. For other properties that the macro does not handle, write what the
-/// macro writes. Report reads with `access(_:keyPath:)` and changes with
-/// `withMutation(of:keyPath:_:)`. Or announce changes with `willChange(_:keyPath:)` and
-/// `didChange(_:keyPath:)`.
+/// Other properties report their reads and changes:
+///
+/// - A property that is stored in a `Mutex`, in a ``SharedObservable`` class, uses `get`, `set` and
+///   `update`. They take the lock: see ``get(_:_:in:)``. Observers receive the values of each
+///   change.
+/// - A property that is stored elsewhere, for instance behind another lock, calls
+///   `access(_:keyPath:)` in its getter, and `withMutation(of:keyPath:_:)` in its setter.
+/// - An accessor that changes the property in place, such as `_modify`, calls
+///   ``willSet(_:keyPath:)`` before the change, and ``didSet(_:keyPath:)`` after it.
+/// - For a property whose setter reports nothing, the code that changes it calls
+///   `willChange(_:keyPath:)` before the change, and `didChange(_:keyPath:)` after it.
 ///
 /// Safe to use from any thread. The registrar allocates its tables when the first observation
 /// begins. A change of an object that nobody observes costs two loads. Once the object has been
@@ -99,8 +105,15 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Runs `mutation`, and reports it as a change of a property of an `Observable`.
   ///
-  /// Call this in its setter.
+  /// Call this in its setter. For a change that is not made in a closure, use
+  /// ``willSet(_:keyPath:)`` and ``didSet(_:keyPath:)``. Outside a transaction, the observers are
+  /// called before this returns, on the calling thread. If `mutation` throws, the change is
+  /// reported too.
   ///
+  /// - Parameters:
+  ///   - subject: The object.
+  ///   - keyPath: The property.
+  ///   - mutation: Changes the value.
   /// - Returns: What `mutation` returns.
   @inlinable
   public func withMutation<Subject: Observable & AnyObject, Member, Result>(
@@ -120,9 +133,12 @@ public struct KVORegistrar: ~Copyable, Sendable {
     return try mutation()
   }
 
-  /// Reports that this thread is about to change a property.
+  /// Reports that this thread is about to change a property of an `Observable`.
   ///
-  /// A call to ``didSet(_:keyPath:)`` must follow.
+  /// Call this in an accessor that changes the property in place, such as `_modify`. A call to
+  /// ``didSet(_:keyPath:)`` on the same thread must follow. In a setter, use
+  /// `withMutation(of:keyPath:_:)`, which makes both reports. For a change outside the accessors of
+  /// the property, use `willChange(_:keyPath:)`.
   @inlinable
   public func willSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -130,7 +146,10 @@ public struct KVORegistrar: ~Copyable, Sendable {
     if !uses.isNone { _ = tellWillChange(subject, keyPath, isWhole: false) }
   }
 
-  /// Reports that this thread has changed a property.
+  /// Reports that this thread has changed a property of an `Observable`.
+  ///
+  /// Call this after ``willSet(_:keyPath:)``. Outside a transaction, the observers are called
+  /// before it returns, on the calling thread.
   @inlinable
   public func didSet<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
@@ -178,7 +197,9 @@ public struct KVORegistrar: ~Copyable, Sendable {
 
   /// Announces that a property of an `Observable` is about to change.
   ///
-  /// It is for a property that does not report its changes itself.
+  /// It is for a property that does not report its changes itself, and for code outside the
+  /// property's accessors. An accessor uses `withMutation(of:keyPath:_:)`, or
+  /// ``willSet(_:keyPath:)`` and ``didSet(_:keyPath:)``, which are for one thread.
   ///
   /// Announcements of one property nest: of several open ones, the outermost counts. A `willChange`
   /// and its `didChange` may be on different threads. Other changes of the property that begin

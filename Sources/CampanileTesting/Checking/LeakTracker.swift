@@ -15,10 +15,8 @@ import Campanile
 /// try leaks.expectGone()
 /// ```
 ///
-/// The objects are held weakly.
-///
-/// A check retains each object for a moment, so the last release can be on the thread that checks.
-/// All methods are safe to call from any thread.
+/// The objects are held weakly. A check retains each object for a moment, so the last release can
+/// be on the thread that checks. All methods are safe to call from any thread.
 public final class LeakTracker: Sendable {
   private struct Entry {
     let object: SubjectReference<AnyObject>
@@ -60,6 +58,12 @@ public final class LeakTracker: Sendable {
   }
 
   /// Creates and tracks an object for a closure to capture.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the closure in failures.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Returns: The object. The closure is to be its only owner: do not store it elsewhere.
   public func makeProbe(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> Probe {
@@ -80,6 +84,8 @@ public final class LeakTracker: Sendable {
   }
 
   /// Checks that all objects have been released.
+  ///
+  /// - Throws: An ``ExpectationFailure`` that names the objects that still live.
   public func expectGone(file: StaticString = #fileID, line: UInt = #line) throws {
     let alive = alive
     if !alive.isEmpty { throw failure(alive, "", Caller(file, line)) }
@@ -94,6 +100,8 @@ public final class LeakTracker: Sendable {
   ///   - clock: The clock that measures the limit.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` that names the objects that still live after the limit. If
+  ///   the task is canceled first, what the clock throws, such as `CancellationError`.
   public func expectGone(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line

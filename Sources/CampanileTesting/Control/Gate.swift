@@ -13,10 +13,9 @@ import Dispatch
 /// gate.open()
 /// ```
 ///
-/// The held side calls ``pass(within:file:line:)``, which blocks its thread.
-///
-/// So use it for observers on other threads and queues than the test's. For asynchronous observers,
-/// use an ``AsyncGate``. An open gate lets all threads pass. All methods are safe to call from any
+/// The held side calls ``pass(within:file:line:)``, which blocks its thread. So use a gate for
+/// observers on other threads and queues than the test's. For asynchronous observers, use an
+/// ``AsyncGate``. An open gate lets all threads pass. All methods are safe to call from any
 /// thread.
 public final class Gate: Sendable {
   private let arrivals = DispatchSemaphore(value: 0)

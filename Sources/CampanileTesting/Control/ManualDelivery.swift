@@ -10,10 +10,9 @@ public import Campanile
 /// manual.runAll()
 /// ```
 ///
-/// Posted messages wait, in the order of the posts, until a run method is called.
-///
-/// Observers run on that thread, before the method returns. The deliveries are real ones: they are
-/// checked again when their turn comes, and discarded with their owner. None is left out or
+/// Posted messages wait, in the order of the posts, until a run method is called. The observers run
+/// on the thread that calls the run method, before it returns. The deliveries are real ones: they
+/// are checked again when their turn comes, and discarded with their owner. None is left out or
 /// reordered. Code that runs here, and the closure of ``run(_:)``, is on the place. So deliveries
 /// to it may run inline, as on a queue.
 ///

@@ -11,9 +11,8 @@ import Campanile
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// ``advance(by:)`` wakes the tasks that sleep until then.
-///
-/// They continue in their own tasks. If a task sleeps repeatedly, advance the clock in steps, with
+/// ``advance(by:)`` wakes the tasks that sleep until then, and does not wait for them. If a task
+/// sleeps repeatedly, advance the clock in steps, with
 /// ``waitForSleepers(_:within:clock:file:line:)`` before each step. That takes no real time, and
 /// needs no guess of how often to yield.
 ///

@@ -1,11 +1,3 @@
-/// Expectations.
-///
-/// Each expectation takes the values that it checks, so that the next one checks the values that
-/// follow. A failed expectation throws an ``ExpectationFailure`` with the place of the call. The
-/// values that it took stay taken. If the task is canceled meanwhile, `CancellationError` is
-/// thrown.
-///
-/// Expectations of one recorder are for one task at a time.
 extension Recorder {
   /// Waits for the next `count` values, and returns them.
   ///
@@ -14,6 +6,9 @@ extension Recorder {
   ///   - limit: How long all of them may take, by default the recorder's timeout.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
+  /// - Returns: The values, oldest first. A count below one is a precondition failure.
+  /// - Throws: An ``ExpectationFailure`` if they do not arrive in time; `CancellationError` if the
+  ///   task is canceled first.
   @discardableResult
   public func next(
     _ count: Int, within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
@@ -37,6 +32,13 @@ extension Recorder {
   }
 
   /// Waits for the next value, and returns it.
+  ///
+  /// - Parameters:
+  ///   - limit: How long it may take, by default the recorder's timeout.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if it does not arrive in time; `CancellationError` if the
+  ///   task is canceled first.
   @discardableResult
   public func next(
     within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
@@ -48,6 +50,8 @@ extension Recorder {
   ///
   /// It does not wait. To be sure that no value is on its way, deliver everything first, with
   /// `postAndWait`, or with ``ManualDelivery/runAll()``.
+  ///
+  /// - Throws: An ``ExpectationFailure`` if there are more values. They are then taken.
   public func expectNothingMore(file: StaticString = #fileID, line: UInt = #line) throws {
     let more = log.take(.max).map(\.value)
     if more.isEmpty { return }
@@ -59,6 +63,13 @@ extension Recorder {
   /// Waits for `duration` by the recorder's clock, and checks that no value is recorded.
   ///
   /// It fails as soon as a value is recorded. With a ``VirtualClock``, it takes no real time.
+  ///
+  /// - Parameters:
+  ///   - duration: How long to wait.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if a value is recorded that no expectation has taken,
+  ///   before this call or during it. `CancellationError` if the task is canceled first.
   public func expectNothing(
     for duration: Duration, file: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -72,6 +83,13 @@ extension Recorder {
   /// Waits until the sequence that the recorder reads has ended, without an error.
   ///
   /// A recorder that reads no sequence fails after the limit.
+  ///
+  /// - Parameters:
+  ///   - limit: How long it may take, by default the recorder's timeout.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if the sequence throws, or does not end in time;
+  ///   `CancellationError` if the task is canceled first.
   public func expectEnd(
     within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -104,6 +122,8 @@ extension Recorder where Value: Equatable {
   ///   - limit: How long all of them may take, by default the recorder's timeout.
   ///   - file: The caller's file, for the failure.
   ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if other values arrive, or not all in time;
+  ///   `CancellationError` if the task is canceled first.
   public func expect(
     _ expected: Value..., within limit: Duration? = nil, file: StaticString = #fileID,
     line: UInt = #line
@@ -113,6 +133,15 @@ extension Recorder where Value: Equatable {
 
   /// Waits for as many values as `expected` has, and checks that they are equal to these, in this
   /// order.
+  ///
+  /// - Parameters:
+  ///   - expected: The values. If there are none, no value may have been recorded, and this does
+  ///     not wait.
+  ///   - limit: How long all of them may take, by default the recorder's timeout.
+  ///   - file: The caller's file, for the failure.
+  ///   - line: The caller's line.
+  /// - Throws: An ``ExpectationFailure`` if other values arrive, or not all in time;
+  ///   `CancellationError` if the task is canceled first.
   public func expect(
     _ expected: [Value], within limit: Duration? = nil, file: StaticString = #fileID,
     line: UInt = #line

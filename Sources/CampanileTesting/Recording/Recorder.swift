@@ -11,10 +11,15 @@ public import Campanile
 /// ```
 ///
 /// A test reads ``values``, or waits: ``expect(_:within:file:line:)-(Value...,_,_,_)`` takes the
-/// next values.
+/// next values. Nothing is polled: a value wakes the test when it is recorded.
 ///
-/// It throws an ``ExpectationFailure`` if they are different, or do not arrive in time. Nothing is
-/// polled: a value wakes the test when it is recorded.
+/// ## Behavior
+///
+/// Each expectation takes the values that it checks, so that the next one checks the values that
+/// follow. If the values are different or do not arrive in time, the expectation throws an
+/// ``ExpectationFailure`` with the place of its call. The values that it took stay taken. If the
+/// task is canceled meanwhile, it throws `CancellationError`. Expectations of one recorder are for
+/// one task at a time.
 ///
 /// All methods are safe to call from any thread. Recording takes a lock. A recorder that observes
 /// ends its observation when it is released, or by ``stop()``.
