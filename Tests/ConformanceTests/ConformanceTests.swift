@@ -24,13 +24,13 @@ struct ConformanceTests {
     // Foundation's interface has it so, and the replacement keeps to it.
     .init("CampanileNotificationCenter", 10, "A post does not wait for another queue"),
 
-    .init("Foundation", 1, "A handle that is used again ends nobody else's registration"),
+    .init("Foundation", 1, "A handle that is used again ends no other registration"),
     .init("Foundation", 3, "Nothing is delivered after `cancel`, not even what was queued"),
     .init("Foundation", 3, "An observer that is ended during a post, before its turn, is skipped"),
     .init("Foundation", 5, "Observers are called in the order in which they registered"),
     .init("Foundation", 5, "Removals leave the order of the rest as it was"),
     .init(
-      "Foundation", 5, "Observers of one subject, of any, and of everything stand in one order"),
+      "Foundation", 5, "Observers of one subject, of any, and of all messages share one order"),
     .init(
       "Foundation", 5, "Observers on one queue are called in the order in which they registered"),
     .init("Foundation", 7, "No lock is held while what an observer captured is released"),
@@ -45,7 +45,7 @@ struct ConformanceTests {
       "An observer that is ended during a post, before its turn, is skipped"),
     .init(
       "Dictionary under a mutex", 5,
-      "Observers of one subject, of any, and of everything stand in one order"),
+      "Observers of one subject, of any, and of all messages share one order"),
     .init(
       "Dictionary under a mutex", 7, "No lock is held while what an observer captured is released"),
     .init(

@@ -10,8 +10,10 @@ extension Relay.Transport {
   /// - Parameters:
   ///   - bus: The name.
   ///   - folder: The folder of the user's buses. The default is a folder in `XDG_RUNTIME_DIR`, or
-  ///     else in the folder for temporary files. It must belong to the user, and no other user may
-  ///     have access.
+  ///     else in the folder for temporary files. It is created if it is missing. It must belong to
+  ///     the user, and no other user may have access. An app and its extensions need a folder in
+  ///     the container of their app group. The path of a socket may have 107 bytes on Linux, and
+  ///     103 on Apple platforms. It is the folder, a slash, the name of the bus, and 17 more bytes.
   ///   - becomesHub: Whether this relay becomes the hub when it joins the bus. Use it in a process
   ///     that runs for a long time and isn't stopped by a debugger.
   public static func host(

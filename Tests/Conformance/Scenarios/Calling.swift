@@ -21,7 +21,7 @@ extension Scenario {
       for handle in handles { handle.cancel() }
     },
     Scenario(
-      5, "Observers of one subject, of any, and of everything stand in one order", .subjects,
+      5, "Observers of one subject, of any, and of all messages share one order", .subjects,
       .wildcards
     ) { stage in
       let (source, heard, bell) = (stage.makeSource(), Recorder<Int>(), Bell())
@@ -90,7 +90,8 @@ extension Scenario {
       try stage.expect(heard.values == [7], "delivers \(heard.values) of a post in a `deinit`")
       live.cancel()
     },
-    Scenario(13, "An observer that throws stops nobody, and is not ended", .throwing) { stage in
+    Scenario(13, "An observer that throws stops no other one, and does not end", .throwing) {
+      stage in
       let (source, heard) = (stage.makeSource(), Recorder<String>())
       let thrower = source.observe { number in
         heard.record("thrower \(number)")
@@ -103,7 +104,8 @@ extension Scenario {
       try stage.expect(heard.values == expected, "delivers \(heard.values)")
       for handle in [thrower, handle] { handle.cancel() }
     },
-    Scenario(14, "A set inside a follower is told next, in one order for all", .state) { stage in
+    Scenario(14, "A set inside a follower is delivered next, in the same order to all", .state) {
+      stage in
       let (source, heard) = (stage.makeSource(), Recorder<String>())
       let first = source.observe { number in
         heard.record("a\(number)")
@@ -114,7 +116,7 @@ extension Scenario {
       try stage.expect(heard.values == ["a1", "b1", "a2", "b2"], "tells \(heard.values)")
       for handle in [first, second] { handle.cancel() }
     },
-    Scenario(14, "A follower that missed changes in a pause is told one when it goes on", .state) {
+    Scenario(14, "A follower that missed changes in a pause receives one when it resumes", .state) {
       stage in
       let (source, heard) = (stage.makeSource(), Recorder<Int>())
       let handle = source.observe { heard.record($0) }

@@ -17,8 +17,7 @@ extension Scenario {
       try stage.expect(heard.values == Array(0..<40), "calls them in another order")
       for handle in handles { handle.cancel() }
     },
-    Scenario(6, "An observer on a queue hears posts in their order, from whatever thread", .queues)
-    {
+    Scenario(6, "An observer on a queue receives the posts of all threads in order", .queues) {
       stage in
       let (source, heard, place) = (stage.makeSource(), Recorder<Int>(), Place())
       let handle = source.observe(Wish(place: place)) { heard.record($0) }
@@ -47,7 +46,7 @@ extension Scenario {
       let hasWaited = !post.hasReturned && !place.sees { post.hasReturned }
       place.letGo()
       try stage.expect(post.ends(), "deadlocks")
-      try stage.expect(!hasWaited, "makes the poster wait until the queue has come to it")
+      try stage.expect(!hasWaited, "makes the poster wait until the queue has run the observer")
       place.flush()
       try stage.expect(heard.values == [1], "delivers \(heard.values)")
       handle.cancel()
@@ -83,7 +82,7 @@ extension Scenario {
       try stage.expect(found.values == [[1]], "delivers it later")
       handle.cancel()
     },
-    Scenario(12, "A bounded observer keeps the newest, and no more than it asked for", .bounds) {
+    Scenario(12, "A bounded observer keeps the newest, and no more than its bound", .bounds) {
       stage in
       let (source, heard, place) = (stage.makeSource(), Recorder<Int>(), Place())
       let handle = source.observe(Wish(place: place, newest: 2)) { heard.record($0) }

@@ -110,7 +110,7 @@ extension Scenario {
       }
       try stage.expect(leaks.alive == [], "keeps \(leaks.alive.count) of 100 closures")
     },
-    Scenario(16, "Also of those that come and go while another is in mid-call", .concurrency) {
+    Scenario(16, "Captured values are released while another observer is in a call", .concurrency) {
       stage in
       let (source, leaks, gate) = (stage.makeSource(), LeakTracker(), Gate())
       let held = source.observe { _ in gate.pass() }

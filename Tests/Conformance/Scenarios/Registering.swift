@@ -12,7 +12,7 @@ extension Scenario {
       try stage.expect(heard.values == [2, 3], "delivers \(heard.values) of the posts 2 and 3")
       handle.cancel()
     },
-    Scenario(1, "Two registrations are two, also of one closure") { stage in
+    Scenario(1, "Two registrations of one closure are two registrations") { stage in
       let (source, heard) = (stage.makeSource(), Recorder<Int>())
       let observer: @Sendable (Int) -> Void = { heard.record($0) }
       let handles = [source.observe(observer), source.observe(observer)]
@@ -22,7 +22,7 @@ extension Scenario {
       try stage.expect(heard.values == [1, 1, 2], "delivers \(heard.values)")
       handles[1].cancel()
     },
-    Scenario(1, "A handle that is used again ends nobody else's registration") { stage in
+    Scenario(1, "A handle that is used again ends no other registration") { stage in
       let (source, heard) = (stage.makeSource(), Recorder<Int>())
       let stale = source.observe { _ in }
       stale.cancel()
@@ -57,7 +57,7 @@ extension Scenario {
       try stage.expect(heard.values == [2], "delivers \(heard.values)")
       for handle in [handle, added.value].compactMap({ $0 }) { handle.cancel() }
     },
-    Scenario(2, "A paused observer is skipped, and hears again when it goes on", .pausing) {
+    Scenario(2, "A paused observer is skipped, and is called again after it resumes", .pausing) {
       stage in
       let (source, heard) = (stage.makeSource(), Recorder<Int>())
       let handle = source.observe { heard.record($0) }
@@ -72,7 +72,7 @@ extension Scenario {
       try stage.expect(heard.values == expected, "delivers \(heard.values)")
       handle.cancel()
     },
-    Scenario(9, "An observer of one subject hears what is about that one alone", .subjects) {
+    Scenario(9, "An observer of one subject receives only messages about that subject", .subjects) {
       stage in
       let (source, heard) = (stage.makeSource(), Recorder<Int>())
       let (bell, other) = (Bell(), Bell())
