@@ -183,7 +183,7 @@ struct TraceTests {
         }
         event.began = event.time - took * 1_000_000
       }
-      trace.storage.record(event, "center")
+      trace.storage.record(event, "center", by: .init(run: 0, number: 1))
     }
     let times = trace.slowest()
     #expect(times.map(\.line) == [line, line - 1, line + 2])
