@@ -136,7 +136,7 @@ inline append(message, urgency) {
     :: activity == scheduled -> request(urgency)
 #endif
 #ifndef NO_WANTING
-    :: activity == draining -> wanted = wanted || urgency
+    :: activity == draining || activity == inline_ -> wanted = wanted || urgency
 #endif
     :: else
     fi;
@@ -160,7 +160,7 @@ proctype Poster(byte self) {
 
 /* A poster whose code runs on the target: it may find that it can call the observers itself. */
 proctype Inside(byte self) {
-  byte number = 1;
+  byte number = 1, urgency;
   bool mustSchedule, mayBeIdle;
   do
   :: number <= POSTS ->
@@ -192,8 +192,13 @@ proctype Inside(byte self) {
 #ifndef NO_RETURN
         if
         :: isEmpty -> activity = idle
-        :: else -> activity = scheduled; request(0)
-        fi
+        :: else ->
+          urgency = (wanted -> 1 : 0);
+          activity = scheduled;
+          request(urgency)
+        fi;
+        wanted = false;
+        assert(hasEnded || !isUrgentWaiting || isOnWay[1])
 #else
         skip
 #endif
@@ -201,7 +206,7 @@ proctype Inside(byte self) {
       if
       :: mustSchedule ->
 #ifndef NO_RESCHEDULING
-        atomic { mustSchedule = false; enqueue(0) }
+        atomic { mustSchedule = false; enqueue(urgency) }
 #else
         mustSchedule = false
 #endif

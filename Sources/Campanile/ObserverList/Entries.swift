@@ -104,7 +104,7 @@ struct Entry: ~Copyable {
 
   @inline(__always)
   func number(at index: Int) -> UInt64 {
-    // SAFETY: `index` is below `count`, hence below `capacity`.
+    // SAFETY: `index` is below `capacity`. A post reads only below `count`.
     // Pairs with `append`: the observer is in place.
     unsafe base[index].number.load(ordering: .acquiring)
   }

@@ -98,7 +98,8 @@ class AnyObserver: @unchecked Sendable {
       // Pairs with `claim`: the canceler's side of what `isPlain` says.
       state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
     } else {
-      // Pairs with `isPlain`: the same. The lock orders the load with the other stores.
+      // Pairs with `isPlain`: the same. Stores without the lock, of `noteMiss` and `forgetMiss`, may be
+      // lost: what an ended observer missed is of no use.
       state.store(state.load(ordering: .relaxed) | Self.endedBit, ordering: .sequentiallyConsistent)
     }
   }
@@ -138,7 +139,8 @@ class AnyObserver: @unchecked Sendable {
 
   /// Notes that the observer has received what it missed.
   final func forgetMiss() {
-    // Pairs with `claim`: what was missed has been reported before a call begins again.
+    // Pairs with `noteMiss` and `resume`: one word. The call with what was missed follows, and its
+    // thread or its mailbox orders it.
     state.bitwiseAnd(~Self.missedBit, ordering: .acquiringAndReleasing)
   }
 

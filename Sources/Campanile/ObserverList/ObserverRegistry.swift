@@ -147,10 +147,10 @@ final class ObserverRegistry: @unchecked Sendable {
 
   /// Lets the clock show `time`.
   ///
-  /// The registration or structure with this time is already in its place, so a post that reads the
-  /// time finds it.
+  /// A registration with this time is already in its place, so a post that reads the time finds it. A
+  /// structure is published after its time is shown.
   private func show(_ time: UInt64, _ held: borrowing Held) {
-    // Pairs with `enter` and `settle`: what got this time is in its place.
+    // Pairs with `enter` and `settle`: a registration that got this time is in its place.
     clock.store(time, ordering: .releasing)
   }
 

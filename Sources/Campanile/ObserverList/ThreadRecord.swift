@@ -153,8 +153,8 @@ extension ThreadRecord {
   /// Whether the calling thread is inside an observer.
   static var isInsidePost: Bool { unsafe existing(in: .records)?.pointee.isInsidePost ?? false }
 
-  /// The calling thread's number, as `forEachPost` gives it, if the thread has reservations.
-  static var currentThread: UInt? {
+  /// The calling thread's number in `forEachPost`, if the thread has reservations.
+  static var numberInScans: UInt? {
     unsafe existing(in: .records).map { unsafe UInt(bitPattern: $0.pointee.first) }
   }
 

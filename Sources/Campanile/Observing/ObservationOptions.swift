@@ -68,8 +68,8 @@ extension ObservationOptions where Source: StateSource, Source.Value: Equatable 
   /// lock is held.
   ///
   /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an equal
-  /// value takes no room. A change that stands for what was missed in a pause is then delivered in any
-  /// case.
+  /// value takes no room. The change for what was missed in a pause is then delivered even if its
+  /// values are equal.
   public static var distinct: Self {
     Self(
       SourceOptions(isRepetition: { change in

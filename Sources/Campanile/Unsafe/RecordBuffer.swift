@@ -108,7 +108,8 @@ import Synchronization
 
   /// Frees or reuses the memory of the oldest records once they are out.
   ///
-  /// Call it without a lock, unless the records are arrivals, because it may release a list.
+  /// Call it without a lock, because it may release a list. Arrivals keep none, and neither does a
+  /// chunk that is empty because nothing was ever in it.
   @inline(never)
   private mutating func recycle() {
     guard let chunk = unsafe oldest, unsafe chunk.pointee.first == chunk.pointee.used else {
