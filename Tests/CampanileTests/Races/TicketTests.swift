@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import Campanile
@@ -233,6 +234,45 @@ struct TicketTests {
       #expect(life.current == 0)
       #expect(resumed.current == 1)
       #expect(Self.limboCount(source.registry) == 0)
+    }
+
+    // Broken by: ThreadRecord.release, if it begins with the outermost post.
+    @Test("K4 A thread that ends in nested posts lets those go on who wait for the inner one")
+    func endsInNestedPosts() {
+      let inner = Broadcaster<Int>()
+      let inside = Gate()
+      Self.observeAndEnd(inner, depth: 1) { inside.pass() }
+      let waitedFor = Self.abandonedTokens.withLock { $0.last!.registration }
+      let outer = source.observe { _ in inner.send(1) }
+      // Released when the thread has left the outer post: it waits for somebody who waits for the
+      // inner one.
+      let returned = DispatchSemaphore(value: 0)
+      let results = Recorder<DispatchTimeoutResult>()
+      let victim = source.observe {
+        [end = AtTheEnd { results.record(returned.wait(timeout: .now() + 60)) }] _ in
+        end.touch()
+      }
+      let poster = onThread { [source] in Self.runAbandoned { source.send(1) } }
+      inside.waitUntilReached()
+      let waiter = onThread {
+        waitedFor.cancelAndWait()
+        returned.signal()
+      }
+      waitedFor.waitUntilWaitedFor(or: { false })
+      victim.cancel()
+      inside.open()
+      poster()
+      waiter()
+      #expect(results.values == [.success])
+      withExtendedLifetime(outer) {}
+    }
+
+    /// Calls a closure when it is released.
+    private final class AtTheEnd: Sendable {
+      private let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+      deinit { body() }
+      func touch() {}
     }
 
     private static let abandonedScopes = Locked<[LiveCount]>([])
