@@ -87,8 +87,8 @@ final class Session: Sendable {
 
   /// Leaves the bus.
   ///
-  /// - Parameter limit: How long what is still to be delivered has, if not for ever. Who writes it may
-  ///   wait for a reader that does not read.
+  /// - Parameter limit: The time for deliveries in progress, or `nil` for no limit. A delivery may
+  ///   block on a full pipe.
   private func leave(within limit: Duration?) async {
     let (end, source) = AsyncStream<Never>.makeStream()
     Task { [relay] in
@@ -133,19 +133,21 @@ final class Session: Sendable {
     }
   }
 
-  /// Waits for the first connection, until each given server has been tried.
+  /// Waits for the first connection, until each given server has been tried or its time is over.
   ///
   /// Failures are reported by `events`. Later, the relay reconnects without a limit.
   private func connect() async throws {
     let token = relay.state.observe(.initial) { [attempts] change in
       if change.new == .connected { attempts.yield(true) }
     }
+    let servers = bus.serverCount
     let limit = Task { [attempts] in
-      try await Task.sleep(for: .seconds(10))
+      // A server that says nothing takes five.
+      try await Task.sleep(for: .seconds(5 + 5 * servers))
       attempts.finish()
     }
     defer { limit.cancel() }
-    var rest = bus.serverCount
+    var rest = servers
     for await isConnected in news {
       if isConnected { return withExtendedLifetime(token) {} }
       rest -= 1

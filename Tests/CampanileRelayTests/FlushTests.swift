@@ -60,7 +60,10 @@ struct FlushTests {
           // A link says that it has something just before it hands it over.
           member.relay.link.queue.sync {}
           await member.relay.core.finishDeliveries()
-          if member.ticks.values != Array(1...(round + 1) * 100) { return false }
+          let (heard, posted) = (member.ticks.values, Array(1...(round + 1) * 100))
+          // The last ones may be missing in an attempt, and no others.
+          #expect(heard == Array(posted.prefix(heard.count)))
+          if heard.count < posted.count { return false }
         }
       }
       return true

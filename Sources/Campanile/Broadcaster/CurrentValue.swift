@@ -136,9 +136,11 @@ extension CurrentValue: StateBase {
       body = new.wrap(body)
       follower = new
     }
-    // A request to be told is for every observer, whatever changes it wants. So is a change that may
-    // include what was missed.
-    if let isWanted { body = body.taking { $0.isRequest || isWanted($0) || missed.isAny } }
+    // A request to be told is for every observer, whatever changes it wants. So is a change that
+    // includes what was not told.
+    if let isWanted {
+      body = body.taking { $0.isRequest || isWanted($0) || missed.includesUntold($0) }
+    }
     let registration = request.register(body, with: registry) { _, _ in .list(list) }
     guard let registration else { return Registration(list: list, id: 0, counters: nil) }
     follower?.bind(to: registration)

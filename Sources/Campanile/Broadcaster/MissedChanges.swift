@@ -32,6 +32,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
     private var missed: Range?
 
     var isEmpty: Bool { missed == nil }
+    /// The number of the last change that was missed, or 0.
+    var last: UInt64 { missed?.revisions.upperBound ?? 0 }
 
     /// Stores a skipped change.
     mutating func miss(_ change: Change) {
@@ -87,6 +89,8 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var hasMissedRequest = false
     /// The number of requests on their way to the place where the follower is called.
     var requestCount = 0
+    /// The last change that was sent in place of missed ones, while older ones were not told.
+    var including: UInt64 = 0
     /// The newest change whose value the follower knows without being told of the change.
     var known: UInt64 = 0
 
@@ -94,11 +98,13 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
     /// - Returns: The change that answers a request, or the request itself if it must be sent on.
     mutating func answer(_ request: Change, isArrival: Bool) -> Change? {
-      let sent = isArrival ? nil : unsent.end()
-      // What is sent now takes what was not told before with it.
-      if sent == nil && !isArrival && !untold.isEmpty { return request }
+      if !isArrival && !untold.isEmpty {
+        if unsent.isEmpty { return request }
+        // What is sent now takes what was not told before with it.
+        including = unsent.last
+      }
       requestCount -= 1
-      return isArrival ? untold.end() : sent
+      return isArrival ? untold.end() : unsent.end()
     }
 
     /// Drops what was missed before a change that is not for the follower.
@@ -115,8 +121,10 @@ final class MissedChanges<Value: Sendable>: Sendable {
 
   init(of storage: StateStorage<Value>) { self.storage = storage }
 
-  /// Whether anything is stored here.
-  var isAny: Bool { state.withLock { $0.isAnyMissed } }
+  /// Whether a change was sent in place of missed ones, while older ones were not told.
+  func includesUntold(_ change: Change) -> Bool {
+    state.withLock { $0.including == change.revision }
+  }
   /// Whether a pause delayed the initial call.
   var hasMissedRequest: Bool { state.withLock { $0.hasMissedRequest } }
 

@@ -81,7 +81,8 @@ extension ObserverBody {
 
   /// The same observer for a source of other values, which receives what `transform` passes on.
   ///
-  /// `transform` runs where the observer does; for a sequence, where the value is posted. Its
+  /// `transform` runs where the observer does; for a sequence, where the value is posted. It also runs
+  /// there if this observer selects what its own buffer takes. Its
   /// errors are treated like errors of the observer. An observer with `.once` is used up only by a
   /// value that is passed on.
   ///

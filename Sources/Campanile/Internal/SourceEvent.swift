@@ -28,7 +28,7 @@ public struct SourceEvent: Sendable {
     /// An observer is about to be called.
     ///
     /// A filter, or the option to leave out equal values, may still leave the value out, unless the
-    /// observer has a buffer of its own or is asynchronous.
+    /// observer has a bounded buffer.
     case called
     /// The call of an observer has returned, or has thrown.
     case returned
@@ -76,9 +76,9 @@ public struct SourceEvent: Sendable {
 
   /// The number of the post that the event is part of, which is unique in the process.
   ///
-  /// It is `nil` for `registered` and `ended`, for the initial call of a state, for an observer of a
-  /// state that has thrown, and for a value that a sequence drops. It is also `nil` for a post that
-  /// was made before anybody observed the events.
+  /// It is `nil` for `registered` and `ended`, for the initial call of a state, and for a value that a
+  /// sequence drops. It is `nil` for the failure of an observer of a state. It is also `nil` for a post
+  /// that was made before anybody observed the events.
   public var postNumber: UInt64? { post == 0 ? nil : post }
   /// The number of the post whose observer made this post; only for `posted`.
   ///

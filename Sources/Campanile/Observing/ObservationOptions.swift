@@ -68,7 +68,7 @@ extension ObservationOptions where Source: StateSource, Source.Value: Equatable 
   /// lock is held.
   ///
   /// For an observer with a bounded buffer, `==` runs on the thread that sets the value, and an equal
-  /// value takes no room. The change for what was missed in a pause is then delivered even if its
+  /// value takes no room. A change for what was missed in a pause may then be delivered although its
   /// values are equal.
   public static var distinct: Self {
     Self(

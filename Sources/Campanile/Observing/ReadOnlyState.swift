@@ -58,7 +58,8 @@ extension StateSource {
   /// are equal. Observe with `.distinct` to leave such changes out.
   ///
   /// - Parameter transform: Called once for each read of the value. For each observer and change it
-  ///   is called twice, with the old and the new value, where the observer runs.
+  ///   is called twice, with the old and the new value, where the observer runs. For an observer with
+  ///   a bounded buffer and `.distinct` it is also called twice on the thread that sets the value.
   /// - Returns: A state that keeps only this state alive.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Result

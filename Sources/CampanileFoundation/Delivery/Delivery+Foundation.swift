@@ -11,7 +11,7 @@ extension Delivery {
   /// If the poster is in an operation of that queue and no delivery waits there, the observer runs
   /// inline. A burst of messages becomes one operation. On a queue that runs many operations at
   /// once, the unbounded observers still run one at a time. While the queue is suspended,
-  /// deliveries wait. `cancelAllOperations()` discards the waiting deliveries, and counts them.
+  /// deliveries wait; a burst that is being delivered is finished first. `cancelAllOperations()` discards the waiting deliveries, and counts them.
   ///
   /// For the main operation queue, this is `mainQueue`.
   public static func operationQueue(_ queue: OperationQueue) -> Delivery {

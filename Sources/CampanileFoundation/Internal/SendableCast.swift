@@ -50,10 +50,13 @@ enum SendableCast {
 
   /// Whether `Any`, `AnyObject` or the word `any` occurs in the type's name, as in `Box<Any>`.
   ///
-  /// The word is in the names of existential types with arguments, such as `any Sequence<Int>`.
+  /// The word is in the names of existential types with arguments, such as `any Sequence<Int>`, and
+  /// of functions that take them. In backticks, it is part of a name that somebody chose.
   private static func namesAny(_ type: any Any.Type) -> Bool {
-    _typeName(type, qualified: true).split { !$0.isLetter && !$0.isNumber && !"_.".contains($0) }
-      .contains { ["Any", "Swift.AnyObject", "any"].contains($0) }
+    _typeName(type, qualified: true).replacing(/`[^`]*`/, with: "").split {
+      !$0.isLetter && !$0.isNumber && !"_.".contains($0)
+    }
+    .contains { ["Any", "Swift.AnyObject", "any"].contains($0) }
   }
 }
 

@@ -12,7 +12,7 @@ import Synchronization
 /// A center that posts to the source itself keeps its hub, and its feeds have no blocks. They only
 /// record whether observers read more than decoded values.
 package final class NotificationHub: Sendable {
-  /// A block observer in the center.
+  /// What is known of an observed name, and its block observer in the center, if it has one.
   package final class Feed: Sendable {
     let name: Notification.Name?
     /// Whether notifications that arrive through this feed are posted.
@@ -61,7 +61,9 @@ package final class NotificationHub: Sendable {
     var purgeThreshold = 64
     /// For each name, the number of observers being registered that read more than decoded values.
     var readersToCome: [Notification.Name: Int] = [:]
-    /// Whether new feeds are read, whatever their names.
+    /// Whether new feeds are read, whatever their names; of a center that posts to the source itself.
+    ///
+    /// It stays set.
     var isReadWidely = false
   }
 

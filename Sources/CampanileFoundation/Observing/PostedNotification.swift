@@ -28,9 +28,9 @@ public import Foundation
 /// precondition failure. The same holds for an array, a dictionary, a set, an optional or a result
 /// of an existential type. Only `any Error` is allowed, since its values are always `Sendable`.
 ///
-/// Two mistakes are not detected, because the type looks the same at run time without `Sendable`. Do
-/// not ask for `SomeClass & Sendable`. Do not ask for other generic types of an existential type,
-/// such as `Box<any P & Sendable>`.
+/// Two mistakes are not detected. Do not ask for `SomeClass & Sendable`, which is the class alone at
+/// run time. Do not ask for other generic types of an existential type, such as
+/// `Box<any P & Sendable>`: only some of them are refused.
 ///
 /// A value is read on the observer's thread. The poster must not change it after the post, as it
 /// could change an `NSMutableArray` that an observer reads as `[Int]`. Decode a mutable Foundation

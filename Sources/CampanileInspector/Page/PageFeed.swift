@@ -16,7 +16,7 @@
   /// No caller waits: it receives the last result. If a computation takes long, as for new call
   /// stacks, the feed computes less often. So it takes little of the program's time.
   actor PageFeed {
-    /// For so long after its time a result may be shown.
+    /// How long a result may be shown after the next one was due.
     private static let freshness = Duration.seconds(1)
     private let interval: Duration
     private let make: @Sendable () -> [PageSection]
@@ -39,7 +39,7 @@
       let start = now()
       if !isMaking, start >= next {
         isMaking = true
-        // Nobody has asked for a while: what was would be shown as what is.
+        // Nobody has asked for a while: an old result would look current.
         if start > next.advanced(by: Self.freshness) { made = [] }
         Task.detached(priority: .utility) { [make] in await self.take(make(), since: start) }
       }

@@ -166,7 +166,10 @@
         }
         incidents.append(.denied(subject: subject, denial.text))
         guard denial.kind == .publishing, let subject else { return }
-        for correlation in requests.open(to: subject) where requests.ended(correlation) {
+        let denied = requests.open(to: subject)
+        // Some may not have been sent yet.
+        if !denied.isEmpty { outbox.forget(requests: Set(denied)) }
+        for correlation in denied where requests.ended(correlation) {
           incidents.append(
             .reply(correlation: correlation, .failed, payload: Array(denial.text.utf8)))
         }

@@ -26,7 +26,9 @@ public import Foundation
 /// - **Thread.** Observers are called on the main queue, and the post does not wait for them. The
 ///   main thread must run its run loop, or `dispatchMain()`. An observer with another operation
 ///   queue is called there, and nothing waits for the call. The observers of one queue are called
-///   one at a time, even if the queue runs many operations at once.
+///   one at a time, even if the queue runs many operations at once. So an observer must not wait for
+///   another observer of its queue. If the queue is suspended, the posts that are being delivered
+///   still arrive.
 /// - **Order.** Observers are called in the order in which they were added. The posts of one thread
 ///   through one center arrive everywhere in that order. No center receives an answer before its
 ///   question.

@@ -18,7 +18,9 @@ package enum ProgramCalls {
         rest.removeFirst(count)
       } else if code == EAGAIN {
         var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-        _ = unsafe poll(&output, 1, -1)
+        // A task that is canceled does not wait for a reader.
+        guard unsafe poll(&output, 1, 100) == 0, Task.isCancelled else { continue }
+        throw SystemError("The output cannot be written", code: code)
       } else if code != EINTR {
         throw SystemError("The output cannot be written", code: code)
       }
@@ -29,7 +31,7 @@ package enum ProgramCalls {
   package static func ignores(_ number: Int32) -> Bool {
     var action = sigaction()
     if unsafe sigaction(number, nil, &action) != 0 { return false }
-    // SAFETY: handlers are only compared. The one that ignores is no function.
+    // SAFETY: handlers are only compared, and never called. `SIG_IGN` is not a function.
     #if canImport(Darwin)
       let handler = unsafe unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
     #else

@@ -335,6 +335,12 @@
       #expect(told(&session) == ["denied a", "reply 1 failed", "reply 3 failed"])
       session.denied(.init(kind: .publishing, subject: "a", text: "no"))
       #expect(told(&session) == ["denied a"])
+      // One that waits to be sent is not sent later.
+      session.perform(
+        .request(correlation: 4, subject: "a", version: 0, payload: [], milliseconds: 60_000))
+      session.denied(.init(kind: .publishing, subject: "a", text: "no"))
+      #expect(told(&session) == ["denied a", "reply 4 failed"])
+      #expect(!written(&session).text.contains("HPUB a "))
     }
 
     @Test("A subscription that is denied is not asked for again")

@@ -22,7 +22,10 @@ struct NotificationQueueModeTests {
           Notification(name: .init("\(index + 1)")), postingStyle: style, coalesceMask: [],
           forModes: modes)
       }
-      while heard.count < all.count { _ = RunLoop.current.run(mode: .default, before: Date()) }
+      let end = Date(timeIntervalSinceNow: 600)
+      while heard.count < all.count, Date() < end {
+        _ = RunLoop.current.run(mode: .default, before: Date())
+      }
     }()
     center.removeObserver(token)
   }
@@ -58,7 +61,8 @@ struct NotificationQueueModeTests {
     onThread { [center, heard] in
       NotificationQueue(notificationCenter: center).enqueue(
         Notification(name: .tick), postingStyle: .asap)
-      while !heard.values.contains("Tick") {
+      let end = Date(timeIntervalSinceNow: 600)
+      while !heard.values.contains("Tick"), Date() < end {
         _ = RunLoop.current.run(mode: .default, before: Date())
       }
     }()

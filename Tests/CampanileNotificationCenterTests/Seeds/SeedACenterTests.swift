@@ -34,7 +34,7 @@ struct SeedACenterTests {
 
   #if os(Linux)
     @Test("Foundation: a typed message reaches no observer of its name")
-    func typedMessages() {
+    func typedMessages() async throws {
       let (center, heard) = (Theirs(), Recorder<String>())
       _ = center.addObserver(forName: Chimed.name, object: nil, queue: nil) { _ in
         heard.record("block")
@@ -43,6 +43,8 @@ struct SeedACenterTests {
       let typed = center.addObserver(for: Chimed.self) { heard.record("typed \($0.number)") }
       center.post(Chimed(number: 1))
       center.post(Chimed(number: 2), subject: Bell())
+      // It is called in a task.
+      while try await !heard.next(within: patience).hasPrefix("typed") {}
       #expect(!heard.values.contains("block") && !heard.values.contains("observer"))
       center.removeObserver(typed)
       withExtendedLifetime(token) {}

@@ -201,9 +201,10 @@ struct TicketTests {
     }
 
     /// Registers an observer in which the thread ends that sends 1, nested `depth` deep.
+    @discardableResult
     private static func observeAndEnd(
       _ source: Broadcaster<Int>, depth: Int, _ deepest: @escaping @Sendable () -> Void
-    ) {
+    ) -> Registration {
       let token = source.observe { [weak source] level in
         if level == 0 { return }
         if level < depth { source?.send(level + 1) }
@@ -211,6 +212,7 @@ struct TicketTests {
         pthread_exit(nil)
       }
       abandonedTokens.withLock { $0.append(token) }
+      return token.registration
     }
 
     // Broken by: ThreadRecord.release, if it leaves the reservations of posts in progress.
@@ -241,8 +243,8 @@ struct TicketTests {
     func endsInNestedPosts() {
       let inner = Broadcaster<Int>()
       let inside = Gate()
-      Self.observeAndEnd(inner, depth: 1) { inside.pass() }
-      let waitedFor = Self.abandonedTokens.withLock { $0.last!.registration }
+      let waitedFor = Self.observeAndEnd(inner, depth: 1) { inside.pass() }
+      let isOver = Locked(false)
       let outer = source.observe { _ in inner.send(1) }
       // Released when the thread has left the outer post: it waits for somebody who waits for the
       // inner one.
@@ -256,9 +258,10 @@ struct TicketTests {
       inside.waitUntilReached()
       let waiter = onThread {
         waitedFor.cancelAndWait()
+        isOver.withLock { $0 = true }
         returned.signal()
       }
-      waitedFor.waitUntilWaitedFor(or: { false })
+      waitedFor.waitUntilWaitedFor(or: { isOver.withLock { $0 } })
       victim.cancel()
       inside.open()
       poster()

@@ -118,6 +118,18 @@ struct PausedSequencesTests {
   }
 
   @Test(
+    "K14 With distinct, a repetition is left out also after a pause",
+    arguments: [.newest(2), .oldest(2)] as [Buffering])
+  func repetition(buffering: Buffering) {
+    let form = Form(
+      buffering: buffering, options: .distinct, isMapped: false, testDescription: "")
+    let played = Played(form)
+    for step in [Step.set1, .pause, .run, .resume, .set1] { played.take(step) }
+    played.finish()
+    #expect(played.told.values == [ValueChange(old: 0, new: 1, revision: 1)])
+  }
+
+  @Test(
     "K12 K14 A follower that is paused again before it was told keeps its place in a full buffer",
     arguments: [
       (.newest(1), [.set1, .pause, .run, .resume, .set2, .pause, .resume, .pause, .resume]),
