@@ -17,12 +17,14 @@
   /// stacks, the feed computes less often. So it takes little of the program's time.
   actor PageFeed {
     /// How long a result may be shown after the next one was due.
-    private static let freshness = Duration.seconds(1)
+    private static let freshness = Duration.seconds(2)
     private let interval: Duration
     private let make: @Sendable () -> [PageSection]
     private let now: @Sendable () -> ContinuousClock.Instant
     private var made: [PageSection] = []
     private var isMaking = false
+    /// Whether the last result was too old to be shown.
+    private var isNextShown = false
     private var next: ContinuousClock.Instant
 
     init(
@@ -39,8 +41,10 @@
       let start = now()
       if !isMaking, start >= next {
         isMaking = true
-        // Nobody has asked for a while: an old result would look current.
-        if start > next.advanced(by: Self.freshness) { made = [] }
+        // Nobody has asked for a while: an old result would look current. The one after it is shown,
+        // however late: on a slow machine, all are.
+        isNextShown = start > next.advanced(by: Self.freshness) && !isNextShown
+        if isNextShown { made = [] }
         Task.detached(priority: .utility) { [make] in await self.take(make(), since: start) }
       }
       return made
