@@ -201,10 +201,9 @@ struct TicketTests {
     }
 
     /// Registers an observer in which the thread ends that sends 1, nested `depth` deep.
-    @discardableResult
     private static func observeAndEnd(
       _ source: Broadcaster<Int>, depth: Int, _ deepest: @escaping @Sendable () -> Void
-    ) -> Registration {
+    ) {
       let token = source.observe { [weak source] level in
         if level == 0 { return }
         if level < depth { source?.send(level + 1) }
@@ -212,7 +211,6 @@ struct TicketTests {
         pthread_exit(nil)
       }
       abandonedTokens.withLock { $0.append(token) }
-      return token.registration
     }
 
     // Broken by: ThreadRecord.release, if it leaves the reservations of posts in progress.
@@ -243,7 +241,9 @@ struct TicketTests {
     func endsInNestedPosts() {
       let inner = Broadcaster<Int>()
       let inside = Gate()
-      let waitedFor = Self.observeAndEnd(inner, depth: 1) { inside.pass() }
+      Self.observeAndEnd(inner, depth: 1) { inside.pass() }
+      // The observer in which the thread ends stays: frames of the thread keep what it captured.
+      let waitedFor = inner.observe { _ in }
       let isOver = Locked(false)
       let outer = source.observe { _ in inner.send(1) }
       // Released when the thread has left the outer post: it waits for somebody who waits for the
@@ -257,17 +257,17 @@ struct TicketTests {
       let poster = onThread { [source] in Self.runAbandoned { source.send(1) } }
       inside.waitUntilReached()
       let waiter = onThread {
-        waitedFor.cancelAndWait()
+        waitedFor.registration.cancelAndWait()
         isOver.withLock { $0 = true }
         returned.signal()
       }
-      waitedFor.waitUntilWaitedFor(or: { isOver.withLock { $0 } })
+      waitedFor.registration.waitUntilWaitedFor(or: { isOver.withLock { $0 } })
       victim.cancel()
       inside.open()
       poster()
       waiter()
       #expect(results.values == [.success])
-      withExtendedLifetime(outer) {}
+      Self.abandonedTokens.withLock { $0.append(outer) }
     }
 
     /// Calls a closure when it is released.
