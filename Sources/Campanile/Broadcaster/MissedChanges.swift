@@ -125,6 +125,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
   func includesUntold(_ change: Change) -> Bool {
     state.withLock { $0.including == change.revision }
   }
+
   /// Whether a pause delayed the initial call.
   var hasMissedRequest: Bool { state.withLock { $0.hasMissedRequest } }
 

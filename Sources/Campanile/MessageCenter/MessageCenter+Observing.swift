@@ -25,7 +25,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(
-      register(request, ObserverBody(observer), SourceOptions(isOnce: options.isOnce)))
+      register(request, ObserverBody(observer), options.messageSettings))
   }
 
   /// Observes the messages of a type until the owner ends; the observer receives the owner.
@@ -56,7 +56,7 @@ extension MessageCenter {
   ) -> Registration {
     let request = ObservationRequest(
       owner: owner, on: delivery, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, observer), SourceOptions(isOnce: options.isOnce))
+    return register(request, ObserverBody(owner, observer), options.messageSettings)
   }
 
   /// Observes the messages of a type on the main actor until the token is released.
@@ -81,7 +81,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return ObservationToken(
-      register(request, ObserverBody(onMain: observer), SourceOptions(isOnce: options.isOnce)))
+      register(request, ObserverBody(onMain: observer), options.messageSettings))
   }
 
   /// Observes the messages of a type on the main actor until the owner ends; the observer receives
@@ -113,7 +113,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       owner: owner, on: delivery.delivery, buffering, CallSite(file: file, line: line))
     return register(
-      request, ObserverBody(owner, onMain: observer), SourceOptions(isOnce: options.isOnce))
+      request, ObserverBody(owner, onMain: observer), options.messageSettings)
   }
 
   /// Observes the messages of a type on an actor until the actor ends; the observer is isolated to
@@ -141,7 +141,7 @@ extension MessageCenter {
     let request = ObservationRequest(
       on: instance, buffering, CallSite(file: file, line: line))
     return register(
-      request, ObserverBody(isolatedTo: instance, observer), SourceOptions(isOnce: options.isOnce))
+      request, ObserverBody(isolatedTo: instance, observer), options.messageSettings)
   }
 }
 

@@ -37,6 +37,10 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
       isInitial: isInitial, isOnce: isOnce, isRepetition: repetition == nil ? nil : isRepetition)
   }
 
+  /// The same for messages, which have no value to begin with and no old value to compare.
+  @inline(__always)
+  var messageSettings: SourceOptions<Source.Element> { SourceOptions(isOnce: isOnce) }
+
   @inline(never)
   private var isRepetition: (@Sendable (Source.Element) -> Bool)? {
     (repetition as! Repetition<Source.Element>?)?.says

@@ -41,8 +41,8 @@
       let start = now()
       if !isMaking, start >= next {
         isMaking = true
-        // Nobody has asked for a while: an old result would look current. The one after it is shown,
-        // however late: on a slow machine, all are.
+        // Nobody has asked for a while: an old result would look current. The next one is shown at any
+        // age. Otherwise a page on a slow machine would show nothing.
         isNextShown = start > next.advanced(by: Self.freshness) && !isNextShown
         if isNextShown { made = [] }
         Task.detached(priority: .utility) { [make] in await self.take(make(), since: start) }

@@ -52,6 +52,7 @@ final class TraceStorage: Sendable {
     var record = TraceRecord(event)
     if event.kind == .posted { record.callers = callers?.number() }
     let isKnown = state.withLock { state in
+      // Another observation records it, and knows the thread.
       if !state.follows(record.source, sourceName, follower) { return true }
       if let place = record.place, state.places[place] == nil {
         state.places[place] = ObserverPlace(
