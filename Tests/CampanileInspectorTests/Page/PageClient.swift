@@ -87,6 +87,8 @@
   final class PageEvents {
     let client: PageClient
     private var text = ""
+    /// What came while other rows were waited for: of each part the last, as a page shows it.
+    private var unread: [String: Data] = [:]
 
     /// Opens the stream; `nil` if it is refused.
     init?(_ page: InspectorPage) async throws {
@@ -121,13 +123,18 @@
     }
 
     /// Reads until the rows of a part are as they should be.
+    ///
+    /// The parts come in any order.
     func rows<Row: Decodable>(
       _ name: String, of type: Row.Type, until isRight: ([Row]) -> Bool
     ) async throws -> [Row] {
-      while let event = await next() {
-        guard event.name == name else { continue }
-        let rows = try JSONDecoder().decode([Row].self, from: event.json)
-        if isRight(rows) { return rows }
+      while true {
+        if let json = unread.removeValue(forKey: name) {
+          let rows = try JSONDecoder().decode([Row].self, from: json)
+          if isRight(rows) { return rows }
+        }
+        guard let event = await next() else { break }
+        unread[event.name] = event.json
       }
       Issue.record("The stream ended before \(name) were as they should be")
       return []
