@@ -31,4 +31,20 @@ struct EndedCenterTests {
     #expect(try await two.ticks.next() == 3)
     withExtendedLifetime((one, two, token, center)) {}
   }
+
+  // Broken by: CarriedTypes.add, if it does not sweep.
+  @Test(
+    "Of centers that have ended a relay keeps few, though nothing arrives",
+    arguments: [Relay.Direction.outward, .inward, .bothWays])
+  func quiet(direction: Relay.Direction) {
+    let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
+    let relay = Relay(bus)
+    let lasting = (0..<10).map { _ in MessageCenter() }
+    for center in lasting { relay.carry(Tick.self, in: center, direction) }
+    for _ in 0..<1_000 { relay.carry(Tick.self, in: MessageCenter(), direction) }
+    #expect((10...64).contains(relay.core.carried.count))
+    for center in lasting { relay.stopCarrying(Tick.self, in: center) }
+    #expect(relay.core.carried.count <= 54)
+    withExtendedLifetime(lasting) {}
+  }
 }

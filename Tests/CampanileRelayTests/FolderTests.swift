@@ -98,6 +98,25 @@ struct FolderTests {
     }
   }
 
+  // Broken by: BusFolder.withoutSlash, if it is not called.
+  @Test("A slash at the end of a folder's path changes nothing, and no link is followed")
+  func slashes() async throws {
+    #expect(BusFolder(bus: "test", in: "/b").path == "/b/test")
+    #expect(BusFolder(bus: "test", in: "/b//").path == "/b/test")
+    #expect(BusFolder(bus: "test", in: "/b/").step == BusFolder(bus: "test", in: "/b").step)
+    #expect(BusFolder(bus: "test", in: "/").path == "//test")
+    try await withFolder { folder in
+      try make(folder)
+      let (real, link) = (folder.appending(path: "real"), folder.appending(path: "link"))
+      try make(real)
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: real)
+      #expect(
+        try await trouble(link.path + "/")
+          == "\(link.path) is a link, and must be a folder of yours.")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: real.path) == [])
+    }
+  }
+
   @Test("A member that joins while others look for the dead is not taken for dead")
   func announcing() async throws {
     try await withFolder { path in

@@ -15,7 +15,11 @@ private final class Receiver: RelayReceiver {
     for incident in incidents { self.incidents.record(incident) }
   }
 
-  func hasGoneOn() -> Bool { false }
+  private let works: Bool
+
+  init(works: Bool = false) { self.works = works }
+
+  func hasGoneOn() -> Bool { works }
 
   /// Waits for an incident, and returns what came before it.
   func incidents(upTo isLast: (RelayIncident) -> Bool) async throws -> [RelayIncident] {
@@ -39,9 +43,9 @@ private final class RawHub: Sendable {
   private let claim: FileLock?
   private let socket: UnixSocket
 
-  init(in folder: BusFolder) throws {
-    claim = try folder.claim(1)
-    socket = try UnixSocket.listening(at: folder.socketPath(1))
+  init(in folder: BusFolder, generation: UInt64 = 1) throws {
+    claim = try folder.claim(generation)
+    socket = try UnixSocket.listening(at: folder.socketPath(generation))
   }
 
   /// Sends frames on the first connection, from a thread of its own.
@@ -115,6 +119,43 @@ struct MemberLinkTests {
       _ = try await receiver.incidents { $0.isConnected }
       #expect(try folder.highestGeneration() == 2)
       withExtendedLifetime((hub, connection)) {}
+      return true
+    }
+  }
+
+  // Broken by: MemberLink.tick, if it asks for the next generation only when the hub is silent.
+  @Test(
+    "R1 A process that takes no messages because it has many follows the others to the next hub")
+  func followsWithoutReading() async throws {
+    var attempts = 0
+    while try await !isFollowing() {
+      attempts += 1
+      try #require(attempts < 5, "The hub has never had time")
+    }
+  }
+
+  /// - Returns: Whether the first hub could say all.
+  private func isFollowing() async throws -> Bool {
+    try await withFolder { path in
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      let (link, receiver) = (
+        MemberLink(.folder(folder), name: "one", .newest()), Receiver(works: true)
+      )
+      defer { link.stop() }
+      let hub = try RawHub(in: folder)
+      let opened = HubFrame.open(
+        position: at(1, 0), ownNumber: 0, Recovery(generation: 1, since: .none, last: at(1, 0)))
+      let connection = hub.say(.welcome(generation: 1, busID: 7), opened)
+      link.queue.sync { link.setReading(false) }
+      link.start(receiver)
+      guard let connection = connection() else { return false }
+      _ = try await receiver.incidents { $0.isConnected }
+      // The connection stays open, and the old hub is never silent for a member that does not read.
+      let next = try RawHub(in: folder, generation: 2)
+      let second = next.say(.welcome(generation: 2, busID: 7))
+      #expect(second() != nil)
+      withExtendedLifetime((hub, connection, next)) {}
       return true
     }
   }

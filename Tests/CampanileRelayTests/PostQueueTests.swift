@@ -87,6 +87,24 @@ struct PostQueueTests {
     #expect(memory < 2_048)
   }
 
+  // Broken by: PostQueue.State.closeGaps, if it is not called.
+  @Test("R6 Of typed messages that were dropped nothing is kept, and operations keep their place")
+  func droppedMessages() {
+    let queue = PostQueue(.newest(bytes: 65_536))
+    let message = OutgoingMessage(Small(), through: PathStep(number: 1), nil)
+    for number in 1...100_000 {
+      _ = queue.append(size: message.size) { message }
+      if number % 25_000 == 0 { _ = queue.append(.flush(UInt64(number))) }
+    }
+    let count = 65_536 / message.size
+    let (items, lost) = queue.takeAll()
+    #expect(items.count < 3_000)
+    let kept = numbers(items).filter { $0 != "gone" }
+    let operations = [String](repeating: "operation", count: 3)
+    #expect(kept == operations + [String](repeating: "message", count: count) + ["operation"])
+    #expect(lost == ["small": 100_000 - count])
+  }
+
   @Test("Bytes are copied if they are few, and otherwise shared, and keep their order")
   func copies() {
     let queue = PostQueue(.newest())
@@ -145,6 +163,10 @@ struct RefusedPostTests {
     #expect(try await heard.next(10) == (1...10).map { [$0] })
     withExtendedLifetime((one, two, token)) {}
   }
+}
+
+private struct Small: RelayedMessage {
+  static var relaySubject: RelaySubject<Self> { "small" }
 }
 
 /// Asks the queue for something when it is asked for its subject.

@@ -1,8 +1,10 @@
 import Campanile
-import CampanileRelay
 import CampanileTesting
+import Dispatch
 import TestSupport
 import Testing
+
+@testable import CampanileRelay
 
 private struct WhoIsThere: RelayedMessage {
   static let relaySubject: RelaySubject<Self> = "who"
@@ -25,6 +27,29 @@ struct RequestTests {
         WhoIsThere(), as: [String].self, within: .seconds(90))
       #expect(names == ["hello", "two"])
       token.cancel()
+      withExtendedLifetime((one, two)) {}
+    }
+  }
+
+  // Broken by: RelayCore.deliver, if it does not look whether somebody has taken the request.
+  @Test("A request that arrives when its answer has been taken back is told so at once")
+  func takenBack() async throws {
+    try await Kind.loopback.withBus { bus in
+      let (one, two) = (Member(bus), Member(bus))
+      let token = two.relay.answer(WhoIsThere.self) { _ in ["two"] }
+      try await two.relay.flush()
+      // The request waits behind other deliveries.
+      two.relay.core.deliveries.suspend()
+      let asking = Task {
+        try await one.relay.request(WhoIsThere(), as: [String].self, within: .seconds(3_000))
+      }
+      // Until it has most likely come.
+      for _ in 1...100 { await Task.yield() }
+      try await one.relay.flush()
+      token.cancel()
+      two.relay.core.deliveries.resume()
+      let error = await #expect(throws: RelayError.self) { try await asking.value }
+      #expect(error?.code == .nobodyAnswers)
       withExtendedLifetime((one, two)) {}
     }
   }

@@ -113,6 +113,8 @@
           headers, payload)
       case .reply(_, let correlation, let status, let payload):
         guard let subject = requests.answered(correlation) else { return }
+        // The request was sent to all who answer, and others may.
+        if status == .nobodyAnswers { return }
         append(
           .reply, to: subject, Self.answerHeaders(failure: status != .answered ? payload : nil),
           payload)

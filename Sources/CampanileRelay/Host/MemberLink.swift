@@ -129,7 +129,7 @@ final class MemberLink: RelayLink {
         correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,
         payload: [])
       state.member.reply(
-        to: request, status: status == .answered ? .ok : .failed, payload: payload, &actions)
+        to: request, status: ReplyStatus(status), payload: payload, &actions)
     case .flush(let token), .flushPosts(let token): state.member.flush(token, &actions)
     }
   }
@@ -278,10 +278,13 @@ final class MemberLink: RelayLink {
 
   private func tick() {
     let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
-    act { state, actions in
+    let deaf = act { state, actions -> UInt64? in
       let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)
       state.member.tick(isReading: isReading, hasGoneOn: hasGoneOn, &actions)
+      return state.channel == nil || isReading ? nil : state.member.generation
     }
+    // A member that does not read cannot notice that its hub is silent.
+    if let deaf, case .folder(let folder) = bus, folder.isClaimed(deaf + 1) { leave() }
   }
 
   private func handle(_ event: ChannelEvent, of connection: Int) {
@@ -416,12 +419,13 @@ extension MemberLink.State {
   ) -> Silence? {
     var bytes: [UInt8] = []
     var silence: Silence?
+    var drops: [String: Int] = [:]
     for action in actions {
       switch action {
       case .send(let frame): frame.append(to: &bytes)
       case .silent(let last, let claims):
         silence = Silence(generation: last, claims: claims)
-      case .dropped(_, let subject): incidents.add(dropped(subject))
+      case .dropped(_, let subject): drops[subject, default: 0] += 1
       case .opened:
         // Not before: the hub would wait for the log of a member that does not read.
         if !isReading { channel?.setReading(false) }
@@ -429,6 +433,7 @@ extension MemberLink.State {
       default: if let incident = incident(of: action) { incidents.append(incident) }
       }
     }
+    for (subject, count) in drops { incidents.append(dropped(subject, count)) }
     if let channel, !bytes.isEmpty {
       channel.send(bytes)
       channel.flush()
@@ -471,21 +476,20 @@ extension MemberLink.State {
     }
   }
 
-  private func dropped(_ subject: String) -> RelayIncident {
+  private func dropped(_ subject: String, _ count: Int) -> RelayIncident {
     .lost(
-      sender: member.id.rawValue, subject: subject, count: 1,
+      sender: member.id.rawValue, subject: subject, count: count,
       "More was posted than the relay's buffer holds until it is sent.")
   }
 }
 
-extension [RelayIncident] {
-  /// Adds a loss; several of one kind in a row are one.
-  fileprivate mutating func add(_ loss: RelayIncident) {
-    guard case .lost(let sender, let subject, .some(let count), let reason) = loss,
-      case .lost(sender, subject, .some(let last), reason)? = self.last
-    else { return append(loss) }
-    self[self.count - 1] = .lost(
-      sender: sender, subject: subject, count: last + count, reason)
+extension ReplyStatus {
+  fileprivate init(_ status: AnswerStatus) {
+    switch status {
+    case .answered: self = .ok
+    case .nobodyAnswers: self = .nobody
+    case .failed, .timedOut, .disconnected: self = .failed
+    }
   }
 }
 

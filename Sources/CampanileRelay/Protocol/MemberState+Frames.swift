@@ -85,10 +85,10 @@ extension MemberState {
   }
 
   func collect(_ token: UInt64, _ since: Position, _ actions: inout [MemberAction]) {
-    for log in [outbox.log, received] {
-      for entry in log.entries(since: since) { actions.append(.send(.collected(entry))) }
+    for entries in [outbox.entries(since: since), received.entries(since: since)] {
+      for entry in entries { actions.append(.send(.collected(entry))) }
     }
-    let floor = max(outbox.log.floor, received.floor)
+    let floor = max(outbox.floor, received.floor)
     actions.append(.send(.collectedAll(token: token, floor: floor)))
   }
 

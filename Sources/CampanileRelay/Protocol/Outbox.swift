@@ -1,16 +1,19 @@
 /// The messages of a member itself: those that wait for a hub, and those that were sent.
 ///
 /// About `window` bytes are under way to the hub. The rest waits in the log, which is bounded. What is
-/// under way does not count there, so that it can be sent to the next hub.
+/// under way is kept beside it, whatever the log forgets, so that it can be sent to the next hub.
 struct Outbox {
-  private(set) var log: MessageLog
+  private var log: MessageLog
   private(set) var lastNumber: UInt64 = 0
   /// Numbers up to here have been sequenced.
   private(set) var sequencedNumber: UInt64 = 0
   /// Numbers up to here have been sent to the present hub.
   private var sentNumber: UInt64 = 0
-  private var underWay = Queue<(number: UInt64, cost: Int)>()
+  /// The messages that have been sent to a hub and not been sequenced.
+  private var underWay = Queue<LogEntry>()
   private var bytesUnderWay = 0
+  /// How many of these have been sent to the present hub.
+  private var underWayHere = 0
   /// Other frames, each sent after the messages up to a number.
   private var frames = Queue<(after: UInt64, frame: MemberFrame)>()
   /// The flushes that have not been answered.
@@ -29,7 +32,7 @@ struct Outbox {
     log.append(LogEntry(message: message, after: after))
     while let forgotten = log.trim(sparing: bytesUnderWay) {
       let number = forgotten.message.number
-      guard number > max(sequencedNumber, sentNumber) else { continue }
+      guard number > max(sequencedNumber, lastUnderWay) else { continue }
       actions.append(.dropped(number: number, subject: forgotten.message.subject))
     }
   }
@@ -65,27 +68,55 @@ struct Outbox {
     return true
   }
 
+  /// The number of the last message under way, or 0.
+  private var lastUnderWay: UInt64 {
+    underWay.isEmpty ? 0 : underWay[underWay.count - 1].message.number
+  }
+
   /// Sends what waits, as far as the window allows.
   mutating func send(_ actions: inout [MemberAction]) {
     while true {
-      while let next = frames.first, next.after <= sentNumber {
-        _ = frames.popFirst()
-        actions.append(.send(next.frame))
+      sendFrames(&actions)
+      // First what was under way to an earlier hub.
+      if underWayHere < underWay.count {
+        let entry = underWay[underWayHere]
+        underWayHere += 1
+        // Numbers between are missing if even their traces were forgotten.
+        sentNumber = entry.message.number - 1
+        sendFrames(&actions)
+        send(entry, &actions)
+        continue
       }
       guard sentNumber < lastNumber, bytesUnderWay < window else { return }
-      sentNumber += 1
+      let next = sentNumber + 1
       // The last entry of the log has the last number, and none between is missing.
-      let index = log.count - 1 - Int(lastNumber - sentNumber)
-      guard index >= 0 else { continue }
-      let entry = log[index]
-      if entry.isForgotten {
-        actions.append(.send(.forgotten(number: sentNumber, subject: entry.message.subject)))
-      } else {
-        actions.append(.send(.message(entry.message)))
+      let index = log.count - 1 - Int(lastNumber - next)
+      guard index >= 0 else {
+        sentNumber = next
+        continue
       }
-      underWay.append((sentNumber, entry.cost))
+      let entry = log[index]
+      underWay.append(entry)
+      underWayHere += 1
       bytesUnderWay += entry.cost
+      send(entry, &actions)
     }
+  }
+
+  private mutating func sendFrames(_ actions: inout [MemberAction]) {
+    while let next = frames.first, next.after <= sentNumber {
+      _ = frames.popFirst()
+      actions.append(.send(next.frame))
+    }
+  }
+
+  private mutating func send(_ entry: LogEntry, _ actions: inout [MemberAction]) {
+    let message = entry.message
+    sentNumber = message.number
+    actions.append(
+      .send(
+        entry.isForgotten
+          ? .forgotten(number: message.number, subject: message.subject) : .message(message)))
   }
 
   /// A hub has given positions to messages.
@@ -100,9 +131,15 @@ struct Outbox {
       position.sequence &+= 1
     }
     sequencedNumber = max(sequencedNumber, last)
-    while let oldest = underWay.first, oldest.number <= last {
+    endUnderWay()
+  }
+
+  /// Forgets what is under way and has been sequenced.
+  private mutating func endUnderWay() {
+    while let oldest = underWay.first, oldest.message.number <= sequencedNumber {
       _ = underWay.popFirst()
       bytesUnderWay -= oldest.cost
+      underWayHere = max(0, underWayHere - 1)
     }
   }
 
@@ -110,8 +147,8 @@ struct Outbox {
   mutating func open(ownNumber: UInt64) {
     sequencedNumber = max(sequencedNumber, min(ownNumber, lastNumber))
     sentNumber = sequencedNumber
-    underWay.removeAll()
-    bytesUnderWay = 0
+    underWayHere = 0
+    endUnderWay()
   }
 
   /// Handles the loss of the hub.
@@ -120,8 +157,6 @@ struct Outbox {
   ///
   /// - Returns: The correlations of those requests.
   mutating func close() -> Set<UInt64> {
-    // The next hub gets what was under way: until it opens, that does not count in the log either.
-    sentNumber = sequencedNumber
     var waiting: [(after: UInt64, frame: MemberFrame)] = flushes.map {
       ($0.after, .flush(token: $0.token))
     }
@@ -140,5 +175,18 @@ struct Outbox {
   mutating func forgetSequenced() {
     let waiting = Int(lastNumber - sequencedNumber)
     log.keepLast(waiting)
+    for index in 0..<underWay.count { underWay.update(index) { $0.after = .none } }
   }
+
+  /// The entries after a position, and those without one, in the order of their numbers.
+  func entries(since position: Position) -> [LogEntry] {
+    let entries = log.entries(since: position)
+    let (known, last) = (sequencedNumber, max(sequencedNumber, lastUnderWay))
+    return entries.filter { $0.message.number <= known }
+      + (0..<underWay.count).map { underWay[$0] }
+      + entries.filter { $0.message.number > last }
+  }
+
+  /// The highest position of which no trace is left.
+  var floor: Position { log.floor }
 }

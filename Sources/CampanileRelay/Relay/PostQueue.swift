@@ -24,6 +24,8 @@ final class PostQueue: Sendable {
     var size = 0
     /// Where to look for the oldest message.
     var first = 0
+    /// How many items before `first` are `nil`.
+    var gaps = 0
     /// How many messages of each pattern there was no room for.
     var lost: [String: Int] = [:]
     var isScheduled = false
@@ -135,14 +137,16 @@ final class PostQueue: Sendable {
   /// Returns the items to send, and the number of dropped messages of each pattern since the last
   /// call.
   ///
-  /// The items are in order, with `nil` in place of a dropped message.
+  /// The items are in order, with `nil` in place of some dropped messages.
   func takeAll() -> (items: [Item?], lost: [String: Int]) {
     state.withLock { state in
       state.endTail()
       var items: [Item?] = []
       swap(&items, &state.spare)
       swap(&items, &state.items)
-      defer { (state.lost, state.size, state.first, state.isScheduled) = ([:], 0, 0, false) }
+      defer {
+        (state.lost, state.size, state.first, state.gaps, state.isScheduled) = ([:], 0, 0, 0, false)
+      }
       return (items, state.lost)
     }
   }
@@ -189,6 +193,7 @@ extension PostQueue.State {
         if first == items.count - 1, tail.isEmpty { return dropped }
         size -= message.size
         items[first] = nil
+        gaps += 1
         // In place: a copy for each of many messages would take long, under the lock.
         if dropped?.append(message) == nil { dropped = [message] }
       case .posts(var posts):
@@ -198,10 +203,13 @@ extension PostQueue.State {
           items[first] = .posts(posts)
           return dropped
         }
+        gaps += 1
       case .operation, nil: break
       }
       first += 1
     }
+    // At most as many as there are items: then moving these costs each post little.
+    if gaps > 1_024, gaps > items.count / 2 { closeGaps() }
     if size > limit {
       var rest = RelayPosts()
       swap(&rest, &tail)
@@ -209,6 +217,13 @@ extension PostQueue.State {
       swap(&rest, &tail)
     }
     return dropped
+  }
+
+  @inline(never)
+  private mutating func closeGaps() {
+    items.removeAll { $0 == nil }
+    first -= gaps
+    gaps = 0
   }
 
   private mutating func drop(_ posts: inout RelayPosts, isLast: Bool, downTo limit: Int) {

@@ -122,6 +122,18 @@ final class CarriedTypes: Sendable {
   private struct State {
     var ways: [Key: CarriedWay] = [:]
     var isEnded = false
+    /// With so many, those of released centers are looked for.
+    var limit = 32
+
+    /// - Returns: The ways of released centers, which are taken out when there are twice as many ways
+    ///   as were left the last time.
+    mutating func sweep() -> [CarriedWay] {
+      if ways.count < limit { return [] }
+      let dead = ways.filter { $0.value.isOfReleasedCenter }
+      for key in dead.keys { ways[key] = nil }
+      limit = max(32, 2 * ways.count)
+      return Array(dead.values)
+    }
   }
 
   private let state = Locked(State())
@@ -129,13 +141,18 @@ final class CarriedTypes: Sendable {
   /// - Returns: Whether the relay has not ended.
   func add(_ way: CarriedWay, _ type: ObjectIdentifier, _ center: MessageCenter) -> Bool {
     let key = Key(type: type, center: ObjectIdentifier(center))
-    let (isAdded, old) = state.withLock { state -> (Bool, CarriedWay?) in
-      if state.isEnded { return (false, nil) }
-      return (true, state.ways.updateValue(way, forKey: key))
+    let (isAdded, old, dead) = state.withLock { state -> (Bool, CarriedWay?, [CarriedWay]) in
+      if state.isEnded { return (false, nil, []) }
+      let old = state.ways.updateValue(way, forKey: key)
+      return (true, old, state.sweep())
     }
     old?.end()
+    for way in dead { way.end() }
     return isAdded
   }
+
+  /// How many ways there are.
+  var count: Int { state.withLock { $0.ways.count } }
 
   func remove(_ type: ObjectIdentifier, _ center: MessageCenter) -> CarriedWay? {
     let key = Key(type: type, center: ObjectIdentifier(center))
@@ -170,6 +187,8 @@ final class CarriedWay: Sendable {
   private struct State {
     var registration: Registration?
     var subscription: Subscription?
+    /// The center in which what arrives is posted.
+    weak var center: MessageCenter?
     var isEnded = false
   }
 
@@ -241,10 +260,18 @@ final class CarriedWay: Sendable {
         message, about: subject, along: payload.path + [carrier], trackedBy: payload.tracker)
     }
     let isOver = state.withLock { state in
-      state.subscription = subscription
+      (state.subscription, state.center) = (subscription, center)
       return state.isEnded
     }
     if isOver { subscription.end() }
+  }
+
+  /// Whether nothing is carried any more, because the center has been released.
+  var isOfReleasedCenter: Bool {
+    state.withLock { state in
+      if state.subscription != nil { return state.center == nil }
+      return state.registration.map { !$0.isActive } ?? false
+    }
   }
 
   func endOutward() {

@@ -140,6 +140,7 @@ extension Relay {
       })
     return source.observe(file: file, line: line) {
       [weak core = core, answers = core.answers] request in
+      request.isTaken.withLock { $0 = true }
       answers.begin()
       Task {
         await answers.run {
@@ -155,12 +156,19 @@ extension Relay {
 }
 
 /// A request that has arrived.
-struct IncomingRequest: Sendable {
+final class IncomingRequest: Sendable {
   let from: UInt64
   let correlation: UInt64
   let subject: String
   let version: Int
   let bytes: [UInt8]
+  /// Whether somebody answers it.
+  let isTaken = Locked(false)
+
+  init(from sender: UInt64, correlation: UInt64, subject: String, version: Int, bytes: [UInt8]) {
+    (from, self.correlation, self.subject) = (sender, correlation, subject)
+    (self.version, self.bytes) = (version, bytes)
+  }
 }
 
 extension RelayCore {
@@ -173,6 +181,15 @@ extension RelayCore {
 
   fileprivate func fail(_ request: IncomingRequest, _ reason: String) {
     reply(to: request, .failed, Array(reason.utf8.prefix(RelayLimits.payload)))
+  }
+
+  /// Passes a request to who answers it.
+  ///
+  /// If nobody does any more, the relay that asks is told so.
+  func deliver(_ request: IncomingRequest) {
+    requests.send(request)
+    if request.isTaken.withLock({ $0 }) { return }
+    reply(to: request, .nobodyAnswers, [])
   }
 
   private func reply(to request: IncomingRequest, _ status: AnswerStatus, _ payload: [UInt8]) {

@@ -179,7 +179,7 @@ final class RelayCore: RelayReceiver, Sendable {
       for route in heading.routes { route.deliver(message) }
       payloads.send(message, trackedBy: message.tracker)
     case .request(let sender, let correlation, let subject, let version, let payload):
-      requests.send(
+      deliver(
         IncomingRequest(
           from: sender, correlation: correlation, subject: subject, version: Int(version),
           bytes: payload))

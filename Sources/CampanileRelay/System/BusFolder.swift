@@ -19,7 +19,9 @@ struct BusFolder: Sendable {
   ///   - folder: The folder that contains the folders of all buses; by default the user's.
   init(bus: String, in folder: String?) {
     let name = SubjectName.escaped(bus)
-    let (folder, short) = ((folder ?? Self.standard) + "/", String(hash(name), radix: 36))
+    // With a slash at its end, a link would be followed, and one bus would have two names.
+    let folder = Self.withoutSlash(folder ?? Self.standard) + "/"
+    let short = String(hash(name), radix: 36)
     // A long name would make the path of the socket too long.
     let fits = name.utf8.count <= 40 && UnixSocket.hasRoom(for: Self.lastSocket(in: folder + name))
     path = folder + (fits || name.utf8.count <= short.utf8.count ? name : short)
@@ -47,9 +49,13 @@ struct BusFolder: Sendable {
     if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
       return runtime + "/campanile"
     }
-    var temporary = environment("TMPDIR") ?? "/tmp"
-    while temporary.count > 1 && temporary.hasSuffix("/") { temporary.removeLast() }
-    return temporary + "/campanile-\(geteuid())"
+    return withoutSlash(environment("TMPDIR") ?? "/tmp") + "/campanile-\(geteuid())"
+  }
+
+  private static func withoutSlash(_ path: String) -> String {
+    var path = path
+    while path.count > 1 && path.hasSuffix("/") { path.removeLast() }
+    return path
   }
 
   private static func environment(_ name: String) -> String? {
