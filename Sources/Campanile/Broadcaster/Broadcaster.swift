@@ -77,6 +77,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// that waits for this call in the same way.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
   public func sendAndWait(_ element: Element) async throws {
     let tracker = DeliveryTracker()
     registry.post(element, Post().tracked(by: tracker), to: list)

@@ -120,6 +120,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 extension CurrentValue: StateBase {
   package var reporters: Reporters { Reporters(registries: [registry]) }
 
+  @_optimize(size)
   package func register(
     _ request: consuming ObservationRequest, _ body: consuming ObserverBody<ValueChange<Value>>,
     _ options: SourceOptions<ValueChange<Value>>
@@ -139,7 +140,9 @@ extension CurrentValue: StateBase {
     // A request to be told is for every observer, whatever changes it wants. So is a change that
     // includes what was not told.
     if let isWanted {
-      body = body.taking { $0.isRequest || isWanted($0) || missed.includesUntold($0) }
+      body = body.taking { change, _ in
+        change.isRequest || isWanted(change, nil) || missed.includesUntold(change)
+      }
     }
     let registration = request.register(body, with: registry) { _, _ in .list(list) }
     guard let registration else { return Registration(list: list, id: 0, counters: nil) }

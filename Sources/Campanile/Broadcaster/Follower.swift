@@ -269,6 +269,7 @@ final class Follower<Value: Sendable>: Sendable {
   /// pause delayed the request, or a full buffer may have dropped it, it carries the newest value.
   ///
   /// - Parameter first: The first arrival: the request or a change.
+  @_optimize(size)
   private func beginInitial(_ first: Change) -> Change {
     let beginning = state.withLock { $0.takeBeginning() }
     let isOnTime = !missed.hasMissedRequest && (first.isInitial || !isBounded)

@@ -141,11 +141,12 @@ final class MissedChanges<Value: Sendable>: Sendable {
     }
   }
 
-  /// Drops what the follower missed before a change that was set for all other followers.
+  /// Drops what a paused follower missed before a change that was set for all other followers.
   ///
-  /// The owner of the follower knows the value of that change, and must not receive an older one.
+  /// The owner of the follower knows the value of that change, and must not receive an older one. If
+  /// the follower has resumed, it receives what is on its way.
   func omit(_ change: Change, for observer: AnyObserver) {
-    edit(observer) { $0.omit(change) }
+    edit(observer) { if observer.isPaused { $0.omit(change) } }
   }
 
   /// Notes that the initial call carries the value of a change, which may arrive later.

@@ -1,7 +1,26 @@
 /// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
 ///
-/// As a target it runs its jobs in such tasks.
+/// As a target it runs its jobs in such tasks. They are isolated as the observer is: what is ended
+/// on the observer's actor is found ended when a registration is checked.
 final class AsyncRunner: DeliveryTarget {
+  /// What the tasks are isolated to.
+  enum Isolation: Sendable {
+    case none, main
+    /// The actor, which is the owner of the registration.
+    case owner(ActorReference)
+
+    static func of(_ instance: any Actor) -> Self { .owner(ActorReference(instance)) }
+
+    /// The actor, if there is one.
+    fileprivate var actor: (any Actor)? {
+      switch self {
+      case .none: nil
+      case .main: MainActor.shared
+      case .owner(let reference): reference.instance
+      }
+    }
+  }
+
   /// Protected by the lock.
   private struct State {
     var isEnded = false
@@ -47,8 +66,12 @@ final class AsyncRunner: DeliveryTarget {
   private let state = Locked(State())
   /// The values that wait for the observer, if its calls are made one at a time.
   let mailbox: Mailbox
+  private let isolation: Isolation
 
-  init(_ buffering: Buffering) { mailbox = Mailbox(buffering, .counted) }
+  init(_ buffering: Buffering, _ isolation: Isolation) {
+    mailbox = Mailbox(buffering, .counted)
+    self.isolation = isolation
+  }
 
   func enqueue(_ job: DeliveryJob) {
     start(job.urgency) { await job.runInTask() }
@@ -61,7 +84,7 @@ final class AsyncRunner: DeliveryTarget {
     let index = state.withLock { $0.reserve() }
     // Detached: what the poster's task is part of says nothing about this one.
     let task = Task.detached(priority: urgency.priority) {
-      await operation()
+      await self.run(operation, on: self.isolation.actor)
       self.state.withLock { $0.end(at: index) }
     }
     let isEnded = state.withLock { state in
@@ -69,6 +92,12 @@ final class AsyncRunner: DeliveryTarget {
       return state.isEnded
     }
     if isEnded { task.cancel() }
+  }
+
+  private func run(_ operation: () async -> Void, on _: isolated (any Actor)?) async {
+    // Without something to do on the actor first, Swift 6.3 does not go there for the operation.
+    state.withLock { _ in }
+    await operation()
   }
 
   /// Discards what waits, and cancels the tasks; called when the registration has ended.
@@ -80,6 +109,13 @@ final class AsyncRunner: DeliveryTarget {
     }
     for task in tasks { task.cancel() }
   }
+}
+
+/// An actor that is held weakly.
+final class ActorReference: Sendable {
+  fileprivate weak let instance: (any Actor)?
+
+  init(_ instance: any Actor) { self.instance = instance }
 }
 
 extension DeliveryJob {

@@ -7,6 +7,8 @@ package struct ObservationRequest: ~Copyable, Sendable {
   var owner: (any AnyObject & Sendable)?
   var delivery = Delivery.immediate
   var buffering: Buffering
+  /// Where the tasks of an asynchronous observer run.
+  var isolation = AsyncRunner.Isolation.none
   var location: CallSite
   var isOnce = false
   /// Whether a reader is a state that is derived from the source, and not a sequence.
@@ -97,6 +99,7 @@ extension ObservationRequest {
 
   private var plainTraits: ObserverTraits { ObserverTraits(location: location, isOnce: isOnce) }
 
+  @_optimize(size)
   private func makeObserver<Value: Sendable>(
     _ body: ObserverBody<Value>, _ lifetimes: [Lifetime.Storage]
   ) -> Made {
@@ -136,7 +139,7 @@ extension ObservationRequest {
   }
 
   /// Selects the values for an observer; `nil` for all values.
-  private typealias Filter<Value> = (@Sendable (Value) -> Bool)?
+  private typealias Filter<Value> = (@Sendable (Value, AnyObject?) -> Bool)?
 
   /// An observer with its own mailbox, for its bounded buffer.
   private func makeBounded<Value: Sendable>(
@@ -157,7 +160,7 @@ extension ObservationRequest {
         return nil
       }
     ) { value, post, id, list in
-      guard isWanted?(value) ?? true else { return }
+      guard isWanted?(value, post.subject) ?? true else { return }
       mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: target)
     }
     return Made(observer: observer, groupTarget: nil)
@@ -168,7 +171,7 @@ extension ObservationRequest {
     _ isTold: Bool, _ isWanted: Filter<Value>,
     _ body: @escaping @Sendable (Value, AnyObject?) async throws -> Void
   ) -> AnyObserver {
-    let runner = AsyncRunner(buffering)
+    let runner = AsyncRunner(buffering, isolation)
     let name = execution.deliveryName
     let prepare = preparation(of: body, runner.mailbox.counters, name)
     switch execution {
@@ -245,7 +248,7 @@ extension ObservationRequest {
         return prepare(value, post, id, list)
       }
     ) { value, post, id, list in
-      guard isWanted?(value) ?? true else { return }
+      guard isWanted?(value, post.subject) ?? true else { return }
       runner.mailbox.append(value, post.kept(isTold: isTold), at: id, in: list, for: runner)
     }
   }
@@ -259,7 +262,7 @@ extension ObservationRequest {
       lifetimes, name, isAsynchronous: true, isTold: isTold, buffer: runner.mailbox.counts
     ) { _ in runner.end() }
     return IndirectObserver<Value>(traits, arrival: prepare) { value, post, id, list in
-      guard isWanted?(value) ?? true else { return }
+      guard isWanted?(value, post.subject) ?? true else { return }
       var post = post.kept(isTold: isTold)
       // A concurrent observer that waits for a post cannot wait for the calls it is part of.
       if post.tracker != nil, AsyncCall.isCurrent(runner.mailbox.counters) {

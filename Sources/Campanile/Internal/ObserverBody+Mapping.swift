@@ -92,27 +92,20 @@ extension ObserverBody {
     once isOnce: Bool, where isWanted: (@Sendable (Source) -> Bool)? = nil,
     _ transform: @escaping Transform<Source>
   ) -> ObserverBody<Source> {
-    let mapped = told(once: isOnce) { (source: Source, _, pass) in try transform(source, pass) }
-    var filter = isWanted
-    if let inner = self.isWanted {
-      filter = { source in
-        guard isWanted?(source) ?? true else { return false }
-        var isWantedByInner = false
-        try? transform(source) { isWantedByInner = inner($0) }
-        return isWantedByInner
-      }
-    }
-    return filter.map { mapped.taking($0) } ?? mapped
+    told(once: isOnce, where: isWanted) { (source: Source, _, pass) in try transform(source, pass) }
   }
 
   /// The same observer for a source of other values, whose subjects `transform` receives.
   ///
-  /// - Parameter isTold: Whether `transform` reads the subject, which is then kept for it.
+  /// - Parameters:
+  ///   - isTold: Whether `transform` reads the subject, which is then kept for it.
+  ///   - isWanted: Selects the values that are not left out; `nil` for all.
   package func told<Source: Sendable>(
-    once isOnce: Bool, isTold: Bool = false, _ transform: @escaping ToldTransform<Source>
+    once isOnce: Bool, isTold: Bool = false, where isWanted: (@Sendable (Source) -> Bool)? = nil,
+    _ transform: @escaping ToldTransform<Source>
   ) -> ObserverBody<Source> {
     let turn = isOnce ? OnlyTurn() : nil
-    return wrapped(
+    let told = wrapped(
       once: isOnce, isTold: isTold,
       { source, subject, observer in
         try transform(source, subject) { value in try turn.use { try observer(value, subject) } }
@@ -137,24 +130,30 @@ extension ObserverBody {
         }
       },
       end: { $0() })
+    guard let inner = self.isWanted else {
+      return isWanted.map { isWanted in told.taking { source, _ in isWanted(source) } } ?? told
+    }
+    return told.taking { source, subject in
+      guard isWanted?(source) ?? true else { return false }
+      var isWantedByInner = false
+      try? transform(source, subject) { isWantedByInner = inner($0, subject) }
+      return isWantedByInner
+    }
   }
 
   /// The same observer, which keeps an object for as long as it is registered.
   package func keeping(_ kept: any AnyObject & Sendable) -> Self {
-    let body =
-      if let plain {
-        // In few words of the stack, which an observer that posts again takes at each level.
-        Self { value in
-          defer { withExtendedLifetime(kept) {} }
-          try plain(value)
-        }
-      } else {
-        told(once: false) { (value: Value, _, pass) in
-          defer { withExtendedLifetime(kept) {} }
-          try pass(value)
-        }
+    guard let plain, isWanted == nil else {
+      return told(once: false) { (value: Value, _, pass) in
+        defer { withExtendedLifetime(kept) {} }
+        try pass(value)
       }
-    return isWanted.map { body.taking($0) } ?? body
+    }
+    // In few words of the stack, which an observer that posts again takes at each level.
+    return Self { value in
+      defer { withExtendedLifetime(kept) {} }
+      try plain(value)
+    }
   }
 }
 

@@ -29,8 +29,8 @@ package struct ObserverBody<Value: Sendable>: Sendable {
 
   private final class Special: Sendable {
     let kind: Kind
-    let isWanted: (@Sendable (Value) -> Bool)?
-    init(_ kind: Kind, where isWanted: (@Sendable (Value) -> Bool)? = nil) {
+    let isWanted: (@Sendable (Value, AnyObject?) -> Bool)?
+    init(_ kind: Kind, where isWanted: (@Sendable (Value, AnyObject?) -> Bool)? = nil) {
       self.kind = kind
       self.isWanted = isWanted
     }
@@ -71,15 +71,16 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     if let plain { .plain(plain) } else { special!.kind }
   }
 
-  /// Which values are for the observer, checked where they are posted; `nil` for all values.
+  /// Which values are for the observer, with their subjects, checked where they are posted; `nil` for
+  /// all values.
   ///
   /// It is used for an observer with its own buffer, in which each value takes room.
-  var isWanted: (@Sendable (Value) -> Bool)? { special?.isWanted }
+  var isWanted: (@Sendable (Value, AnyObject?) -> Bool)? { special?.isWanted }
 
   /// The same observer, with no room in its buffer for values that are not for it.
   ///
   /// An observer without its own buffer may still be called with the other values.
-  func taking(_ isWanted: @escaping @Sendable (Value) -> Bool) -> Self {
+  func taking(_ isWanted: @escaping @Sendable (Value, AnyObject?) -> Bool) -> Self {
     Self(plain, Special(kind, where: isWanted))
   }
 

@@ -33,6 +33,7 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   static var derivedState: String { "behalf of a derived state" }
 
   /// The description as one line.
+  @_optimize(size)
   public var description: String {
     var line = name ?? "\(valueType)"
     if subject != nil { line += ", about one subject" }
@@ -94,6 +95,7 @@ extension ObserverRegistry {
 
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
+  @_optimize(size)
   private func describe(_ found: [PlacedRegistration]) -> [RegistrationDescription] {
     found.ordered { $0.registration.id < $1.registration.id }.compactMap { found in
       let (registration, observer) = (found.registration, found.observer)

@@ -56,6 +56,7 @@ public final class Lifetime: Sendable {
       state.withLock { $0.registrations.drop(registration) }
     }
 
+    @_optimize(size)
     func end() {
       let taken = state.withLock { state in
         state.hasEnded = true

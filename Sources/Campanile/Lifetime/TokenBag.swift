@@ -18,7 +18,7 @@ public final class TokenBag: Sendable {
   /// Protected by the lock.
   private struct State {
     var registrations: Set<Registration> = []
-    /// Kept so that a token outlives its bag's use of it.
+    /// Kept so that a token outlives its bag's use of it; each once.
     var tokens: [ObservationToken] = []
     var pauseCount = 0
     var schedule = PurgeSchedule(from: 32)
@@ -51,8 +51,11 @@ public final class TokenBag: Sendable {
     // Pausing is done under the lock, so that a pause or resume of the bag meanwhile is not missed;
     // it runs nothing foreign.
     state.withLock { state in
-      if let token { state.tokens.append(token) }
-      guard state.registrations.put(registration) else { return }
+      let isNew = state.registrations.put(registration)
+      if let token, isNew || !state.tokens.contains(where: { $0 === token }) {
+        state.tokens.append(token)
+      }
+      guard isNew else { return }
       for _ in 0..<state.pauseCount { registration.pause() }
     }
   }
@@ -60,6 +63,7 @@ public final class TokenBag: Sendable {
   /// Forgets the registrations that have ended by themselves, once in a while.
   ///
   /// Not those whose only call runs in a task: to release their token would cancel the task.
+  @_optimize(size)
   private func purge() {
     let forgotten = state.withLock { state -> ([ObservationToken], Set<Registration>) in
       guard state.schedule.isDue(state.registrations.count) else { return ([], []) }

@@ -130,6 +130,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   ///
   /// - Returns: The registration. It has already ended if the subject has died or is in its deinit,
   ///   or if the center has finished.
+  @_optimize(size)
   package func register(
     _ request: consuming ObservationRequest, _ body: ObserverBody<Value>, of key: String?,
     about given: AnyObject??, once: Bool
@@ -181,6 +182,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// The observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
+  @_optimize(size)
   package func registrations(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) -> [Registration] {

@@ -210,6 +210,7 @@ public final class MessageCenter: Sendable {
   ///   - subject: The subject of the message. Without one, the observers of a single subject are
   ///     left out.
   /// - Complexity: O(*n* log *n*) in the observations of that type, about any subject.
+  @_optimize(size)
   public func hearers<M: Message>(
     of type: M.Type, about subject: M.Subject? = nil
   ) -> [RegistrationDescription] {

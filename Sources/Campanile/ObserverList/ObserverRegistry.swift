@@ -245,6 +245,7 @@ extension ObserverRegistry {
   ///
   /// It reports to the observers of the failures of this source and of the sources that it is
   /// derived from. Without such observers, it reports to standard error.
+  @_optimize(size)
   func report(_ error: any Error, at location: CallSite, valueType: any Any.Type) {
     let failure = ObserverFailure(error: error, valueType: valueType, location: location)
     var sources: [ObserverRegistry] = []
@@ -378,6 +379,7 @@ extension ObserverRegistry {
   /// check can release one.
   ///
   /// - Returns: The registrations whose owners live, to be checked again.
+  @_optimize(size)
   private func checkOwners() -> [Registration] {
     let checked = withState { $0.ownerSweep.step($1) }
     var living: [Registration] = []

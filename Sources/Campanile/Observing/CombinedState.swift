@@ -70,6 +70,7 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
   private let pair: CurrentValue<(First, Second)>
   private let tokens: [ObservationToken]
 
+  @_optimize(size)
   init(
     _ first: any StateBase<First>, _ second: any StateBase<Second>, _ location: CallSite
   ) {

@@ -61,7 +61,8 @@ extension ObservationOptions where Source: StateSource {
   /// instead.
   ///
   /// The call is made on the observer's delivery. It is made before `observe` returns if delivery
-  /// is immediate, or if the caller is on the target and nothing waits there.
+  /// is immediate. With a ``Delivery`` to the caller's own place it is too, if nothing waits there and
+  /// the observer has no bounded buffer.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 

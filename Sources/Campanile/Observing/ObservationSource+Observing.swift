@@ -7,9 +7,21 @@ extension ObservationSource {
     var settings = options.settings
     if request.buffering != .unbounded, let isRepetition = settings.isRepetition.take() {
       // In a full buffer, a repetition would take the place of a change.
-      body = body.taking { !isRepetition($0) }
+      body = body.taking { element, _ in !isRepetition(element) }
     }
     return signal.register(request, body, settings)
+  }
+
+  /// Registers an asynchronous observer.
+  @inline(never)
+  private func register(
+    _ owner: (any AnyObject & Sendable)?, _ isolation: AsyncRunner.Isolation,
+    _ buffering: Buffering, _ location: CallSite, _ body: consuming ObserverBody<Element>,
+    _ options: ObservationOptions<Self>
+  ) -> Registration {
+    var request = ObservationRequest(owner: owner, buffering, location)
+    request.isolation = isolation
+    return register(request, body, options)
   }
 
   /// Observes until the token is released.
@@ -166,8 +178,10 @@ extension ObservationSource {
     _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    let request = ObservationRequest(buffering, CallSite(file: file, line: line))
-    return ObservationToken(register(request, ObserverBody(execution, observer), options))
+    ObservationToken(
+      register(
+        nil, .none, buffering, CallSite(file: file, line: line),
+        ObserverBody(execution, observer), options))
   }
 
   /// Observes asynchronously until the owner ends; the owner is kept alive during each call.
@@ -193,9 +207,9 @@ extension ObservationSource {
     _ options: ObservationOptions<Self> = .init(), file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
-    let request = ObservationRequest(
-      owner: owner, buffering, CallSite(file: file, line: line))
-    return register(request, ObserverBody(owner, execution, observer), options)
+    register(
+      owner, .none, buffering, CallSite(file: file, line: line),
+      ObserverBody(owner, execution, observer), options)
   }
 
   /// Observes asynchronously on the main actor until the token is released, which cancels the
@@ -221,8 +235,10 @@ extension ObservationSource {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Element) async throws -> Void
   ) -> ObservationToken {
-    observeAsync(
-      execution: execution, buffering: buffering, options, file: file, line: line, observer)
+    ObservationToken(
+      register(
+        nil, .main, buffering, CallSite(file: file, line: line),
+        ObserverBody(execution, observer), options))
   }
 
   /// Observes asynchronously on the main actor until the owner ends; the owner is kept alive during
@@ -251,9 +267,9 @@ extension ObservationSource {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @MainActor @Sendable (Owner, Element) async throws -> Void
   ) -> Registration {
-    observeAsync(
-      owner: owner, execution: execution, buffering: buffering, options, file: file, line: line,
-      observer)
+    register(
+      owner, .main, buffering, CallSite(file: file, line: line),
+      ObserverBody(owner, execution, observer), options)
   }
 
   /// Observes asynchronously on an actor until the actor ends; the observer is isolated to it.
@@ -280,9 +296,11 @@ extension ObservationSource {
     file: StaticString = #fileID, line: UInt = #line,
     _ observer: @escaping @Sendable (isolated Instance, Element) async throws -> Void
   ) -> Registration {
-    observeAsync(
-      owner: instance, execution: execution, buffering: buffering, options, file: file, line: line
-    ) { instance, element in try await observer(instance, element) }
+    let body = ObserverBody<Element>(instance, execution) { instance, element in
+      try await observer(instance, element)
+    }
+    return register(
+      instance, .of(instance), buffering, CallSite(file: file, line: line), body, options)
   }
 
   /// The elements sent from now on, as an asynchronous sequence.
@@ -298,6 +316,7 @@ extension ObservationSource {
   ///     `.distinct`.
   ///   - file: The caller's file, for descriptions.
   ///   - line: The caller's line.
+  @_optimize(size)
   public func values(
     buffering: Buffering = .unbounded, _ options: ObservationOptions<Self> = .init(),
     file: StaticString = #fileID, line: UInt = #line

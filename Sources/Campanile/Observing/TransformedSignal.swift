@@ -2,7 +2,8 @@ extension ObservationSource {
   /// The elements of this source, each transformed by `transform`.
   ///
   /// - Parameter transform: Called once for each observer and element, where the observer runs. For
-  ///   a sequence, it is called where the element is sent.
+  ///   a sequence, it is called where the element is sent. If a `filter` or `compactMap` follows and
+  ///   the observer is asynchronous or has a bounded buffer, it is called in both places.
   /// - Returns: A source that keeps this one alive.
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) -> Result

@@ -198,6 +198,7 @@ import Synchronization
   ///
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
+  @_optimize(size)
   mutating func discardAll() {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()

@@ -71,6 +71,44 @@ struct AsyncObserverTests {
     #expect(heard.values == [0])
   }
 
+  // Broken by: AsyncRunner.start, if its task does not run on the observer's actor.
+  @Test("K3 An isolated observer is not entered after its actor has ended or paused it")
+  @MainActor
+  func endedOnItsActor() async {
+    let (ticks, heard, screen) = (Broadcaster<Int>(), Recorder<Int>(), Screen())
+    let begun = Recorder<Int>()
+    let token = ticks.observeAsync(on: .main) { heard.record($0) }
+    let paused = ticks.observeAsync(on: .main) { heard.record($0) }
+    let owned = ticks.observeAsync(owner: screen, on: .main) { _, tick in heard.record(tick) }
+    let free = ticks.observeAsync { begun.record($0) }
+    ticks.send(1)
+    // The main actor stays busy until the tasks have most likely begun.
+    while begun.values.isEmpty {}
+    paused.pause()
+    for registration in [token.registration, owned] { registration.cancel() }
+    for registration in [token.registration, owned, paused.registration] {
+      await registration.cancelAndWait()
+    }
+    #expect(heard.values.isEmpty)
+    await Occupied().endsItself(ticks, begun, heard)
+    #expect(heard.values.isEmpty)
+    withExtendedLifetime((free, screen)) {}
+  }
+
+  private actor Occupied {
+    func endsItself(
+      _ ticks: Broadcaster<Int>, _ begun: Recorder<Int>, _ heard: Recorder<Int>
+    ) async {
+      let registration = ticks.observeAsync(on: self) { _, tick in heard.record(tick) }
+      let free = ticks.observeAsync { begun.record($0) }
+      ticks.send(2)
+      while !begun.values.contains(2) {}
+      registration.cancel()
+      await registration.cancelAndWait()
+      withExtendedLifetime(free) {}
+    }
+  }
+
   @Test("Releasing the token cancels the task")
   func release() async {
     let gate = AsyncGate()
@@ -116,7 +154,7 @@ struct AsyncObserverTests {
   // Broken by: AsyncRunner.start, if it does not look whether it has ended meanwhile.
   @Test("A task that is begun as its observer ends is cancelled too")
   func begunLate() async {
-    let runner = AsyncRunner(.unbounded)
+    let runner = AsyncRunner(.unbounded, .none)
     let gate = AsyncGate()
     let states = Inbox<Bool>()
     runner.end()

@@ -27,6 +27,21 @@ struct TokenBagTests {
     #expect(center.observerCount == 0)
   }
 
+  // Broken by: TokenBag.insert, if it keeps the token as often as it is inserted.
+  @Test("A bag keeps a token once, however often it is inserted, and after its registration too")
+  func insertedAgain() {
+    let token = center.observe(Tick.self) { _ in }
+    let other = center.observe(Tick.self) { _ in }
+    bag.insert(other.registration)
+    let count = _getRetainCount(token)
+    for _ in 1...100 { for one in [token, other] { bag.insert(one) } }
+    #expect(_getRetainCount(token) <= count + 2)
+    #expect(_getRetainCount(other) >= 2)
+    #expect(bag.count == 2)
+    bag.cancel()
+    #expect(center.observerCount == 0)
+  }
+
   @Test("A bag ends registrations with itself")
   func registrations() {
     let screen = Screen()

@@ -140,6 +140,31 @@ struct DerivedSourceTests {
     #expect(tokens.map(\.registration.droppedCount) == [3, 1])
   }
 
+  // Broken by: ObserverBody.told, if it forgets which values are wanted.
+  @Test("K12 What a filter behind subjects leaves out takes no room in a buffer")
+  func roomWithSubjects() async {
+    let (center, manual, player) = (MessageCenter(), ManualTarget(), Player())
+    let levels = center.messages(of: LevelChanged.self).withSubject
+    let loud = levels.filter { $0.message.level > 5 }
+    let about = levels.map { $0 }.filter { $0.subject === player }.map(\.message)
+    let oldest = Recorder<Int>()
+    let newest = Recorder<Int>()
+    let others = Recorder<Int>()
+    let tokens = [
+      loud.observe(on: manual.delivery, buffering: .oldest(1)) { oldest.record($0.message.level) },
+      loud.observe(on: manual.delivery, buffering: .newest(1)) { newest.record($0.message.level) },
+      about.observe(on: manual.delivery, buffering: .newest(1)) { others.record($0.level) },
+    ]
+    for level in [1, 9, 2] { center.post(LevelChanged(level: level), about: player) }
+    center.post(LevelChanged(level: 3))
+    center.post(LevelChanged(level: 4), about: Player())
+    manual.runAll()
+    #expect(oldest.values == [9])
+    #expect(newest.values == [9])
+    #expect(others.values == [2])
+    #expect(tokens.map(\.registration.droppedCount) == [0, 0, 2])
+  }
+
   @Test("An observer that wants one call is used up by an element that got through")
   func once() async {
     let big = ticks.filter { $0 > 1 }
