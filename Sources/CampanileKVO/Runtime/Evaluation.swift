@@ -310,6 +310,14 @@ class Evaluation {
   /// Whether the evaluation has no observer and cannot get one.
   var isOver: Bool { following.withLock { $0.isOver } }
 
+  /// Whether these properties are followed, and no others.
+  func follows(_ reads: [ReadCollector.Read]) -> Bool {
+    following.withLock { following in
+      following.links.count == reads.count
+        && zip(following.links, reads).allSatisfy { $0.property === $1.property }
+    }
+  }
+
   /// Whether a property is followed, or the evaluation is over.
   var followsSomething: Bool { following.withLock { !$0.links.isEmpty || $0.isOver } }
 

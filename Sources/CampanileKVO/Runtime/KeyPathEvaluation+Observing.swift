@@ -61,6 +61,10 @@ extension KVORequest {
 
   /// The evaluation of the same key path, found at the first property that it reads, and opened for
   /// one more observer.
+  ///
+  /// An evaluation that follows other properties than those that were read would miss changes of
+  /// these. That is so while a change is in progress that leads the key path elsewhere, and while
+  /// the evaluation begins. The observer then gets another evaluation.
   private func find<Object: AnyObject, Value>(
     _ object: Object, in reads: [ReadCollector.Read]
   ) -> Shared<Object, Value>? {
@@ -69,9 +73,10 @@ extension KVORequest {
     guard let first = reads.first(where: { $0.property.subject.id == id }) ?? reads.first else {
       return nil
     }
-    for follower in first.property.currentFollowers where follower.evaluation.isOf(self, rootID: id)
-    {
-      if let known: Shared<Object, Value> = open(follower.evaluation, of: object) { return known }
+    for follower in first.property.currentFollowers {
+      let evaluation = follower.evaluation
+      guard evaluation.isOf(self, rootID: id), evaluation.follows(reads) else { continue }
+      if let known: Shared<Object, Value> = open(evaluation, of: object) { return known }
     }
     return nil
   }
@@ -110,7 +115,7 @@ extension KeyPathEvaluation {
     }
     seat.start(at: self)
     begin(seat, registration, object, reads, first)
-    // The creator of an existing evaluation may not yet have linked it to the properties.
+    // An existing evaluation followed something when it was found.
     let isObserved = reads == nil || followsSomething
     if !isObserved { registration.cancel() }
     return (registration, isObserved)

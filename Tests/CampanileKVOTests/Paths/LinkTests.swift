@@ -262,4 +262,45 @@ struct LinkTests {
     #expect(heard.values.last == 5)
     withExtendedLifetime(token) {}
   }
+
+  // Broken by: KeyPathEvaluation.find, if it finds an evaluation that follows other properties.
+  @Test(
+    "K1 An observer is told of the properties that it has read, though another follows fewer yet",
+    arguments: [false, true])
+  func followsFewer(isObserved: Bool) {
+    let device = Toggle(isOn: false)
+    let first = isObserved ? device.observe(\.shown) { _, _ in } : nil
+    let heard = Recorder<Int>()
+    let tokens = TokenBag()
+    device.set(isOn: true) {
+      tokens.insert(device.observe(\.shown) { heard.record($1.new) })
+      device.setValue(5)
+      #expect(heard.values == [5])
+    }
+    device.setValue(6)
+    #expect(heard.values.last == 6)
+    withExtendedLifetime(first) {}
+  }
+
+  // Broken by: KeyPathEvaluation.find, if it finds an evaluation that does not follow all yet.
+  @Test("K1 An observer that comes while the first one begins is told of a change right after it")
+  func comesWhileTheFirstBegins() {
+    let device = Toggle(isOn: true)
+    let heard = Recorder<Int>()
+    let tokens = TokenBag()
+    let path = \Toggle.shown
+    let collector = ReadCollector()
+    _ = collector.collect { device.shown }
+    let reads = collector.take()
+    // The evaluation that another thread has made, when it follows the first property only.
+    let evaluation = KeyPathEvaluation<Toggle, Int, KVOChange<Int>>(
+      KVORequest(path, KVOChange<Int>.Options(), isForAnyThread: true, #fileID, #line), device
+    ) { $0.shown }
+    let link = Link(reads[0].property)
+    reads[0].property.add(link, evaluation)
+    tokens.insert(device.observe(path) { heard.record($1.new) })
+    device.setValue(5)
+    #expect(heard.values == [5])
+    link.end()
+  }
 }

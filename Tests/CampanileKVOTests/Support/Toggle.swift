@@ -15,9 +15,7 @@ final class Toggle: SharedObservable {
       registrar.access(self, keyPath: \.isOn)
       return state.withLock { $0.isOn }
     }
-    set {
-      registrar.withMutation(of: self, keyPath: \.isOn) { state.withLock { $0.isOn = newValue } }
-    }
+    set { set(isOn: newValue) }
   }
   var value: Int {
     registrar.access(self, keyPath: \.value)
@@ -25,6 +23,14 @@ final class Toggle: SharedObservable {
     return state.withLock { $0.value }
   }
   var shown: Int { isOn ? value : -1 }
+
+  /// Sets `isOn`, and calls `afterwards` before it says that the change has ended.
+  func set(isOn: Bool, afterwards: () -> Void = {}) {
+    registrar.withMutation(of: self, keyPath: \.isOn) {
+      state.withLock { $0.isOn = isOn }
+      afterwards()
+    }
+  }
 
   func setValue(_ value: Int, meanwhile: () -> Void = {}) {
     registrar.withMutation(of: self, keyPath: \.value) {
