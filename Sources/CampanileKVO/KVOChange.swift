@@ -2,6 +2,11 @@
 ///
 /// The values are those at the time of the change, wherever and whenever the observer runs.
 public struct KVOChange<Value> {
+  // The first fields: their places do not depend on the type of the value, which code that checks
+  // them need not look up.
+  @usableFromInline let step: ChangeStep
+  @usableFromInline let hasOld: Bool
+
   /// Whether this is the initial call, a prior call, or a change.
   public var phase: Phase {
     switch step {
@@ -38,10 +43,8 @@ public struct KVOChange<Value> {
   ///
   /// It isn't an optional, because the type of an optional would be looked up at run time.
   @usableFromInline let known: Value
-  @usableFromInline let hasOld: Bool
-  // Phase and kind, as types that do not depend on the type of the value. Generic types would be
-  // looked up at each change.
-  @usableFromInline let step: ChangeStep
+  // The kind, as a type that does not depend on the type of the value. Generic types would be looked
+  // up at each change.
   @usableFromInline let deed: CollectionEdit.Deed?
 
   /// Inlined into its caller, where the type has been looked up already.

@@ -147,7 +147,7 @@ extension KVORequest {
     let (registration, isObserved) = observe(object, reading: makeRead) { seat, root in
       { change in
         guard let object = root.object else { throw SourceRegistry.endOfObservation }
-        if seat.isOpen() {
+        if seat.isOpen(for: change) {
           try observer(object, change)
         } else {
           try seat.call(change) { try observer(object, $0) }

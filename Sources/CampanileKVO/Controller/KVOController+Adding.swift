@@ -56,7 +56,7 @@ extension KVOController {
       // `root.object` isn't `nil` while the observer keeps the object.
       guard let owner = owner.object, let object = root.object, kept == nil || kept === object
       else { throw SourceRegistry.endOfObservation }
-      if seat.isOpen() {
+      if seat.isOpen(for: change) {
         try handler(owner, object, change)
       } else {
         try seat.call(change) { try handler(owner, object, $0) }

@@ -155,10 +155,15 @@ final class ObserverSeat {
 
   // MARK: Calls
 
-  /// Whether the observer can be called without a check.
+  /// Whether the observer can be called with a change without a check.
   @inline(__always)
-  func isOpen() -> Bool {
-    if state.word & mask.load(ordering: .relaxed) != 0 { return false }
+  func isOpen<Value>(for change: KVOChange<Value>) -> Bool {
+    let mask = mask.load(ordering: .relaxed)
+    if state.word & mask != 0 { return false }
+    // An observer that asked for more may have ended since the change was made for it.
+    if change.step == .prior || change.hasOld && mask & EvaluationState.oldUnit != 0 {
+      return false
+    }
     mark.store(state.count, ordering: .relaxed)
     return true
   }

@@ -235,6 +235,28 @@ struct LinkTests {
     #expect(state.word == EvaluationState.always)
   }
 
+  // Broken by: ObserverSeat.isOpen, if it does not look at the change.
+  @Test(
+    "A change made for an observer that has ended is checked for the others",
+    arguments: [ObserverWishes.old, []])
+  func changeForTheGone(wishes: ObserverWishes) {
+    let radio = Radio()
+    let request = KVORequest(\Radio.volume, KVOChange<Int>.Options(), #fileID, #line)
+    let evaluation = KeyPathEvaluation<Radio, Int, KVOChange<Int>>(request, radio) { $0.volume }
+    _ = evaluation.open()
+    let seat = ObserverSeat(evaluation, wishes, comparing: nil)
+    seat.start(at: evaluation)
+    evaluation.state.tell(1, 1)
+    func isOpen(_ step: ChangeStep, hasOld: Bool) -> Bool {
+      seat.isOpen(
+        for: KVOChange(
+          step, nil, old: 0, new: 1, hasOld: hasOld, path: request.path, changed: nil))
+    }
+    #expect(isOpen(.changed, hasOld: false))
+    #expect(isOpen(.changed, hasOld: true) == wishes.contains(.old))
+    #expect(!isOpen(.prior, hasOld: true))
+  }
+
   // Broken by: ReadCollector.contains, if it does not look among the reads that were expected.
   @Test("Of many properties that are read twice, each is collected once, also when read again")
   func readsAgain() {

@@ -185,6 +185,19 @@ struct SharedEvaluationTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ObserverSeat.isOpen, if it does not look at the change.
+  @Test("An observer that asks for no old value is told none, though the one that asked has gone")
+  func withoutOldOfTheGone() {
+    var asking: ObservationToken?
+    let first = sums.observe(\.first) { _, _ in asking?.cancel() }
+    asking = sums.observe(\.sum, .old) { _, _ in }
+    var olds: [Int?] = []
+    let last = sums.observe(\.sum) { _, change in olds.append(change.old) }
+    sums.first = 1
+    #expect(olds == [nil])
+    withExtendedLifetime((first, last)) {}
+  }
+
   // Broken by: ObserverSeat.claim, if it does not say that it has been used up.
   @Test("An observer of one call is not called again by a change that it makes, and others are")
   func once() {
