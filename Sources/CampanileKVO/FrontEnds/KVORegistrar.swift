@@ -119,7 +119,11 @@ public struct KVORegistrar: ~Copyable, Sendable {
   public func withMutation<Subject: Observable & AnyObject, Member, Result>(
     of subject: Subject, keyPath: KeyPath<Subject, Member>, _ mutation: () throws -> Result
   ) rethrows -> Result {
-    if uses.isNone { return try mutation() }
+    if uses.isNone {
+      // The mutation may be where the first observation begins.
+      defer { didSet(subject, keyPath: keyPath) }
+      return try mutation()
+    }
     let change = tellWillChange(subject, keyPath, isWhole: true)
     // Inlined into the setter, where the key path is known to the compiler.
     let old = change.needsOld ? subject[keyPath: keyPath] : nil

@@ -100,6 +100,23 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: KVORegistrar.withMutation, if it does not look again at the end.
+  @Test(
+    "K14 An observer that comes inside a set hears its end, also if it is the object's first one",
+    arguments: [false, true])
+  func firstInsideSet(wasObserved: Bool) {
+    let device = Device()
+    if wasObserved { device.observe(\.level) { _, _ in }.cancel() }
+    var heard: [Int] = []
+    var token: ObservationToken?
+    device.registrar.withMutation(of: device, keyPath: \.level) {
+      token = device.observe(\.level, .initial) { _, change in heard.append(change.new) }
+      device.hardware = 1
+    }
+    #expect(heard == [0, 1])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("The announcements of two properties do not meet")
   func twoProperties() {
     final class Two: Observable {
