@@ -210,7 +210,7 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// meanwhile, on any thread, are part of the announced change. It is reported once, when all of
   /// them have ended. So a `willChange` without its `didChange(_:keyPath:)` keeps every later
   /// change of the property from being reported. An announcement inside a set of the same property
-  /// is a separate change.
+  /// is part of the set, unless it ends after the set.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

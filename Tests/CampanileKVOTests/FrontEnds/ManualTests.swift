@@ -286,6 +286,19 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("An announcement inside a set of the same property is a part of it")
+  func announcedInsideSet() {
+    let knob = Knob()
+    let token = follow(knob, \.level)
+    knob.registrar.withMutation(of: knob, keyPath: \.level) {
+      knob.will(\.level)
+      knob.level = 1
+      knob.did(\.level)
+    }
+    #expect(log.lines == ["changed 0 1"])
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: ObservedProperty.didChange, if it does not look for the set that has begun.
   @Test("An announcement that begins inside a set and ends after it is a change beside it")
   func overlappingSet() {
