@@ -203,7 +203,10 @@ final class ObservedProperty: Sendable {
   }
 
   /// Whether changes may be part of others.
-  private var isPart: Bool { isAnnouncedByHand || Scope.isAnyOpen }
+  ///
+  /// The scopes of other threads do not matter: plain changes are those of objects that stay in one
+  /// isolation.
+  private var isPart: Bool { isAnnouncedByHand || Scope.current != nil }
 
   /// Begins a plain change: nothing but the values before and after has to be delivered.
   ///

@@ -455,6 +455,73 @@ struct InterleavingTests {
     withExtendedLifetime(token) {}
   }
 
+  /// Runs `body` while another thread is inside a transaction, or alone.
+  private func run(besideATransaction isBeside: Bool, _ body: () -> Void) async {
+    if isBeside { await besideATransaction(body) } else { body() }
+  }
+
+  // Broken by: ObservedProperty.isPart, if it looks at the scopes of other threads.
+  @Test("A set inside a set is told with it, whatever other threads do", arguments: [false, true])
+  func setInsideSet(isBeside: Bool) async {
+    final class Mixer: Observable {
+      let registrar = KVORegistrar()
+      @Observed var right = 0
+      @Observed var isMuted = false
+      private var stored = 0
+      var left: Int {
+        get {
+          registrar.access(self, keyPath: \.left)
+          return stored
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.left) {
+            isMuted = true
+            stored = newValue
+          }
+        }
+      }
+      var sum: Int { left + right }
+    }
+    var heard: [Int] = []
+    await run(besideATransaction: isBeside) {
+      let mixer = Mixer()
+      let tokens = [
+        mixer.observe(\.isMuted) { mixer, _ in mixer.right += 10 },
+        mixer.observe(\.sum) { _, change in heard.append(change.new) },
+      ]
+      mixer.left = 1
+      withExtendedLifetime(tokens) {}
+    }
+    #expect(heard == [11])
+  }
+
+  // Broken by: ObservedProperty.isPart, if it looks at the scopes of other threads.
+  @Test(
+    "A value is not read while it is changed in place, whatever other threads do",
+    arguments: [false, true])
+  func setInsideChangeInPlace(isBeside: Bool) async {
+    final class Store: Observable {
+      @Observed var items = [1, 2]
+      @Observed var number = 0
+      @Observed var flag = false
+      var both: Int { items.count + number }
+    }
+    var heard: [Int] = []
+    await run(besideATransaction: isBeside) {
+      let store = Store()
+      let tokens = [
+        store.observe(\.flag) { store, _ in store.number += 1 },
+        store.observe(\.both) { _, change in heard.append(change.new) },
+      ]
+      store.items.removeAll { _ in
+        store.flag = true
+        return false
+      }
+      withExtendedLifetime(tokens) {}
+    }
+    #expect(heard == [4])
+  }
+
   /// Changes the pair in a task that was made in a transaction, on its thread, when that has ended.
   private func changeAfterTransaction(_ change: @escaping @Sendable () -> Void) async {
     let token = followed(\.first)
