@@ -200,8 +200,9 @@ final class ObserverSeat {
         let included = state.evaluation?.included ?? 0
         if included > floor {
           floor = included
-        } else if last <= birth && !wishes.contains(.initial) && isUntold {
-          // The observer knows no value that would be outdated.
+        } else if last <= birth && isUntold && (included != 0 || !wishes.contains(.initial)) {
+          // The observer knows no value that would be outdated. Where values have numbers, the
+          // initial value includes the change.
           return nil
         }
         if first <= birth { change = change.asUnknown }

@@ -330,6 +330,25 @@ struct LockedChangeTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ObserverSeat.admit, if it passes what the initial value includes.
+  @Test("K14 An observer that begins inside a transaction is not told again what it began with")
+  func beginsInTransaction() {
+    let meter = Meter()
+    let told = Recorder<Int>()
+    let others = Recorder<Int>()
+    let tokens = TokenBag()
+    tokens.insert(meter.observe(\.count) { others.record($1.new) })
+    meter.count = 1
+    KVOTransaction.perform {
+      meter.count = 5
+      tokens.insert(meter.observe(\.count, .initial) { told.record($1.new) })
+    }
+    #expect(told.values == [5])
+    meter.count = 6
+    #expect(told.values == [5, 6])
+    #expect(others.values == [1, 5, 6])
+  }
+
   @Test("A set by an observer of a transaction comes after what another thread has set meanwhile")
   func setAtEndOfTransaction() {
     let meter = Meter()
