@@ -22,7 +22,16 @@ struct ChangeKeeper {
   private struct Deferred {
     let transaction: ObjectIdentifier
     let thread: UInt
+    /// The properties of the observed object that the transaction has changed.
+    let changed: () -> ChangedPaths
     var report: ChangeReport
+
+    /// The report, with the names of everything that the transaction has changed.
+    var complete: ChangeReport {
+      var report = report
+      report.changed.add(before: changed())
+      return report
+    }
   }
 
   /// The deferred reports, oldest first.
@@ -180,17 +189,21 @@ struct ChangeKeeper {
   ///
   /// What its place cannot hold is released with the caller's report.
   ///
-  /// - Parameter thread: The calling thread, which is the thread of the transaction.
+  /// - Parameters:
+  ///   - thread: The calling thread, which is the thread of the transaction.
+  ///   - changed: Returns the properties of the observed object that the transaction has changed.
   /// - Returns: Whether this is the first report of the transaction.
   mutating func keepBack(
-    _ report: ChangeReport, for transaction: ObjectIdentifier, on thread: UInt
+    _ report: ChangeReport, for transaction: ObjectIdentifier, on thread: UInt,
+    changed: @escaping () -> ChangedPaths = { ChangedPaths(nil) }
   ) -> Bool {
     onTheWay -= 1
     if let place = place(of: transaction) {
       deferred[place].report.add(report)
       return false
     }
-    deferred.append(Deferred(transaction: transaction, thread: thread, report: report))
+    deferred.append(
+      Deferred(transaction: transaction, thread: thread, changed: changed, report: report))
     return true
   }
 
@@ -198,7 +211,7 @@ struct ChangeKeeper {
   mutating func takeDeferred(for transaction: ObjectIdentifier) -> ChangeReport? {
     guard let place = place(of: transaction) else { return nil }
     onTheWay += 1
-    return deferred.remove(at: place).report
+    return deferred.remove(at: place).complete
   }
 
   private func place(of transaction: ObjectIdentifier) -> Int? {
@@ -241,7 +254,7 @@ struct ChangeKeeper {
     while !deferred.isEmpty, let place = deferred.lastIndex(where: { $0.thread == thread }) {
       // Deferred by a transaction of this thread that is delivering to others now. It is delivered
       // with this report.
-      var earlier = deferred.remove(at: place).report
+      var earlier = deferred.remove(at: place).complete
       earlier.add(report)
       report = earlier
     }

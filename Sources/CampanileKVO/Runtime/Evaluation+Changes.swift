@@ -101,14 +101,12 @@ extension Evaluation {
   ) -> ChangeReport? {
     let id = ObjectIdentifier(transaction)
     let thread = SourceRegistry.currentThread
-    if !keeper.withLock({ $0.keepBack(report, for: id, on: thread) }) { return nil }
-    let key = rootKey
+    let changed = { [rootKey] in transaction.changedPaths(of: rootKey) }
+    if !keeper.withLock({ $0.keepBack(report, for: id, on: thread, changed: changed) }) {
+      return nil
+    }
     let take = { [self] in
-      guard var report = keeper.withLock({ $0.takeDeferred(for: id) }) else {
-        return nil as ChangeReport?
-      }
-      report.changed.add(before: transaction.changedPaths(of: key))
-      return claimAtHome(report)
+      keeper.withLock { $0.takeDeferred(for: id) }.flatMap { claimAtHome($0) }
     }
     return transaction.add(self, link.property, take) ? nil : take()
   }

@@ -160,6 +160,7 @@ struct TransactionTests {
     #expect(log.lines == ["0 -> 2", "2 -> 9"])
   }
 
+  // Broken by: ChangeKeeper.tell, if it leaves the names to the transaction.
   @Test("Two observers of which the first changes what the second has yet to hear")
   func changeBeforeTheSecond() {
     log.kvo.observe(player, \.level) { _, player, change in
@@ -170,7 +171,7 @@ struct TransactionTests {
       player.level = 1
       player.title = "Aria"
     }
-    #expect(log.lines == ["changed  -> Bourree 1"])
+    #expect(log.lines == ["changed  -> Bourree 2"])
   }
 
   @Test("Several objects are changed in one transaction")
