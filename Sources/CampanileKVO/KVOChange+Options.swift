@@ -23,7 +23,11 @@ extension KVOChange {
     /// recursion.
     ///
     /// The thread that is about to make the change makes the call at once. If several threads
-    /// change the object, the observer may be in another call on another thread.
+    /// change the object, the observer may be in another call on another thread. A change that
+    /// another thread makes on a main-actor key path has no prior call.
+    ///
+    /// Several key paths may lead to the property. Their prior calls are made key path by key path.
+    /// Those of one key path are made in the order of registration.
     public static var prior: Self { Self(.prior) }
 
     /// Also reports the value before the change.
@@ -68,7 +72,8 @@ extension KVOChange.Options where Value: Equatable {
   /// The values before and after the change are compared, even after a pause. If changes of several
   /// threads overlap, the value before is the one of the previous call. `==` runs where the
   /// change is made, and no lock is held. A prior call is made before the new value is known, so it
-  /// is made for equal values too. A change without an old value (see ``old``) is reported.
+  /// is made for equal values too. A change without an old value (see ``old``) is reported, unless
+  /// the call for an overlapping change has reported its value.
   public static var distinct: Self {
     Self(.distinct) { one, other in
       // `areEqual` is called with such boxes only.
