@@ -113,10 +113,12 @@ struct LockedChangeTests {
       meter.count = last
     }
     entered.open()
-    while !hasReturned.withLock({ $0 }) {
+    let deadline = ContinuousClock.now + patience
+    while !hasReturned.withLock({ $0 }), ContinuousClock.now < deadline {
       last += 1
       meter.count = last
     }
+    #expect(hasReturned.withLock { $0 })
     first()
     withExtendedLifetime(token) {}
     #expect(told.values == Array(1...last))

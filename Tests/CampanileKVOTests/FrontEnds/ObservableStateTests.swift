@@ -7,6 +7,18 @@ import Testing
 @MainActor
 @Suite("A state that the standard Observation reads")
 struct ObservableStateTests {
+  /// Lets the main actor run other jobs until a condition holds.
+  ///
+  /// - Returns: Whether it holds in the end.
+  private func becomesTrue(_ condition: () -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now + patience
+    while !condition() {
+      if ContinuousClock.now > deadline { return false }
+      await Task.yield()
+    }
+    return true
+  }
+
   @Test("Reading the value is tracked, and reported once when a change arrives")
   func tracking() async {
     let level = CurrentValue(1)
@@ -24,7 +36,7 @@ struct ObservableStateTests {
     level.value = 2
     #expect(await changes.waits(for: 2, within: patience))
     // What arrives on the main actor is there when the actor is free again.
-    while observable.value != 2 { await Task.yield() }
+    #expect(await becomesTrue { observable.value == 2 })
     track()
     level.value = 3
     #expect(await changes.waits(for: 4, within: patience))
@@ -52,7 +64,7 @@ struct ObservableStateTests {
     var observable: ObservableState<String>? = ObservableState(level.readOnly.map { "\($0)" })
     #expect(observable?.value == "1")
     level.value = 2
-    while observable?.value != "2" { await Task.yield() }
+    #expect(await becomesTrue { observable?.value == "2" })
     #expect(level.observerCount == 1)
     observable = nil
     #expect(level.observerCount == 0)
