@@ -280,10 +280,13 @@ final class ObserverDetails: Sendable {
   /// Keeps what the observer misses while it is paused, if anything does.
   let skipKeeper: (any SkipKeeper)?
 
-  /// - Parameter swept: A reference to the owner, if the source only checks it from time to time.
+  /// - Parameters:
+  ///   - swept: A reference to the owner, if the source only checks it from time to time.
+  ///   - sweptType: The type of that owner.
   init(
     owner: (any AnyObject & Sendable)? = nil,
     swept: OwnerReference<AnyObject>? = nil,
+    sweptType: (any AnyObject.Type)? = nil,
     delivery: String,
     isAsynchronous: Bool = false,
     buffer: BufferCounts? = nil,
@@ -292,7 +295,7 @@ final class ObserverDetails: Sendable {
     onRefused: (@Sendable () -> Void)? = nil
   ) {
     ownerReference = owner.map { OwnerReference($0) } ?? swept
-    ownerType = owner.map { type(of: $0) }
+    ownerType = owner.map { type(of: $0) } ?? sweptType
     ownerID = owner.map { ObjectIdentifier($0) }
     self.delivery = delivery
     self.isAsynchronous = isAsynchronous

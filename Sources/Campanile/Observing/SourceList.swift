@@ -93,13 +93,15 @@ package struct SourceList<Value>: Sendable {
   /// - Parameters:
   ///   - owner: The object whose end ends the registration, once the source notices it; the source
   ///     checks from time to time.
+  ///   - ownerType: The type of the owner, for descriptions and events.
   ///   - lifetime: The lifetime of the owner, which ends the registration at once.
   ///   - target: Another place to call the observer, which must be the isolation that `body`
   ///     belongs to.
   ///   - onEnd: Called once the registration has ended, or at once if it is refused.
   @_optimize(size)
   package func addConfined(
-    owner: OwnerReference<AnyObject>? = nil, lifetime: OwnerLifetime = OwnerLifetime(),
+    owner: OwnerReference<AnyObject>? = nil, ownerType: (any AnyObject.Type)? = nil,
+    lifetime: OwnerLifetime = OwnerLifetime(),
     on target: Delivery = .immediate, file: StaticString, line: UInt,
     onEnd: (@Sendable () -> Void)? = nil, _ body: @escaping (Value) throws -> Void
   ) -> Registration {
@@ -113,7 +115,8 @@ package struct SourceList<Value>: Sendable {
     var traits = ObserverTraits(
       location: CallSite(file: file, line: line), isOrdered: target.isOrdered)
     if owner != nil || end != nil || target.target != nil {
-      traits.details = ObserverDetails(swept: owner, delivery: target.description, onEnd: end)
+      traits.details = ObserverDetails(
+        swept: owner, sweptType: ownerType, delivery: target.description, onEnd: end)
     }
     let observer = AnyObserver.direct(traits, body)
     let mailbox = target.target?.mailbox

@@ -105,8 +105,8 @@ extension KeyPathEvaluation {
   ) -> (registration: Registration, isObserved: Bool) {
     let seat = ObserverSeat(self, request.wishes, comparing: request.areEqual)
     let registration = changes.addConfined(
-      owner: owner, lifetime: lifetime, file: request.file, line: request.line, onEnd: onEnd,
-      make(seat, root))
+      owner: owner, ownerType: owner?.object.map { type(of: $0) }, lifetime: lifetime,
+      file: request.file, line: request.line, onEnd: onEnd, make(seat, root))
     seat.take(registration)
     // The object may be observed in its deinit.
     guard enter(registration, root), let object = root.object else {

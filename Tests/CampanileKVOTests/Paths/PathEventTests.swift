@@ -45,7 +45,8 @@ struct PathEventTests {
     #expect(kinds.count { $0 == .called } == 2)
     #expect(kinds.count { $0 == .returned } == 2)
     #expect(events.values.contains { $0.kind == .called && $0.line == line })
-    #expect(changes.registrations.contains { $0.line == line })
+    #expect(events.values.contains { $0.ownerType == Screen.self })
+    #expect(changes.registrations.contains { $0.line == line && $0.ownerType == Screen.self })
     #expect(changes.traceName.hasSuffix("of Song"))
     events.stop()
     song.title = "Aria da capo"
