@@ -78,6 +78,8 @@
     ///
     /// What was posted before could not be stored, and later posts would come first.
     private(set) var isStreamUnknown = false
+    /// Why the stream was not created, while the server is asked whether it is there.
+    private var refusal: StreamResponse.Failure?
     /// Whether the server has had its time to delete what it has reported to be deleted.
     private var hasAwaitedDeletion = false
     private var lastConsumerSequence: UInt64 = 0
@@ -185,7 +187,7 @@
     }
 
     private mutating func createStream() {
-      hasAwaitedDeletion = false
+      (hasAwaitedDeletion, refusal) = (false, nil)
       begin(.creatingStream)
       requests.append(
         StreamRequest(
@@ -202,6 +204,10 @@
         isStreamUnknown = false
         return
       }
+      askForStream()
+    }
+
+    private mutating func askForStream() {
       requests.append(
         StreamRequest("STREAM.INFO.\(options.stream)", token: "i\(generation)", [String: Int]()))
     }
@@ -299,7 +305,13 @@
       switch phase {
       case .creatingStream:
         // 10058: there is such a stream, which is configured otherwise.
-        if let error = response.error, error.err_code != 10_058 { return report(error) }
+        if let error = response.error, error.err_code != 10_058 {
+          if let refusal { return report(refusal) }
+          // The server may object to the request before it looks for the stream.
+          refusal = error
+          askForStream()
+          return nil
+        }
         streamIsReady()
       case .locating:
         // 10059: there is no such stream, or there is none any more.

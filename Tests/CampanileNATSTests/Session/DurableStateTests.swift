@@ -655,15 +655,40 @@
       #expect(asked(&state).last?.body.contains("\"opt_start_seq\":12") == true)
     }
 
+    // Broken by: DurableState.answered, if only the error 10058 means that there is a stream.
+    @Test(
+      "R1 A stream that is there is used, for whatever reason the server doesn't create it",
+      arguments: [10_074, 10_113])
+    func notCreated(code: Int) {
+      var state = DurableState(options(nil, creating: ["a"]), id: "x")
+      state.connected(info)
+      let refusal = #"{"error":{"code":500,"err_code":\#(code),"description":"no"}}"#
+      #expect(answer(&state, refusal) == nil)
+      #expect(state.requests.map(\.subject) == ["$JS.API.STREAM.INFO.S"])
+      var missing = state
+      #expect(answer(&state, #"{"config":{"subjects":["a"]}}"#) == nil)
+      #expect(state.isReady)
+      let unknown = #"{"error":{"code":404,"err_code":10059,"description":"not found"}}"#
+      #expect(answer(&missing, unknown)?.hasSuffix(": no.") == true)
+      #expect(!missing.isReady && missing.requests.isEmpty)
+      // It is tried again, from the beginning.
+      for _ in 1...5 { missing.tick() }
+      #expect(missing.requests.map(\.subject) == ["$JS.API.STREAM.CREATE.S"])
+      #expect(answer(&missing) == nil)
+      #expect(missing.isReady)
+    }
+
     @Test("Failures are told once, and asked again for ever")
     func failures() {
       var state = DurableState(options(nil, creating: ["a"]), id: "x")
       state.connected(info)
       let json = #"{"error":{"code":503,"description":"no JetStream"}}"#
+      #expect(answer(&state, json) == nil)
       #expect(answer(&state, json)?.contains("no JetStream") == true)
       for _ in 1...100 {
         for _ in 1...5 { state.tick() }
         #expect(state.requests.count == 1)
+        #expect(answer(&state, json) == nil)
         #expect(answer(&state, json) == nil)
       }
       // There is a stream of this name already.
