@@ -63,6 +63,9 @@
     private var hasTriedPolicies = false
     /// Whether the server refuses to filter, for as long as the stream is as it was when located.
     private var isUnfiltered = false
+    /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
+    /// inactivity as are asked for.
+    private var (leavesOutPending, leavesOutInactivity) = (false, false)
     /// How long no expected message has arrived.
     private var silence = 0
     private var pulls = PullBudget()
@@ -231,6 +234,7 @@
         self.created = created
       }
       (hasTriedPolicies, isUnfiltered) = (false, false)
+      (leavesOutPending, leavesOutInactivity) = (false, false)
       // A stream that has lost its end uses these numbers again.
       heardThrough = min(heardThrough, last)
       deliveries.streamEnds(at: last)
@@ -253,9 +257,10 @@
         configuration.deliver_policy = deliversAll ? "all" : "new"
         configuration.ack_policy = "explicit"
         configuration.ack_wait = Self.acknowledgmentWait * 1_000_000_000
-        configuration.max_ack_pending = 4 * PullBudget.batch
+        if !leavesOutPending { configuration.max_ack_pending = 4 * PullBudget.batch }
       } else {
-        configuration.inactive_threshold = 300_000_000_000
+        if !leavesOutInactivity { configuration.inactive_threshold = 300_000_000_000 }
+        configuration.max_deliver = 1
         configuration.mem_storage = true
         configuration.num_replicas = 1
         configuration.deliver_policy = "by_start_sequence"
@@ -336,9 +341,7 @@
             createConsumer()
             return nil
           }
-          // 10093: before version 2.10, a filter must not be wider than what the stream stores.
-          if error.err_code == 10_093, !isUnfiltered {
-            isUnfiltered = true
+          if leaveOut(error) {
             createConsumer()
             return nil
           }
@@ -359,6 +362,21 @@
       default: break
       }
       return nil
+    }
+
+    /// - Returns: Whether the server may create the consumer without what it refuses.
+    private mutating func leaveOut(_ error: StreamResponse.Failure) -> Bool {
+      let refused: WritableKeyPath<Self, Bool>
+      switch error.err_code {
+      // Before version 2.10, a filter must not be wider than what the stream stores.
+      case 10_093: refused = \.isUnfiltered
+      // The server, the account or the stream has a lower limit, which then applies.
+      case 10_121: refused = \.leavesOutPending
+      case 10_153: refused = \.leavesOutInactivity
+      default: return false
+      }
+      defer { self[keyPath: refused] = true }
+      return !self[keyPath: refused]
     }
 
     private mutating func report(_ error: StreamResponse.Failure) -> String? {

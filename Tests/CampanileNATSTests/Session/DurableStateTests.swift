@@ -67,6 +67,7 @@
       for field in [
         "\"opt_start_seq\":11", "\"deliver_policy\":\"by_start_sequence\"",
         "\"ack_policy\":\"none\"", "\"mem_storage\":true", "\"num_replicas\":1",
+        "\"max_deliver\":1",
       ] {
         #expect(state.requests.last?.json.contains(field) == true, "\(field)")
       }
@@ -232,6 +233,32 @@
       #expect(
         state.received(message(place(12, 2, generation: 6), subject: "a.b.c"))
           == .new(acknowledgment: nil))
+    }
+
+    // Broken by: DurableState.answered, if only a refused filter is left out.
+    @Test(
+      "A server that permits less of a consumer than is asked for decides that itself",
+      arguments: [("me", "max_ack_pending", 10_121), (nil, "inactive_threshold", 10_153)]
+        as [(String?, String, Int)])
+    func consumerLimits(name: String?, field: String, code: Int) {
+      var state = DurableState(options(name), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      while state.phase == .gathering { state.tick() }
+      _ = locate(&state)
+      #expect(state.requests.last?.json.contains(field) == true)
+      let refusal = #"{"error":{"code":400,"err_code":\#(code),"description":"exceeded"}}"#
+      #expect(answer(&state, refusal) == nil)
+      #expect(state.requests.last?.json.contains(field) == false)
+      // That is tried once.
+      #expect(answer(&state, refusal)?.contains("exceeded") == true)
+      for _ in 1...5 { state.tick() }
+      // The stream may permit more now.
+      _ = locate(&state)
+      #expect(state.requests.last?.json.contains(field) == true)
+      #expect(answer(&state, refusal) == nil)
+      #expect(answer(&state) == nil)
+      #expect(state.isReady)
     }
 
     // Broken by: DurableState.heardOfPull, if it ends the silence of another request.
