@@ -290,6 +290,60 @@
       withExtendedLifetime((one, two)) {}
     }
 
+    // Broken by: DurableState.answered, if only the error 10058 means that there is a stream.
+    @Test(
+      "R1 A relay that would create a stream otherwise uses the one that is there",
+      arguments: NATSServer.programs)
+    func otherReplicas(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      try await one.relay.flush()
+      // A server that is alone has no replicas.
+      let two = Member(
+        .nats(server.url, .durable("S", creating: ["clock.>"], replicas: 3, as: "b"), .pedantic),
+        carrying: .inward)
+      try await two.relay.flush()
+      one.post(1...10)
+      #expect(try await two.ticks.next(10) == Array(1...10))
+      withExtendedLifetime((one, two)) {}
+    }
+
+    // Broken by: DurableState.answered, if it gives up where the server permits less.
+    @Test(
+      "A server that permits ten unacknowledged messages sends all to a receiver with a name",
+      arguments: NATSServer.programs)
+    func fewUnacknowledged(program: String) async throws {
+      let server = try NATSServer(
+        program, "jetstream { store_dir: \"FOLDER/js\", limits { max_ack_pending: 10 } }")
+      let (one, two) = (Member(bus(server)), Member(bus(server, as: "a")))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...200)
+      #expect(try await two.ticks.next(200) == Array(1...200))
+      withExtendedLifetime((one, two)) {}
+    }
+
+    // Broken by: NATSSession.receivedAcknowledgment, if a full name counts as a full stream.
+    @Test(
+      "A message whose name is full is refused, and messages of other names are stored",
+      arguments: NATSServer.programs)
+    func fullName(program: String) async throws {
+      let server = try server(program)
+      let one = Member(.nats(server.url, .durable("S"), .pedantic), carrying: nil)
+      let stream = """
+        {"name":"S","subjects":["clock.>"],"retention":"limits","storage":"file",
+         "num_replicas":1,"discard":"new","discard_new_per_subject":true,"max_msgs_per_subject":1}
+        """
+      _ = try await one.relay.request(
+        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: .seconds(60))
+      for subject in ["clock.a", "clock.a", "clock.b"] { one.relay.post(raw: [1], to: subject) }
+      try await one.relay.flush()
+      let event = try await one.event(.refused)
+      #expect(event.subject == "clock.a")
+      #expect(event.reason.contains("per subject"))
+      #expect(try await count(one.relay) == 2)
+      withExtendedLifetime(one) {}
+    }
+
     @Test("A name that the stream does not store is refused", arguments: NATSServer.programs)
     func unknownName(program: String) async throws {
       let server = try server(program)

@@ -83,6 +83,11 @@
       var description: String?
 
       var text: String { description ?? "error \(code)" }
+
+      /// Whether a stream stores no more messages of one name, and goes on with those of others.
+      var isAboutOneName: Bool {
+        err_code == 10_077 && description?.contains("per subject") == true
+      }
     }
 
     struct State: Decodable {

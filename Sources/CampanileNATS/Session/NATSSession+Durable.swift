@@ -99,7 +99,7 @@
       if let error = response?.error {
         // 10002: the account has no room. 10158: sent twice, and the first one is not stored yet;
         // whether it will be is not known.
-        if error.code >= 500 || error.err_code == 10_002 || error.err_code == 10_158 {
+        if !error.isAboutOneName, error.code >= 500 || [10_002, 10_158].contains(error.err_code) {
           return sendAgain(mark, "The stream does not store it: \(error.text).")
         }
         incidents.append(
