@@ -21,6 +21,8 @@
       var held: [ServerMessage] = []
       /// For how many seconds it has been open.
       var age = 0
+      /// How many times it was asked for the rest of what it has to send, and has not answered.
+      var lastPingCount = 0
     }
 
     /// The actions to perform outside the lock.
@@ -51,8 +53,6 @@
     /// Whether the present connection is asked for the last that it has to send.
     private var isHandingOver = false
     private var handOverSeconds = 0
-    /// The mark up to which the answer to that confirms.
-    private var handOverMark: UInt64 = 0
     /// The relay's operations that wait while connections change.
     private var deferred: [RelayOperation] = []
     private var lastNumber = 0
@@ -228,24 +228,26 @@
 
     private mutating func confirmed(_ mark: UInt64, on number: Int) {
       if number == current {
-        if mark != Self.lastMark { return session.confirmed(mark) }
-        session.confirmed(handOverMark)
-        if isHandingOver, nextIsOpen { handOver() }
+        session.confirmed(mark & ~Self.lastFlag)
+        if mark & Self.lastFlag == 0 { return }
+        lines[number]?.lastPingCount -= 1
+        // Another server may have been tried before, and an earlier answer is not the last.
+        if isHandingOver, nextIsOpen, lines[number]?.lastPingCount == 0 { handOver() }
       } else if number == next {
         // The other server sends what comes from now on: the first one is asked for the rest.
         (isHandingOver, handOverSeconds) = (true, 0)
         guard let current, lines[current] != nil else { return }
         lines[current]!.output.writePing()
-        lines[current]!.state.pinged(marking: Self.lastMark)
-        handOverMark = session.outbox.sentMark
+        lines[current]!.state.pinged(marking: session.outbox.sentMark | Self.lastFlag)
+        lines[current]!.lastPingCount += 1
       }
     }
 
     /// How many seconds a server that ends has for the rest of what it has to send.
     private static let handOverLimit = 2
 
-    /// Marks the ping that asks a server for the rest of what it has to send.
-    private static let lastMark = UInt64.max
+    /// Is added to the mark of a ping that asks a server for the rest of what it has to send.
+    private static let lastFlag: UInt64 = 1 << 63
 
     // MARK: Changing connections
 

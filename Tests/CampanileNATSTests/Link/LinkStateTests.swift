@@ -132,6 +132,32 @@
       #expect(link.session.outbox.isEmpty)
     }
 
+    // Broken by: LinkState.confirmed, if all questions for the rest have one mark.
+    @Test("R1 The answer to the first attempt to leave a server does not confirm what came later")
+    func secondAttempt() {
+      var link = link
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      #expect(effects(&link).sent == ["1: PING", "2: PING"])
+      link.handle(.closed(nil), of: 2)
+      link.perform([.post(subject: "a"), .flush(7)])
+      #expect(effects(&link).sent == ["1: HPUB a", "1: PING"])
+      link.tick()
+      #expect(link.takeEffects().connects.map(\.number) == [3])
+      link.handle(.connected(NATSConnection(EmbeddedChannel())), of: 3)
+      receive(.info(Self.info()), from: 3, &link)
+      for _ in 1...2 { receive(.pong, from: 3, &link) }
+      #expect(effects(&link).sent == ["1: PING", "2: PING", "2: PING"])
+      // The first server has not read what was posted.
+      receive(.pong, from: 1, &link)
+      #expect(effects(&link).closed == [])
+      #expect(!link.session.outbox.isEmpty)
+      receive(.pong, from: 1, &link)
+      #expect(effects(&link).closed == [])
+      #expect(link.session.outbox.isEmpty)
+      receive(.pong, from: 1, &link)
+      #expect(effects(&link).closed == [1])
+    }
+
     // Broken by: LinkState.tick, if it waits for the pings.
     @Test("R6 A first server that says nothing more is left after seconds")
     func firstIsSilent() {
