@@ -61,8 +61,11 @@
     /// How many connections in a row have ended as soon as they were open.
     private var shortCount = 0
     private var isStopped = false
-    /// Reasons that have been reported since there was a connection.
-    private var reported: Set<String> = []
+    /// Reasons that have been reported since there was a connection, or the last of them.
+    private(set) var reported: Set<String> = []
+    /// So many reasons are remembered, and so many characters of each are reported: a server can
+    /// give any reason.
+    private static let (reasonLimit, lengthLimit) = (64, 512)
     private var effects = Effects()
     private var outputs = OutputBuffers()
     private var random = SystemRandomNumberGenerator()
@@ -295,7 +298,8 @@
       if wasOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
       if nextIsOpen { return handOver() }
       let sentence = line.state.closed(reason)
-      let text = sentence.map { "\(line.address): \($0)" } ?? ""
+      let text = sentence.map { "\(line.address): \(Self.cut($0))" } ?? ""
+      if reported.count >= Self.reasonLimit { reported = [] }
       if session.server != nil || reported.insert(text).inserted {
         session.disconnected(text, isUnnoticed: line.state.isSilent)
       }
@@ -310,6 +314,11 @@
       } else {
         connect()
       }
+    }
+
+    private static func cut(_ reason: String) -> String {
+      let start = reason.unicodeScalars.prefix(lengthLimit)
+      return start.endIndex == reason.endIndex ? reason : String(start) + "…"
     }
 
     /// So many seconds a connection lasts, unless something is wrong with what is sent on it.

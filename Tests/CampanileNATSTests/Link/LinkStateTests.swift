@@ -380,6 +380,29 @@
       #expect(link.takeEffects().connects.isEmpty)
     }
 
+    // Broken by: LinkState.closed, if it keeps whatever a server gives as its reason.
+    @Test("R6 However many and long the reasons of servers are, few and short ones are kept")
+    func manyReasons() throws {
+      var link = link
+      link.handle(.closed("no"), of: 1)
+      var reported = 0
+      for round in 1...500 {
+        let effects = link.takeEffects()
+        if let wait = effects.wait { link.waited(wait.number) }
+        for case .disconnected(let reason) in effects.incidents {
+          reported += 1
+          #expect(reason.utf8.count <= 3_000)
+        }
+        for connect in effects.connects {
+          link.handle(
+            .closed("\(round)" + String(repeating: "\u{301}", count: 10_000)), of: connect.number)
+        }
+      }
+      #expect(reported > 100)
+      #expect(link.reported.count <= 100)
+      #expect(link.reported.allSatisfy { $0.utf8.count <= 3_000 })
+    }
+
     @Test("Servers that others report are tried, unless only the given ones are")
     func reported() throws {
       for usesReported in [true, false] {
