@@ -230,12 +230,36 @@
 
   @Suite("Servers that are none", .withServers, .timeLimit(.minutes(30)))
   struct HostileServerTests {
-    /// Says something to each client, and nothing more.
-    private func hostile(_ text: String) async throws -> any Channel {
+    /// Says something to a client, and nothing more, or pings after that.
+    private final class Speaker: ChannelInboundHandler, Sendable {
+      typealias InboundIn = ByteBuffer
+      private let text: String
+      private let pings: Bool
+
+      init(_ text: String, pings: Bool) { (self.text, self.pings) = (text, pings) }
+
+      func channelActive(context: ChannelHandlerContext) {
+        let channel = context.channel
+        channel.writeAndFlush(ByteBuffer(string: text)).whenSuccess { [pings] in
+          if pings { Self.flood(channel) }
+        }
+      }
+
+      /// Sends pings until that fails.
+      private static func flood(_ channel: any Channel) {
+        let pings = ByteBuffer(string: String(repeating: "PING\r\n", count: 10_000))
+        channel.writeAndFlush(pings).whenSuccess { flood(channel) }
+      }
+    }
+
+    /// Says something to each client, and reads nothing if it pings after that.
+    private func hostile(_ text: String, pings: Bool = false) async throws -> any Channel {
       try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.socketOption(.so_rcvbuf), value: 65_536)
+        .childChannelOption(.autoRead, value: !pings)
         .childChannelInitializer { channel in
-          channel.writeAndFlush(ByteBuffer(string: text)).flatMapError { _ in
-            channel.eventLoop.makeSucceededVoidFuture()
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(Speaker(text, pings: pings))
           }
         }
         .bind(host: "127.0.0.1", port: 0).get()
@@ -273,6 +297,15 @@
       #expect(try await two.ticks.next() == 1)
       try await bad.close().get()
       withExtendedLifetime((one, two)) {}
+    }
+
+    // Broken by: LinkState.perform, if it answers a server that reads no answers for ever.
+    @Test("R6 A server that pings for ever and reads nothing is left")
+    func pingFlood() async throws {
+      let server = try await hostile(Self.greeting + "PONG\r\n", pings: true)
+      let port = try #require(server.localAddress?.port)
+      try await Relay(.nats("nats://127.0.0.1:\(port)")).reaches("doesn't read the answers")
+      try await server.close().get()
     }
 
     @Test("An address that is none is the reason why there is no connection")

@@ -17,6 +17,8 @@
       var connection: NATSConnection?
       /// The bytes to write there in addition to the session's.
       var output = ByteBuffer()
+      /// How many answers to pings are among these bytes.
+      var pongs = 0
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
       /// For how many seconds it has been open.
@@ -27,7 +29,8 @@
 
     /// The actions to perform outside the lock.
     struct Effects {
-      var sends: [(connection: NATSConnection, bytes: ByteBuffer)] = []
+      /// Bytes for connections, with the number of answers to pings in each.
+      var sends: [(connection: NATSConnection, bytes: ByteBuffer, pongs: Int)] = []
       var closes: [NATSConnection] = []
       var connects: [(number: Int, address: ServerAddress, certificateName: String?)] = []
       /// To try again after so many milliseconds, with the number of this pause.
@@ -191,13 +194,21 @@
         }
       case .introduce(let info): introduce(number, info)
       case .sendPing: lines[number]?.output.writePing()
-      case .sendPong: lines[number]?.output.writePong()
+      case .sendPong: answerPing(number)
       case .open(let info): opened(number, info)
       case .update(let info): updated(number, info)
       case .confirmed(let mark): confirmed(mark, on: number)
       case .denied(let denial): session.denied(denial)
       case .close(let reason): end(number, reason)
       }
+    }
+
+    private mutating func answerPing(_ number: Int) {
+      if lines[number]?.connection?.isFull == true {
+        return end(number, "The server sends pings and doesn't read the answers.")
+      }
+      lines[number]?.output.writePong()
+      lines[number]?.pongs += 1
     }
 
     private mutating func introduce(_ number: Int, _ info: ServerInfo) {
@@ -358,7 +369,7 @@
           for mark in pings { lines[current]!.state.pinged(marking: mark) }
           takeOutput(of: [current])
           if session.output.readableBytes == 0 { continue }
-          effects.sends.append((connection, session.output))
+          effects.sends.append((connection, session.output, 0))
           session.output = outputs.next(after: session.output)
         }
       } else if let current {
@@ -375,9 +386,11 @@
     private mutating func takeOutput(of numbers: [Int]) {
       for number in numbers {
         guard let line = lines[number], line.output.readableBytes > 0 else { continue }
-        if let connection = line.connection { effects.sends.append((connection, line.output)) }
+        if let connection = line.connection {
+          effects.sends.append((connection, line.output, line.pongs))
+        }
         // The bytes belong to the connection now.
-        lines[number]?.output = ByteBuffer()
+        (lines[number]!.output, lines[number]!.pongs) = (ByteBuffer(), 0)
       }
     }
   }

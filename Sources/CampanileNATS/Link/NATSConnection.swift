@@ -15,6 +15,9 @@
 
     private let channel: any Channel
     private let backlog: Backlog
+    /// How many answers to pings wait to be written.
+    private let pongs = Locked(0)
+    private static let pongLimit = 10_000
 
     init(_ channel: any Channel, _ backlog: Backlog = Backlog()) {
       (self.channel, self.backlog) = (channel, backlog)
@@ -111,7 +114,15 @@
       }
     }
 
-    func send(_ bytes: ByteBuffer) { channel.writeAndFlush(bytes, promise: nil) }
+    /// Whether so many answers to pings wait that the server can't be reading them.
+    var isFull: Bool { pongs.withLock { $0 > Self.pongLimit } }
+
+    /// - Parameter count: How many answers to pings are among the bytes.
+    func send(_ bytes: ByteBuffer, pongs count: Int = 0) {
+      if count == 0 { return channel.writeAndFlush(bytes, promise: nil) }
+      pongs.withLock { $0 += count }
+      channel.writeAndFlush(bytes).whenComplete { [self] _ in pongs.withLock { $0 -= count } }
+    }
 
     func setReading(_ reads: Bool) { backlog.set(reads) }
 

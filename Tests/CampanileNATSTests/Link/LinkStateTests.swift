@@ -49,7 +49,7 @@
     private func effects(_ link: inout LinkState) -> (sent: [String], closed: [Int]) {
       let effects = link.takeEffects()
       func number(_ connection: NATSConnection) -> Int { connection === first ? 1 : 2 }
-      let sent = effects.sends.flatMap { connection, bytes in
+      let sent = effects.sends.flatMap { connection, bytes, _ in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0 == "PING" || $0.hasPrefix("SUB x") || $0.hasPrefix("HPUB") }
           .map { "\(number(connection)): \($0.prefix(6))" }
@@ -238,7 +238,7 @@
       info.hasHeaders = true
       link.handle(.connected(NATSConnection(EmbeddedChannel())), of: number)
       link.handle(.frames([.info(info), .pong], byteCount: 0, .init()), of: number)
-      return link.takeEffects().sends.flatMap { _, bytes in
+      return link.takeEffects().sends.flatMap { _, bytes, _ in
         String(buffer: bytes).split(separator: "\r\n")
           .filter { $0.hasPrefix("HPUB") || $0.hasPrefix("SUB x") }.map(String.init)
       }
