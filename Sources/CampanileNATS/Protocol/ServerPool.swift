@@ -22,6 +22,8 @@
     /// The server that is, or was, connected.
     private(set) var current: ServerAddress?
 
+    /// The servers that have been named to take the place of the present one.
+    private var named: Set<ServerAddress> = []
     /// The longest pause, in milliseconds.
     private let longestPause: Int
 
@@ -56,13 +58,17 @@
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
     }
 
-    /// Another server than the present one, if there is any.
-    func another(_ random: inout some RandomNumberGenerator) -> ServerAddress? {
-      arranged(all.filter { $0 != current }, &random).last
+    /// Another server than the present one, if there is any; each of them once before any again.
+    mutating func another(_ random: inout some RandomNumberGenerator) -> ServerAddress? {
+      let others = all.filter { $0 != current }
+      if named.isSuperset(of: others) { named = [] }
+      let other = arranged(others.filter { !named.contains($0) }, &random).last
+      if let other { named.insert(other) }
+      return other
     }
 
     mutating func connected(to server: ServerAddress, _ random: inout some RandomNumberGenerator) {
-      (current, passes, tried) = (server, 0, [])
+      (current, passes, tried, named) = (server, 0, [], [])
       // When the connection ends, its server is tried last: it may have ended.
       untried = [server] + arranged(all.filter { $0 != server }, &random)
     }

@@ -178,6 +178,23 @@
       #expect(connects(&other, &dice, 1) == [learned[0]])
     }
 
+    // Broken by: ServerPool.another, if it forgets which servers it has named.
+    @Test(
+      "To take the place of one that ends, each other server is tried", arguments: [true, false])
+    func others(isShuffled: Bool) {
+      var dice = Dice()
+      var pool = ServerPool(servers, isShuffled: isShuffled, &dice)
+      pool.connected(to: servers[0], &dice)
+      for _ in 1...100 {
+        let named = [pool.another(&dice), pool.another(&dice)]
+        #expect(Set(named) == [servers[1], servers[2]])
+      }
+      // After a change of servers, all others are as good as before.
+      pool.connected(to: servers[1], &dice)
+      let named = [pool.another(&dice), pool.another(&dice)]
+      #expect(Set(named) == [servers[0], servers[2]])
+    }
+
     @Test("Servers that others tell are tried too, until they are told no more")
     func gossip() throws {
       var dice = Dice()
