@@ -143,7 +143,9 @@
         item.kind == .request && !item.isConfirmed && requests.contains(item.token)
       }
       for item in front where isOver(item) { frames.forget(item.place) }
+      for item in again where isOver(item) { frames.forget(item.place) }
       front.removeAll(where: isOver)
+      again.removeAll(where: isOver)
     }
 
     /// Keeps posts.
