@@ -50,6 +50,7 @@
     /// The frame of the last post, and the place of its heading.
     private var head: PostHead
     private var heading = -1
+    private var headingCost = 0
     private var numbers = SentNumbers()
     /// Items whose frames are to be written next, and which follow each other.
     private var run: FrameStore.Place?
@@ -71,8 +72,23 @@
     ///
     /// A server keeps ten thousand in the queue of a stream, or more.
     private static let storedWindow = 4_096
-    /// What a post costs in addition to its payload.
+    /// What a post costs in addition to its payload, its name and its path.
     private static let overhead = 128
+
+    /// What posts with a heading cost in addition to their payloads.
+    private static func cost(_ heading: RelayPosts.Heading) -> Int {
+      overhead + heading.subject.utf8.count + 8 * heading.path.count
+    }
+
+    private static func cost(_ posts: RelayPosts) -> Int {
+      if posts.headings.count == 1 {
+        return posts.byteCount + posts.count * cost(posts.headings[0])
+      }
+      let costs = posts.headings.map(cost)
+      var (rest, sum) = (posts, posts.byteCount)
+      while let post = rest.popFirst() { sum += costs[post.heading] }
+      return sum
+    }
 
     init(_ sender: PostHead.Sender, keepsNewest: Bool, limit: Int) {
       head = PostHead(sender)
@@ -152,7 +168,7 @@
     ///
     /// - Parameter dropped: Called with the subject of each post that does not fit.
     mutating func append(_ new: RelayPosts, dropped: (String) -> Void) {
-      let cost = new.byteCount + new.count * Self.overhead
+      let cost = Self.cost(new)
       if !keepsNewest, waitingBytes + cost > limit { return appendFitting(new, dropped) }
       rest.append(.posts(new))
       waitingBytes += cost
@@ -163,7 +179,8 @@
     private mutating func appendFitting(_ new: RelayPosts, _ dropped: (String) -> Void) {
       var (new, fitting) = (new, RelayPosts())
       while let post = new.popFirst() {
-        let (heading, cost) = (new.headings[post.heading], post.payload.count + Self.overhead)
+        let heading = new.headings[post.heading]
+        let cost = post.payload.count + Self.cost(heading)
         if waitingBytes + cost <= limit {
           fitting.append(heading, new.bytes[post.payload])
           waitingBytes += cost
@@ -203,10 +220,10 @@
         // The newest stays, however large it is.
         if posts.count == 1, rest.isEmpty { return }
         if let post = posts.popFirst() {
-          let subject = posts.headings[post.heading].subject
-          waitingBytes -= post.payload.count + Self.overhead
-          numbers.skip(subject, 1)
-          dropped(subject)
+          let heading = posts.headings[post.heading]
+          waitingBytes -= post.payload.count + Self.cost(heading)
+          numbers.skip(heading.subject, 1)
+          dropped(heading.subject)
         } else if let item = nextOther() {
           front.append(item)
         } else if posts.isEmpty {
@@ -243,12 +260,13 @@
       if post.heading != heading {
         heading = post.heading
         head.begin(posts.headings[heading])
+        headingCost = Self.cost(posts.headings[heading])
       }
       let (number, since) = numbers.next(head.subject)
       let (mark, count) = (nextMark, post.payload.count)
       head.write(number: number, since: since, mark: mark, count: count)
       let place = frames.append(head.bytes, posts.bytes[post.payload])
-      let cost = count + Self.overhead
+      let cost = count + headingCost
       nextMark += 1
       waitingBytes -= cost
       sentBytes += cost
