@@ -188,9 +188,7 @@
     static let presenceToken = "here"
 
     mutating func know(_ envelope: Envelope) {
-      if !presence.knows(envelope.sender),
-        presence.heard(from: envelope.sender, name: envelope.name)
-      {
+      if presence.heard(from: envelope.sender, name: envelope.name) {
         incidents.append(.peers(presence.list))
       }
     }

@@ -63,13 +63,22 @@
       return old?.name != line.name || old?.processID != line.processID
     }
 
-    func knows(_ sender: UInt64) -> Bool { peers[sender] != nil }
+    /// How long a relay counts as present after a message.
+    private static let messageSeconds = 30
 
-    /// Notes that a message arrived from a relay that was not known.
+    /// Notes that a message arrived from a relay.
     ///
     /// - Returns: Whether the list has changed.
-    mutating func heard(from sender: UInt64, name: String) -> Bool {
-      heard(Line(id: sender, processID: 0, seconds: 10, name: name))
+    mutating func heard(from sender: UInt64, name: @autoclosure () -> String) -> Bool {
+      guard let deadline = peers[sender]?.deadline else {
+        let seconds = Self.messageSeconds / 3
+        return heard(Line(id: sender, processID: 0, seconds: seconds, name: name()))
+      }
+      // Written once a second at the most, however many messages there are.
+      if deadline < now + Self.messageSeconds {
+        peers[sender]?.deadline = now + Self.messageSeconds
+      }
+      return false
     }
 
     /// One second has passed.
