@@ -156,7 +156,7 @@
       switch denial.subject {
       case NATSSubject.presence, inbox + "*":
         // Without it nobody is known; without answers requests time out. It is tried again and again.
-        if reportedDenials.insert(denial.text).inserted {
+        if reportedDenials[denial.subject, default: []].insert(denial.kind).inserted {
           incidents.append(.denied(subject: denial.subject, denial.text))
         }
       case let subject:

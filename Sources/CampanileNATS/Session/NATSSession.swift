@@ -41,8 +41,8 @@
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
-    /// What is asked for again and again, and was reported to be denied.
-    var reportedDenials: Set<String> = []
+    /// What is asked for again and again, and was reported to be denied: subjects, and kinds of use.
+    var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
     /// Messages of a stream to acknowledge, once they have been delivered.

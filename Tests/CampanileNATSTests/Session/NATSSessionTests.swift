@@ -320,6 +320,39 @@
       #expect(told(&session) == ["denied \(NATSSubject.presence)"])
     }
 
+    // Broken by: NATSSession.denied, if it keeps whatever the server says.
+    @Test("R6 A server that denies the same in other words each time is reported once")
+    func deniedInOtherWords() {
+      var session = connected()
+      for number in 1...100 {
+        session.denied(.init(kind: .publishing, subject: NATSSubject.presence, text: "\(number)"))
+        session.denied(.init(kind: .subscribing, subject: session.inbox + "*", text: "\(number)"))
+      }
+      #expect(told(&session) == ["denied \(NATSSubject.presence)", "denied \(session.inbox)*"])
+      #expect(session.reportedDenials.count == 2)
+    }
+
+    // Broken by: NATSSession.know, if a message tells only of a relay that is new.
+    @Test("A relay that is known by its messages alone is there for as long as it sends some")
+    func knownByMessages() {
+      var session = connected()
+      session.perform(.subscribe("a"))
+      var changes = 0
+      func countChanges() {
+        for case .peers in session.incidents { changes += 1 }
+        session.incidents = []
+      }
+      for number in 1...100 {
+        session.received([message("a", "1 \(number) 1 0 n -")])
+        session.tick(isReading: true)
+        countChanges()
+      }
+      #expect(changes == 1)
+      for _ in 1...40 { session.tick(isReading: true) }
+      countChanges()
+      #expect(changes == 2)
+    }
+
     @Test("Replies do not pile up while a stream is not ready, and flushes wait")
     func notReady() {
       var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
