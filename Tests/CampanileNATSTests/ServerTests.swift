@@ -171,6 +171,33 @@
       withExtendedLifetime((one, two)) {}
     }
 
+    // Broken by: NATSSession.receivedAnswer, if only others can answer.
+    @Test(
+      "A relay that asks is itself asked if no other one answers", arguments: NATSServer.programs)
+    func asksItself(program: String) async throws {
+      let server = try NATSServer(program)
+      let (one, two) = (Member(relay(server)), Member(relay(server)))
+      func ask(_ bytes: [UInt8]) async throws -> [UInt8] {
+        try await one.relay.request(raw: bytes, to: "double", within: .seconds(60))
+      }
+      let own = one.answerDouble()
+      try await one.relay.flush()
+      #expect(try await ask([1, 2]) == [1, 2, 1, 2])
+      let failure = await #expect(throws: RelayError.self) { try await ask([]) }
+      #expect(failure?.code == .failed && failure?.message.contains("nothing") == true)
+      let other = two.relay.answer(raw: "double") { _, _ in [9] }
+      try await two.relay.flush()
+      #expect(try await ask([1]) == [9])
+      other.cancel()
+      try await two.relay.flush()
+      #expect(try await ask([1]) == [1, 1])
+      own.cancel()
+      try await one.relay.flush()
+      let nobody = await #expect(throws: RelayError.self) { try await ask([1]) }
+      #expect(nobody?.code == .nobodyAnswers)
+      withExtendedLifetime((one, two)) {}
+    }
+
     @Test(
       "R1 A flush ends though the server is killed meanwhile, and the order holds",
       arguments: NATSServer.programs)

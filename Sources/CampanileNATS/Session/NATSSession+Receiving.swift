@@ -140,7 +140,9 @@
       {
         return
       }
-      guard let correlation = UInt64(token), requests.ended(correlation) else { return }
+      guard let correlation = UInt64(token) else { return }
+      if message.headers.status == 503, askItself(correlation) { return }
+      guard requests.ended(correlation) else { return }
       if message.headers.status == 503 {
         incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
       } else if let error = message.headers.text(of: "Nats-Service-Error") {
@@ -149,6 +151,25 @@
       } else {
         incidents.append(.reply(correlation: correlation, .answered, payload: message.payload))
       }
+    }
+
+    /// Whether the relay answers requests of a subject, too.
+    func answersItself(_ subject: String) -> Bool {
+      subscriptions.values.contains { $0.answers && $0.pattern.matches(subject) }
+    }
+
+    /// Nobody else answers a request: a server does not send it to the relay that asks.
+    ///
+    /// - Returns: Whether the relay answers the request itself.
+    private mutating func askItself(_ correlation: UInt64) -> Bool {
+      guard let own = requests.takeOwn(correlation), answersItself(own.subject),
+        let number = requests.received(inbox + String(correlation), isOnly: true)
+      else { return false }
+      incidents.append(
+        .request(
+          from: id, correlation: number, subject: own.subject, version: own.version,
+          payload: own.payload))
+      return true
     }
 
     /// The server doesn't permit something.

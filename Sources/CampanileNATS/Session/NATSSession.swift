@@ -102,7 +102,10 @@
         guard check(subject) else {
           return incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
         }
-        requests.ask(correlation, subject, seconds: Int(milliseconds / 1_000) + 1)
+        let isOwn = answersItself(subject)
+        requests.ask(
+          correlation, subject, seconds: Int(milliseconds / 1_000) + 1,
+          own: isOwn ? .init(subject: subject, version: version, payload: payload) : nil)
         var headers: [UInt8] = []
         headers.appendHeaderStart()
         headers.appendEnvelope(
@@ -113,6 +116,12 @@
           headers, payload)
       case .reply(_, let correlation, let status, let payload):
         guard let subject = requests.answered(correlation) else { return }
+        if subject.hasPrefix(inbox), let own = UInt64(subject.dropFirst(inbox.count)) {
+          if requests.ended(own) {
+            incidents.append(.reply(correlation: own, status, payload: payload))
+          }
+          return
+        }
         // The request was sent to all who answer, and others may.
         if status == .nobodyAnswers { return }
         append(

@@ -3,8 +3,23 @@
 
   /// The requests that a relay has sent, and those that it has received.
   struct RequestTable {
-    /// The second in which each request of the relay's own ends, and its subject.
-    private var asked: [UInt64: (deadline: Int, subject: String)] = [:]
+    private struct Asked {
+      /// The second in which the request ends.
+      let deadline: Int
+      let subject: String
+      /// The request, if the relay itself may answer it.
+      var own: Own?
+    }
+
+    /// A request that the relay itself may answer.
+    struct Own {
+      let subject: String
+      let version: UInt32
+      let payload: [UInt8]
+    }
+
+    /// The requests of the relay's own.
+    private var asked: [UInt64: Asked] = [:]
     private var now = 0
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
@@ -17,8 +32,16 @@
 
     // MARK: Sent
 
-    mutating func ask(_ correlation: UInt64, _ subject: String, seconds: Int) {
-      asked[correlation] = (now + seconds + 1, subject)
+    mutating func ask(_ correlation: UInt64, _ subject: String, seconds: Int, own: Own? = nil) {
+      asked[correlation] = Asked(deadline: now + seconds + 1, subject: subject, own: own)
+    }
+
+    /// Nobody else answers a request.
+    ///
+    /// - Returns: The request, if the relay itself may answer it, and has not been asked yet.
+    mutating func takeOwn(_ correlation: UInt64) -> Own? {
+      defer { asked[correlation]?.own = nil }
+      return asked[correlation]?.own
     }
 
     /// The requests that are open, oldest first.
