@@ -34,24 +34,23 @@ struct RequestTests {
   // Broken by: RelayCore.deliver, if it does not look whether somebody has taken the request.
   @Test("A request that arrives when its answer has been taken back is told so at once")
   func takenBack() async throws {
-    try await Kind.loopback.withBus { bus in
-      let (one, two) = (Member(bus), Member(bus))
-      let token = two.relay.answer(WhoIsThere.self) { _ in ["two"] }
-      try await two.relay.flush()
-      // The request waits behind other deliveries.
-      two.relay.core.deliveries.suspend()
-      let asking = Task {
-        try await one.relay.request(WhoIsThere(), as: [String].self, within: .seconds(3_000))
-      }
-      // Until it has most likely come.
-      for _ in 1...100 { await Task.yield() }
-      try await one.relay.flush()
-      token.cancel()
-      two.relay.core.deliveries.resume()
-      let error = await #expect(throws: RelayError.self) { try await asking.value }
-      #expect(error?.code == .nobodyAnswers)
-      withExtendedLifetime((one, two)) {}
+    let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
+    let (one, two) = (Member(bus), Member(bus))
+    let token = two.relay.answer(WhoIsThere.self) { _ in ["two"] }
+    try await two.relay.flush()
+    // The request waits behind other deliveries.
+    two.relay.core.deliveries.suspend()
+    let asking = Task {
+      try await one.relay.request(WhoIsThere(), as: [String].self, within: .seconds(3_000))
     }
+    // Until it has most likely come.
+    for _ in 1...100 { await Task.yield() }
+    try await one.relay.flush()
+    token.cancel()
+    two.relay.core.deliveries.resume()
+    let error = await #expect(throws: RelayError.self) { try await asking.value }
+    #expect(error?.code == .nobodyAnswers)
+    withExtendedLifetime((one, two)) {}
   }
 
   // Broken by: Relay.drain, if it does not wait for answers, or is asked until its end.
