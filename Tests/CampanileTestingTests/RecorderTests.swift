@@ -1,6 +1,7 @@
 import Campanile
 import CampanileTesting
 import Dispatch
+import TestSupport
 import Testing
 
 struct Tick: MessageCenter.Message, Equatable { var number: Int }
@@ -270,7 +271,7 @@ struct RecorderTests {
     queue.resume()
     manual.runAll()
     try await onQueue.expect(1)
-    try await onMain.expect(1)
+    try await onMain.expect(1, within: patience)
     let place = onQueue.entries[0].place
     #expect(place.isOn(.queue(queue)) && !place.isOn(.queue(other)) && !place.isMain)
     #expect(place.description == ".queue(queue)")

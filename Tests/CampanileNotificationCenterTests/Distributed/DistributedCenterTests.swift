@@ -10,12 +10,12 @@ import class CampanileNotificationCenter.NotificationCenter
 @Suite("Distributed notifications", .timeLimit(.minutes(30)))
 struct DistributedCenterTests {
   private let bus = Bus()
-  private let heard = Recorder<String>()
+  private let heard = Recorder<String>(timeout: patience)
 
   @Test("What one center posts, each center on the bus receives, its own one too, in order")
   func reach() async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
-    let others = Recorder<String>()
+    let others = Recorder<String>(timeout: patience)
     one.record(.track, nil, heard)
     two.record(.track, nil, others)
     for number in 1...100 { one.post(.track, "screen", number) }
@@ -30,7 +30,7 @@ struct DistributedCenterTests {
   @Test("A post to all sessions reaches whom any other post reaches, and what is held stays held")
   func allSessions() async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
-    let others = Recorder<String>()
+    let others = Recorder<String>(timeout: patience)
     one.record(.track, nil, heard)
     two.record(.track, nil, others)
     one.suspended = true
@@ -49,7 +49,7 @@ struct DistributedCenterTests {
   @Test("An observer names a name, an object, both or neither", arguments: [true, false])
   func filters(isOwn: Bool) async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
-    let recorders = (0..<4).map { _ in Recorder<String>() }
+    let recorders = (0..<4).map { _ in Recorder<String>(timeout: patience) }
     two.record(.level, "a", recorders[0])
     two.record(.level, nil, recorders[1])
     two.record(nil, "a", recorders[2])
@@ -71,7 +71,7 @@ struct DistributedCenterTests {
   @Test("The user info is a property list, of which each process has a copy")
   func userInfo() async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
-    let passed = Recorder<Bool>()
+    let passed = Recorder<Bool>(timeout: patience)
     let date = Date(timeIntervalSince1970: 1_000)
     let inner = NSMutableDictionary(dictionary: ["key": "before"])
     for center in [one, two] {
@@ -99,9 +99,9 @@ struct DistributedCenterTests {
   @Test("What is no property list reaches nobody, and is reported as refused, with its key")
   func refused() async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
-    let events = Recorder<RelayEvent>()
+    let events = Recorder<RelayEvent>(timeout: patience)
     let token = one.relay.events.observe { events.record($0) }
-    let others = Recorder<String>()
+    let others = Recorder<String>(timeout: patience)
     one.record(nil, nil, heard)
     two.record(nil, nil, others)
     let infos: [([AnyHashable: Any], String)] = [
@@ -131,7 +131,7 @@ struct DistributedCenterTests {
   @Test("What comes and is no notification is reported as undecodable, if somebody wants its name")
   func undecodable() async throws {
     let (one, relay) = (try await bus.makeCenter(), try await bus.makeRelay())
-    let events = Recorder<RelayEvent>()
+    let events = Recorder<RelayEvent>(timeout: patience)
     let token = one.relay.events.observe { events.record($0) }
     one.record(.level, nil, heard)
     relay.post(raw: [1, 2, 3], to: "notification.Unwanted")
@@ -165,7 +165,8 @@ struct DistributedCenterTests {
   @Test("Observers are called on the main queue, or on their queue, which nobody waits for")
   func places() async throws {
     let center = try await bus.makeCenter()
-    let (main, queued) = (Recorder<Bool>(), Recorder<Bool>())
+    let main = Recorder<Bool>(timeout: patience)
+    let queued = Recorder<Bool>(timeout: patience)
     let (queue, gate) = (SerialOperationQueue(), Gate())
     _ = center.addObserver(forName: .level, object: nil, queue: queue) { _ in
       gate.pass()
@@ -184,7 +185,7 @@ struct DistributedCenterTests {
   @Test("K6 an observer on a queue of many threads is called in order, one call at a time")
   func concurrentQueue() async throws {
     let center = try await bus.makeCenter()
-    let (numbers, overlaps) = (Recorder<Int>(), Recorder<Int>())
+    let (numbers, overlaps) = (Recorder<Int>(timeout: patience), Recorder<Int>())
     let running = Locked(0)
     _ = center.addObserver(forName: .level, object: nil, queue: OperationQueue()) { notification in
       let number = notification.userInfo?["number"] as? Int ?? 0
@@ -247,7 +248,7 @@ struct DistributedCenterTests {
   func released() async throws {
     var one: DistributedCenter? = try await bus.makeCenter()
     let two = try await bus.makeCenter()
-    let others = Recorder<String>()
+    let others = Recorder<String>(timeout: patience)
     one?.record(nil, nil, heard)
     two.record(nil, nil, others)
     two.post(name: .level, object: nil)

@@ -52,7 +52,7 @@ final class DistributedScreen: Sendable {
   let name: String
   let heard: Recorder<String>
 
-  init(_ name: String = "", _ heard: Recorder<String> = Recorder()) {
+  init(_ name: String = "", _ heard: Recorder<String> = Recorder(timeout: patience)) {
     self.name = name
     self.heard = heard
   }

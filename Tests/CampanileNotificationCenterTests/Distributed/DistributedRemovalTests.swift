@@ -9,14 +9,14 @@ import Testing
 struct DistributedRemovalTests {
   private let center = DistributedCenter(
     Relay(.loopback("\(UInt64.random(in: 0 ... .max))"), name: "center"))
-  private let heard = Recorder<String>()
+  private let heard = Recorder<String>(timeout: patience)
 
   /// Posts, and expects these names of observers.
   private func expect(
     _ names: [String], of name: Notification.Name = .level, about object: String? = nil,
     _ location: SourceLocation = #_sourceLocation
   ) async throws {
-    let (recorder, start) = (Recorder<String>(), heard.count)
+    let (recorder, start) = (Recorder<String>(timeout: patience), heard.count)
     let token = center.addObserver(forName: name, object: nil, queue: nil) {
       recorder.record($0.name.rawValue)
     }
@@ -115,10 +115,10 @@ struct DistributedRemovalTests {
       heard.record("queued")
     }
     queue.addOperation { gate.pass() }
-    try await gate.reached()
+    try await gate.reached(within: patience)
     try await expect(["first"])
     center.removeObserver(queued)
-    let done = Recorder<Int>()
+    let done = Recorder<Int>(timeout: patience)
     queue.addOperation { done.record(1) }
     gate.open()
     try await done.next()

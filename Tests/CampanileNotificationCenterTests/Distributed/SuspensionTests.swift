@@ -9,7 +9,7 @@ import Testing
 struct SuspensionTests {
   private let center = DistributedCenter(
     Relay(.loopback("\(UInt64.random(in: 0 ... .max))"), name: "center"))
-  private let heard = Recorder<String>()
+  private let heard = Recorder<String>(timeout: patience)
 
   private func makeScreen(
     _ name: String, _ behavior: DistributedCenter.SuspensionBehavior,
@@ -24,7 +24,7 @@ struct SuspensionTests {
 
   /// Waits until what was posted before has been looked at.
   private func settle() async throws {
-    let done = Recorder<String>()
+    let done = Recorder<String>(timeout: patience)
     let screen = DistributedScreen("", done)
     center.addObserver(screen, selector: DistributedScreen.receive, name: .end, object: nil)
     center.postNotificationName(.end, object: nil, deliverImmediately: true)
