@@ -41,7 +41,7 @@
     }
   }
 
-  @Suite("Clusters of NATS", .withServers, .timeLimit(.minutes(30)))
+  @Suite("Clusters of NATS", .withServers, .timeLimit(.minutes(10)))
   struct ClusterTests {
     @Test(
       "A relay that knows one server finds the others when it is killed",

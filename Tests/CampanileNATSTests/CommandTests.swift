@@ -3,7 +3,7 @@
   import CampanileRelay
   import Testing
 
-  @Suite("The command campanile on NATS", .withServers, .timeLimit(.minutes(30)))
+  @Suite("The command campanile on NATS", .withServers, .timeLimit(.minutes(10)))
   struct CommandTests {
     private func start(_ url: String, _ arguments: String...) throws -> CommandProcess {
       try CommandProcess(["--nats", url] + arguments)

@@ -17,7 +17,7 @@
     }
   }
 
-  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(30)))
+  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(10)))
   struct DurableTests {
     private func server(_ program: String) throws -> NATSServer {
       try NATSServer(program, "jetstream { store_dir: \"FOLDER/js\" }")

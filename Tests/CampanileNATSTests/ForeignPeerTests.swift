@@ -29,7 +29,7 @@
   }
 
   @Suite(
-    "Messages to and from the client of NATS for Python", .timeLimit(.minutes(30)),
+    "Messages to and from the client of NATS for Python", .timeLimit(.minutes(10)),
     .enabled(if: Python.program != nil, "CAMPANILE_NATS_PYTHON names no Python with nats-py"))
   struct ForeignPeerTests {
     @Test(

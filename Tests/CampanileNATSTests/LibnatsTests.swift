@@ -114,7 +114,7 @@
   }
 
   @Suite(
-    "Messages to and from libnats", .withServers, .timeLimit(.minutes(30)),
+    "Messages to and from libnats", .withServers, .timeLimit(.minutes(10)),
     .enabled(if: Libnats.program != nil, "libnats-dev or a compiler for C is missing"))
   struct LibnatsTests {
     @Test(

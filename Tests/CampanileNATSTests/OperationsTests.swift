@@ -33,7 +33,7 @@
     return metrics
   }()
 
-  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(30)))
+  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(10)))
   struct OperationsTests {
     @Test(
       "Connections, their ends and refusals are logged, without secrets",

@@ -36,7 +36,7 @@
   }
 
   @Suite(
-    "Servers of NATS that are cut off", .timeLimit(.minutes(30)),
+    "Servers of NATS that are cut off", .timeLimit(.minutes(10)),
     .enabled(if: Partition.isPossible, "scripts/nats-partition makes a network to be cut"))
   struct PartitionTests {
     @Test(

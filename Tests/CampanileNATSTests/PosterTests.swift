@@ -24,7 +24,7 @@
     init(relayPayload: [UInt8], version: Int) { test = 0 }
   }
 
-  @Suite("What a poster waits for on NATS", .withServers, .timeLimit(.minutes(30)))
+  @Suite("What a poster waits for on NATS", .withServers, .timeLimit(.minutes(10)))
   struct PosterTests {
     /// What the connection is while messages are posted.
     enum Connection: CaseIterable {

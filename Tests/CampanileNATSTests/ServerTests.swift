@@ -16,7 +16,7 @@
     }
   }
 
-  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(30)))
+  @Suite("What servers of NATS do", .withServers, .timeLimit(.minutes(10)))
   struct ServerTests {
     private func relay(_ server: NATSServer) -> Relay.Transport { .nats(server.url, .pedantic) }
 

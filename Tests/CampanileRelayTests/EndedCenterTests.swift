@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("A center that has ended", .timeLimit(.minutes(30)))
+@Suite("A center that has ended", .timeLimit(.minutes(10)))
 struct EndedCenterTests {
   @Test("What was carried in a center that has ended is not received any more")
   func unsubscribes() async throws {

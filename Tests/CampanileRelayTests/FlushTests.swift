@@ -9,7 +9,7 @@ import Testing
 ///
 /// A member that the system leaves no time for half a second counts as stopped, and nobody waits for
 /// it. So each test has some attempts.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct FlushTests {
   // Broken by: RelayCore.flush, if it does not wait.
   @Test("R1 When a flush returns, the others have what was posted", arguments: Kind.allCases)

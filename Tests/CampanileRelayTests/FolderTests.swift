@@ -48,7 +48,7 @@ private final class ClosingHub: Sendable {
 }
 
 /// Where a bus cannot be had, a relay says why, and goes on trying.
-@Suite("Folders of a bus", .timeLimit(.minutes(30)))
+@Suite("Folders of a bus", .timeLimit(.minutes(10)))
 struct FolderTests {
   /// The sentence of a relay whose bus is in a folder.
   private func trouble(_ path: String, bus: String = "test") async throws -> String {
@@ -301,7 +301,7 @@ struct FolderTests {
 }
 
 /// Somebody of the same user who does not speak as a member does.
-@Suite("Strangers at a hub", .timeLimit(.minutes(30)))
+@Suite("Strangers at a hub", .timeLimit(.minutes(10)))
 struct StrangerTests {
   @Test(
     "Garbage, half a frame and a giant length are cut off, and the others go on",

@@ -4,7 +4,7 @@ import CampanileTesting
 import Foundation
 import Testing
 
-@Suite("Who is the hub")
+@Suite("Who is the hub", .timeLimit(.minutes(10)))
 struct HubTests {
   @Test("R2 R4 One who becomes the hub takes over under load, and nothing is lost")
   func takesOver() async throws {

@@ -65,7 +65,7 @@ struct InboxTests {
     #expect(!inbox.isBehind(count + 2))
   }
 
-  @Test("A relay ends its deliveries although each brings another one", .timeLimit(.minutes(30)))
+  @Test("A relay ends its deliveries although each brings another one", .timeLimit(.minutes(10)))
   func takesTurns() async {
     let relay = Relay(.loopback("turns"))
     let isOver = Locked(false)

@@ -78,7 +78,7 @@ private final class RawHub: Sendable {
   }
 }
 
-@Suite("The link of a member", .timeLimit(.minutes(30)))
+@Suite("The link of a member", .timeLimit(.minutes(10)))
 struct MemberLinkTests {
   // Broken by: MemberLink.incident, if it traps at a number that is no Int.
   @Test("Numbers that no hub says are survived, and the hub is succeeded when it is silent")

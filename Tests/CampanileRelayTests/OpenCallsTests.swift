@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.minutes(30)))
+@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.minutes(10)))
 struct OpenCallsTests {
   private let calls = OpenCalls()
 

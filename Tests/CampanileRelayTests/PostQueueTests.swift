@@ -143,7 +143,7 @@ struct PostQueueTests {
   }
 }
 
-@Suite("R6: what cannot be carried takes no room", .timeLimit(.minutes(30)))
+@Suite("R6: what cannot be carried takes no room", .timeLimit(.minutes(10)))
 struct RefusedPostTests {
   @Test("R6 R7 Bytes that are too long are refused, and nothing that waits is dropped for them")
   func tooLong() async throws {

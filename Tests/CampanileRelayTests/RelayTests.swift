@@ -4,7 +4,7 @@ import CampanileTesting
 import Dispatch
 import Testing
 
-@Suite("Carrying messages", .timeLimit(.minutes(30)))
+@Suite("Carrying messages", .timeLimit(.minutes(10)))
 struct RelayTests {
   @Test(
     "R1 R2 What is posted is heard by all others, once, in order", arguments: Kind.allCases, [2, 5])

@@ -15,7 +15,7 @@ private struct Failure: Error, CustomStringConvertible {
   var description: String { "no time" }
 }
 
-@Suite("Requests and listening by name", .timeLimit(.minutes(30)))
+@Suite("Requests and listening by name", .timeLimit(.minutes(10)))
 struct RequestTests {
   @Test("Who answers a request is asked, and its answer comes back", arguments: Kind.allCases)
   func answered(kind: Kind) async throws {

@@ -24,7 +24,7 @@ private struct PlainHub {
   }
 }
 
-@Suite("One hub follows another", .timeLimit(.minutes(30)))
+@Suite("One hub follows another", .timeLimit(.minutes(10)))
 struct TakeoverTests {
   /// Calls `body` with the folder of a bus.
   private func withBus<Result>(_ body: (BusFolder) async throws -> Result) async throws -> Result {

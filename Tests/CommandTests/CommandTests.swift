@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The other commands", .timeLimit(.minutes(30)))
+@Suite("The other commands", .timeLimit(.minutes(10)))
 struct CommandTests {
   private let bus = TestBus()
 
@@ -153,7 +153,7 @@ struct CommandTests {
 }
 
 /// What needs no bus.
-@Suite("The command line of campanile", .timeLimit(.minutes(30)))
+@Suite("The command line of campanile", .timeLimit(.minutes(10)))
 struct CommandLineTests {
   @Test(
     "A mistake is one sentence, and ends with 2",

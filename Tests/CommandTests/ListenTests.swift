@@ -2,7 +2,7 @@ import CampanileRelay
 import Foundation
 import Testing
 
-@Suite("campanile listen", .timeLimit(.minutes(30)))
+@Suite("campanile listen", .timeLimit(.minutes(10)))
 struct ListenTests {
   private let bus = TestBus()
 

@@ -125,7 +125,7 @@ struct NotificationSourceTests {
   // Broken by: PostedNotifications.weakly, if it keeps the center.
   @Test(
     "K16 a sequence ends with its center, and so does one that begins to be read later",
-    .timeLimit(.minutes(30)), arguments: Kind.allCases)
+    .timeLimit(.minutes(10)), arguments: Kind.allCases)
   func sequenceEnds(kind: Kind) async {
     let bell = Bell()
     weak var seen: NotificationCenter?

@@ -440,7 +440,7 @@ struct LockedChangeTests {
   }
 
   @Test(
-    "A getter that sets what it reads is told once, and does not loop", .timeLimit(.minutes(30)))
+    "A getter that sets what it reads is told once, and does not loop", .timeLimit(.minutes(10)))
   func settingGetter() {
     let cache = Cache()
     let (lazy, totals) = (Recorder<Int>(), Recorder<Int>())

@@ -2,7 +2,7 @@
   import CampanileNATS
   import Testing
 
-  @Suite("Options of NATS", .timeLimit(.minutes(30)))
+  @Suite("Options of NATS", .timeLimit(.minutes(10)))
   struct NATSOptionTests {
     private static let longest = String(repeating: "a", count: 255)
 

@@ -7,7 +7,7 @@ import Testing
 
 import class CampanileNotificationCenter.NotificationCenter
 
-@Suite("Distributed notifications", .timeLimit(.minutes(30)))
+@Suite("Distributed notifications", .timeLimit(.minutes(10)))
 struct DistributedCenterTests {
   private let bus = Bus()
   private let heard = Recorder<String>(timeout: patience)

@@ -131,7 +131,7 @@ struct SeedACenterTests {
 
   // Broken by: Waiter.wait, if it looks at no desk.
   @Test(
-    "A7 A to B to A ends, with one-wide queues and with the main queue", .timeLimit(.minutes(30)),
+    "A7 A to B to A ends, with one-wide queues and with the main queue", .timeLimit(.minutes(10)),
     arguments: Circle.allCases)
   func a7(circle: Circle) {
     let (center, log) = (Ours(), Recorder<String>())
@@ -299,7 +299,7 @@ struct SeedACenterTests {
 
   // Broken by: KeyedCenter.post, if it holds a lock while observers are called.
   @Test(
-    "A13 no thread waits for another one's post", .timeLimit(.minutes(30)), arguments: [1, 2, 8])
+    "A13 no thread waits for another one's post", .timeLimit(.minutes(10)), arguments: [1, 2, 8])
   func a13Threads(width: Int) {
     let (center, gate, heard) = (Ours(), Gate(), Recorder<Int>())
     center.add(.tick) { notification in

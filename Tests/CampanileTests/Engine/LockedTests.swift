@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("A lock around state", .timeLimit(.minutes(30)))
+@Suite("A lock around state", .timeLimit(.minutes(10)))
 struct LockedTests {
   // Broken by: Locked.withLockSteppingBack, if it goes in while another thread is there.
   @Test(
