@@ -166,6 +166,22 @@ struct ManualDeliveryTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ManualDelivery.pendingCount, if it leaves out all running jobs but the innermost.
+  @Test("Inside a delivery that another one runs, those that come after both wait")
+  func pendingInNestedRun() {
+    let (tocks, counts) = (Broadcaster<Int>(), Recorder<Int>())
+    let outer = ticks.observe(on: manual.delivery) { [manual] _ in _ = manual.runNext() }
+    let inner = tocks.observe(on: manual.delivery, buffering: .newest(1)) { [manual] _ in
+      counts.record(manual.pendingCount)
+    }
+    ticks.send(1)
+    ticks.send(2)
+    tocks.send(1)
+    manual.runNext()
+    #expect(counts.values == [1])
+    withExtendedLifetime((outer, inner)) {}
+  }
+
   @Test("K3 K8 What has ended meanwhile is not delivered")
   func ended() {
     final class Owner: Sendable {}

@@ -281,6 +281,38 @@ struct RecorderTests {
     #expect(!immediate.entries[0].place.isOn(.immediate))
   }
 
+  // Broken by: RecordedPlace.current, if it asks the place that the recorder observes on.
+  @Test("Knows the place that it observes on, also one that cannot tell whether code runs there")
+  func untoldPlace() {
+    let (executor, other) = (ManualExecutor(), ManualExecutor())
+    let numbers = Recorder(observing: ticks, on: .executor(executor))
+    let messages = Recorder(observing: Tick.self, in: center, on: .executor(executor))
+    ticks.send(1)
+    center.post(Tick(number: 2))
+    executor.runUntilIdle()
+    let places = numbers.entries.map(\.place) + messages.entries.map(\.place)
+    #expect(places.count == 2)
+    for place in places {
+      #expect(place.isOn(.executor(executor)) && !place.isOn(.executor(other)))
+      #expect(place.description == ".executor(ManualExecutor)")
+    }
+    // Code that is not called there is not there.
+    numbers.record(3)
+    #expect(!numbers.entries[1].place.isOn(.executor(executor)))
+  }
+
+  // Broken by: RecordedPlace.isOn, if only the first place counts.
+  @Test("Knows each of the places that code runs on at the same time")
+  func nestedPlaces() {
+    let (queue, manual) = (DispatchQueue(label: "queue"), ManualDelivery())
+    let recorder = Recorder<Int>()
+    recorder.recognize(.queue(queue), manual.delivery)
+    queue.sync { manual.run { recorder.record(1) } }
+    let place = recorder.entries[0].place
+    #expect(place.isOn(.queue(queue)) && place.isOn(manual.delivery))
+    #expect(place.description == ".queue(queue)")
+  }
+
   @Test("Knows the main queue, also where it was not told of it")
   @MainActor func unknownPlace() async {
     let recorder = Recorder<Int>()

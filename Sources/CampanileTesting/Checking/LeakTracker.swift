@@ -106,9 +106,18 @@ public final class LeakTracker: Sendable {
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
   ) async throws {
-    for _ in 0..<100 where !alive.isEmpty { try await clock.sleep(for: limit / 100) }
+    try await waitUntilGone(within: limit, clock)
     let alive = alive
     if !alive.isEmpty { throw failure(alive, " within \(limit)", Caller(file, line)) }
+  }
+
+  private func waitUntilGone(within limit: Duration, _ clock: some Clock<Duration>) async throws {
+    let start = clock.now
+    for step in 1...100 where !alive.isEmpty {
+      // Counted from the start: a late step must not make the others later, and a virtual clock that
+      // is advanced by the limit at once ends them all.
+      try await clock.sleep(until: start.advanced(by: limit / 100 * step), tolerance: nil)
+    }
   }
 
   private func failure(

@@ -23,8 +23,10 @@ public final class ManualDelivery: DeliveryTarget {
   private struct State {
     /// The jobs with deliveries to make: the mailbox, and each observer with a bounded buffer.
     var jobs: [DeliveryJob] = []
-    /// The job whose delivery is running.
-    var running: DeliveryJob?
+    /// The jobs whose deliveries are running, the innermost last.
+    ///
+    /// An observer may call a run method.
+    var running: [DeliveryJob] = []
     var enqueuedCount = 0
     /// The threads that are inside `run`, once for each nested call.
     var threads: [UInt] = []
@@ -71,7 +73,7 @@ public final class ManualDelivery: DeliveryTarget {
   /// observer with a bounded buffer. A delivery to an observer that has ended counts until its turn
   /// comes.
   public var pendingCount: Int {
-    let jobs = state.withLock { $0.jobs + [$0.running].compactMap { $0 } }
+    let jobs = state.withLock { $0.jobs + $0.running }
     // A mailbox has several jobs if messages of several priorities wait there.
     var counted: Set<ObjectIdentifier> = []
     return jobs.reduce(0) { sum, job in
@@ -86,13 +88,13 @@ public final class ManualDelivery: DeliveryTarget {
   @discardableResult
   public func runNext() -> Bool {
     while let job = takeJob() {
-      let outer = exchangeRunning(job)
+      state.withLock { $0.running.append(job) }
       let step = run {
         let step = job.runNext()
         if step == .more { putBack(job) }
         return step
       }
-      _ = exchangeRunning(outer)
+      state.withLock { _ = $0.running.removeLast() }
       if step != .nothing { return true }
     }
     return false
@@ -150,12 +152,5 @@ public final class ManualDelivery: DeliveryTarget {
   private func putBack(_ job: DeliveryJob) {
     // If this place has ended, the job is released outside the lock.
     state.withLock { if !$0.hasEnded { $0.jobs.insert(job, at: 0) } }
-  }
-
-  private func exchangeRunning(_ job: DeliveryJob?) -> DeliveryJob? {
-    state.withLock { state in
-      defer { state.running = job }
-      return state.running
-    }
   }
 }

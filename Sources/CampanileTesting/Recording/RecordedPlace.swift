@@ -14,12 +14,26 @@ public struct RecordedPlace: Sendable, CustomStringConvertible {
   public let delivery: Delivery?
   /// The identity of the actor, if the recorder knows it.
   public let actor: ObjectIdentifier?
+  /// All of the recorder's deliveries whose place it was.
+  ///
+  /// Code that a manual delivery runs on a queue is on both.
+  private let deliveries: [Delivery]
 
   /// The place where the calling code runs.
-  static func current(among known: [Delivery], actor: (any Actor)? = nil) -> RecordedPlace {
-    RecordedPlace(
+  ///
+  /// - Parameters:
+  ///   - known: The deliveries that the recorder knows.
+  ///   - actor: The actor that the code is isolated to.
+  ///   - mailbox: What waits at the place, if an observer of the recorder is being called there. Not
+  ///     every place can tell whether code runs there.
+  static func current(
+    among known: [Delivery], actor: (any Actor)?, observingOn mailbox: Mailbox?
+  ) -> RecordedPlace {
+    let deliveries = known.filter { $0.mailbox === mailbox || $0.isCurrent }
+    return RecordedPlace(
       isMain: SourceRegistry.isOnMain, thread: SourceRegistry.currentThread,
-      delivery: known.first { $0.isCurrent }, actor: actor.map { ObjectIdentifier($0) })
+      delivery: deliveries.first, actor: actor.map { ObjectIdentifier($0) },
+      deliveries: deliveries)
   }
 
   /// Whether it was the place of `delivery`, if the recorder recognizes that delivery.
@@ -28,7 +42,8 @@ public struct RecordedPlace: Sendable, CustomStringConvertible {
   /// `false`.
   public func isOn(_ delivery: Delivery) -> Bool {
     guard let mailbox = delivery.mailbox else { return false }
-    return self.delivery?.mailbox === mailbox || isMain && mailbox === Delivery.mainQueue.mailbox
+    return deliveries.contains { $0.mailbox === mailbox }
+      || isMain && mailbox === Delivery.mainQueue.mailbox
   }
 
   /// Whether it was `actor`, if the recorder knows that actor.

@@ -29,7 +29,7 @@ extension Recorder {
     log.recognize(delivery)
     let token = source.observe(
       on: delivery, buffering: buffering, options, file: file, line: line
-    ) { [log] value in log.append(value, actor: nil) }
+    ) { [log] value in log.append(value, deliveredBy: delivery) }
     keep(token.registration)
     atStop { withExtendedLifetime(token) {} }
   }
@@ -61,7 +61,7 @@ extension Recorder {
     log.recognize(delivery)
     let token = center.observe(
       type, on: delivery, buffering: buffering, file: file, line: line
-    ) { [log] message in log.append(message, actor: nil) }
+    ) { [log] message in log.append(message, deliveredBy: delivery) }
     keep(token.registration)
     atStop { withExtendedLifetime(token) {} }
   }
@@ -87,7 +87,7 @@ extension Recorder {
     }
     let task = Task { [log] in
       do {
-        while let value = try await iterator.next() { log.append(value, actor: nil) }
+        while let value = try await iterator.next() { log.append(value) }
         log.finish(.success(()))
       } catch {
         log.finish(.failure(error))

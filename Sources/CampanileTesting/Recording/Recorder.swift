@@ -61,7 +61,7 @@ public final class Recorder<Value: Sendable>: Sendable {
   // MARK: Recording
 
   /// Records a value, with the place of the calling code.
-  public func record(_ value: Value) { log.append(value, actor: nil) }
+  public func record(_ value: Value) { log.append(value) }
 
   /// Records a value from code that is isolated to `actor`, with the actor as its place.
   public func record(_ value: Value, on actor: isolated some Actor) {

@@ -28,10 +28,16 @@ final class RecorderLog<Value: Sendable>: Sendable {
   var takenCount: Int { state.withLock { $0.takenCount } }
   var end: Result<Void, any Error>? { state.withLock { $0.end } }
 
-  func append(_ value: Value, actor: (any Actor)?) {
+  /// - Parameters:
+  ///   - actor: The actor that the calling code is isolated to.
+  ///   - delivery: The delivery that calls the recorder's observer.
+  func append(
+    _ value: Value, actor: (any Actor)? = nil, deliveredBy delivery: Delivery = .immediate
+  ) {
     // Called outside the lock, since a target may be a user's.
     let known = state.withLock { $0.known }
-    let place = RecordedPlace.current(among: known, actor: actor)
+    let place = RecordedPlace.current(
+      among: known, actor: actor, observingOn: delivery.mailbox)
     state.withLock { state in
       // Numbered under the lock, so that the entries of one recorder are in the order of their
       // numbers.
