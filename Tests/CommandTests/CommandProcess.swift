@@ -38,6 +38,10 @@ final class CommandProcess: Sendable {
       try process.run()
       return (output, errors)
     }
+    // Whoever waits for a program that hangs goes on, and the test fails.
+    DispatchQueue.global().asyncAfter(deadline: .now() + 600) { [weak self] in
+      if let self, self.isRunning { self.signal(SIGKILL) }
+    }
   }
 
   deinit {

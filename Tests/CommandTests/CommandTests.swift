@@ -10,7 +10,7 @@ struct CommandTests {
 
   @Test("A request that nobody answers ends with 1")
   func nobodyAnswers() async throws {
-    let result = try await bus.start("request", "who", "{}").result()
+    let result = try await bus.start("request", "who", "{}", "--within", "300").result()
     #expect(result == (1, [], ["campanile: Nobody on the bus answers such requests."]))
   }
 
@@ -54,6 +54,11 @@ struct CommandTests {
     }
     try await relay.flush()
     let process = try bus.start("request", "never", "{}", "--within", "1000")
+    // A process that ends early asks nothing.
+    Task {
+      _ = await process.status()
+      source.finish()
+    }
     for await _ in asked { break }
     process.signal(SIGTERM)
     #expect(await process.result() == (128 + SIGTERM, [], []))
@@ -106,6 +111,11 @@ struct CommandTests {
     let token = relay.raw("campanile.bench.message").observe { _ in source.yield() }
     try await relay.flush()
     let process = try bus.start("bench", "--count", "1000000000")
+    // A process that ends early posts nothing.
+    Task {
+      _ = await process.status()
+      source.finish()
+    }
     for await _ in news { break }
     process.signal(SIGINT)
     #expect(await process.status() == 128 + SIGINT)

@@ -19,6 +19,9 @@ struct ListenTests {
     var message: Level
   }
 
+  /// Several players have had no bus.
+  private struct NoBus: Error {}
+
   private struct Level: Decodable, Equatable {
     var peak: Double
     var title: String
@@ -171,17 +174,27 @@ struct ListenTests {
     let listener = try CommandProcess(
       ["listen", "player.>", "--bus", "p", "--count", "4"], environment: home)
     await listener.waitUntilListening()
-    let player = try CommandProcess(
-      ["--speed", "100", "--relay=p"], program: "player", environment: home)
-    let start = "player (process \(player.processID)) player."
+    let player = try await playing(home)
+    let start = "player (process \(player)) player."
     #expect(await listener.line() == start + "state {\"state\":\"ready\"}")
     #expect(try #require(await listener.line()).hasPrefix(start + "track {"))
     #expect(await listener.line() == start + "state {\"state\":\"playing\"}")
     let level = try #require(await listener.line())
-    #expect(level.hasPrefix(start + "level.\(player.processID) {\"peak\":"))
+    #expect(level.hasPrefix(start + "level.\(player) {\"peak\":"))
     #expect(await listener.status() == 0)
-    let (status, _, notes) = await player.result()
-    #expect(status == 0 && notes.isEmpty)
+  }
+
+  /// Plays until a player has had the bus, and returns the number of its process.
+  private func playing(_ home: [String: String]) async throws -> Int32 {
+    for _ in 1...5 {
+      let player = try CommandProcess(
+        ["--speed", "100", "--relay=p"], program: "player", environment: home)
+      let (status, output, notes) = await player.result()
+      #expect(status == 0 && notes.isEmpty)
+      // On a busy machine two seconds may be too short for a connection. Nobody hears such a player.
+      if !output.contains(where: { $0.contains("There is no bus") }) { return player.processID }
+    }
+    throw NoBus()
   }
 
   @Test("It goes on when the process that passed the messages on has died")
@@ -192,7 +205,10 @@ struct ListenTests {
     await listener.waitUntilListening()
     hub.signal(SIGKILL)
     #expect(await hub.status() == -1)
-    #expect(try await bus.start("post", "a", "1").status() == 0)
+    // A post may arrive before the listener has found the next hub.
+    while listener.isRunning {
+      #expect(try await bus.start("post", "a", "1").status() == 0)
+    }
     #expect(try #require(await listener.line()).hasSuffix(" a 1"))
     #expect(await listener.status() == 0)
   }
