@@ -31,6 +31,16 @@
     }
   }
 
+  /// The pool of all clients, which is prepared once.
+  ///
+  /// FlyingSocks prepares its own pool twice if two clients are the first at the same time.
+  private let clientPool = Task { () async throws -> SocketPool<Poll> in
+    let pool = SocketPool(queue: Poll(interval: .seconds(0.01)))
+    try await pool.prepare()
+    Task { try? await pool.run() }
+    return pool
+  }
+
   /// A connection to a page, made by hand.
   struct PageClient {
     private let socket: AsyncSocket
@@ -38,7 +48,7 @@
     init(port: UInt16) async throws {
       let address = try sockaddr(port)
       socket = try await AsyncSocket.connected(
-        to: address, timeout: TimeInterval(patience / .seconds(1)))
+        to: address, pool: clientPool.value, timeout: TimeInterval(patience / .seconds(1)))
     }
 
     init(_ page: InspectorPage) async throws { try await self.init(port: page.port) }

@@ -197,7 +197,7 @@
     @Test("Stopping ends the streams and frees the port")
     func stop() async throws {
       let inspector = Inspector(of: center)
-      let page = try await inspector.serve(quick)
+      let page = try await serveOnQuietPort(inspector)
       let stream = try #require(try await PageEvents(page))
       await page.stop()
       while await stream.next() != nil {}
@@ -208,6 +208,17 @@
       #expect(try await PageClient.ask(again, again.request()).status == 200)
       #expect(try await PageClient.ask(again, page.request()).status == 404)
       await again.stop()
+    }
+
+    /// Serves on a port below those that the system gives to connections and to other pages.
+    ///
+    /// Nobody else takes the port when it is free again.
+    private func serveOnQuietPort(_ inspector: Inspector) async throws -> InspectorPage {
+      while true {
+        do {
+          return try await inspector.serve(port: .random(in: 20_000..<32_000), quick)
+        } catch let error as InspectorError where error.code == .portUnavailable {}
+      }
     }
 
     @Test("Releasing the page ends it, and the last of page and inspector the trace")
