@@ -175,28 +175,51 @@ struct PriorityTests {
     withExtendedLifetime(token) {}
   }
 
-  /// An actor whose turn a test can hold.
+  /// Keeps the jobs of an actor until a test runs them, the most urgent one first.
+  private final class KeepingExecutor: SerialExecutor {
+    private let jobs = Locked<[UnownedJob]>([])
+    let kept = Recorder<TaskPriority>()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.withLock { $0.append(job) }
+      kept.record(TaskPriority(rawValue: job.priority.rawValue))
+    }
+
+    func run() {
+      let waiting = jobs.withLock { jobs in
+        defer { jobs = [] }
+        return jobs
+      }
+      for job in waiting.sorted(by: { $0.priority.rawValue > $1.priority.rawValue }) {
+        // SAFETY: the executor lives for as long as this runs.
+        unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+      }
+    }
+  }
+
+  /// An actor that has its turn when a test says so.
   private actor Busy {
-    func wait(_ gate: Gate) { gate.pass() }
+    let executor = KeepingExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+      unsafe executor.asUnownedSerialExecutor()
+    }
   }
 
   // Broken by: ActorTarget.enqueue, if the job has the priority of whoever is first.
   @Test("A message that is posted urgently is heard urgently on a busy actor")
   func actor() async throws {
     let busy = Busy()
-    let gate = Gate()
     let priorities = Recorder<TaskPriority>()
     source.observe(on: busy) { [heard] _, value in
       priorities.record(Task.currentPriority)
       heard.record(value)
     }
-    let holder = Task.detached(priority: .high) { await busy.wait(gate) }
-    // Not blocking: the task that comes there may need this thread.
-    try await gate.reached(within: patience)
     await post(1, .background)
     await post(2, .high)
-    gate.open()
-    await holder.value
+    // Both wait for the actor, in whatever order they have come there.
+    #expect(await busy.executor.kept.values(count: 2).max() == .high)
+    onThread { busy.executor.run() }()
     try await heard.expect(1, 2, within: patience)
     #expect(priorities.values.last.map { $0 >= .high } == true)
   }
