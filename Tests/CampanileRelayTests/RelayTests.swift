@@ -228,8 +228,8 @@ struct RelayTests {
       one.relay.post(raw: Array("no JSON".utf8), to: "clock.tick", version: 7)
       one.relay.post(raw: Array(#"{"number":5}"#.utf8), to: "clock.tick")
       #expect(try await two.ticks.next() == 5)
-      let event = try #require(two.events.values.first)
-      #expect(event.kind == .undecodable)
+      // A slow attempt to connect is reported, too.
+      let event = try #require(two.events.values.first { $0.kind == .undecodable })
       #expect((event.subject, event.version, event.sender?.name) == ("clock.tick", 7, "sender"))
       #expect(event.reason.contains("Tick"))
       withExtendedLifetime((one, two)) {}
@@ -251,7 +251,12 @@ struct RelayTests {
       one.relay.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
       let name = String(repeating: "n", count: 5_000_000)
       one.relay.post(raw: [], to: name)
-      let events = try await one.events.next(3)
+      var events: [RelayEvent] = []
+      while events.count < 3 {
+        let event = try await one.events.next()
+        // A slow attempt to connect is reported, too.
+        if event.kind != .unavailable { events.append(event) }
+      }
       #expect(events.map(\.kind) == [.refused, .refused, .refused])
       // What is not encoded is refused at once.
       #expect(Set(events.map(\.subject)) == ["broken", "long", name])
@@ -344,7 +349,7 @@ struct RelayTests {
       two.relay.cancel()
       while try await !peers.next().isEmpty {}
       one.relay.cancel()
-      #expect(try await states.next() == .ended)
+      while try await states.next() != .ended {}
       withExtendedLifetime((one, tokens)) {}
     }
   }
