@@ -2,6 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
+/// A process has not answered.
+private struct Silence: Error {
+  let name: String
+}
+
 /// A process on a bus, told what to do by lines.
 final class MemberProcess {
   let name: String
@@ -40,13 +45,23 @@ final class MemberProcess {
   }
 
   /// The next line.
+  ///
+  /// It fails if no line comes within the limit of a test.
   func hear() throws -> String {
+    let deadline = ContinuousClock.now + .seconds(600)
     while true {
       if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
         defer { rest = rest[(end + 1)...] }
         return String(decoding: rest[..<end], as: UTF8.self)
       }
-      let data = output.fileHandleForReading.availableData
+      let file = output.fileHandleForReading
+      var waiting = pollfd(fd: file.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      if unsafe poll(&waiting, 1, 1_000) <= 0 {
+        try Task.checkCancellation()
+        if ContinuousClock.now > deadline { throw Silence(name: name) }
+        continue
+      }
+      let data = file.availableData
       if data.isEmpty { throw CocoaError(.fileReadUnknown) }
       rest += data
     }

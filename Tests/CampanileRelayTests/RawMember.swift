@@ -15,6 +15,7 @@ final class RawMember: Sendable {
   private static func connected(to path: String) async throws -> UnixSocket {
     while true {
       if let socket = try UnixSocket.connecting(to: path) { return socket }
+      try Task.checkCancellation()
       await Task.yield()
     }
   }
@@ -34,7 +35,9 @@ final class RawMember: Sendable {
       let (transfer, bytes) = socket.read(atMost: 1 << 16)
       switch transfer {
       case .bytes: parser.withLock { $0.append(bytes) }
-      case .none: await Task.yield()
+      case .none:
+        try Task.checkCancellation()
+        await Task.yield()
       case .end: return nil
       }
     }
