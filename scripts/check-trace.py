@@ -96,7 +96,7 @@ def main():
                 except Exception:  # The server is not there yet.
                     page.wait_for_timeout(100)
             page.wait_for_function(
-                "() => window.app && window.app.trace && window.app.trace.engine", timeout=60000)
+                "() => window.app && window.app.trace && window.app.trace.engine", timeout=300000)
             check(lambda sql: page.evaluate(QUERY, sql), source)
     finally:
         server.terminate()
