@@ -48,7 +48,7 @@ let package = Package(
     .systemLibrary(name: "CampanileRuntime"),
     .target(
       name: "Campanile", dependencies: ["CampanileRuntime"],
-      exclude: ["ObserverList/README.md", "Unsafe/README.md"]
+      exclude: ["Delivery/README.md", "ObserverList/README.md", "Unsafe/README.md"]
     ),
     .target(name: "CampanileFoundation", dependencies: ["Campanile"]),
     .target(

@@ -26,20 +26,6 @@ extension Delivery {
   }
 }
 
-/// Something that a job can drain.
-protocol Drainable: AnyObject, Sendable {
-  /// Delivers what is waiting; if the target is no longer kept alive, all of it.
-  func drain(_ priority: Urgency, on target: (any DeliveryTarget)?)
-  /// Does the same in a task, where each call may take its time.
-  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async
-  /// Delivers the oldest of what is waiting.
-  func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep
-  /// Discards what is waiting, because a job was released without having run.
-  func discardPending(_ priority: Urgency)
-  /// How much is waiting.
-  var waitingCount: Int { get }
-}
-
 /// One action that waits for a target.
 private final class Turn: Drainable {
   private let action: @Sendable () -> Void

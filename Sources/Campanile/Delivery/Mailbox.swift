@@ -3,12 +3,13 @@ import Synchronization
 /// The deliveries that wait for one serial target, or for one observer with its own buffer.
 ///
 /// Deliveries from all sources wait in one order. The first poster to find the mailbox idle
-/// enqueues a job on the target. The job takes everything that waits by then, so a burst wakes the
-/// target once.
+/// enqueues a job on the target. The job delivers what waits by then and what arrives meanwhile, so
+/// a burst wakes the target once.
 ///
 /// A custom ``DeliveryTarget`` stores a mailbox and does nothing else with it.
 public final class Mailbox: Sendable {
-  let state: Locked<MailboxState>
+  /// `MailboxState` decides, and this class acts; `README.md` has the words.
+  private let state: Locked<MailboxState>
   /// Whether nothing waits and nobody delivers; written under the lock.
   private let isIdle = Atomic<Bool>(true)
   /// Whether the buffer is full, so that the next value finds no room; written under the lock.

@@ -1,7 +1,7 @@
 /// The contents of a mailbox, and the decision what drains it; a storage acts on it.
 ///
 /// It has no lock, no thread and no target. A storage calls it with the lock held, unlocks, and
-/// then acts. Objects to release are swapped into `inout` parameters.
+/// then acts. Objects to release are swapped into `inout` parameters. `README.md` has the words.
 ///
 /// From the mailbox of a target, which has no bound, a job takes all that waits, as does the reader of a
 /// sequence without one. From the mailbox of one observer, a job takes one record at a time, and the
