@@ -216,7 +216,7 @@ struct MailboxState: ~Copyable {
     isClosed = true
     _ = giveUp(&batch)
     // A job for the only observer leaves nothing in its turn, so that nothing is in two parts.
-    assert(rest.isEmpty, "A record of an observer that has ended is left without its list")
+    assert(isEmpty, "A record of an observer that has ended is left without its list")
     return list.take()
   }
 }

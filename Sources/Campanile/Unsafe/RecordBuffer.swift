@@ -174,8 +174,9 @@ import Synchronization
 
   /// Takes out the value of the oldest record, an arrival of that type, and its envelope.
   mutating func takeFirst<Value>(_ envelope: inout Envelope) -> Value {
+    precondition(!isEmpty, "The first record was asked for of a buffer without records")
     let (record, place) = unsafe removeFirst()
-    precondition(record.valueType == Value.self, "A mailbox of one observer has values of one type")
+    precondition(record.valueType == Value.self, "A record was taken out as of another type")
     // SAFETY: as in `deliver`.
     let value = unsafe place.assumingMemoryBound(to: Value.self).move()
     envelope = record.envelope
@@ -185,6 +186,7 @@ import Synchronization
 
   /// Moves the oldest record, an arrival, to the end of another buffer.
   mutating func moveFirst(to other: inout RecordBuffer) {
+    precondition(!isEmpty, "The first record was asked for of a buffer without records")
     let (record, place) = unsafe removeFirst()
     func move<Value>(_ type: Value.Type) {
       // SAFETY: as in `deliver`.
