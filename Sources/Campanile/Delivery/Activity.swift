@@ -3,7 +3,7 @@
 /// It is a part of `MailboxState`. The first post to find the mailbox idle enqueues a job. So does
 /// a more urgent post, as long as no enqueued job has begun. The job that begins first drains the
 /// mailbox; the others then find nothing to do.
-struct Activity {
+struct Activity: ~Copyable {
   private enum Stage {
     case idle
     /// Something waits, and a job is enqueued.
@@ -17,7 +17,7 @@ struct Activity {
   private var stage = Stage.idle
   /// The priorities of the jobs on their way, one bit each: so there are never two of one priority.
   private var jobs: UInt64 = 0
-  /// The most urgent post that arrived during a drain, or before a job that arrived during it.
+  /// The greatest urgency of posts, as far as it was looked up, and of jobs that came in this turn.
   private var wanted: Urgency?
 
   var isIdle: Bool { stage == .idle }
@@ -28,16 +28,16 @@ struct Activity {
   /// idle mailbox, or if the enqueued jobs or drained posts are less urgent than `.high`.
   ///
   /// - Returns: The priority of the job to enqueue, if any.
-  mutating func arrive() -> Urgency? {
+  mutating func arrive(_ poster: @autoclosure () -> Urgency) -> Urgency? {
     switch stage {
     case .idle:
       stage = .scheduled
-      return request(.ofCaller)
+      return request(poster())
     case .scheduled:
-      return jobs &>> Urgency.high.bit == 0 ? request(.ofCaller) : nil
+      return jobs &>> Urgency.high.bit == 0 ? request(poster()) : nil
     case .draining, .inline:
       let known = wanted ?? .background
-      if known < .high { wanted = max(known, .ofCaller) }
+      if known < .high { wanted = max(known, poster()) }
       return nil
     }
   }

@@ -133,17 +133,20 @@ extension Mailbox {
     var kept: ObserverList?
     if begin(priority, &batch, keeping: &kept) == nil { return }
     defer { withExtendedLifetime(kept) {} }
-    var count = 0
+    var (count, next) = (0, Urgency?.none)
     repeat {
       var call: PreparedCall?
       _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
       if let call { await call() }
-      // The priority of a task is for good: a more urgent one goes on.
-      if let target, state.withLock({ $0.isMoreUrgent(than: priority) }) {
-        return schedule(exchange(&batch) { $0.giveWay(priority, &$1) }, target)
-      }
       count += 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
-    } while exchange(&batch) { $0.take(priority, &$1) } != nil
+    } while exchange(&batch) { state, batch in
+      // The priority of a task is for good: a more urgent one goes on.
+      let continues = target == nil || !state.isMoreUrgent(than: priority)
+      if continues { return state.take(priority, &batch) }
+      next = state.giveWay(priority, &batch)
+      return nil
+    } != nil
+    if let target { schedule(next, target) }
   }
 }

@@ -84,7 +84,7 @@ public final class Mailbox: Sendable {
 
   /// Leaves a record for a target.
   func append<Value>(_ envelope: Envelope, _ value: Value, for target: any DeliveryTarget) {
-    schedule(decide { $0.append(envelope, value) }, target)
+    schedule(decide { $0.append(envelope, value, by: .ofCaller) }, target)
   }
 
   /// Leaves a value for the only observer, which is registered as `id` in `list`.
@@ -103,7 +103,9 @@ public final class Mailbox: Sendable {
     if post.tracker != nil, AsyncCall.isCurrent(counters) { post = post.tracked(by: nil) }
     post.tracker?.begin()
     var (envelope, value, job) = (Envelope(post, at: id, in: list), value, Urgency?.none)
-    let admission = decide { $0.admit(&envelope, &value, &job, isResumption: isResumption) }
+    let admission = decide {
+      $0.admit(&envelope, &value, &job, isResumption: isResumption, by: .ofCaller)
+    }
     schedule(job, target)
     if admission == .free { return }
     // What is not kept is here now, and goes outside the lock.
@@ -128,7 +130,9 @@ public final class Mailbox: Sendable {
   func beginInline() -> Bool { decide { $0.beginInline() } }
 
   /// Ends the inline use of the target, and schedules what arrived meanwhile.
-  func endInline(for target: any DeliveryTarget) { schedule(decide { $0.endInline() }, target) }
+  func endInline(for target: any DeliveryTarget) {
+    schedule(decide { $0.endInline(by: .ofCaller) }, target)
+  }
 
   /// Accepts nothing more, and discards what waits; called when the only observer has ended.
   func close() {

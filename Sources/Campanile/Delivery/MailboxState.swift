@@ -48,9 +48,11 @@ struct MailboxState: ~Copyable {
   ///
   /// - Returns: The priority of the job to enqueue, if any.
   @inline(__always)
-  mutating func append<Value>(_ envelope: Envelope, _ value: Value) -> Urgency? {
+  mutating func append<Value>(
+    _ envelope: Envelope, _ value: Value, by poster: @autoclosure () -> Urgency
+  ) -> Urgency? {
     filling.append(envelope, value)
-    return activity.arrive()
+    return activity.arrive(poster())
   }
 
   /// Adds a record for the only observer or the reader, if there is room.
@@ -61,10 +63,11 @@ struct MailboxState: ~Copyable {
   ///   - wake: Set to the priority of the job to enqueue, if any; set to any priority if the reader
   ///     must be woken.
   ///   - isResumption: Whether it is for a follower that goes on.
+  ///   - poster: The poster's priority, which a mailbox that is read does not look up.
   /// - Returns: Whether there was room; `nil` if the mailbox accepts nothing more.
   mutating func admit<Value>(
     _ envelope: inout Envelope, _ value: inout Value, _ wake: inout Urgency?,
-    isResumption: Bool = false
+    isResumption: Bool = false, by poster: @autoclosure () -> Urgency
   ) -> Buffering.Admission? {
     if isClosed { return nil }
     if isAwaited {
@@ -87,7 +90,7 @@ struct MailboxState: ~Copyable {
       if list == nil { (list, id) = envelope.arrival }
       filling.append(envelope, value)
     }
-    if !isRead { wake = activity.arrive() }
+    if !isRead { wake = activity.arrive(poster()) }
     return admission
   }
 
@@ -140,7 +143,7 @@ struct MailboxState: ~Copyable {
   mutating func beginInline() -> Bool { activity.beginInline() }
 
   /// Ends the inline use; returns the priority of the job to enqueue for what arrived meanwhile.
-  mutating func endInline() -> Urgency? { activity.end(.ofCaller, isEmpty: isEmpty) }
+  mutating func endInline(by poster: Urgency) -> Urgency? { activity.end(poster, isEmpty: isEmpty) }
 
   // MARK: Readers
 
@@ -185,7 +188,7 @@ struct MailboxState: ~Copyable {
     return isAwaited
   }
 
-  /// Moves what waits to a batch, in two parts at most.
+  /// Moves what waits to an empty batch, in two parts at most.
   ///
   /// - Returns: Whether there is anything in the batch.
   @inline(never)
@@ -208,7 +211,7 @@ struct MailboxState: ~Copyable {
     return isAny
   }
 
-  /// Accepts nothing more, and moves what waits to a batch, because the only observer has ended.
+  /// Accepts nothing more, and moves what waits to an empty batch: the only observer has ended.
   ///
   /// - Returns: The object to release with the batch.
   @inline(never)

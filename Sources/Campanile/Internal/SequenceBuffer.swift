@@ -36,7 +36,7 @@ final class SequenceBuffer: Sendable {
   func append<Element: Sendable>(_ element: Element) {
     // What is dropped is here afterwards, and released outside the lock.
     var (element, envelope, wake) = (element, Envelope(), Urgency?.none)
-    let admission = state.withLock { $0.admit(&envelope, &element, &wake) }
+    let admission = state.withLock { $0.admit(&envelope, &element, &wake, by: .medium) }
     if wake != nil { self.wake() }
     if let admission, admission != .free { counters.countDrop() }
   }

@@ -10,6 +10,8 @@ final class MailboxMachine {
   /// How much of the batch was left at the last delivery.
   var left: Int { undelivered.load(ordering: .relaxed) }
   var kept: ObserverList?
+  /// The registration of the only observer, of whom something was last discarded.
+  var only: Registration?
 
   init(_ buffering: Buffering? = nil, isRead: Bool = false) {
     state = MailboxState(buffering, isRead: isRead)
@@ -20,18 +22,17 @@ final class MailboxMachine {
   var waitingCount: Int { state.waitingCount }
   var discardedCount: Int { state.discardedCount }
   var registration: Registration? { state.registration }
-  func append(_ envelope: Envelope, _ value: Int) -> Urgency? { state.append(envelope, value) }
+  func append(_ envelope: Envelope, _ value: Int, by poster: Urgency = .medium) -> Urgency? {
+    state.append(envelope, value, by: poster)
+  }
   func beginInline() -> Bool { state.beginInline() }
-  func endInline() -> Urgency? { state.endInline() }
+  func endInline(by poster: Urgency = .medium) -> Urgency? { state.endInline(by: poster) }
   func begin(_ job: Urgency) -> Int? {
     state.begin(job, &batch, keeping: &kept)
   }
   func take(_ job: Urgency) -> Int? { state.take(job, &batch) }
   func giveWay(_ job: Urgency) -> Urgency? { state.giveWay(job, &batch) }
-  func discard(_ job: Urgency) -> Bool {
-    var only: Registration?
-    return state.giveUp(&batch, of: job, keeping: &only)
-  }
+  func discard(_ job: Urgency) -> Bool { state.giveUp(&batch, of: job, keeping: &only) }
   func close() -> ObserverList? { state.close(&batch) }
   func wait() -> Bool { state.wait() }
   func finish() -> Bool { state.finish() }

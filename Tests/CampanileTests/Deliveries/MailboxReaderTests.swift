@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Campanile
@@ -12,7 +13,7 @@ struct MailboxReaderTests {
     _ value: Int, to state: MailboxMachine
   ) -> (Buffering.Admission?, left: Int, wakes: Bool) {
     var (envelope, value, wake) = (Envelope(), value, Urgency?.none)
-    let admission = state.state.admit(&envelope, &value, &wake)
+    let admission = state.state.admit(&envelope, &value, &wake, by: .medium)
     return (admission, value, wake != nil)
   }
 
@@ -132,6 +133,37 @@ struct MailboxReaderTests {
       #expect(nothing?.isFinal == true)
       #expect(!state.wait())
     }
+  }
+
+  // Broken by: MailboxState.readAll, if it says that an open mailbox is over.
+  @Test("A reader that takes all finds an empty mailbox open, and not over")
+  func readsAllOfNothing() {
+    let state = MailboxMachine(.unbounded, isRead: true)
+    let nothing = #expect(throws: MailboxState.IsEmpty.self) { try state.readAll() }
+    #expect(nothing?.isFinal == false)
+    #expect(state.isEmpty)
+  }
+
+  // Broken by: MailboxState.wait, if it looks only whether the source has ended, or lets two readers wait.
+  @Test("A reader of an ended source does not wait while there is something to read")
+  func doesNotWait() throws {
+    let state = MailboxMachine(.unbounded, isRead: true)
+    #expect(append(1, to: state).0 == .free)
+    #expect(!state.finish())
+    #expect(!state.wait())
+    #expect(try state.read() == 1)
+    #expect(!state.wait())
+  }
+
+  @Test("A second reader that waits is a precondition failure")
+  func twoReaders() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let state = MailboxMachine(.unbounded, isRead: true)
+        _ = state.wait()
+        _ = state.wait()
+      },
+      says: "Two tasks asked one iterator")
   }
 
   @Test("The end wakes a reader that waits, once")
