@@ -315,8 +315,9 @@ final class Follower<Value: Sendable>: Sendable {
 
   private func isWanted(_ change: Change) -> Bool {
     if options.isRepetition?(change) == true { return false }
-    // Whoever makes the one call ends the registration when it has returned.
-    return !options.isOnce || !hasCalled.exchange(true, ordering: .sequentiallyConsistent)
+    // Whoever makes the one call ends the registration when it has returned. No order is needed: one
+    // thread reads false, and the others do nothing.
+    return !options.isOnce || !hasCalled.exchange(true, ordering: .relaxed)
   }
 
   private func endIfOnce() throws {

@@ -164,7 +164,8 @@ extension ObserverBody {
 private final class OnlyTurn: Sendable {
   private let isTaken = Atomic<Bool>(false)
 
-  func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+  // No order is needed: one thread reads false, and the others do nothing.
+  func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }
 
 extension OnlyTurn? {

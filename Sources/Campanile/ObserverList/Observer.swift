@@ -105,7 +105,7 @@ class AnyObserver: @unchecked Sendable {
   }
 
   final func pause() {
-    // Pairs with `isPlain` and `claim`, as an end does.
+    // Pairs with `isPlain`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)
     precondition(word >= Self.pauseUnit, "A registration was paused sixteen million times")
   }
@@ -114,7 +114,8 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// - Returns: Whether it was the last, and something was missed.
   final func resume() -> Bool {
-    // Pairs with `noteMiss`: one word, so that one of them is first.
+    // Pairs with `noteMiss`, one of which is first in this word; and with `isPlain` and `claim`, as an
+    // addition does with `isEmpty`: before the later loads of the thread that resumes.
     let (_, word) = state.wrappingSubtract(Self.pauseUnit, ordering: .sequentiallyConsistent)
     return word < Self.pauseUnit && word & Self.missedBit != 0
   }
@@ -125,7 +126,7 @@ class AnyObserver: @unchecked Sendable {
   ///
   /// - Returns: Whether the observer is paused.
   final func noteMiss() -> Bool {
-    // Pairs with `pause`.
+    // Pairs with `pause` and `resume`, as `isPlain` does: after this thread's earlier stores.
     var word = state.load(ordering: .sequentiallyConsistent)
     while word >= Self.pauseUnit {
       // Pairs with `resume`, which returns the bit or comes first.
@@ -149,7 +150,7 @@ class AnyObserver: @unchecked Sendable {
     state.load(ordering: .acquiring) >= Self.pauseUnit
   }
   final var isEnded: Bool {
-    // Pairs with `markEnded`.
+    // Pairs with `markEnded`, as in `isPlain`: after this thread's earlier stores.
     state.load(ordering: .sequentiallyConsistent) & Self.endedBit != 0
   }
 }

@@ -297,7 +297,8 @@ extension ObserverList {
   private func add(
     _ change: Int32, to number: borrowing Atomic<Int32>, _ held: borrowing ObserverRegistry.Held
   ) {
-    // Pairs with `isEmpty` and `hasOrdered`. The lock orders the load with the other stores.
+    // Pairs with `hasOrdered`, `hasUnordered` and `hasTold`: before the clock shows the registration;
+    // and with `isEmpty`, see `addToPopulation`. The lock orders the load with the other stores.
     number.store(number.load(ordering: .relaxed) + change, ordering: .releasing)
   }
 

@@ -278,8 +278,8 @@ extension ObserverRegistry {
     _ reservation: UnsafeMutablePointer<Reservation>, _ source: UInt, _ thread: UInt,
     _ since: UInt64, _ posts: inout [Ticket]
   ) {
-    // Pairs with `reopen`, as a source does with `push`, and with `settle`: the bound before it keeps
-    // more.
+    // Pairs with `reopen`: the scan stored the clock first. And with `settle`: the bound before it
+    // keeps more.
     let upper = unsafe reservation.pointee.upper.load(ordering: .sequentiallyConsistent)
     if upper >= since {
       // Pairs with `pop`: if the post has left, it has read what it held. If it takes the flag, it

@@ -132,7 +132,7 @@ final class ObserverRegistry: @unchecked Sendable {
   ///
   /// - Parameter held: The lock of the events' own registry.
   func setWatched(_ isWatched: Bool, _ held: borrowing Held) {
-    // Pairs with `isWatched`.
+    // Pairs with `isWatched`: before the later loads of the thread that registers.
     watched.store(isWatched, ordering: .sequentiallyConsistent)
   }
 
@@ -215,7 +215,8 @@ extension ObserverRegistry {
 
   /// Widens the reservation, for a section that is to find more; `settle` is to follow.
   func reopen(_ section: CriticalSection) {
-    // Pairs with `collect`, as `push` does.
+    // Pairs with `collect`: before the clock is loaded, so that a post whose bound a scan reads as it
+    // was before loads the clock as that scan has stored it.
     unsafe section.reservation.pointee.upper.store(.max, ordering: .sequentiallyConsistent)
     // Pairs with `storeClockAgain`, as in `enter`.
     _ = clock.load(ordering: .sequentiallyConsistent)

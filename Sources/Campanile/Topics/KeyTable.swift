@@ -103,9 +103,9 @@ extension KeyTable {
     let set = Self.set(for: number)
     for place in set..<set &+ Self.setSize {
       // SAFETY: there are 32 sets, and five bits choose one.
-      // Pairs with `remember` and `forget`: what is found here is checked after the announcement. It is
-      // sequentially consistent as the search of an `AddressTable` is.
-      let found = unsafe recent.base[place].number.load(ordering: .sequentiallyConsistent)
+      // Pairs with `remember` and `forget`, and is only a hint: what is found is checked after the
+      // announcement. A post that finds nothing looks under the lock that `makeTopic` has held.
+      let found = unsafe recent.base[place].number.load(ordering: .acquiring)
       if found == number { return place }
     }
     return nil
