@@ -15,7 +15,7 @@ extension ObservationRequest {
 extension ObserverBody {
   /// The same observer for a source of other values, with code that runs around each call.
   ///
-  /// Every kind of observer is wrapped here, and nowhere else.
+  /// Every kind of observer is wrapped here. Only `keeping` wraps a plain observer by itself.
   ///
   /// - Parameters:
   ///   - isOnce: Whether the code around a call makes only one call.

@@ -16,7 +16,7 @@ package struct ObserverBody<Value: Sendable>: Sendable {
     /// Stores the value where it is posted, with the subject of the message, and is notified of the
     /// end.
     ///
-    /// It is for sequences, which throw nothing except the request to end.
+    /// It is for sequences and derived states, which throw nothing except the request to end.
     case reader(
       @Sendable (Value, AnyObject?) throws -> Void, onEnd: @Sendable () -> Void,
       buffer: BufferCounts? = nil)

@@ -3,8 +3,9 @@
 /// It does not keep its lists alive. The buffer that contains it does, once for all envelopes of a
 /// burst.
 @safe struct Envelope {
-  /// The list, if it is the only one and nothing else is needed; otherwise there are `details`.
+  /// The list of an arrival; otherwise the only list, if nothing but the list is needed.
   fileprivate let only: Unmanaged<ObserverList>?
+  /// Everything else: of an arrival the post if it is not plain, and otherwise all without `only`.
   fileprivate let details: Details?
   /// The newest registration that receives the post; for an arrival, the only one.
   fileprivate let newest: UInt64

@@ -145,7 +145,7 @@ struct Route: Sendable {
     if let subject, let list = unsafe topic.find(subject) { wideAbout = unsafe read(list) }
   }
 
-  /// The only list, if there is one; at most one of these is not `nil`.
+  /// The only list; `nil` if there are none or several.
   var only: Cursor? {
     var only: Cursor?
     for place in Self.places where unsafe self[place].list != nil {

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Envelopes with their values in the order of their arrival, in memory that is reused.
 ///
-/// A buffer belongs to one mailbox or to one drain at a time, never to both. The memory is a chain
-/// of chunks. Invariant: no chunk is empty unless it is the only one. The bytes from `first` to
-/// `used` of a chunk are records. Each record is followed by an initialized value, whose type and
+/// A buffer has one owner at a time: a mailbox, a drain, a reader, or a current value. The memory is
+/// a chain of chunks. Invariant: no chunk is empty unless it is the only one. The bytes from `first`
+/// to `used` of a chunk are records. Each record is followed by an initialized value, whose type and
 /// offset the record contains. The chunk keeps the lists of its envelopes.
 @safe struct RecordBuffer: ~Copyable, @unchecked Sendable {
   private struct Record {
