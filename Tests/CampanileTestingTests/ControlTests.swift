@@ -141,7 +141,7 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: ManualDelivery.putBack, if it puts a job behind the others; Turn.pendingCount.
+  // Broken by: ManualDelivery.putBack, if it puts a job behind the others; Turn.waitingCount.
   @Test("An action comes after the deliveries that waited before it, and waits like one")
   func action() {
     let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }

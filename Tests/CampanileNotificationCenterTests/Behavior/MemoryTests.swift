@@ -31,7 +31,7 @@
       }
     }
 
-    // Broken by: ValueSubject.deinit, if it leaves its place; KeyedCenter.makeTopic, if it forgets no
+    // Broken by: ValueSubject.deinit, if it leaves its place; KeyTable.makeTopic, if it forgets no
     // key.
     @Test(
       "K16 Live bytes after some rounds and several times as many differ by less than 64 KiB",

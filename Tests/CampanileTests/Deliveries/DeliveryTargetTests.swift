@@ -100,7 +100,7 @@ struct DeliveryTargetTests {
     #expect(heard.values == [1, 2])
   }
 
-  // Broken by: Mailbox.take, if it makes the mailbox idle while there is something to deliver.
+  // Broken by: MailboxState.take, if it makes the mailbox idle while there is something to deliver.
   @Test("K6 a post from an observer on the target is delivered after it, by the job that runs")
   func nested() {
     let token = center.observe(Tick.self, on: .target(target)) { [center, heard] tick in
@@ -249,7 +249,7 @@ struct DeliveryTargetTests {
     #expect(target.mailbox.discardedCount + token.registration.droppedCount == 0)
   }
 
-  // Broken by: RecordBuffer.dropEmptyChunks, if the memory that it leaves does not begin at its beginning.
+  // Broken by: RecordBuffer.recycle, if the memory that it leaves does not begin at its beginning.
   @Test("K6 Deliveries that are made one by one and all at once lose none, and keep their order")
   func alternating() {
     let token = center.observe(Tick.self, on: .target(target)) { [heard] in heard.record($0.number)

@@ -77,7 +77,7 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: Mailbox.giveWay, if the rest of the batch goes behind what came later, or is lost.
+  // Broken by: MailboxState.giveWay, if the rest of the batch goes behind what came later, or is lost.
   @Test(
     "What is left of a batch keeps its place before what came later, and is waited for",
     arguments: [2, 8])

@@ -164,7 +164,7 @@
       #expect(held.victimLife.current == 0)
     }
 
-    // Broken by: ObserverRegistry.leave, if it does not give tickets back; State.takeTickets, if it
+    // Broken by: ObserverRegistry.reclaim, if it does not give tickets back; State.takeTickets, if it
     // releases for the first post that leaves.
     @Test(
       "K16 A post that leaves last releases what waited, however many leave with it",

@@ -112,7 +112,7 @@
       }
     }
 
-    // Broken by: RecordBuffer.dropEmptyChunks, if it frees no chunk but the newest.
+    // Broken by: RecordBuffer.recycle, if it frees no chunk but the newest.
     @Test(
       "K16 Live bytes after 10 and more bursts that fill several chunks differ by less than 64 KiB",
       arguments: [1, 4])
@@ -259,7 +259,7 @@
       }
     }
 
-    // Broken by: KeyedCenter.makeTopic, if it forgets nothing.
+    // Broken by: KeyTable.makeTopic, if it forgets nothing.
     @Test(
       "K16 Live bytes after 1,000 and more keys and subjects differ by less than 128 KiB",
       arguments: [true, false])

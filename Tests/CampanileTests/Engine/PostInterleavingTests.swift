@@ -53,7 +53,7 @@
       withExtendedLifetime(newcomers) {}
     }
 
-    // Broken by: ObserverRegistry.leave, if it does not give tickets back.
+    // Broken by: ObserverRegistry.reclaim, if it does not give tickets back.
     @Test(
       "K3 K16 An observer cancelled before its check is not called, and its closure outlives the post",
       arguments: PostStep.allCases, widths)
@@ -74,7 +74,7 @@
       #expect(held.count(of: "witness") == width + 1)
     }
 
-    // Broken by: ObserverRegistry.leave, if it does not give tickets back; AnyObserver.claim, if it
+    // Broken by: ObserverRegistry.reclaim, if it does not give tickets back; AnyObserver.claim, if it
     // calls what has ended.
     @Test(
       "K3 An observer cancelled after the list was compacted is not called from the old memory",
@@ -96,7 +96,7 @@
       #expect(held.count(of: "extra") == (step == .left ? width * 64 : 0))
     }
 
-    // Broken by: ObserverList.shrink, if it never rebuilds; ObserverRegistry.leave, if it does not
+    // Broken by: ObserverList.shrink, if it never rebuilds; ObserverRegistry.reclaim, if it does not
     // give tickets back.
     @Test(
       "K2 K5 Observers that survive a compaction during a post are called once, in order",
@@ -223,7 +223,7 @@
       #expect(life.current == 0)
     }
 
-    // Broken by: ObserverList.dropGroup and ObserverList.group, if what they replace is kept for nobody.
+    // Broken by: ObserverList.drop and ObserverList.group, if what they replace is kept for nobody.
     @Test(
       "K16 The groups that a post has found are kept for it, and those that came later are not",
       arguments: widths)

@@ -88,7 +88,7 @@ struct SubjectNameTests {
     checkReuse(reused)
   }
 
-  // Broken by: KeyedCenter.registerWide and KeyedCenter.registrations, if they compare addresses.
+  // Broken by: KeyedCenter.register and KeyedCenter.registrations, if they compare addresses.
   @Test("K9 The same for the observers of a key, and for those of any key", arguments: widths)
   func reuseInKeyedCenter(width: Int) {
     let center = KeyedCenter<Int>()
@@ -197,7 +197,7 @@ private struct Spoke: MessageCenter.Message {
 
 @Suite("The deinit of a subject", .eachKindOfSubject)
 struct SubjectDeinitTests {
-  // Broken by: SubjectIndex.find, if it does not look for a tag.
+  // Broken by: TopicList.find, if it does not look for a tag.
   @Test("K9 A post about a subject from its deinit reaches every observer", arguments: widths)
   func post(width: Int) {
     onThreads(width) { _ in

@@ -18,7 +18,7 @@ struct KeptStateTests {
     }
   }
 
-  // Broken by: ObserverRegistry.leave, if it does not give tickets back.
+  // Broken by: ObserverRegistry.reclaim, if it does not give tickets back.
   @Test("K16 A registration that follows an end does not make the post forget what waits for it")
   func registeredAfterAnEnd() {
     let (source, life) = (Broadcaster<Int>(), LiveCount())

@@ -82,7 +82,7 @@ struct HandOverTests {
   }
 
   #if DEBUG
-    // Broken by: StateStorage.goOn, if it offers nothing, or offers later; StateStorage.takeTurn, if
+    // Broken by: StateStorage.goOn, if it offers nothing, or offers later; CurrentValueState.takeTurn, if
     // who comes first tells only its own change.
     @Test("K14 After 64 changes of others a thread offers the rest to the next setter, and returns")
     func offered() {

@@ -142,7 +142,7 @@ struct InitialCallTests {
     withExtendedLifetime((token, other)) {}
   }
 
-  // Broken by: CurrentValue.tell, if it does not limit the post to those who followed at the set.
+  // Broken by: StateStorage.tell, if it does not limit the post to those who followed at the set.
   @Test("K2 A follower that comes between the set and the telling does not hear of the set")
   func followerBetween() {
     let slot = Slot<CurrentValue<Int>>()

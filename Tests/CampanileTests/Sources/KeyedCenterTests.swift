@@ -40,7 +40,7 @@ struct KeyedCenterTests {
     ("key", false), ("key", true), (nil, false), (nil, true),
   ]
 
-  // Broken by: Route.onlyStation, if it leaves out who waits elsewhere.
+  // Broken by: ObserverRegistry.onlyCursor, if it leaves out who waits elsewhere.
   @Test("K5 observers of one target hear each post in one order, whatever they observe")
   func atTarget() {
     let (player, target) = (Player(), ManualTarget())
@@ -130,7 +130,7 @@ struct KeyedCenterTests {
     #expect(heard.values == [1, 20, 40])
   }
 
-  // Broken by: KeyedCenter.makeTopic, if it forgets a key of which only subjects are observed.
+  // Broken by: KeyTable.makeTopic, if it forgets a key of which only subjects are observed.
   @Test("K1 a key that is observed about subjects alone is not forgotten")
   func subjectsAlone() {
     let player = Player()
@@ -442,7 +442,7 @@ struct KeyedCenterTests {
     #expect(!center.isObserved("0"))
   }
 
-  // Broken by: OnlyTurn.end(after:), if it reports an owner's end as what an observer threw.
+  // Broken by: OnlyTurn.use, if it reports an owner's end as what an observer threw.
   @Test(
     "K8 K13 An observer that wants one call ends with its owner and reports nothing",
     arguments: [nil, "key"])
