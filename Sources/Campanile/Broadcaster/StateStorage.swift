@@ -145,8 +145,8 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   private func checkUpdater() {
     registry.reach(.willAskForUpdater)
-    // This thread's number before the updater's: a thread that has had none gets that of one that has
-    // ended, which may have been the updater.
+    // This thread's identifier before the updater's: a thread that has had none gets that of one that
+    // has ended, which may have been the updater.
     let thread = ThreadRecord.currentID
     precondition(
       updater.load(ordering: .relaxed) != thread,

@@ -162,7 +162,7 @@ extension ObserverRegistry {
       reach(.willScan)
       let posts = list.trim(held) { scan(since: garbage.oldest(id), &state, held) }
       if !posts.isEmpty {
-        mayBeRunning = posts.contains { $0.upper >= id && $0.thread != ThreadRecord.numberInScans }
+        mayBeRunning = posts.contains { $0.upper >= id && $0.thread != ThreadRecord.addressInScans }
         keep(unsafe observer.takeUnretainedValue(), since: id, for: posts, &state)
         retire(garbage, from: posts, &state)
       }

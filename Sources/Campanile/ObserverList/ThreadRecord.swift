@@ -7,8 +7,8 @@ import Synchronization
 /// is set, `upper` bounds what the post may touch: no registration with a greater identifier, and
 /// no structure created after it.
 ///
-/// Reservations are never freed, so that a reader can hold the address of one without a lock. The
-/// address of a thread's outermost reservation is also the thread's number.
+/// Reservations are never freed, so that a reader can hold the address of one without a lock. Scans
+/// tell threads apart by the addresses of their outermost reservations.
 @safe struct Reservation: ~Copyable {
   /// Set by a scan: something waits for the post to leave.
   static let ticketFlag: UInt = 1
@@ -144,7 +144,9 @@ extension ThreadRecord {
     unsafe slot.value?.assumingMemoryBound(to: ThreadRecord.self)
   }
 
-  /// A number that no other living thread has; never 0.
+  /// The identifier of the calling thread, which no other living thread has; never 0.
+  ///
+  /// It is the address of the thread's record.
   static var currentID: UInt { unsafe UInt(bitPattern: current) }
 
   /// The system's number for the calling thread.
@@ -153,8 +155,8 @@ extension ThreadRecord {
   /// Whether the calling thread is inside an observer.
   static var isInsidePost: Bool { unsafe existing(in: .records)?.pointee.isInsidePost ?? false }
 
-  /// The calling thread's number in `forEachPost`, if the thread has reservations.
-  static var numberInScans: UInt? {
+  /// The address by which scans know the calling thread, if the thread has reservations.
+  static var addressInScans: UInt? {
     unsafe existing(in: .records).map { unsafe UInt(bitPattern: $0.pointee.first) }
   }
 
@@ -231,9 +233,9 @@ extension ThreadRecord {
     return waitedFor
   }
 
-  /// Calls `body` with each open reservation of the threads with these bits, with what the source
-  /// word was, and with the thread's number and bit.
+  /// Calls `body` with each open reservation of the threads with these bits.
   ///
+  /// It also passes what the source word was, the address by which scans know the thread, and the bit.
   /// A thread's reservations are read one after another, from the outermost to the first that is
   /// closed. No nested post is behind that one, and a later post loads the clock after it was stored.
   /// The order is always the same, except for new threads.

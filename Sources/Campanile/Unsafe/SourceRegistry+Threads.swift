@@ -1,6 +1,6 @@
 /// Where code runs, for sources in other modules of this package.
 extension SourceRegistry {
-  /// A number that no other living thread has; never 0.
+  /// The identifier of the calling thread, which no other living thread has; never 0.
   package static var currentThread: UInt { ThreadRecord.currentID }
 
   /// Runs `body` with `scope` as the scope of the calling thread's code.

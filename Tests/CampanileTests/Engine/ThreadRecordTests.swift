@@ -61,7 +61,7 @@ struct ThreadRecordTests {
   private static func openReservations() -> [UInt] {
     var reservations: [UInt] = []
     unsafe ThreadRecord.forEachPost(of: .max) { reservation, _, thread, _ in
-      if thread != ThreadRecord.numberInScans { return }
+      if thread != ThreadRecord.addressInScans { return }
       reservations.append(UInt(bitPattern: reservation))
     }
     return reservations
