@@ -256,7 +256,9 @@ extension DistributedCenter {
     ///
     /// Held notifications remain held.
     public static let deliverImmediately = Options(rawValue: 1 << 0)
-    /// Has no effect: a bus reaches all sessions of the user with or without it.
+    /// Has no effect.
+    ///
+    /// A bus reaches the user's processes whose bus folder is the same, whatever their session.
     public static let postToAllSessions = Options(rawValue: 1 << 1)
   }
 }
