@@ -1,6 +1,5 @@
 import Campanile
 import CampanileInspector
-import Dispatch
 
 struct TitleChanged: MessageCenter.Message { var title: String }
 
