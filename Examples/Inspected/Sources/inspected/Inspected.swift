@@ -67,11 +67,18 @@ enum Inspected {
 
     let page = try await inspector.serve()
     print(page)
-    var count = 0
-    while let line = readLine(), line != "quit" {
-      count += 1
-      play(count, center)
-      print("played \(count)")
+    // A thread that waits for input must not be one on which tasks run.
+    let thread = DispatchQueue(label: "standard input")
+    await withCheckedContinuation { isDone in
+      thread.async {
+        var count = 0
+        while let line = readLine(), line != "quit" {
+          count += 1
+          play(count, center)
+          print("played \(count)")
+        }
+        isDone.resume()
+      }
     }
     await page.stop()
     withExtendedLifetime((screen, loader, meter, paused)) {}
