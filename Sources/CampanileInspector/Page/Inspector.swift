@@ -39,7 +39,8 @@
     /// Starts to follow sources.
     ///
     /// - Parameters:
-    ///   - sources: Message centers, broadcasters and current values.
+    ///   - sources: Message centers, broadcasters, current values, notification sources of
+    ///     Foundation's centers, and changes of key paths.
     ///   - capacity: How many events are kept. The last posts are taken from these. Counts and
     ///     times include all events.
     ///   - values: Whether posted values are described, by `String(describing:)` on the posting

@@ -13,3 +13,11 @@ nonisolated func look(_ center: MessageCenter, _ state: CurrentValue<Int>) throw
   print(trace.posters(of: LevelChanged.self))
   try trace.write(to: "trace.json")
 }
+
+#if Page
+  nonisolated func serve(_ center: MessageCenter, _ state: CurrentValue<Int>) async throws {
+    let inspector = Inspector(of: center, state)
+    let page = try await inspector.serve()
+    print(page)  // the address, with its secret
+  }
+#endif
