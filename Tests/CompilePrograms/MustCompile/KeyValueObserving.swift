@@ -69,6 +69,16 @@ func follow(_ player: Player, _ panel: Panel) {
   panel.kvo.observe(player, \.volume)
 }
 
+final class Backup {
+  lazy var kvo = KVOController(owner: self) { failure in print(failure) }
+
+  func follow(_ player: Player) {
+    kvo.observe(player, \.level) { backup, player, change in try backup.save(change.new) }
+  }
+
+  func save(_ level: Double) throws {}
+}
+
 nonisolated final class Store: Sendable, KVOControllerOwner {
   let kvoControllers = KVOControllers()
   func save(_ count: Int) {}
