@@ -110,7 +110,7 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// The live observations, oldest first, for debugging.
   public var registrations: [RegistrationDescription] { registry.describe([list]) }
 
-  /// The read-only face of the broadcaster: it can be observed, and cannot send.
+  /// The read-only view of the broadcaster: it can be observed, and cannot send.
   public var signal: Signal<Element> { Signal(base: self) }
 }
 

@@ -111,7 +111,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
     storage.registry.describe([storage.list])
   }
 
-  /// The read-only face of the state: it can be read and observed, and cannot be set.
+  /// The read-only view of the state: it can be read and observed, and cannot be set.
   public var readOnly: ReadOnlyState<Value> { ReadOnlyState(base: self) }
   /// The changes of the state, without access to its current value.
   public var signal: Signal<ValueChange<Value>> { Signal(base: self) }

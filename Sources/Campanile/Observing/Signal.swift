@@ -1,4 +1,4 @@
-/// The read-only face of a source, which can only be observed.
+/// The read-only view of a source, which can only be observed.
 ///
 /// Expose a signal to code that may observe and may not send:
 ///

@@ -7,7 +7,7 @@ public protocol StateSource<Value>: ObservationSource where Element == ValueChan
   /// The type of the state's value.
   associatedtype Value: Sendable
 
-  /// The read-only face of the state.
+  /// The read-only view of the state.
   var readOnly: ReadOnlyState<Value> { get }
 }
 

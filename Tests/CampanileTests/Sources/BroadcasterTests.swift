@@ -136,8 +136,8 @@ struct BroadcasterTests {
     withExtendedLifetime((screen, other)) {}
   }
 
-  @Test("A read-only face can be observed")
-  func face() {
+  @Test("A read-only view can be observed")
+  func view() {
     let source = Source()
     let token = source.finished.observe { [heard] in heard.record($0) }
     let once = source.finished.observe(.once) { [heard] in heard.record($0 * 10) }

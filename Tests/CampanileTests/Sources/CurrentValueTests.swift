@@ -317,8 +317,8 @@ struct CurrentValueTests {
     #expect(other.heard.values == [1])
   }
 
-  @Test("A read-only face can be read and followed")
-  func face() {
+  @Test("A read-only view can be read and followed")
+  func view() {
     let device = Device()
     let token = device.isPlaying.observe([.initial, .distinct]) { [heard] change in
       heard.record(change.new ? 1 : 0)

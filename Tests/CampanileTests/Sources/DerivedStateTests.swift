@@ -42,7 +42,7 @@ struct DerivedStateTests {
     withExtendedLifetime((all, distinct)) {}
   }
 
-  @Test("A mapped state of a mapped state, read-only faces and sequences of them")
+  @Test("A mapped state of a mapped state, read-only views and sequences of them")
   func chained() async {
     let text = number.readOnly.map { $0 * 10 }.map { "\($0)" }
     let sequence = text.values(.initial)
