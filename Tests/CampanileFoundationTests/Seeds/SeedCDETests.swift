@@ -5,6 +5,8 @@ import Testing
 
 /// What LRNotificationObserver, GYNotificationCenter and YFLNotificationCenter get wrong, on Foundation's
 /// center.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds C, D and E: the wrappers around Foundation's center")
 struct SeedCDETests {
   private let center = NotificationCenter()

@@ -5,6 +5,8 @@ import Observation
 import Testing
 
 /// What the system that this replaces could do, and what it did wrong.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds F: key-value observing")
 struct SeedFTests {
   let log = Log()

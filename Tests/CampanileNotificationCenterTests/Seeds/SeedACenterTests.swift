@@ -8,6 +8,8 @@ import Testing
 
 /// What Foundation's center does where it can be shown, and what ours does; the rest is in the table of
 /// differences.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds A: Foundation's center and ours")
 struct SeedACenterTests {
   typealias Theirs = Foundation.NotificationCenter

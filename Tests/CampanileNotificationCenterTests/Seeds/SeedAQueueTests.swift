@@ -5,6 +5,7 @@ import Testing
 
 @testable import CampanileNotificationCenter
 
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds A: Foundation's notification queue and ours, and removal")
 struct SeedAQueueTests {
   typealias Theirs = Foundation.NotificationCenter

@@ -4,6 +4,8 @@ import Testing
 @testable import Campanile
 
 /// What Apple's notification center gets wrong without Apple's frameworks.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds A: the system's notification center")
 struct SeedATests {
   private let center = MessageCenter()

@@ -3,6 +3,8 @@ import Testing
 @testable import Campanile
 
 /// What the thread-redirection recipe and LRNotificationObserver get wrong.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds B and C: redirection, and observers tied to owners")
 struct SeedBCTests {
   private let center = MessageCenter()

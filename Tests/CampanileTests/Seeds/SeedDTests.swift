@@ -4,6 +4,8 @@ import Testing
 @testable import Campanile
 
 /// What GYNotificationCenter gets wrong.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds D: automatic removal")
 struct SeedDTests {
   private let center = MessageCenter()

@@ -4,6 +4,8 @@ import Testing
 @testable import Campanile
 
 /// What YFLNotificationCenter, a center built from scratch, gets wrong.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds E: a center from scratch")
 struct SeedETests {
   private let center = MessageCenter()

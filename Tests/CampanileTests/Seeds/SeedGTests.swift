@@ -3,6 +3,8 @@ import Testing
 @testable import Campanile
 
 /// What one callback table in a music player's singleton gets wrong.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds G: the state that many screens follow")
 struct SeedGTests {
   private let state = CurrentValue(0)

@@ -3,6 +3,8 @@ import Testing
 @testable import Campanile
 
 /// What typed notifications with a resource token get wrong.
+///
+/// `RELIABILITY.md` explains the letters and numbers of the tests' names.
 @Suite("Seeds H: typed messages and tokens")
 struct SeedHTests {
   private let center = MessageCenter()
