@@ -77,18 +77,19 @@ init {
 #if defined(NESTING) || defined(RECORD)
 /*
  * `outer` is the reservation of the post around, if there is one; `link` the link to the nested post's, or
- * to the first one of a thread, and `source` that reservation. The scan reads them in this order, up to one
- * that is not there; without the post it releases what it took out.
+ * to the first one of a thread, and `source` that reservation. The post around makes the link before it
+ * announces itself. The scan reads them in the order given here, up to one that is not there; without the
+ * post it releases what it took out.
  */
 bool outer, link, source, isTaken, isReleased;
 
 active proctype Poster() {
   bool holds;
-#ifndef LATE_OUTER
-  outer = true;
-#endif
 #if !defined(LATE_LINK) && !defined(LATE_RECORD)
   link = true;
+#endif
+#ifndef LATE_OUTER
+  outer = true;
 #endif
   source = true;
   holds = !isTaken;

@@ -13,7 +13,8 @@
  *   an inversion          an urgent message waits and no urgent job is on its way
  *   too long a turn       a job delivers more than its share
  *
- * Everything but `mayBeIdle` happens under the mailbox's lock, so a step here is one such section.
+ * At the mailbox of a target everything but the look at `mayBeIdle` is decided under the lock, so a step
+ * here is one such section.
  *
  * step NO_SCHEDULING      Delivery/Activity.swift:arrive                        who finds the mailbox idle wakes the target
  * step NO_RAISING         Delivery/Activity.swift:arrive                        and who is more urgent than the jobs on their way
@@ -193,7 +194,7 @@ proctype Inside(byte self) {
         if
         :: isEmpty -> activity = idle
         :: else ->
-          urgency = (wanted -> 1 : 0);
+          urgency = (wanted -> 1 : self);
           activity = scheduled;
           request(urgency)
         fi;
