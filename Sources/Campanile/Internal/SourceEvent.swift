@@ -76,9 +76,10 @@ public struct SourceEvent: Sendable {
 
   /// The number of the post that the event is part of, which is unique in the process.
   ///
-  /// It is `nil` for `registered` and `ended`, and for a value that a sequence drops. It is `nil` for
-  /// the calls with which a state begins or resumes an observer. It is `nil` for the failure of an observer of a state. It is also `nil` for a post
-  /// that was made before anybody observed the events.
+  /// It is `nil` for `registered` and `ended`, and for a value that a sequence drops. It is `nil`
+  /// for the calls with which a state begins or resumes an observer. It is also `nil` for the
+  /// failure of an observer of a state, and for a post that was made before anybody observed the
+  /// events.
   public var postNumber: UInt64? { post == 0 ? nil : post }
   /// The number of the post whose observer made this post; only for `posted`.
   ///
