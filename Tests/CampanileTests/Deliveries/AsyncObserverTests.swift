@@ -82,8 +82,9 @@ struct AsyncObserverTests {
     let owned = ticks.observeAsync(owner: screen, on: .main) { _, tick in heard.record(tick) }
     let free = ticks.observeAsync { begun.record($0) }
     ticks.send(1)
-    // The main actor stays busy until the tasks have most likely begun.
-    while begun.values.isEmpty {}
+    // The main actor stays busy until the tasks have most likely begun. It does not wait for them:
+    // others may keep the pool's threads until they have been here.
+    for _ in 1...50_000 where begun.values.isEmpty {}
     paused.pause()
     for registration in [token.registration, owned] { registration.cancel() }
     for registration in [token.registration, owned, paused.registration] {
@@ -102,7 +103,7 @@ struct AsyncObserverTests {
       let registration = ticks.observeAsync(on: self) { _, tick in heard.record(tick) }
       let free = ticks.observeAsync { begun.record($0) }
       ticks.send(2)
-      while !begun.values.contains(2) {}
+      for _ in 1...50_000 where !begun.values.contains(2) {}
       registration.cancel()
       await registration.cancelAndWait()
       withExtendedLifetime(free) {}
