@@ -216,6 +216,7 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   /// Delivers the queued changes, until none is left or another thread takes over.
   @inline(never)
+  @_optimize(size)
   private func goOn() {
     let thread = ThreadRecord.currentID
     var foreignCount = 0

@@ -1,9 +1,9 @@
 /// Runs the calls of one asynchronous observer in tasks, and cancels them when it ends.
 ///
-/// As a target it runs its jobs in such tasks. They are isolated as the observer is: what is ended
-/// on the observer's actor is found ended when a registration is checked.
+/// As a target it runs its jobs in such tasks. Each call begins on the observer's actor, if it has
+/// one: what has been ended there is found ended when the registration is checked.
 final class AsyncRunner: DeliveryTarget {
-  /// What the tasks are isolated to.
+  /// Where the calls begin.
   enum Isolation: Sendable {
     case none, main
     /// The actor, which is the owner of the registration.
@@ -66,7 +66,8 @@ final class AsyncRunner: DeliveryTarget {
   private let state = Locked(State())
   /// The values that wait for the observer, if its calls are made one at a time.
   let mailbox: Mailbox
-  private let isolation: Isolation
+  /// Where the calls begin.
+  let isolation: Isolation
 
   init(_ buffering: Buffering, _ isolation: Isolation) {
     mailbox = Mailbox(buffering, .counted)
@@ -74,17 +75,19 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   func enqueue(_ job: DeliveryJob) {
-    start(job.urgency) { await job.runInTask() }
+    start(job.urgency) { [isolation] in await job.runInTask(isolation) }
   }
 
   /// Starts a task that ends when `operation` does or, canceled, with the registration.
+  @_optimize(size)
   func start(
-    _ urgency: Urgency = .ofCaller, _ operation: @escaping @Sendable () async -> Void
+    _ urgency: Urgency = .ofCaller, on isolation: Isolation = .none,
+    _ operation: @escaping @Sendable () async -> Void
   ) {
     let index = state.withLock { $0.reserve() }
     // Detached: what the poster's task is part of says nothing about this one.
     let task = Task.detached(priority: urgency.priority) {
-      await self.run(operation, on: self.isolation.actor)
+      await self.run(operation, on: isolation.actor)
       self.state.withLock { $0.end(at: index) }
     }
     let isEnded = state.withLock { state in
@@ -101,6 +104,7 @@ final class AsyncRunner: DeliveryTarget {
   }
 
   /// Discards what waits, and cancels the tasks; called when the registration has ended.
+  @_optimize(size)
   func end() {
     mailbox.close()
     let tasks = state.withLock { state in
@@ -120,24 +124,25 @@ final class ActorReference: Sendable {
 
 extension DeliveryJob {
   /// Delivers what is waiting for an asynchronous observer.
-  fileprivate func runInTask() async {
-    if take() { await drained.drainInTask(urgency, on: target) }
+  fileprivate func runInTask(_ isolation: AsyncRunner.Isolation) async {
+    if take() { await drained.drainInTask(urgency, isolation, on: target) }
   }
 }
 
 extension Mailbox {
   // For size: each of its parts between two suspensions repeats much of the others.
   @_optimize(size)
-  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async {
+  func drainInTask(
+    _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
+  ) async {
     var batch = RecordBuffer()
     var kept: ObserverList?
     if begin(priority, &batch, keeping: &kept) == nil { return }
     defer { withExtendedLifetime(kept) {} }
     var (count, next) = (0, Urgency?.none)
     repeat {
-      var call: PreparedCall?
-      _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
-      if let call { await call() }
+      // Only a call keeps the actor, and between two calls others have their turn there.
+      await deliverOne(of: &batch, on: isolation.actor)
       count += 1
       if count % valuesBetweenYields == 0 { await Task.yield() }
     } while exchange(&batch) { state, batch in
@@ -148,5 +153,12 @@ extension Mailbox {
       return nil
     } != nil
     if let target { schedule(next, target) }
+  }
+
+  @_optimize(size)
+  private func deliverOne(of batch: inout RecordBuffer, on _: isolated (any Actor)?) async {
+    var call: PreparedCall?
+    _ = batch.deliver(atMost: 1, inTask: &call, left: undelivered)
+    if let call { await call() }
   }
 }

@@ -33,7 +33,11 @@ private final class Turn: Drainable {
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) { action() }
-  func drainInTask(_ priority: Urgency, on target: (any DeliveryTarget)?) async { action() }
+  func drainInTask(
+    _ priority: Urgency, _ isolation: AsyncRunner.Isolation, on target: (any DeliveryTarget)?
+  ) async {
+    action()
+  }
   func drainNext(_ priority: Urgency, on target: (any DeliveryTarget)?) -> DrainStep {
     action()
     return .last

@@ -51,6 +51,7 @@ final class ExecutorTarget: DeliveryTarget {
     return target
   }
 
+  @_optimize(size)
   func enqueue(_ job: DeliveryJob) {
     switch place {
     case .task(let executor):

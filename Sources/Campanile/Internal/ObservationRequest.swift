@@ -194,6 +194,7 @@ extension ObservationRequest {
   private typealias Preparation<Value> =
     @Sendable (Value, Post, UInt64, ObserverList) -> PreparedCall
 
+  @_optimize(size)
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
     _ counters: DeliveryCounters, _ name: String
@@ -253,6 +254,7 @@ extension ObservationRequest {
     }
   }
 
+  @_optimize(size)
   private func makeConcurrent<Value: Sendable>(
     _ lifetimes: [Lifetime.Storage], _ name: String, _ runner: AsyncRunner,
     _ isTold: Bool, _ isWanted: Filter<Value>, _ prepare: @escaping Preparation<Value>
@@ -271,7 +273,7 @@ extension ObservationRequest {
       post.tracker?.begin()
       list.registry.note(.queued, of: post, at: id, in: list)
       // Checked again in the task: that is when the call begins.
-      runner.start { [post] in
+      runner.start(on: runner.isolation) { [post] in
         await list.registry.arrive(value, post, at: id, in: list)?()
       }
     }
@@ -279,6 +281,7 @@ extension ObservationRequest {
 
   /// - Parameter name: The name of the delivery in descriptions, if the delivery has none.
   @inline(never)
+  @_optimize(size)
   private func traits(
     _ lifetimes: [Lifetime.Storage], _ name: String? = nil, isAsynchronous: Bool = false,
     isTold: Bool = false, buffer: BufferCounts? = nil,

@@ -90,6 +90,7 @@ public final class TokenBag: Sendable {
   /// Ends everything in the bag and empties it.
   ///
   /// The bag can be used again. If it was paused, it stays paused.
+  @_optimize(size)
   public func cancel() {
     let taken = state.withLock { state in
       defer {
@@ -115,6 +116,7 @@ public final class TokenBag: Sendable {
   ///
   /// Observers of states receive what they missed, as with ``Registration/resume()``. Observers of
   /// one state receive it in the order in which they registered.
+  @_optimize(size)
   public func resume() {
     let resumed = state.withLock { state -> [LiveRegistration] in
       if state.pauseCount == 0 { return [] }

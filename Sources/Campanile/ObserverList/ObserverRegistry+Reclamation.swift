@@ -242,6 +242,7 @@ extension ObserverRegistry {
 
   /// The live registrations of `lists`, in no particular order.
   @inline(never)
+  @_optimize(size)
   func registrations(in lists: [ObserverList], _ held: borrowing Held) -> [LiveRegistration] {
     lists.flatMap { $0.registrations(held) }
   }

@@ -185,6 +185,8 @@ extension PostQueue.State {
   /// - Returns: The other messages that were taken out.
   @inline(never)
   fileprivate mutating func dropOldest(downTo limit: Int) -> [OutgoingMessage]? {
+    // At most as many as there are items: then moving these costs each post little.
+    defer { if gaps > 1_024, gaps > items.count / 2 { closeGaps() } }
     var dropped: [OutgoingMessage]?
     while size > limit, first < items.count {
       switch items[first] {
@@ -208,8 +210,6 @@ extension PostQueue.State {
       }
       first += 1
     }
-    // At most as many as there are items: then moving these costs each post little.
-    if gaps > 1_024, gaps > items.count / 2 { closeGaps() }
     if size > limit {
       var rest = RelayPosts()
       swap(&rest, &tail)

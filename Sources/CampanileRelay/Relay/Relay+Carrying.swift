@@ -125,14 +125,23 @@ final class CarriedTypes: Sendable {
     /// With so many, those of released centers are looked for.
     var limit = 32
 
-    /// - Returns: The ways of released centers, which are taken out when there are twice as many ways
-    ///   as were left the last time.
-    mutating func sweep() -> [CarriedWay] {
-      if ways.count < limit { return [] }
-      let dead = ways.filter { $0.value.isOfReleasedCenter }
-      for key in dead.keys { ways[key] = nil }
+    /// Takes out the ways of released centers, when there are twice as many ways as were left the
+    /// last time.
+    ///
+    /// - Returns: These ways, and the other centers, to be released outside the lock: to look may be
+    ///   to hold one last.
+    mutating func sweep() -> (dead: [CarriedWay], seen: [MessageCenter]) {
+      var (dead, seen): ([CarriedWay], [MessageCenter]) = ([], [])
+      if ways.count < limit { return (dead, seen) }
+      for (key, way) in ways {
+        let center = way.lookForCenter()
+        if let seenOne = center.seen { seen.append(seenOne) }
+        if !center.isReleased { continue }
+        dead.append(way)
+        ways[key] = nil
+      }
       limit = max(32, 2 * ways.count)
-      return Array(dead.values)
+      return (dead, seen)
     }
   }
 
@@ -141,13 +150,14 @@ final class CarriedTypes: Sendable {
   /// - Returns: Whether the relay has not ended.
   func add(_ way: CarriedWay, _ type: ObjectIdentifier, _ center: MessageCenter) -> Bool {
     let key = Key(type: type, center: ObjectIdentifier(center))
-    let (isAdded, old, dead) = state.withLock { state -> (Bool, CarriedWay?, [CarriedWay]) in
-      if state.isEnded { return (false, nil, []) }
+    let (isAdded, old, swept) = state.withLock { state in
+      if state.isEnded { return (false, CarriedWay?.none, (dead: [CarriedWay](), seen: [])) }
       let old = state.ways.updateValue(way, forKey: key)
       return (true, old, state.sweep())
     }
     old?.end()
-    for way in dead { way.end() }
+    for way in swept.dead { way.end() }
+    withExtendedLifetime(swept.seen) {}
     return isAdded
   }
 
@@ -266,11 +276,17 @@ final class CarriedWay: Sendable {
     if isOver { subscription.end() }
   }
 
-  /// Whether nothing is carried any more, because the center has been released.
-  var isOfReleasedCenter: Bool {
+  /// Whether nothing is carried any more, because the center has been released, and the center if it
+  /// was looked at.
+  ///
+  /// The caller releases the center where it holds no lock.
+  func lookForCenter() -> (isReleased: Bool, seen: MessageCenter?) {
     state.withLock { state in
-      if state.subscription != nil { return state.center == nil }
-      return state.registration.map { !$0.isActive } ?? false
+      if state.subscription == nil {
+        return (state.registration.map { !$0.isActive } ?? false, nil)
+      }
+      let center = state.center
+      return (center == nil, center)
     }
   }
 

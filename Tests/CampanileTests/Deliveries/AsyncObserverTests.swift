@@ -96,6 +96,28 @@ struct AsyncObserverTests {
     withExtendedLifetime((free, screen)) {}
   }
 
+  // Broken by: Mailbox.drainInTask, if it stays on the actor between two calls.
+  @Test("K8 An actor that is let go of is kept by the call that runs, and not by what waits")
+  func keepsItsActorForACall() async {
+    let (ticks, heard, gate) = (Broadcaster<Int>(), Recorder<Int>(), AsyncGate())
+    var actor: Letting? = Letting()
+    weak let weakActor = actor
+    let registration = ticks.observeAsync(on: actor!) { _, tick in
+      heard.record(tick)
+      await gate.pass()
+    }
+    for number in 1...3 { ticks.send(number) }
+    await gate.waitUntilReached()
+    actor = nil
+    #expect(weakActor != nil)
+    gate.open()
+    while weakActor != nil { await Task.yield() }
+    await registration.cancelAndWait()
+    #expect(heard.values == [1])
+  }
+
+  private actor Letting {}
+
   private actor Occupied {
     func endsItself(
       _ ticks: Broadcaster<Int>, _ begun: Recorder<Int>, _ heard: Recorder<Int>

@@ -199,7 +199,7 @@ struct TurnTests {
     _ = source.registry.add(observer) { [source] _, _ in .list(source.list) }
     for number in 0..<1_000 { source.send(number) }
     let drain = Task.detached(executorPreference: executor) {
-      await mailbox.drainInTask(.medium, on: nil)
+      await mailbox.drainInTask(.medium, .none, on: nil)
     }
     let other = Task.detached(executorPreference: executor) { 1 }
     executor.runUntilIdle()
