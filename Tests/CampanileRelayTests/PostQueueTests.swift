@@ -2,6 +2,7 @@ import Campanile
 import CampanileTesting
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
@@ -167,6 +168,33 @@ struct RefusedPostTests {
 
 private struct Small: RelayedMessage {
   static var relaySubject: RelaySubject<Self> { "small" }
+}
+
+@Suite("R1: what is refused has its place among what comes", .timeLimit(.minutes(10)))
+struct RefusedInOrderTests {
+  // Broken by: RelayCore.report, if it reports behind all that has come, and not in its place.
+  @Test("R1 R7 A refusal is reported before what comes later, also while much is delivered")
+  func order() async throws {
+    let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
+    let (one, two) = (Relay(bus), Relay(bus))
+    let (order, gate) = (Recorder<String>(), Gate())
+    let events = two.events.observe { order.record($0.kind == .refused ? "refused" : "other") }
+    let token = two.raw("tick").observe { payload in
+      order.record("tick \(payload.bytes[0])")
+      if payload.bytes[0] == 1 { gate.pass() }
+    }
+    try await two.flush()
+    one.post(raw: [1], to: "tick")
+    try await gate.reached(within: patience)
+    two.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
+    one.post(raw: [2], to: "tick")
+    // It has come to the other, which is busy.
+    try await one.flush()
+    gate.open()
+    try await two.flush()
+    #expect(order.values == ["tick 1", "refused", "tick 2"])
+    withExtendedLifetime((one, two, events, token)) {}
+  }
 }
 
 /// Asks the queue for something when it is asked for its subject.

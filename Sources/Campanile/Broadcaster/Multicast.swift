@@ -67,7 +67,6 @@ public final class Multicast<Delegate> {
   ///
   /// - Parameter body: Called with each member, before this method returns and never later.
   /// - Throws: The first error that `body` throws.
-  @_optimize(size)
   public func call<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
     var failure: Failure?
     withoutActuallyEscaping(body) { body in

@@ -433,7 +433,9 @@ extension MemberLink.State {
       default: if let incident = incident(of: action) { incidents.append(incident) }
       }
     }
-    for (subject, count) in drops { incidents.append(dropped(subject, count)) }
+    for (subject, count) in drops.sorted(by: { $0.key < $1.key }) {
+      incidents.append(dropped(subject, count))
+    }
     if let channel, !bytes.isEmpty {
       channel.send(bytes)
       channel.flush()
@@ -480,35 +482,5 @@ extension MemberLink.State {
     .lost(
       sender: member.id.rawValue, subject: subject, count: count,
       "More was posted than the relay's buffer holds until it is sent.")
-  }
-}
-
-extension ReplyStatus {
-  fileprivate init(_ status: AnswerStatus) {
-    switch status {
-    case .answered: self = .ok
-    case .nobodyAnswers: self = .nobody
-    case .failed, .timedOut, .disconnected: self = .failed
-    }
-  }
-}
-
-extension AnswerStatus {
-  fileprivate init(_ status: ReplyStatus) {
-    switch status {
-    case .ok: self = .answered
-    case .failed: self = .failed
-    case .nobody: self = .nobodyAnswers
-    case .left: self = .disconnected
-    }
-  }
-}
-
-extension RelayBuffering {
-  fileprivate var bufferingPolicy: BufferingPolicy {
-    switch policy {
-    case .newest: .newest(bytes: byteCount)
-    case .oldest: .oldest(bytes: byteCount)
-    }
   }
 }

@@ -114,12 +114,12 @@ extension RelaySubject where Message: RelayedMessage {
 
 /// The types that a relay carries, with the centers.
 final class CarriedTypes: Sendable {
-  private struct Key: Hashable {
+  struct Key: Hashable {
     let type: ObjectIdentifier
     let center: ObjectIdentifier
   }
 
-  private struct State {
+  struct State {
     var ways: [Key: CarriedWay] = [:]
     var isEnded = false
     /// With so many, those of released centers are looked for.
@@ -145,7 +145,8 @@ final class CarriedTypes: Sendable {
     }
   }
 
-  private let state = Locked(State())
+  /// Tests count the ways.
+  let state = Locked(State())
 
   /// - Returns: Whether the relay has not ended.
   func add(_ way: CarriedWay, _ type: ObjectIdentifier, _ center: MessageCenter) -> Bool {
@@ -160,9 +161,6 @@ final class CarriedTypes: Sendable {
     withExtendedLifetime(swept.seen) {}
     return isAdded
   }
-
-  /// How many ways there are.
-  var count: Int { state.withLock { $0.ways.count } }
 
   func remove(_ type: ObjectIdentifier, _ center: MessageCenter) -> CarriedWay? {
     let key = Key(type: type, center: ObjectIdentifier(center))

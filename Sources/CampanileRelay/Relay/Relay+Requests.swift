@@ -185,7 +185,7 @@ extension RelayCore {
 
   /// Passes a request to who answers it.
   ///
-  /// If nobody does any more, the relay that asks is told so.
+  /// The relay that asks learns if there is nobody left who answers.
   func deliver(_ request: IncomingRequest) {
     requests.send(request)
     if request.isTaken.withLock({ $0 }) { return }

@@ -122,18 +122,24 @@ final class RelayCore: RelayReceiver, Sendable {
   }
 
   func reportRefused(_ subject: String, _ reason: String) {
-    report(RelayEvent(.refused, subject: subject, reason))
+    report(.refused(subject: subject, reason))
   }
 
   private func reportLost(_ pattern: String, _ count: Int) {
     report(
-      RelayEvent(
-        .lost, subject: pattern, count: count,
+      .lost(
+        sender: nil, subject: pattern, count: count,
         "More was posted than the relay's buffer holds, faster than it could be encoded."))
   }
 
-  /// Reports something on the relay's queue.
-  func report(_ event: RelayEvent) { deliveries.async { self.events.send(event) } }
+  /// Reports something on the relay's queue, from any thread.
+  ///
+  /// It has its place among what the link says: the end of a later flush comes after it.
+  private func report(_ incident: RelayIncident) {
+    let (isFirst, pauses) = inbox.append([incident])
+    if pauses { link.queue.async { if self.inbox.isPaused { self.link.setReading(false) } } }
+    if isFirst { deliveries.async { self.deliverAll() } }
+  }
 
   // MARK: Receiving
 
@@ -200,7 +206,8 @@ final class RelayCore: RelayReceiver, Sendable {
         body()
         openDeliveries.end()
       }
-    case .refused(let subject, let reason): reportRefused(subject, reason)
+    case .refused(let subject, let reason):
+      events.send(RelayEvent(.refused, subject: subject, reason))
     case .denied(let subject, let reason):
       events.send(RelayEvent(.denied, subject: subject, reason))
     case .connected: state.value = .connected

@@ -216,7 +216,7 @@
     private func serveOnQuietPort(_ inspector: Inspector) async throws -> InspectorPage {
       while true {
         do {
-          return try await inspector.serve(port: .random(in: 20_000..<32_000), quick)
+          return try await inspector.serve(port: .random(in: 10_000..<20_000), quick)
         } catch let error as InspectorError where error.code == .portUnavailable {}
       }
     }
