@@ -157,6 +157,37 @@ struct IsolatedDefaultTests {
     #expect(failure?.line == line && failure?.file == #fileID)
   }
 
+  @Test("The errors of observers are written if the test fails for another reason")
+  func observerThrowsBeforeTheTest() async {
+    let results = [
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        #expect(throws: CancellationError.self) {
+          try MessageCenter.withIsolatedDefault { center in
+            let token = center.observe(Tick.self) { _ in throw TestError() }
+            center.post(Tick(number: 1))
+            withExtendedLifetime(token) {}
+            throw CancellationError()
+          }
+        }
+      },
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        await #expect(throws: ExpectationFailure.self) {
+          try await MessageCenter.withIsolatedDefault { center in
+            let ticks = Recorder<Int>(timeout: .zero)
+            let token = center.observe(Tick.self) { _ in throw TestError() }
+            center.post(Tick(number: 1))
+            try await ticks.expect(1)
+            withExtendedLifetime(token) {}
+          }
+        }
+      },
+    ]
+    for result in results {
+      let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(text.contains("TestError()"))
+    }
+  }
+
   @Test("The test's own recorders are no observers that are left")
   func recordersAreNotLeft() async throws {
     let center = MessageCenter()

@@ -25,17 +25,16 @@ extension MessageCenter {
   ///   - line: The caller's line.
   ///   - operation: The test. It receives the center.
   /// - Returns: What `operation` returns.
-  /// - Throws: What `operation` throws; otherwise an ``ExpectationFailure`` if an observer of the
-  ///   center threw.
+  /// - Throws: What `operation` throws; the errors of observers are then written to standard error.
+  ///   Otherwise an ``ExpectationFailure`` if an observer of the center threw before `operation` returned.
   public static func withIsolatedDefault<Result>(
     file: StaticString = #fileID, line: UInt = #line,
     operation: (MessageCenter) throws -> Result
   ) throws -> Result {
     let center = MessageCenter(label: "\(file):\(line)")
     let failures = Recorder(observing: center.failures)
-    let result = try withDefault(center) { try operation(center) }
-    try failures.expectNoFailures(Caller(file, line))
-    return result
+    let result = Swift.Result { try withDefault(center) { try operation(center) } }
+    return try failures.expectNone(beside: result, Caller(file, line))
   }
 
   /// Runs an asynchronous test with its own default center.
@@ -47,9 +46,13 @@ extension MessageCenter {
   ) async throws -> Result {
     let center = MessageCenter(label: "\(file):\(line)")
     let failures = Recorder(observing: center.failures)
-    let result = try await withDefault(center) { try await operation(center) }
-    try failures.expectNoFailures(Caller(file, line))
-    return result
+    let result: Swift.Result<Result, any Error>
+    do {
+      result = .success(try await withDefault(center) { try await operation(center) })
+    } catch {
+      result = .failure(error)
+    }
+    return try failures.expectNone(beside: result, Caller(file, line))
   }
 
   /// Checks that the center has no observers, except recorders and the center's memory of last
@@ -71,9 +74,17 @@ extension MessageCenter {
 }
 
 extension Recorder where Value == ObserverFailure {
-  fileprivate func expectNoFailures(_ caller: Caller) throws {
+  /// Returns the result of a test none of whose observers threw.
+  fileprivate func expectNone<Success>(
+    beside result: Result<Success, any Error>, _ caller: Caller
+  ) throws -> Success {
     let failures = values
-    guard let first = failures.first else { return }
+    // The errors are often the reason of the test's own failure.
+    if case .failure = result {
+      for failure in failures { Platform.writeToStandardError(failure.description) }
+    }
+    let success = try result.get()
+    guard let first = failures.first else { return success }
     let more = failures.count == 1 ? "" : ", and \(failures.count - 1) more failed"
     throw ExpectationFailure(.observerThrew, "\(first)\(more).", caller)
   }

@@ -10,10 +10,11 @@ public import Campanile
 /// manual.runAll()
 /// ```
 ///
-/// Posted messages wait, in the order of the posts, until a run method is called. The observers run
+/// Posted messages wait until a run method is called. The observers run
 /// on the thread that calls the run method, before it returns. The deliveries are real ones: they
-/// are checked again when their turn comes, and discarded with their owner. None is left out or
-/// reordered. Code that runs here, and the closure of ``run(_:)``, is on the place. So deliveries
+/// are checked again when their turn comes, and discarded with their owner. None is left out. Unbounded
+/// observers are called in the order of the posts, and so is each observer with a bounded buffer. Between
+/// these, as on a queue, no order is promised. Code that runs here, and the closure of ``run(_:)``, is on the place. So deliveries
 /// to it may run inline, as on a queue.
 ///
 /// Run it on one thread at a time. Posting to it is safe from any thread. When a manual delivery is
@@ -82,7 +83,7 @@ public final class ManualDelivery: DeliveryTarget {
     }
   }
 
-  /// Makes the oldest delivery.
+  /// Makes the oldest delivery of the unbounded observers, or of an observer with a bounded buffer.
   ///
   /// - Returns: Whether there was one.
   @discardableResult
