@@ -4,6 +4,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import time
 
 import browser
 
@@ -89,11 +90,14 @@ def main():
     try:
         with browser.chromium() as chromium:
             page = chromium.new_page()
-            for _ in range(100):
+            deadline = time.monotonic() + 300
+            while True:
                 try:
                     page.goto(f"http://localhost:{port}/")
                     break
                 except Exception:  # The server is not there yet.
+                    if server.poll() is not None or time.monotonic() > deadline:
+                        raise
                     page.wait_for_timeout(100)
             page.wait_for_function(
                 "() => window.app && window.app.trace && window.app.trace.engine", timeout=300000)
