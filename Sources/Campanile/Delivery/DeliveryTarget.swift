@@ -10,13 +10,17 @@
 /// }
 /// ```
 ///
-/// A target runs jobs one at a time. `enqueue(_:)` is called on the thread that posts, once for
-/// many messages, and no lock is held. It must not block, and must not run the job itself.
+/// A target runs jobs one at a time. `enqueue(_:)` is called once for many messages: on the thread that
+/// posts, or inside `run()` for what a job has left. The library holds no lock meanwhile. The method must
+/// not block, and must not run the job itself.
 ///
 /// A message that is more urgent than the enqueued jobs causes one more job, with its own
-/// ``DeliveryJob/priority``. A target that has priorities runs that job earlier. If the target
-/// ends, it releases its jobs without running them. Such a job discards the waiting deliveries and
-/// counts them.
+/// ``DeliveryJob/priority``. A target that has priorities runs that job earlier. If one of the
+/// enqueued jobs is `.high` or above, no job is added.
+///
+/// If the target ends, it releases its jobs without running them. Such a job discards the waiting
+/// deliveries. They are counted in ``Mailbox/discardedCount``, or in ``Registration/droppedCount`` of an
+/// observer with a bounded buffer.
 ///
 /// A job delivers 1,024 messages at most, each to all its observers on the target. On the main
 /// queue it begins no message after four milliseconds. The remaining messages keep their order, and

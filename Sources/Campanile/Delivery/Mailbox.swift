@@ -75,6 +75,8 @@ public final class Mailbox: Sendable {
   }
 
   /// The number of deliveries that were discarded because the target ended while they waited.
+  ///
+  /// Those of an observer with a bounded buffer count in its ``Registration/droppedCount`` instead.
   public var discardedCount: Int { state.withLock { $0.discardedCount } }
 
   /// The counts of the registration of the only observer.

@@ -13,10 +13,14 @@ final class QueueTarget: DeliveryTarget {
   let mailbox: Mailbox
   let deliveryName: String
   private let queue: DispatchQueue
+  /// Whether it is one of the system's global queues.
+  private let isGlobal: Bool
 
   /// - Parameter pace: That of the mailbox, if the queue is named for the first time.
+  @_optimize(size)
   init(_ queue: DispatchQueue, name: String? = nil, _ pace: Pace = .counted) {
     self.queue = queue
+    isGlobal = queue.label.hasPrefix("com.apple.root.")
     deliveryName = name ?? ".queue(\(queue.label))"
     mailbox = Self.creation.withLock { _ in
       if let mailbox = queue.getSpecific(key: Self.key) { return mailbox }
@@ -27,7 +31,10 @@ final class QueueTarget: DeliveryTarget {
   }
 
   /// True on the queue itself, and on a queue that targets it and was never named here.
-  var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) === mailbox }
+  ///
+  /// On a global queue it is false: on Linux, all concurrent queues target one, and so do most tasks and
+  /// actors.
+  var isCurrent: Bool { !isGlobal && DispatchQueue.getSpecific(key: Self.key) === mailbox }
 
   func enqueue(_ job: DeliveryJob) {
     // The block has the quality of service of the code that enqueues it, which is the poster's. It keeps

@@ -182,7 +182,8 @@ public struct Registration: Sendable, Hashable {
     } ?? false
   }
 
-  /// The number of values that the registration's buffer dropped.
+  /// The number of values that the registration's buffer dropped, or that waited there when the target
+  /// ended.
   ///
   /// It can be read after the registration has ended. It is always 0 without a bounded buffer.
   public var droppedCount: Int { counters?.droppedCount ?? 0 }

@@ -69,6 +69,7 @@ package enum Platform {
   }
 
   /// Writes one line to standard error.
+  @_optimize(size)
   package static func writeToStandardError(_ line: String) {
     var bytes = Array(line.utf8)
     bytes.append(UInt8(ascii: "\n"))
@@ -77,6 +78,7 @@ package enum Platform {
       while unsafe !rest.isEmpty {
         let written = unsafe write(
           2, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if written < 0 && errno == EINTR { continue }
         // A closed standard error takes nothing: there is nobody left to tell.
         if written <= 0 { return }
         unsafe rest = rest.dropFirst(written)

@@ -22,6 +22,18 @@ struct InlineDeliveryTests {
     #expect(heard.values == ["1", "posted"])
   }
 
+  // Broken by: QueueTarget.isCurrent, if it does not ask whether the queue is a global one.
+  @Test("K11 a poster is on a queue that its own queue targets, and never on a global queue")
+  func targeted() throws {
+    let mine = try #require(queue.delivery.target)
+    DispatchQueue(label: "targets mine", target: queue.queue).sync { #expect(mine.isCurrent) }
+    let global = try #require(Delivery.queue(.global()).target)
+    DispatchQueue(label: "concurrent", attributes: .concurrent).sync {
+      #expect(!global.isCurrent)
+    }
+    DispatchQueue.global().sync { #expect(!global.isCurrent) }
+  }
+
   @Test("K11 a poster elsewhere queues")
   func elsewhere() {
     let token = center.observe(Tick.self, on: queue.delivery) { [heard, queue] _ in
