@@ -100,7 +100,9 @@ let package = Package(
     ),
     .testTarget(
       name: "CampanileInspectorTests",
-      dependencies: ["CampanileInspector", "Campanile", "TestSupport", "traced", sockets]
+      dependencies: [
+        "CampanileInspector", "CampanileFoundation", "Campanile", "TestSupport", "traced", sockets,
+      ]
     ),
     .executableTarget(
       name: "member", dependencies: ["CampanileRelay", "CampanileFoundation", "Campanile"],

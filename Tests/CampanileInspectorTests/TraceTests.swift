@@ -1,3 +1,4 @@
+import CampanileFoundation
 import Foundation
 import TestSupport
 import Testing
@@ -47,6 +48,23 @@ struct TraceTests {
     center.post(Rang())
     #expect(trace.posts.count == 2)
     withExtendedLifetime(token) {}
+  }
+
+  @Test("A Foundation center is followed from before its first observation to after its last one")
+  func foundationCenter() {
+    let center = NotificationCenter()
+    let name = Notification.Name("Rang")
+    let trace = Trace(of: center.allNotifications, values: true, callers: false)
+    for number in 1...2 {
+      let token = center.observe(name) { _ in }
+      center.post(name: name, object: nil, userInfo: ["number": number])
+      token.cancel()
+      // Nobody hears it.
+      center.post(name: name, object: nil)
+    }
+    #expect(trace.posts.map(\.calls.count) == [1, 1])
+    #expect(trace.posts.allSatisfy { $0.name == "Rang" && $0.value != nil })
+    withExtendedLifetime(center) {}
   }
 
   @Test("A trace that is released leaves its sources, and one that goes on keeps none")

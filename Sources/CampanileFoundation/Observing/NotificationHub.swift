@@ -7,7 +7,8 @@ import Synchronization
 /// A Foundation center has one block observer for each observed name, whatever the object. It has
 /// one more if all names are observed. The block feeds the source, which provides order, ends,
 /// owners and deliveries. The block keeps the hub. So the hub lives as long as a block is
-/// registered, and dies with the center.
+/// registered, and dies with the center. Once somebody has asked for the events, the hub has one more
+/// block, which stays as long as the center.
 ///
 /// A center that posts to the source itself keeps its hub, and its feeds have no blocks. They only
 /// record whether observers read more than decoded values.
@@ -38,19 +39,24 @@ package final class NotificationHub: Sendable {
     }
   }
 
-  /// A feed, and its token from the center.
+  /// The token of a block in the center.
+  struct BlockToken {
+    #if canImport(Darwin)
+      // The center keeps the token until it is removed. The token keeps the block, which keeps the
+      // hub. If the hub kept the token, the hub would not end with the center.
+      weak let object: (any NSObjectProtocol)?
+    #else
+      // On Linux, the center does not keep the token.
+      let object: (any NSObjectProtocol)?
+    #endif
+  }
+
+  /// A feed, and its token.
   ///
   /// A center that posts to the source itself has no token.
   struct KnownFeed {
     let feed: Feed
-    #if canImport(Darwin)
-      // The center keeps the token until it is removed. The token keeps the block, which keeps the
-      // hub. If the hub kept the token, the hub would not end with the center.
-      weak let token: (any NSObjectProtocol)?
-    #else
-      // On Linux, the center does not keep the token.
-      let token: (any NSObjectProtocol)?
-    #endif
+    let token: BlockToken
   }
 
   /// Protected by the lock.
@@ -65,6 +71,10 @@ package final class NotificationHub: Sendable {
     ///
     /// It stays set.
     var isReadWidely = false
+    /// Whether the hub lives as long as its center.
+    var isLasting = false
+    /// The token of the block that keeps the hub for that.
+    var lastingToken: BlockToken?
   }
 
   private static let table = Locked(WeakTable<ObjectIdentifier, NotificationHub>())
@@ -191,6 +201,25 @@ package final class NotificationHub: Sendable {
       by: decodes ? state.withLock { $0.feeds[name]?.feed } : nil)
   }
 
+  /// The topics, which live as long as the center from now on.
+  ///
+  /// Observers of the events need that, since they do not keep the hub.
+  func lastingTopics() -> KeyedCenter<PostedNotification> {
+    let wasLasting = state.withLock { state in
+      defer { state.isLasting = true }
+      return state.isLasting
+    }
+    if wasLasting { return topics }
+    // The block is never called, since nobody posts under the name.
+    let token = center?.addObserver(forName: Self.lastingName, object: nil, queue: nil) {
+      [self] _ in withExtendedLifetime(self) {}
+    }
+    state.withLock { $0.lastingToken = BlockToken(object: token) }
+    return topics
+  }
+
+  private static let lastingName = Notification.Name("CampanileFoundation.NotificationHub")
+
   // MARK: Feeding
 
   /// Ensures that posts under `name` arrive here.
@@ -210,7 +239,7 @@ package final class NotificationHub: Sendable {
       if state.isReadWidely || name.map({ state.readersToCome[$0] != nil }) ?? false {
         feed.isRead.store(true, ordering: .relaxed)
       }
-      state.feeds[name] = KnownFeed(feed: feed, token: token)
+      state.feeds[name] = KnownFeed(feed: feed, token: BlockToken(object: token))
       feed.isOpen.store(true, ordering: .releasing)
       return unneeded
     }
@@ -233,7 +262,7 @@ package final class NotificationHub: Sendable {
   private func forget(_ name: Notification.Name?, _ state: inout State) -> (any NSObjectProtocol)? {
     guard let known = state.feeds.removeValue(forKey: name) else { return nil }
     known.feed.isOpen.store(false, ordering: .releasing)
-    return known.token
+    return known.token.object
   }
 
   /// Called by the center, on the posting thread.

@@ -22,7 +22,7 @@ public struct NotificationSource: ObservationSource {
   let base: PostedNotifications
 
   /// All notifications of `center`.
-  package init(keeping center: any AnyObject & Sendable, hub: NotificationHub) {
+  package init(keeping center: any ObservableNotificationCenter, hub: NotificationHub) {
     base = PostedNotifications(center, hub, nil, SubjectReference(nil))
   }
 
@@ -40,7 +40,7 @@ public struct NotificationSource: ObservationSource {
 extension NotificationSource: Traceable, ValueDescribing {
   /// Reports what happens at the center, for all names; see
   /// ``ObservableNotificationCenter/events``.
-  public var events: Signal<SourceEvent> { base.hub.topics.events }
+  public var events: Signal<SourceEvent> { base.hub.lastingTopics().events }
 
   /// The live observations of the center that Campanile knows of, for all names, oldest first.
   public var registrations: [RegistrationDescription] { base.hub.topics.registrations }
@@ -50,10 +50,10 @@ extension NotificationSource: Traceable, ValueDescribing {
 
   /// A closure that reads the live observations for as long as the center lives.
   public var registrationsReader: @Sendable () -> [RegistrationDescription] {
-    { [weak hub = base.hub] in hub?.topics.registrations ?? [] }
+    { [weak center = base.center] in center?.registrations ?? [] }
   }
 
-  package var valueWish: ValueWish { base.hub.topics.valueWish }
+  package var valueWish: ValueWish { base.hub.lastingTopics().valueWish }
 }
 
 extension PostedNotification: EventNaming {
@@ -67,13 +67,13 @@ final class PostedNotifications: SignalBase {
   /// The center.
   ///
   /// The observations end with it.
-  let center: any AnyObject & Sendable
+  let center: any ObservableNotificationCenter
   let hub: NotificationHub
   private let name: Notification.Name?
   private let object: SubjectReference<AnyObject>
 
   init(
-    _ center: any AnyObject & Sendable, _ hub: NotificationHub, _ name: Notification.Name?,
+    _ center: any ObservableNotificationCenter, _ hub: NotificationHub, _ name: Notification.Name?,
     _ object: SubjectReference<AnyObject>
   ) {
     self.center = center
@@ -99,10 +99,11 @@ final class PostedNotifications: SignalBase {
   }
 
   /// Returns the notifications later, if their center still lives.
+  ///
+  /// It may have another hub then: a hub without observers ends before its center.
   var weakly: @Sendable () -> PostedNotifications? {
-    { [weak center, weak hub, name, object] in
-      guard let center, let hub else { return nil }
-      return PostedNotifications(center, hub, name, object)
+    { [weak center, name, object] in
+      center.map { PostedNotifications($0, $0.allNotifications.base.hub, name, object) }
     }
   }
 

@@ -106,10 +106,10 @@ extension ObservableNotificationCenter {
 
   /// Reports what happens at this center with the observations that Campanile knows of.
   ///
-  /// Observe this signal at any time; see `MessageCenter/events`. A notification of Foundation's
-  /// center without observers through Campanile causes no event. That
-  /// center calls a block for the observers of a name and another block for the observers of all
-  /// names. Each call is reported as a post.
+  /// Observe this signal at any time; see `MessageCenter/events`. The observations end with the
+  /// center. A notification of Foundation's center without observers through Campanile causes no
+  /// event. That center calls a block for the observers of a name and another block for the observers
+  /// of all names. Each call is reported as a post.
   public var events: Signal<SourceEvent> { allNotifications.events }
 
   /// The live observations of this center that Campanile knows of, oldest first.

@@ -91,6 +91,46 @@ struct HubTests {
     #expect(heard.values == [1, 3])
   }
 
+  @Test("K15 events are reported from before the first observation to after the last one")
+  func events() {
+    let center = NotificationCenter()
+    let events = Recorder(observing: center.events)
+    let registrations = center.allNotifications.registrationsReader
+    for number in 1...2 {
+      let token = center.observe(.tick) { [heard] in heard.record($0.number) }
+      #expect(registrations().count == 1)
+      center.post(.tick, number)
+      token.cancel()
+      // Takes the block out.
+      center.post(.tick, 0)
+      #expect(registrations().isEmpty)
+    }
+    #expect(heard.values == [1, 2])
+    let round: [SourceEvent.Kind] = [
+      .registered, .posted, .called, .returned, .postReturned, .ended,
+    ]
+    #expect(events.values.map(\.kind) == round + round)
+    withExtendedLifetime(center) {}
+  }
+
+  @Test(
+    "K16 a center ends its events, whoever asked for them and however often", arguments: [1, 8])
+  func eventsEnd(width: Int) async throws {
+    let (leaks, tokens) = (LeakTracker(), Recorder<ObservationToken>())
+    do {
+      let center = NotificationCenter()
+      onThreads(width) { _ in
+        for _ in 0..<10 { tokens.record(center.events.observe { _ in }) }
+      }
+      leaks.track(center)
+      leaks.track(try #require(NotificationHub.existing(center)))
+      #expect(tokens.values.allSatisfy { $0.isActive })
+    }
+    // Who makes a hub for another center may be looking at this one, and hold it for a moment.
+    try await leaks.expectGone(within: .seconds(60))
+    #expect(tokens.values.allSatisfy { !$0.isActive })
+  }
+
   @Test("K1 observers come and go while others post", arguments: [1, 2, 8])
   func churn(width: Int) {
     let center = NotificationCenter()
