@@ -38,24 +38,34 @@ public import Foundation
 ///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
 ///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
 ///   refused, with the key. The same holds for a notification whose encoding is longer than a
-///   megabyte. The entry under `NotificationBridge.pathKey` is not posted.
-/// - **Lifetime.** The center keeps its relay, and the observations end with the center.
+///   megabyte, or whose name is longer than 64 KB. Special characters of a name count as escaped, with
+///   three bytes or more. The entry under `NotificationBridge.pathKey` is not posted.
+/// - **Lifetime.** Several centers can share a relay. A center keeps its relay, and the observations
+///   end with the center.
 ///
 /// A center receives the posts of other processes once `relay.flush()` has returned after its
 /// creation. All methods are safe to call from any thread and from inside an observer.
 public final class DistributedCenter: Sendable {
   private static let shared = DistributedCenter(Relay(.host()))
+  /// What the centers on each relay post, by the relay.
+  private static let postsOfRelays = Locked(
+    WeakTable<ObjectIdentifier, Broadcaster<DistributedPost>>())
 
   /// The relay that carries the notifications.
   ///
   /// It can be used for other messages too.
   public let relay: Relay
   private let observers = DistributedObservers()
+  /// What the centers on the relay post, which the relay does not receive.
+  private let local: Broadcaster<DistributedPost>
+  private let hearing: ObservationToken
   private let listening: ObservationToken
 
   /// Creates a center that receives what is posted on the bus of a relay.
   public init(_ relay: Relay) {
     self.relay = relay
+    local = Self.posts(on: relay)
+    hearing = local.observe { [observers] post in observers.receive(post) }
     listening = relay.raw("\(DistributedPost.domain).*").observe {
       [observers, weak relay] payload in
       guard observers.isObserved(payload.subject) else { return }
@@ -68,6 +78,19 @@ public final class DistributedCenter: Sendable {
   }
 
   deinit { observers.finish() }
+
+  private static func posts(on relay: Relay) -> Broadcaster<DistributedPost> {
+    let new = Broadcaster<DistributedPost>()
+    // Released outside the lock, since these may be the last references.
+    let (posts, seen) = postsOfRelays.withLock { table in
+      let id = ObjectIdentifier(relay)
+      // If this was of a relay that had the address before, its centers are gone too.
+      if let known = table[id] { return (known, []) }
+      return (new, table.insert(new, for: id))
+    }
+    withExtendedLifetime(seen) {}
+    return posts
+  }
 
   /// The center that is shared in a program, on the default bus of the host.
   public class func `default`() -> DistributedCenter { shared }
@@ -110,14 +133,12 @@ public final class DistributedCenter: Sendable {
     let subject = DistributedPost.subject(of: name)
     do {
       let bytes = try DistributedPost.encode(name.rawValue, object, userInfo, options)
-      if bytes.count > RelayLimits.payload {
-        throw DistributedPostError(
-          "A notification has \(bytes.count) bytes; a relay carries \(RelayLimits.payload) at the "
-            + "most.")
+      if let reason = RelayLimits.objection("A notification", to: bytes.count, named: subject) {
+        throw DistributedPostError(reason)
       }
       // Delivered here before it is sent: an answer can arrive as soon as other processes have the
       // question.
-      observers.receive(try DistributedPost(bytes))
+      local.send(try DistributedPost(bytes))
       relay.post(raw: bytes, to: subject)
     } catch {
       relay.reportRefused(subject, "\(error)")

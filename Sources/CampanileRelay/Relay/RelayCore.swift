@@ -357,12 +357,12 @@ private struct OutgoingOperations {
 /// What a relay carries at the most.
 package enum RelayLimits {
   /// The bytes of one message.
-  package static var payload: Int { 1 << 20 }
+  static var payload: Int { 1 << 20 }
   /// The bytes of the name of one message.
   private static var name: Int { 1 << 16 }
 
   /// Why a message, a request or an answer cannot be carried, as a sentence; `nil` if it can.
-  static func objection(
+  package static func objection(
     _ what: String = "A message", to byteCount: Int, named subject: String = ""
   ) -> String? {
     if byteCount > payload {

@@ -27,6 +27,56 @@ struct DistributedCenterTests {
     #expect(try await others.next() == "\(Notification.Name.track.rawValue) - 101")
   }
 
+  @Test("The centers on one relay hear each other, and each an answer after its question")
+  func sharedRelay() async throws {
+    let (one, far) = (try await bus.makeCenter(), try await bus.makeCenter())
+    var two: DistributedCenter? = DistributedCenter(one.relay)
+    let (others, fars) = (
+      Recorder<String>(timeout: patience), Recorder<String>(timeout: patience)
+    )
+    one.record(nil, nil, heard)
+    two?.record(nil, nil, others)
+    far.record(nil, nil, fars)
+    let answering = two?.addObserver(forName: .level, object: nil, queue: nil) {
+      [weak two] _ in two?.post(name: .end, object: "answer")
+    }
+    one.post(name: .level, object: nil)
+    let answered = ["LevelChanged -", "End answer"]
+    #expect(try await heard.next(2) == answered)
+    #expect(try await others.next(2) == answered)
+    #expect(try await fars.next(2) == answered)
+    far.post(.end, nil, 3)
+    #expect(try await heard.next() == "End - 3")
+    #expect(try await others.next() == "End - 3")
+    #expect(try await fars.next() == "End - 3")
+    let tracker = LeakTracker()
+    if let two { tracker.track(two) }
+    two = nil
+    try await tracker.expectGone(within: .seconds(60))
+    one.post(name: .end, object: nil)
+    #expect(try await heard.next() == "End -")
+    #expect(others.count == 3)
+    withExtendedLifetime(answering) {}
+  }
+
+  @Test("A name that is too long for a relay reaches nobody, and is reported as refused")
+  func longName() async throws {
+    let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
+    let events = Recorder<RelayEvent>(timeout: patience)
+    let token = one.relay.events.observe { events.record($0) }
+    let others = Recorder<String>(timeout: patience)
+    one.record(nil, nil, heard)
+    two.record(nil, nil, others)
+    one.post(name: Notification.Name(String(repeating: "a", count: 1 << 16)), object: nil)
+    let event = try await events.next()
+    #expect(event.kind == .refused)
+    #expect(event.reason.contains("A notification has a name of 65549 bytes"))
+    one.post(name: .end, object: nil)
+    #expect(try await heard.next() == "End -")
+    #expect(try await others.next() == "End -")
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A post to all sessions reaches whom any other post reaches, and what is held stays held")
   func allSessions() async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
