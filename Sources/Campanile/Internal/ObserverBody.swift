@@ -75,12 +75,12 @@ package struct ObserverBody<Value: Sendable>: Sendable {
   /// all values.
   ///
   /// It is used for an observer with its own buffer, in which each value takes room.
-  var isWanted: (@Sendable (Value, AnyObject?) -> Bool)? { special?.isWanted }
+  package var isWanted: (@Sendable (Value, AnyObject?) -> Bool)? { special?.isWanted }
 
   /// The same observer, with no room in its buffer for values that are not for it.
   ///
   /// An observer without its own buffer may still be called with the other values.
-  func taking(_ isWanted: @escaping @Sendable (Value, AnyObject?) -> Bool) -> Self {
+  package func taking(_ isWanted: @escaping @Sendable (Value, AnyObject?) -> Bool) -> Self {
     Self(plain, Special(kind, where: isWanted))
   }
 

@@ -25,7 +25,8 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
     // The observer keeps the use. When the last use is released, nothing is decoded any more.
     let use = notifications.hub.codecs.use(descriptor.codec, of: name)
     let onFailure = onFailure
-    let mapped = body.mapped(once: options.isOnce) {
+    let isWanted = body.isWanted
+    var mapped = body.mapped(once: options.isOnce) {
       (notification: PostedNotification, pass) in
       switch use.decoded(notification) {
       case .success(let value):
@@ -38,6 +39,17 @@ final class DecodedNotifications<Element: Sendable>: SignalBase {
       case nil:
         // The post began before this observer was registered.
         break
+      }
+    }
+    if let isWanted {
+      // Checked where the notification is posted. A failure passes, to be reported where the observer
+      // runs.
+      mapped = mapped.taking { notification, subject in
+        switch use.decoded(notification) {
+        case .success(let value): (value as? Element).map { isWanted($0, subject) } ?? false
+        case .failure: true
+        case nil: false
+        }
       }
     }
     return notifications.register(request, mapped, once: false, isReader: false)

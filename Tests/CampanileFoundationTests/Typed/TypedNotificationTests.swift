@@ -97,6 +97,28 @@ struct TypedNotificationTests {
     #expect(heard.values == [1])
   }
 
+  @Test("H3 a failure is reported once, where the observer runs, also behind a filter")
+  func failurePlace() async {
+    let (poster, queue, places) = (Slot<ThreadMark>(), TestQueue(), Inbox<Bool>())
+    let source = center.notifications(
+      of: Rung.self, onFailure: { _ in places.record(poster.value?.isCurrent == true) })
+    let filtered = [
+      source.filter { _ in true }, source.compactMap { $0 }, source.map { $0 }.filter { _ in true },
+    ]
+    let buffered = filtered.map {
+      $0.observe(on: queue.delivery, buffering: .newest(4)) { [heard] in heard.record($0.number) }
+    }
+    let asynchronous = filtered.map { $0.observeAsync { [heard] in heard.record($0.number) } }
+    onThreads(1) { _ in
+      poster.set(.current)
+      postNonsense()
+      center.post(Rung(number: 1))
+    }
+    #expect(await heard.values(count: 6) == Array(repeating: 1, count: 6))
+    #expect(places.values == Array(repeating: false, count: 6))
+    withExtendedLifetime((buffered, asynchronous)) {}
+  }
+
   @Test("H3 an observer that has ended reports no failure")
   func failureAfterEnd() {
     let token = center.notifications(
