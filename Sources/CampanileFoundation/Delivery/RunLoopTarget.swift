@@ -35,14 +35,20 @@ final class RunLoopTarget: DeliveryTarget {
 
   let mailbox = Mailbox()
   let deliveryName: String
+  /// Whether the run loop is the main one, whose thread is known without having met it.
+  private let isMain: Bool
   // SAFETY: threads only keep, compare and release the run loop and the timer in it.
   private let state = UncheckedLock(State())
 
-  fileprivate init(modes: [RunLoop.Mode]) {
+  fileprivate init(modes: [RunLoop.Mode], isMain: Bool) {
+    self.isMain = isMain
     deliveryName = ".runLoop(\(modes.map(\.rawValue).joined(separator: ", ")))"
   }
 
-  var isCurrent: Bool { state.withLock { $0.hasEnded ? nil : $0.mark }?.isCurrent == true }
+  var isCurrent: Bool {
+    if isMain { return Thread.isMainThread }
+    return state.withLock { $0.hasEnded ? nil : $0.mark }?.isCurrent == true
+  }
 
   /// The number of times that the run loop has been woken for this target.
   var wakeUpCount: Int { state.withLock { $0.wakeUpCount } }
@@ -139,7 +145,7 @@ extension RunLoopTarget {
       // Another run loop may have had this address. A target whose thread has ended knows that.
       if let known = table.runLoops[key], known.runLoop === runLoop { return (known.target, []) }
       let dead = purge(&table)
-      let new = RunLoopTarget(modes: modes)
+      let new = RunLoopTarget(modes: modes, isMain: runLoop === RunLoop.main)
       // Foundation's lock is taken inside ours, and runs no foreign code.
       new.attach(to: runLoop, modes: modes)
       // Returned too, so that the replaced target is released outside the lock.
