@@ -241,6 +241,9 @@ public final class NotificationCenter: Sendable {
   /// `observe(_:on:buffering:_:file:line:_:)` of `CampanileFoundation`, and end the observation
   /// with the token's `cancelAndWait()`.
   ///
+  /// For an object, the observations that it owns through `observe(_:owner:…)` of
+  /// `CampanileFoundation` end too.
+  ///
   /// The call does nothing for the token of another center, a token that was removed before, or an
   /// object that observes nothing.
   public func removeObserver(_ observer: Any) {
@@ -248,6 +251,9 @@ public final class NotificationCenter: Sendable {
   }
 
   /// Removes an observer that was added with this name and this object.
+  ///
+  /// For an object, the observations that it owns through `observe(_:owner:…)` of
+  /// `CampanileFoundation` end too.
   ///
   /// - Parameters:
   ///   - observer: A token, or an object that observes with its methods.

@@ -88,7 +88,8 @@ extension ObservableNotificationCenter {
   /// With a name, only the observations of that name end, with any object. With an object, only the
   /// observations of that object end. Safe to call from any thread and from inside an observer.
   /// Ending an ended observation does nothing. Observers that were added with
-  /// `addObserver(forName:object:queue:using:)` are not affected.
+  /// `addObserver(forName:object:queue:using:)` are not affected. The methods of `owner` that observe
+  /// the center of `CampanileNotificationCenter` are removed too.
   ///
   /// - Parameters:
   ///   - owner: The owner of the observations.
