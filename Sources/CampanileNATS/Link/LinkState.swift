@@ -242,8 +242,9 @@
 
     private mutating func confirmed(_ mark: UInt64, on number: Int) {
       if number == current {
-        session.confirmed(mark & ~Self.lastFlag)
-        if mark & Self.lastFlag == 0 { return }
+        let isLast = mark & Self.lastFlag != 0
+        session.confirmed(mark & ~Self.lastFlag, isOwnPing: !isLast)
+        if !isLast { return }
         lines[number]?.lastPingCount -= 1
         // Another server may have been tried before, and an earlier answer is not the last.
         if isHandingOver, nextIsOpen, lines[number]?.lastPingCount == 0 { handOver() }

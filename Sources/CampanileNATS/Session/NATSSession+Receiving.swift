@@ -57,7 +57,7 @@
         return meaning
       }
       let (sid, subject) = (message.sid, message.subject)
-      let subscription = subscriptions[sid]
+      let subscription = subscriptions[sid] ?? ending[sid]
       let found = Meaning(
         sid: sid, subject: subject,
         isMeant: subscription.map { isMeant($0, subject) } ?? false,
@@ -117,8 +117,10 @@
       _ message: ServerMessage, _ envelope: Envelope?, isHeld: Bool
     ) {
       guard let reply = message.reply, envelope?.isRequest ?? true,
-        // Others may have one place for the answers to all their requests.
-        let correlation = requests.received(reply, isOnly: envelope != nil || isHeld)
+        // Others may have one place for the answers to all their requests. While a subscription ends,
+        // another one may receive the same request.
+        let correlation = requests.received(
+          reply, isOnly: envelope != nil || isHeld || !ending.isEmpty)
       else { return }
       if let envelope { know(envelope) }
       incidents.append(

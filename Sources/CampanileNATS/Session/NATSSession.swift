@@ -12,6 +12,9 @@
       var pattern: SubjectPattern
       /// Whether it is for requests.
       var answers: Bool
+      /// The number of the ping whose answer follows the last request, once the relay has stopped
+      /// answering.
+      var lastPing: UInt64?
     }
 
     let id: UInt64
@@ -35,6 +38,9 @@
     /// Whether there is a connection, and what its server takes.
     private(set) var server: ServerInfo?
     var subscriptions: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
+    /// Subscriptions for requests that have ended: requests may have arrived at the relay before the
+    /// server knew.
+    var ending: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
     /// What the last message was, which the next one often is too.
     var meaning: Meaning?
     private var lastSid: UInt64 = Self.firstSid
@@ -57,8 +63,11 @@
     private var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
     private var heldFlushes: [UInt64] = []
-    /// How many pings that confirm what was sent have no answer yet.
-    private(set) var pingCount = 0
+    /// How many pings that confirm what was sent were written on the present connection, and how many
+    /// of them have an answer.
+    private var (pingNumber, answeredPings) = (UInt64(0), UInt64(0))
+    /// How many of them have no answer yet.
+    var pingCount: UInt64 { pingNumber - answeredPings }
     /// Whether a ping is to follow the output.
     var wantsPing = false
     private var bytesSincePing = 0
@@ -203,11 +212,20 @@
       subscriptions[found.sid] = nil
       if isStored(found) { return patternsChanged() }
       if server != nil { output.writeUnsubscribe(sid: found.sid) }
-      if answers { return }
+      if answers { return endAnswering(found) }
       let others = subscriptions.values.filter { !$0.answers }.map(\.pattern)
       heard.forget { subject in
         found.pattern.matches(subject) && !others.contains { $0.matches(subject) }
       }
+    }
+
+    /// Takes requests of a subscription until the server confirms that it has ended.
+    private mutating func endAnswering(_ subscription: Subscription) {
+      if server == nil { return }
+      var ended = subscription
+      ended.lastPing = pingNumber + 1
+      ending[ended.sid] = ended
+      wantsPing = true
     }
 
     // MARK: Connections
@@ -231,7 +249,7 @@
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       server = info
       output.clear()
-      pingCount = 0
+      (pingNumber, answeredPings) = (0, 0)
       // Nothing else may be sent whose confirmation ends them.
       wantsPing = !heldFlushes.isEmpty
       durable?.connected(info, isSubscribed: isSubscribed)
@@ -264,7 +282,8 @@
     private mutating func endConnection(isUnnoticed: Bool = false) -> [UInt64] {
       output.clear()
       durable?.disconnected(isUnnoticed: isUnnoticed)
-      (pingCount, wantsPing, storing, vain, readMark) = (0, false, nil, nil, 0)
+      (pingNumber, answeredPings, ending) = (0, 0, [:])
+      (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
       return outbox.disconnect()
     }
 
@@ -324,7 +343,7 @@
     private mutating func writePing() -> UInt64 {
       outbox.endRun(to: &output)
       output.writePing()
-      pingCount += 1
+      pingNumber += 1
       (wantsPing, bytesSincePing) = (false, 0)
       return outbox.sentMark
     }
@@ -372,8 +391,11 @@
     }
 
     /// The server has taken all up to a mark.
-    mutating func confirmed(_ mark: UInt64) {
-      pingCount = max(0, pingCount - 1)
+    ///
+    /// - Parameter isOwnPing: Whether it has answered a ping that the session wrote.
+    mutating func confirmed(_ mark: UInt64, isOwnPing: Bool = true) {
+      if isOwnPing { answeredPings = min(answeredPings + 1, pingNumber) }
+      if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
       readMark = max(readMark, mark)
       report(flushed: outbox.confirm(through: mark))
       // The server has been asked once more since what was to be heard is in force.

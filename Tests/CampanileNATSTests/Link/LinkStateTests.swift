@@ -132,6 +132,28 @@
       #expect(link.session.outbox.isEmpty)
     }
 
+    // Broken by: LinkState.confirmed, if the answer to its own ping counts as one for the session's.
+    @Test("The answer to the question for the rest does not confirm that requests have ended")
+    func endedAnswers() {
+      var link = link
+      link.perform([.answer("q")])
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      _ = link.takeEffects()
+      link.handle(.closed(nil), of: 2)
+      link.perform([.stopAnswering("q")])
+      #expect(effects(&link).sent == ["1: PING"])
+      func requests(after frame: ServerFrame, reply: String) -> Int {
+        let message = ServerMessage(
+          subject: "q", sid: 10, reply: reply, headers: .none, payload: [])
+        receive(frame, .messages([message]), from: 1, &link)
+        return link.takeEffects().incidents.count {
+          if case .request = $0 { true } else { false }
+        }
+      }
+      #expect(requests(after: .pong, reply: "r.1") == 1)
+      #expect(requests(after: .pong, reply: "r.2") == 0)
+    }
+
     // Broken by: LinkState.confirmed, if all questions for the rest have one mark.
     @Test("R1 The answer to the first attempt to leave a server does not confirm what came later")
     func secondAttempt() {

@@ -773,6 +773,39 @@
       #expect(told(&session) == ["reply 1 answered"])
     }
 
+    // Broken by: NATSSession.unsubscribe, if it takes no more requests before the server knows.
+    @Test("A request that the server has sent before it knows that nobody answers is told")
+    func endedAnswers() {
+      var session = connected()
+      session.perform(.answer("q"))
+      session.perform(.answer("*"))
+      // The answer to this ping says nothing of what is sent later.
+      session.perform(.flush(1))
+      _ = written(&session)
+      session.perform(.stopAnswering("q"))
+      session.perform(.stopAnswering("*"))
+      #expect(writeAll(&session).count == 1)
+      session.confirmed(0)
+      session.received(message("q", sid: 10, reply: "r.1"))
+      #expect(told(&session).last == "request q")
+      // By two patterns that end, of which one may have ended before.
+      session.received(message("q", sid: 10, reply: "r.2"))
+      session.received(message("q", sid: 11, reply: "r.2"))
+      session.received(message("q", sid: 11, reply: "r.3"))
+      #expect(told(&session) == ["request q", "request q"])
+      session.perform(.reply(to: 0, correlation: 1, .answered, payload: []))
+      #expect(written(&session).text.contains("HPUB r.1 "))
+      session.confirmed(session.outbox.sentMark)
+      session.received(message("q", sid: 10, reply: "r.4"))
+      #expect(told(&session) == ["flushed 1"])
+      #expect(session.ending.isEmpty)
+      // Another connection sends nothing of what has ended.
+      session.perform(.answer("q"))
+      session.perform(.stopAnswering("q"))
+      session.disconnected("")
+      #expect(session.ending.isEmpty)
+    }
+
     @Test("A message of another client is heard once, and numbers that are still needed are kept")
     func severalPatterns() {
       var session = connected()
