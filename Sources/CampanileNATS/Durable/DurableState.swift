@@ -364,6 +364,27 @@
       return nil
     }
 
+    /// What the relay asks of JetStream, before the name of the stream.
+    private static let requestNames = [
+      "STREAM.CREATE", "STREAM.INFO", "CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.MSG.NEXT",
+    ]
+
+    /// The request that is made at a subject, without the name of the consumer, if it is one of these.
+    func request(at subject: String) -> String? {
+      Self.requestNames.lazy.map { "$JS.API.\($0).\(options.stream)" }
+        .first { subject == $0 || subject.hasPrefix($0 + ".") }
+    }
+
+    /// The server does not permit a request.
+    mutating func denied(_ subject: String, _ text: String) {
+      guard phase == .creatingStream, refusal == nil,
+        subject == "$JS.API.STREAM.CREATE.\(options.stream)"
+      else { return }
+      // Somebody else may have created the stream.
+      refusal = StreamResponse.Failure(code: 403, description: text)
+      askForStream()
+    }
+
     /// - Returns: Whether the server may create the consumer without what it refuses.
     private mutating func leaveOut(_ error: StreamResponse.Failure) -> Bool {
       let refused: WritableKeyPath<Self, Bool>

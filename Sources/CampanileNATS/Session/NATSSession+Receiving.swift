@@ -179,16 +179,22 @@
       switch denial.subject {
       case NATSSubject.presence, inbox + "*":
         // Without it nobody is known; without answers requests time out. It is tried again and again.
-        if reportedDenials[denial.subject, default: []].insert(denial.kind).inserted {
-          incidents.append(.denied(subject: denial.subject, denial.text))
-        }
+        reportOnce(denial, denial.subject)
       case let subject:
         if denial.kind == .subscribing {
           // Final: the server has no such subscription.
           subscriptions = subscriptions.filter { $0.value.pattern.text != subject }
         }
-        incidents.append(.denied(subject: subject, denial.text))
-        guard denial.kind == .publishing, let subject else { return }
+        guard denial.kind == .publishing, let subject else {
+          return incidents.append(.denied(subject: subject, denial.text))
+        }
+        if let request = durable?.request(at: subject) {
+          // It is made again after some seconds, maybe for another consumer.
+          reportOnce(denial, request)
+          durable?.denied(subject, denial.text)
+        } else {
+          incidents.append(.denied(subject: subject, denial.text))
+        }
         let denied = requests.open(to: subject)
         // Some may not have been sent yet.
         if !denied.isEmpty { outbox.forget(requests: Set(denied)) }
@@ -203,6 +209,13 @@
         if count == 0 { return }
         report(flushed: flushed)
         (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
+      }
+    }
+
+    /// - Parameter use: What the relay goes on trying.
+    private mutating func reportOnce(_ denial: ConnectionState.Denial, _ use: String?) {
+      if reportedDenials[use, default: []].insert(denial.kind).inserted {
+        incidents.append(.denied(subject: denial.subject, denial.text))
       }
     }
 

@@ -806,6 +806,64 @@
       #expect(session.ending.isEmpty)
     }
 
+    // Broken by: NATSSession.denied, if the state of the stream is not told.
+    @Test(
+      "A stream that may not be created is used if it is there, and the denial is reported once")
+    func deniedCreation() throws {
+      var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+      session.perform(.subscribe("x"))
+      session.perform(.flush(5))
+      _ = session.write()
+      session.output.clear()
+      let creation = ConnectionState.Denial(
+        kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no")
+      session.denied(creation)
+      #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S"])
+      func token(_ request: String) throws -> String {
+        let text = written(&session).text
+        let pattern = try Regex("API\\.\(request)\\S* _INBOX\\.ab\\.(\\w+) ")
+        return String(try #require(text.firstMatch(of: pattern)?[1].substring))
+      }
+      answer(&session, try token("STREAM.INFO.S"), #"{"created":"1","state":{"last_seq":3}}"#)
+      answer(&session, try token("STREAM.INFO.S"), #"{"created":"1","state":{"last_seq":3}}"#)
+      answer(&session, try token("CONSUMER.CREATE.S"), "{}")
+      #expect(session.durable?.isReady == true)
+      session.confirmed(written(&session).mark ?? 0)
+      #expect(told(&session) == ["flushed 5"])
+      session.denied(creation)
+      // Each consumer without a name is another one.
+      for number in 1...3 {
+        session.denied(
+          .init(kind: .publishing, subject: "$JS.API.CONSUMER.CREATE.S.relayn\(number)", text: "no")
+        )
+      }
+      #expect(told(&session) == ["denied $JS.API.CONSUMER.CREATE.S.relayn1"])
+      // What the relay does not ask for is not remembered.
+      for number in 1...3 {
+        session.denied(.init(kind: .publishing, subject: "$JS.API.X.\(number)", text: "no"))
+      }
+      #expect(told(&session).count == 3)
+      #expect(session.reportedDenials.count == 2)
+    }
+
+    @Test("A stream that may not be created and is not there is refused with the denial")
+    func deniedCreationOfNothing() {
+      var session = connected(DurableOptions(stream: "S", subjects: ["x"], replicas: 1))
+      for _ in 1...2 {
+        _ = written(&session)
+        session.denied(
+          .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
+        let text = written(&session).text
+        #expect(text.contains("STREAM.INFO.S "))
+        if let token = text.firstMatch(of: #/INFO\.S \S*\.(s\d+) /#)?.1 {
+          answer(&session, String(token), #"{"error":{"code":404,"err_code":10059}}"#)
+        }
+        for _ in 1...5 { session.tickDurable() }
+      }
+      // The sentence of the server, and that there is no stream.
+      #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S", "denied "])
+    }
+
     @Test("A message of another client is heard once, and numbers that are still needed are kept")
     func severalPatterns() {
       var session = connected()
