@@ -179,7 +179,8 @@
         for frame in frames { state.received(frame, &actions) }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
-      case .closed(let reason): closed(number, reason)
+      case .closed(let reason):
+        closed(number, reason, isUnnoticed: lines[number]?.state.isSilent == true)
       }
     }
 
@@ -294,10 +295,11 @@
     /// The link ends a connection.
     private mutating func end(_ number: Int, _ reason: String?) {
       if let connection = lines[number]?.connection { effects.closes.append(connection) }
-      closed(number, reason)
+      closed(number, reason, isUnnoticed: lines[number]?.state.isQuiet == true)
     }
 
-    private mutating func closed(_ number: Int, _ reason: String?) {
+    /// - Parameter isUnnoticed: Whether the server may not know that the connection has ended.
+    private mutating func closed(_ number: Int, _ reason: String?, isUnnoticed: Bool) {
       guard var line = lines.removeValue(forKey: number) else { return }
       if number == next {
         // The first connection stays, until there is another one or it ends.
@@ -313,7 +315,7 @@
       let text = sentence.map { "\(line.address): \(Self.cut($0))" } ?? ""
       if reported.count >= Self.reasonLimit { reported = [] }
       if session.server != nil || reported.insert(text).inserted {
-        session.disconnected(text, isUnnoticed: line.state.isSilent)
+        session.disconnected(text, isUnnoticed: isUnnoticed)
       }
       // A second connection that is not ready takes the place of the first.
       if let next {

@@ -45,6 +45,10 @@
     private var unanswered = 0
     /// Whether the server has said nothing for so long that it may not notice the end.
     var isSilent: Bool { unanswered >= 2 }
+    /// How many seconds in a row nothing has been heard of the server.
+    private var silence = 0
+    /// Whether the server has said nothing for so long that it may not notice if it is left now.
+    var isQuiet: Bool { silence > 1 }
     /// The last error that the server has reported, which explains why the connection ends.
     private var lastError: String?
 
@@ -64,6 +68,7 @@
 
     mutating func received(_ frame: ServerFrame, _ actions: inout [Action]) {
       if phase == .closed { return }
+      silence = 0
       switch frame {
       case .messages(let messages):
         if phase == .open {
@@ -156,6 +161,7 @@
     ///
     /// - Parameter isReading: Whether answers are read at all.
     mutating func tick(isReading: Bool, _ actions: inout [Action]) {
+      silence += 1
       // An answer that is not read cannot be missed.
       if phase != .open, !isReading { return }
       age += 1
