@@ -22,6 +22,8 @@
     /// The server that is, or was, connected.
     private(set) var current: ServerAddress?
 
+    /// The server that was connected, which is the first of the untried ones until it is tried.
+    private var former: ServerAddress?
     /// The servers that have been named to take the place of the present one.
     private var named: Set<ServerAddress> = []
     /// The longest pause, in milliseconds.
@@ -52,7 +54,7 @@
         tried.insert(next)
         return .connect(next)
       }
-      (untried, tried) = (arranged(all, &random), [])
+      (untried, tried, former) = (arranged(all, &random), [], nil)
       passes += 1
       let pause = min(longestPause, 50 << min(passes, 21))
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
@@ -68,7 +70,7 @@
     }
 
     mutating func connected(to server: ServerAddress, _ random: inout some RandomNumberGenerator) {
-      (current, passes, tried, named) = (server, 0, [], [])
+      (current, former, passes, tried, named) = (server, server, 0, [], [])
       // When the connection ends, its server is tried last: it may have ended.
       untried = [server] + arranged(all.filter { $0 != server }, &random)
     }
@@ -97,7 +99,8 @@
       } else {
         // The server that was connected stays the last to be tried.
         untried.insert(
-          contentsOf: all.filter(new.contains).reversed(), at: min(1, untried.count))
+          contentsOf: all.filter(new.contains).reversed(),
+          at: former != nil && untried.first == former ? 1 : 0)
       }
     }
 

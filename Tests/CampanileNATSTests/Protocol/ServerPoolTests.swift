@@ -178,6 +178,17 @@
       #expect(connects(&other, &dice, 1) == [learned[0]])
     }
 
+    // Broken by: ServerPool.learn, if it takes the last that is untried for one that was connected.
+    @Test("In the given order, what a server reports before it refuses comes after those given")
+    func reportedByRefusing() {
+      var dice = Dice()
+      var pool = ServerPool(servers, isShuffled: false, &dice)
+      #expect(connects(&pool, &dice, 1) == [servers[0]])
+      pool.learn(["d:1"])
+      let reported = ServerAddress(host: "d", port: 1)
+      #expect(connects(&pool, &dice, 3) == [servers[1], servers[2], reported])
+    }
+
     // Broken by: ServerPool.another, if it forgets which servers it has named.
     @Test(
       "To take the place of one that ends, each other server is tried", arguments: [true, false])
