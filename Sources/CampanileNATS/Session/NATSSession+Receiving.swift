@@ -260,7 +260,7 @@
         output.writePublish(subject, payload: Array("+WPI".utf8))
       }
       guard server != nil else { return }
-      let (hasChanged, announces) = presence.tick()
+      let (hasChanged, announces) = presence.tick(isReading: isReading)
       if hasChanged { incidents.append(.peers(presence.list)) }
       if announces { announce() }
     }

@@ -10,12 +10,14 @@
     private struct Peer {
       var name: String
       var processID: Int32
-      /// The second after which the relay counts as absent.
+      /// The second of ``hearing`` after which the relay counts as absent.
       var deadline: Int
     }
 
     private var peers: [UInt64: Peer] = [:]
     private var now = 0
+    /// How many seconds there were in which others could be heard.
+    private var hearing = 0
     private var nextAnnouncement = 0
     /// So many are remembered.
     private static let limit = 4_096
@@ -59,7 +61,7 @@
       let old = peers[line.id]
       guard old != nil || peers.count < Self.limit else { return false }
       peers[line.id] = Peer(
-        name: line.name, processID: line.processID, deadline: now + 3 * line.seconds)
+        name: line.name, processID: line.processID, deadline: hearing + 3 * line.seconds)
       return old?.name != line.name || old?.processID != line.processID
     }
 
@@ -75,19 +77,21 @@
         return heard(Line(id: sender, processID: 0, seconds: seconds, name: name()))
       }
       // Written once a second at the most, however many messages there are.
-      if deadline < now + Self.messageSeconds {
-        peers[sender]?.deadline = now + Self.messageSeconds
+      if deadline < hearing + Self.messageSeconds {
+        peers[sender]?.deadline = hearing + Self.messageSeconds
       }
       return false
     }
 
     /// One second has passed.
     ///
+    /// - Parameter isReading: Whether others could be heard; if not, they are not absent.
     /// - Returns: Whether the list has changed, and whether it is time for one's own line.
-    mutating func tick() -> (hasChanged: Bool, announces: Bool) {
+    mutating func tick(isReading: Bool = true) -> (hasChanged: Bool, announces: Bool) {
       now += 1
+      if isReading { hearing += 1 }
       let count = peers.count
-      peers = peers.filter { $0.value.deadline >= now }
+      peers = peers.filter { $0.value.deadline >= hearing }
       let announces = now >= nextAnnouncement
       if announces { nextAnnouncement = now + interval }
       return (peers.count != count, announces)
