@@ -123,6 +123,9 @@
         append(
           .request, correlation: correlation, to: subject, reply: inbox + String(correlation),
           headers, payload)
+      case .forget(let correlations):
+        let open = correlations.filter { requests.ended($0) }
+        if !open.isEmpty { outbox.forget(requests: open) }
       case .reply(_, let correlation, let status, let payload):
         guard let subject = requests.answered(correlation) else { return }
         if subject.hasPrefix(inbox), let own = UInt64(subject.dropFirst(inbox.count)) {

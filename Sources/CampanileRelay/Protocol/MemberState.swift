@@ -127,6 +127,11 @@ struct MemberState {
     return correlation
   }
 
+  /// Nobody waits for the answers to some requests any more; those that have not been sent are not sent.
+  mutating func forget(requests numbers: [UInt64]) {
+    outbox.forgetRequests(numbers.filter { requests.end($0) })
+  }
+
   /// Replies to a request, after all messages that were posted before.
   ///
   /// Does nothing when closed.

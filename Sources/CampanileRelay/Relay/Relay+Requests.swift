@@ -12,8 +12,8 @@ extension Relay {
   /// all of them are asked, and the first answer counts.
   ///
   /// A request is sent once. It arrives after the messages that were posted before it. Requests and
-  /// answers do not count against the buffer. A request that timed out or was canceled may still be
-  /// answered later.
+  /// answers do not count against the buffer. A request that timed out or was canceled before it was
+  /// sent is not sent; one that was sent may still be answered later.
   ///
   /// - Parameters:
   ///   - message: The request. Its relay subject is the name of the request.
@@ -51,30 +51,30 @@ extension Relay {
     if let reason = RelayLimits.objection("A request", to: bytes.count, named: subject) {
       throw RelayError(.refused, reason)
     }
-    let waiting = core.waiting
+    let (core, waiting) = (core, core.waiting)
     let correlation = Locked<UInt64?>(nil)
     // The task that ends the wait is canceled with this one, or by the answer.
     let result = await withTaskGroup(of: Void.self) { group in
       let result = await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           guard let number = waiting.request(continuation) else { return }
-          correlation.withLock { $0 = number }
           core.send(
             .request(
               correlation: number, subject: subject, version: version, payload: bytes,
               milliseconds: limit.milliseconds))
+          // Afterwards: a link forgets only what it knows.
+          correlation.withLock { $0 = number }
           group.addTask {
             // A sleep of more years than a clock can count would be a crash.
             try? await Task.sleep(for: min(limit, .milliseconds(limit.milliseconds)))
             if Task.isCancelled { return }
-            waiting.end(
-              number, .failure(RelayError(.timedOut, "No answer came within \(limit).")))
+            core.giveUp(number, RelayError(.timedOut, "No answer came within \(limit)."))
           }
-          if Task.isCancelled { waiting.end(number, .failure(RelayError(.ended, "Canceled."))) }
+          if Task.isCancelled { core.giveUp(number, RelayError(.ended, "Canceled.")) }
         }
       } onCancel: {
         let number = correlation.withLock { $0 }
-        if let number { waiting.end(number, .failure(RelayError(.ended, "Canceled."))) }
+        if let number { core.giveUp(number, RelayError(.ended, "Canceled.")) }
       }
       group.cancelAll()
       return result
@@ -172,6 +172,11 @@ final class IncomingRequest: Sendable {
 }
 
 extension RelayCore {
+  /// Ends the wait for an answer, and takes the request back if it has not been sent.
+  fileprivate func giveUp(_ correlation: UInt64, _ error: RelayError) {
+    if waiting.end(correlation, .failure(error)) { send(.forget([correlation])) }
+  }
+
   fileprivate func answer(_ request: IncomingRequest, _ payload: [UInt8]) {
     if let reason = RelayLimits.objection("An answer", to: payload.count) {
       return fail(request, reason)

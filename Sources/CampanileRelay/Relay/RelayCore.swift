@@ -316,6 +316,8 @@ private struct Unsent {
 private struct OutgoingOperations {
   private var operations: [RelayOperation] = []
   private var encoded = RelayPosts()
+  /// Requests to forget, all at once: a link looks through what waits for them.
+  private var forgotten: Set<UInt64> = []
   /// How many posts, and how many bytes of them, there are.
   private var (count, byteCount) = (0, 0)
 
@@ -323,9 +325,10 @@ private struct OutgoingOperations {
   var isFull: Bool { count >= 1_024 || byteCount >= 256 << 10 }
 
   mutating func append(_ operation: RelayOperation) {
+    count += 1
+    if case .forget(let requests) = operation { return forgotten.formUnion(requests) }
     endPosts()
     operations.append(operation)
-    count += 1
   }
 
   mutating func append(_ posts: RelayPosts) {
@@ -349,6 +352,7 @@ private struct OutgoingOperations {
 
   mutating func takeAll() -> [RelayOperation] {
     endPosts()
+    if !forgotten.isEmpty { operations.append(.forget(forgotten)) }
     defer { self = Self() }
     return operations
   }

@@ -110,8 +110,13 @@ final class WaitingCalls: Sendable {
   }
 
   /// Ends one request, unless its answer has arrived.
-  func end(_ correlation: UInt64, _ result: Result<[UInt8], RelayError>) {
-    state.withLock { $0.requests.removeValue(forKey: correlation) }?.resume(returning: result)
+  ///
+  /// - Returns: Whether the request had not ended before.
+  @discardableResult
+  func end(_ correlation: UInt64, _ result: Result<[UInt8], RelayError>) -> Bool {
+    let continuation = state.withLock { $0.requests.removeValue(forKey: correlation) }
+    continuation?.resume(returning: result)
+    return continuation != nil
   }
 
   // MARK: Ending

@@ -869,6 +869,29 @@
       #expect(told(&session) == ["denied $JS.API.STREAM.CREATE.S", "denied "])
     }
 
+    @Test("A request that nobody waits for any more is not sent, and takes no memory")
+    func forgottenRequests() {
+      var session = connected()
+      session.disconnected("")
+      for number in 1...3 {
+        session.perform(
+          .request(
+            correlation: UInt64(number), subject: "q\(number)", version: 0,
+            payload: [UInt8](repeating: 0, count: 900), milliseconds: 3_600_000))
+      }
+      session.perform(.forget([1, 3, 9]))
+      session.connected(ServerInfo())
+      let text = written(&session).text
+      #expect(text.contains("HPUB q2 ") && !text.contains("HPUB q1 ") && !text.contains("HPUB q3 "))
+      // One that was sent is not told any more.
+      session.perform(.forget([2]))
+      session.received(message("_INBOX.ab.2", sid: NATSSession.inboxSid))
+      session.confirmed(session.outbox.sentMark)
+      #expect(told(&session) == ["disconnected"])
+      #expect(session.requests.open.isEmpty)
+      #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
+    }
+
     @Test("A message of another client is heard once, and numbers that are still needed are kept")
     func severalPatterns() {
       var session = connected()

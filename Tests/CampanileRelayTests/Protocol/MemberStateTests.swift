@@ -342,6 +342,21 @@ final class MemberStateTests {
       receive(.opened(at(1, 0), 0)) == [.opened, .send(.request(request, deadline: 1_000))])
   }
 
+  // Broken by: MemberState.forget, if it keeps what has not been sent.
+  @Test("A request that nobody waits for any more is not sent, and its answer is not told")
+  func forgottenRequests() {
+    _ = actions { $0.request(subject: "a", payload: [], milliseconds: 1_000, &$1) }
+    _ = actions { $0.request(subject: "b", payload: [], milliseconds: 1_000, &$1) }
+    _ = actions { member, _ in member.forget(requests: [1, 9]) }
+    _ = actions { $0.connected(generation: 1, &$1) }
+    let request = Request(correlation: 2, from: 1, subject: "b", version: 0, payload: [])
+    #expect(
+      receive(.opened(at(1, 0), 0)) == [.opened, .send(.request(request, deadline: 1_000))])
+    _ = actions { member, _ in member.forget(requests: [2]) }
+    #expect(receive(.reply(correlation: 2, status: .ok, payload: [])) == [])
+    #expect(actions { $0.disconnected(&$1) } == [.closed])
+  }
+
   @Test func anotherBusBeginsAnew() {
     open()
     _ = actions { for _ in 1...2 { $0.post(subject: "a", payload: [], &$1) } }

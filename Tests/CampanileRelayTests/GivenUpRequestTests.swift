@@ -1,0 +1,54 @@
+import Campanile
+import Dispatch
+import Testing
+
+@testable import CampanileRelay
+
+/// A link that never answers, and records what it is to do.
+private final class RecordingLink: RelayLink {
+  let queue = DispatchQueue(label: "test.link")
+  let step: UInt64 = 1
+  let operations: AsyncStream<RelayOperation>
+  private let continuation: AsyncStream<RelayOperation>.Continuation
+
+  init() { (operations, continuation) = AsyncStream.makeStream() }
+
+  func start(_ receiver: any RelayReceiver) {}
+  func perform(_ operations: [RelayOperation]) {
+    for operation in operations { continuation.yield(operation) }
+  }
+  func setReading(_ reads: Bool) {}
+  func stop() { continuation.finish() }
+}
+
+@Suite("Requests that nobody waits for any more", .timeLimit(.minutes(10)))
+struct GivenUpRequestTests {
+  // Broken by: RelayCore.giveUp, if it does not tell the link.
+  @Test("The link is told of a request that is canceled, and of one whose time is over")
+  func givenUp() async throws {
+    let link = RecordingLink()
+    let relay = Relay(Relay.Transport { _, _ in link })
+    var operations = link.operations.makeAsyncIterator()
+    for (limit, code) in [
+      (Duration.seconds(3_000), nil), (.milliseconds(1), RelayError.Code.timedOut),
+    ] {
+      let asking = Task { try await relay.request(raw: [1], to: "q", within: limit) }
+      guard case .request(let number, "q", _, _, _)? = await operations.next() else {
+        Issue.record("there is no request")
+        return
+      }
+      if code == nil { asking.cancel() }
+      guard case .forget([number])? = await operations.next() else {
+        Issue.record("the request is not forgotten")
+        return
+      }
+      let result = await asking.result
+      #expect(throws: (any Error).self) { try result.get() }
+      if let code {
+        #expect(throws: RelayError.self) { try result.get() }
+        do { _ = try result.get() } catch { #expect((error as? RelayError)?.code == code) }
+      }
+    }
+    relay.cancel()
+  }
+}
