@@ -34,7 +34,20 @@
         traits: [.defaults, "NATS"])
         """
     )
-    public func reconnect(to servers: String) throws {}
+    public func reconnect(to servers: String) throws(NATSAddressError) {}
+  }
+
+  /// The error for a text that isn't a valid list of addresses; needs the trait `NATS`.
+  @available(
+    *, unavailable,
+    message: """
+      the trait NATS is off: write .package(url: …, branch: "main", \
+      traits: [.defaults, "NATS"])
+      """
+  )
+  public struct NATSAddressError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, as a sentence; needs the trait `NATS`.
+    public let description: String
   }
 
   /// A setting of a relay on NATS; needs the trait `NATS`.
