@@ -115,7 +115,7 @@
       return patterns.isEmpty || phase == .pulling
     }
 
-    private var isNamed: Bool { options.consumer != nil }
+    var isNamed: Bool { options.consumer != nil }
 
     /// Where the messages of pulls arrive: a token, with one token after it.
     var pullInbox: String { "p\(connection)" }

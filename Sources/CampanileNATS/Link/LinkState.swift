@@ -25,6 +25,8 @@
       var age = 0
       /// How many times it was asked for the rest of what it has to send, and has not answered.
       var lastPingCount = 0
+      /// For how many seconds more it may show that it is there, before the relay leaves it.
+      var leavingSeconds: Int?
     }
 
     /// The actions to perform outside the lock.
@@ -133,7 +135,7 @@
     mutating func reconnect() {
       guard let current, let line = lines[current] else { return connect() }
       // A connection that is not open yet is a new one.
-      if line.state.isOpen { end(current, nil) }
+      if line.state.isOpen { leave(current) }
     }
 
     /// Leaves the server for one of another list.
@@ -145,7 +147,7 @@
       pool.replaceServers(with: other.servers, &random)
       // A connection that is not open yet is to one of the servers before, too.
       if let next { end(next, nil) }
-      if let current, lines[current]?.state.isOpen == true { return end(current, nil) }
+      if let current, lines[current]?.state.isOpen == true { return leave(current) }
       // One that is not open yet has not failed.
       if let current, let connection = lines.removeValue(forKey: current)?.connection {
         effects.closes.append(connection)
@@ -153,6 +155,20 @@
       current = nil
       connect()
     }
+
+    /// Leaves a server, which is asked first whether it will notice, if that matters.
+    private mutating func leave(_ number: Int) {
+      guard isReading, session.durable?.isNamed == true, lines[number]?.state.isQuiet == true else {
+        return end(number, nil)
+      }
+      if lines[number]?.leavingSeconds != nil { return }
+      lines[number]?.leavingSeconds = Self.leavingLimit
+      lines[number]?.output.writePing()
+      lines[number]?.state.pinged(marking: nil)
+    }
+
+    /// So many seconds a server has to show that it is there.
+    private static let leavingLimit = 2
 
     private mutating func open(_ address: ServerAddress) -> Int {
       lastNumber += 1
@@ -179,6 +195,7 @@
         for frame in frames { state.received(frame, &actions) }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
+        if lines[number]?.leavingSeconds != nil { end(number, nil) }
       case .closed(let reason):
         closed(number, reason, isUnnoticed: lines[number]?.state.isSilent == true)
       }
@@ -346,6 +363,9 @@
         lines[number]?.state.tick(isReading: isReading, &actions)
         for action in actions { perform(action, on: number) }
         actions.removeAll(keepingCapacity: true)
+        guard let seconds = lines[number]?.leavingSeconds else { continue }
+        lines[number]?.leavingSeconds = seconds - 1
+        if seconds == 0 { end(number, nil) }
       }
       session.tick(isReading: isReading)
       if isHandingOver, isReading {

@@ -153,7 +153,7 @@
     // MARK: Sending
 
     /// A ping was sent: its answer confirms what was sent before.
-    mutating func pinged(marking mark: UInt64) { pings.append(mark) }
+    mutating func pinged(marking mark: UInt64?) { pings.append(mark) }
 
     // MARK: Time and ends
 
