@@ -19,6 +19,19 @@
       return try #require(lines.firstIndex { $0.contains("planted: \(mark)") }) + 1
     }
 
+    @Test(
+      "A function in the program's extension of a type of the package or Foundation is a caller")
+    func extensions() throws {
+      let lines = try run([])
+      for (mark, function) in [
+        ("the curtain", "MessageCenter.raiseCurtain"), ("the bell", "Broadcaster<>.ring"),
+        ("an extension's notification", "NotificationCenter.turnDown"),
+      ] {
+        let place = "1 main.swift:\(try line(mark)) \(function)"
+        #expect(lines.contains { $0.hasPrefix(place) }, "\(place) in \(lines)")
+      }
+    }
+
     private func run(_ arguments: [String]) throws -> [Substring] {
       let process = Process()
       let end = ProgramEnd(of: process)

@@ -49,6 +49,34 @@ func turnUp(_ center: NotificationCenter) {
   print("", terminator: "")
 }
 
+struct CurtainRaised: MessageCenter.Message {}
+
+extension MessageCenter {
+  @inline(never)
+  func raiseCurtain() {
+    post(CurtainRaised())  // planted: the curtain
+    print("", terminator: "")
+  }
+}
+
+extension Broadcaster<Int> {
+  @inline(never)
+  func ring() {
+    for number in [3].shuffled() {
+      send(number)  // planted: the bell
+    }
+  }
+}
+
+extension NotificationCenter {
+  @inline(never)
+  func turnDown() {
+    print("", terminator: "")
+    post(VolumeChanged())  // planted: an extension's notification
+    print("", terminator: "")
+  }
+}
+
 /// Uses up time.
 func work(milliseconds: Int) {
   let end = ContinuousClock.now + .milliseconds(milliseconds)
@@ -88,7 +116,14 @@ let bridge = NotificationBridge(between: bridged, and: notifications)
 bridge.carry(VolumeChanged.self)
 let bridgeTrace = Trace(of: bridged)
 turnUp(notifications)
+notifications.turnDown()
 print(bridgeTrace.posters(of: VolumeChanged.self))
+let bells = Broadcaster<Int>()
+let extensionTrace = Trace(of: center, bells)
+center.raiseCurtain()
+bells.ring()
+print(extensionTrace.posters(of: CurtainRaised.self))
+print(extensionTrace.posters(of: Int.self))
 print("slowest:")
 print(trace.slowest(5))
 print("lines:")

@@ -7,7 +7,7 @@ package enum CallStack {
   /// About nine of them belong to this package, or twice as many if nothing is inlined. As many
   /// belong to the code that posts.
   #if DEBUG
-    private static let depth = 40
+    private static let depth = 64
   #else
     private static let depth = 20
   #endif

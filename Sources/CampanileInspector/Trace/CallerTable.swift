@@ -28,7 +28,8 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 /// Recognizing a call stack takes a microsecond. Copying a new one takes a hundred times as long.
 /// Function names are looked up on request. The first look-up reads the debug information of the
 /// program, which takes a second for fifty megabytes. Functions of a library that was loaded after
-/// the first trace began have no names.
+/// the first trace began have no names. Without debug information, functions in extensions of
+/// Campanile's types count as Campanile's.
 final class CallerTable: Sendable {
   #if canImport(Runtime)
     /// The binary images of the program, captured by the first trace.
@@ -93,9 +94,11 @@ final class CallerTable: Sendable {
       guard let frames = stack.symbolicated()?.frames else { return [] }
       let symbols = frames.compactMap(\.symbol)
       // A bridge posts what Foundation posted: the caller is who called Foundation.
-      let rest = symbols.drop { isOwn($0.rawName) || isFoundation($0.rawName) || $0.isSwiftThunk }
+      let rest = symbols.drop {
+        belongs($0, to: own) || belongs($0, to: foundation) || $0.isSwiftThunk
+      }
       let callers = rest.filter {
-        !isOwn($0.rawName) && !$0.isSwiftThunk && !$0.isSystemFunction
+        !belongs($0, to: own) && !$0.isSwiftThunk && !$0.isSystemFunction
       }
       return callers.map { symbol in
         Caller(
@@ -104,29 +107,33 @@ final class CallerTable: Sendable {
       }
     }
 
-    /// Whether a function belongs to this package, or to the module that captures the stack.
-    private static func isOwn(_ symbol: String) -> Bool { belongs(symbol, to: own) }
-
-    private static func isFoundation(_ symbol: String) -> Bool { belongs(symbol, to: foundation) }
-
-    /// Whether a symbol begins with the length and the name of one of the modules.
+    /// Whether a function is in the source of one of the modules.
     ///
-    /// Two letters before them name a type of the standard library, which the module extends.
-    private static func belongs(_ symbol: String, to modules: [String]) -> Bool {
-      var name = symbol.drop { $0 == "_" }.dropFirst(2)
+    /// The mangled name begins with the length and the name of the module that declares the function
+    /// or the type that it extends. Two letters before them name a type of the standard library,
+    /// which the module extends. The name of a function in another module's extension begins with
+    /// the module of the type. So the path of the source file decides, if it is known.
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+    private static func belongs(
+      _ symbol: SymbolicatedBacktrace.Symbol, to modules: [String]
+    ) -> Bool {
+      var name = symbol.rawName.drop { $0 == "_" }.dropFirst(2)
       if name.hasPrefix("S") { name = name.dropFirst(2) }
-      return modules.contains { name.hasPrefix($0) }
+      guard modules.contains(where: { name.hasPrefix("\($0.utf8.count)\($0)") }) else {
+        return false
+      }
+      // The compiler makes functions that are in no file, such as `<compiler-generated>`.
+      guard let path = symbol.sourceLocation?.path, path.hasSuffix(".swift") else { return true }
+      // The path of an inlined function may be relative.
+      return modules.contains { "/\(path)".contains("/Sources/\($0)/") }
     }
 
-    private static let own = mangled([
+    /// The modules of this package, and the module that captures the stack.
+    private static let own = [
       "Campanile", "CampanileFoundation", "CampanileInspector", "CampanileKVO", "CampanileNATS",
       "CampanileNotificationCenter", "CampanileRelay", "Runtime",
-    ])
-    private static let foundation = mangled(["Foundation", "FoundationEssentials"])
-
-    private static func mangled(_ modules: [String]) -> [String] {
-      modules.map { "\($0.utf8.count)\($0)" }
-    }
+    ]
+    private static let foundation = ["Foundation", "FoundationEssentials"]
   #else
     func number() -> UInt32? { nil }
     func callers(_ number: UInt32) -> [Caller] { [] }
