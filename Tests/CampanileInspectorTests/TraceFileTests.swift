@@ -76,6 +76,37 @@ struct TraceFileTests {
     withExtendedLifetime((outer, inner)) {}
   }
 
+  @Test(
+    "A call whose beginning was overwritten is as long as it was, and no post is inside it by error"
+  )
+  func overwritten() throws {
+    let center = MessageCenter()
+    let token = center.observe(Rang.self) { _ in
+      for _ in 0..<50 { center.post(Answered(), about: Bell()) }
+    }
+    let trace = Trace(of: center, last: 6, callers: false)
+    center.post(Rang())
+    center.post(Answered(), about: Bell())
+    let file = try File(trace)
+    let answers = file.slices("post Answered")
+    let call = try #require(file.slices("TraceFileTests").first)
+    try #require(answers.count == 2)
+    #expect(call.contains(answers[0]))
+    #expect(call.end <= answers[1].ts + 0.001)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("Only threads of the kept events are named")
+  func threadNames() throws {
+    let center = MessageCenter()
+    let trace = Trace(of: center, last: 2, callers: false)
+    onThreads(2) { _ in center.post(Rang()) }
+    center.post(Rang())
+    let file = try File(trace)
+    let names = file.traceEvents.filter { $0.ph == "M" && $0.name == "thread_name" }
+    #expect(names.map(\.tid) == file.slices("post Rang").map(\.tid))
+  }
+
   @Test("An arrow goes from a post to each of its calls elsewhere, also to those in tasks")
   func arrows() async throws {
     let (center, queue) = (MessageCenter(), TestQueue())

@@ -10,6 +10,8 @@ import Campanile
 struct TraceWriter {
   private let state: TraceStorage.State
   private let records: [TraceRecord]
+  /// The time at which the file begins: the earliest that a slice may begin at.
+  private let start: UInt64
   private let callers: CallerTable?
   private let process = ProcessInfo.processInfo.processIdentifier
   private var lanes = TaskLanes()
@@ -25,6 +27,8 @@ struct TraceWriter {
   init(_ storage: TraceStorage) {
     state = storage.current
     records = state.records
+    // The first kept record may be part of a call whose end is kept, too, and which began before it.
+    start = records.map { min($0.time, $0.began) }.min() ?? 0
     callers = storage.callers
   }
 
@@ -71,8 +75,7 @@ struct TraceWriter {
   // MARK: Entries
 
   private func time(_ nanoseconds: UInt64) -> Double {
-    let start = records.first.map { min($0.time, $0.began) } ?? 0
-    return Double(nanoseconds - min(start, nanoseconds)) / 1_000
+    Double(nanoseconds - min(start, nanoseconds)) / 1_000
   }
 
   private func entry(
@@ -85,7 +88,8 @@ struct TraceWriter {
     var name = TraceEntry(ph: .name, name: "process_name", pid: process, tid: 0)
     name.args = ["name": .text(ProcessInfo.processInfo.processName)]
     out.append(name)
-    for (thread, text) in state.threads {
+    let used = Set(records.map(\.thread))
+    for (thread, text) in state.threads where used.contains(thread) {
       addThreadName("\(text) \(thread)", thread)
     }
   }
