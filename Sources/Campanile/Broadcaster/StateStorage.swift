@@ -206,12 +206,26 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// Delivers a change, and the changes that are queued meanwhile.
   @inline(never)
   private func tell(_ change: ValueChange<Value>, _ place: Place) {
-    if place.skippedID == 0 {
-      registry.post(change, Post(), to: list, in: 0...place.limit)
+    if place.skippedID == 0 && !registry.isWatched {
+      registry.post(change, Post(), to: list, in: 0...place.limit, .everyone)
     } else {
-      registry.postChecked(change, Post().skipping(place.skippedID), to: list, limit: place.limit)
+      tellChecked(change, Post().skipping(place.skippedID), limit: place.limit)
     }
     if !current.withLock({ state, _ in state.stop() }) { goOn() }
+  }
+
+  /// Delivers a change that is reported, or that skips a follower.
+  ///
+  /// Reports the new value, as `leave` does, and not the change.
+  @inline(never)
+  @_optimize(size)
+  private func tellChecked(
+    _ change: ValueChange<Value>, _ post: borrowing Post, limit: UInt64
+  ) {
+    let isReported = post.number == 0 && registry.isWatched
+    let post = isReported ? registry.notePosted(change.new, of: list.valueType, post) : copy post
+    registry.postChecked(change, post, to: list, limit: limit)
+    if isReported { registry.notePostReturned(list.valueType, post) }
   }
 
   /// Delivers the queued changes, until none is left or another thread takes over.
@@ -226,10 +240,10 @@ final class StateStorage<Value: Sendable>: Sendable {
       } else {
         let post = Post(details: notice.details)
         post.context.restore {
-          if post.skippedID == 0 {
-            registry.post(notice.change, post, to: list, in: 0...notice.limit)
+          if post.skippedID == 0 && !registry.isWatched {
+            registry.post(notice.change, post, to: list, in: 0...notice.limit, .everyone)
           } else {
-            registry.postChecked(notice.change, post, to: list, limit: notice.limit)
+            tellChecked(notice.change, post, limit: notice.limit)
           }
         }
       }

@@ -261,8 +261,9 @@ extension ObserverRegistry {
     self.post(value, post, to: list, in: range, .everyoneChecked)
   }
 
+  /// Posts to one list, and reports nothing.
   @inline(__always)
-  private func post<Value>(
+  func post<Value>(
     _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>,
     _ portion: Portion
   ) {
