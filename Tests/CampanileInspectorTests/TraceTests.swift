@@ -67,6 +67,41 @@ struct TraceTests {
     withExtendedLifetime(center) {}
   }
 
+  @Test("A source that is added while the trace is stopped is recorded, or not followed")
+  func addWhileStopping() {
+    let trace = Trace(callers: false)
+    let source = Disturbed { trace.stop() }
+    trace.add(source)
+    source.broadcaster.send(1)
+    #expect(trace.sources.count == 1)
+    #expect(trace.posts.count == 1)
+  }
+
+  @Test("Sources that have gone are forgotten")
+  func goneSources() {
+    let trace = Trace(callers: false)
+    let center = MessageCenter()
+    trace.add(center)
+    for _ in 0..<200 { trace.add(MessageCenter()) }
+    #expect(trace.sources.count <= 17)
+    center.post(Rang())
+    #expect(trace.posts.count == 1)
+  }
+
+  @Test("The names of many threads are forgotten, unless their events are kept")
+  func threadNames() throws {
+    let center = MessageCenter()
+    let events = Recorder(observing: center.events)
+    center.post(Rang())
+    let record = TraceRecord(try #require(events.values.first))
+    var state = TraceStorage.State(ring: TraceRing(capacity: 8))
+    _ = state.ring.append(record)
+    state.name(record.thread, "kept")
+    for number in 1...10_000 { state.name(1 << 40 + UInt64(number), "other") }
+    #expect(state.threads[record.thread] == "kept")
+    #expect(state.threads.count <= 1_024)
+  }
+
   @Test("A trace that is released leaves its sources, and one that goes on keeps none")
   func lifetimes() {
     let leaks = LeakTracker()
@@ -131,11 +166,20 @@ struct TraceTests {
     state.value = 5
     let values = trace.posts.map(\.value)
     if isAsked {
-      #expect(values[0] == "Rang(number: 7)")
-      #expect(values[1]?.contains("5") == true)
+      #expect(values == ["Rang(number: 7)", "5"])
     } else {
       #expect(values == [nil, nil])
     }
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The post of a state is described as its new value, also if the set is queued")
+  func valuesOfState() {
+    let state = CurrentValue(0)
+    let token = state.observe { if $0.new == 1 { state.value = 2 } }
+    let trace = Trace(of: state, values: true, callers: false)
+    state.value = 1
+    #expect(trace.posts.map(\.value) == ["1", "2"])
     withExtendedLifetime(token) {}
   }
 
@@ -262,3 +306,23 @@ struct TraceTests {
 }
 
 private struct Broken: Error {}
+
+/// A source that calls a closure once, when it is about to be followed.
+private final class Disturbed: Traceable {
+  let broadcaster = Broadcaster<Int>()
+  let traceName = "disturbed"
+  private let disturbance: Locked<(@Sendable () -> Void)?>
+
+  init(_ disturbance: @escaping @Sendable () -> Void) { self.disturbance = Locked(disturbance) }
+
+  var registrations: [RegistrationDescription] { broadcaster.registrations }
+
+  var events: Signal<SourceEvent> {
+    let disturb = disturbance.withLock { disturb in
+      defer { disturb = nil }
+      return disturb
+    }
+    disturb?()
+    return broadcaster.events
+  }
+}

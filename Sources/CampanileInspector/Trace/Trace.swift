@@ -40,6 +40,26 @@ public final class Trace: Sendable {
     var sources: [Followed] = []
     /// The last source that was added.
     var last = TraceStorage.Follower()
+    /// The number of sources at which those that have gone are forgotten.
+    var limit = 16
+
+    /// Adds a source, unless the trace was stopped since `follower` was made.
+    mutating func add(_ one: Followed, by follower: TraceStorage.Follower) -> Bool {
+      guard last.run == follower.run else { return false }
+      sources.append(one)
+      return true
+    }
+
+    /// Removes the sources that have gone, and returns them: they are released outside the lock.
+    ///
+    /// It looks for them only each time the number has doubled.
+    mutating func takeGone() -> [Followed] {
+      if sources.count < limit { return [] }
+      let all = sources
+      sources = all.filter(\.token.isActive)
+      limit = max(16, 2 * sources.count)
+      return all
+    }
   }
 
   private let following = Locked(Following())
@@ -72,19 +92,27 @@ public final class Trace: Sendable {
   /// A source that is added twice is recorded once. So are two sources with the same events, such as
   /// two names in one of Foundation's centers.
   /// After ``stop()``, recording begins again, for the added source.
+  ///
+  /// The name and the counts of each source that has had events are kept as long as the trace.
   public func add(_ source: any Traceable) {
     let name = source.traceName
     let wish = describesValues ? (source as? any ValueDescribing)?.valueWish : nil
-    let follower = following.withLock { following in
-      following.last.number += 1
-      return following.last
+    var isAdded = false
+    // If the trace is stopped meanwhile, the observation belongs to what has ended.
+    while !isAdded {
+      let follower = following.withLock { following in
+        following.last.number += 1
+        return following.last
+      }
+      let token = source.events.observe { [storage] event in
+        storage.record(event, name, by: follower)
+      }
+      let one = Followed(
+        name: name, registrations: source.registrationsReader, token: token, wish: wish)
+      isAdded = following.withLock { $0.add(one, by: follower) }
     }
-    let token = source.events.observe { [storage] event in
-      storage.record(event, name, by: follower)
-    }
-    let one = Followed(
-      name: name, registrations: source.registrationsReader, token: token, wish: wish)
-    following.withLock { $0.sources.append(one) }
+    let gone = following.withLock { $0.takeGone() }
+    withExtendedLifetime(gone) {}
   }
 
   /// Ends the trace.

@@ -14,9 +14,25 @@ final class TraceStorage: Sendable {
     var totals: [TypeKey: TypeTotals] = [:]
     var sources: [UInt64: Source] = [:]
     var threads: [UInt64: String] = [:]
+    /// The number of threads at which the names of those without records are forgotten.
+    private var threadLimit = 1_024
+
+    init(ring: TraceRing) { self.ring = ring }
 
     /// The records in the order in which they happened.
     var records: [TraceRecord] { ring.records.sorted { $0.time < $1.time } }
+
+    /// Stores the name of a thread.
+    ///
+    /// A thread that is forgotten is named again at its next event.
+    mutating func name(_ thread: UInt64, _ name: String) {
+      if threads.count >= threadLimit {
+        let used = Set(ring.records.map(\.thread))
+        threads = threads.filter { used.contains($0.key) }
+        threadLimit = max(1_024, 2 * threads.count)
+      }
+      threads[thread] = name
+    }
   }
 
   /// A source whose events were recorded.
@@ -68,7 +84,7 @@ final class TraceStorage: Sendable {
 
   private func name(_ thread: UInt64) {
     let name = ThreadName.current
-    state.withLock { $0.threads[thread] = name }
+    state.withLock { $0.name(thread, name) }
   }
 }
 
