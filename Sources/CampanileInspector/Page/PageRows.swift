@@ -13,12 +13,17 @@
     static let rowLimit = 500
     static let postLimit = 100
 
-    /// The tables.
+    /// The tables, and the sums of all counts.
     static func tables(_ trace: Trace) -> [PageSection] {
-      [
-        PageSection("types", trace.totals.prefix(rowLimit).map(TypeRow.init)),
-        PageSection("observers", trace.slowest(rowLimit).map(ObserverRow.init)),
-        PageSection("registrations", RegistrationRow.rows(trace)),
+      let totals = trace.totals
+      let types = PageTable(totals.prefix(rowLimit), of: totals.count, TypeRow.init)
+      let times = trace.slowest(.max)
+      let observers = PageTable(times.prefix(rowLimit), of: times.count, ObserverRow.init)
+      let rows = RegistrationRow.rows(trace)
+      let registrations = PageTable(rows.prefix(rowLimit), of: rows.count, \.self)
+      return [
+        PageSection("sums", CountSums(totals)), PageSection("types", types),
+        PageSection("observers", observers), PageSection("registrations", registrations),
       ].compactMap(\.self)
     }
 
@@ -26,15 +31,50 @@
     ///
     /// For a new call stack, finding out where a post was made takes long.
     static func posts(_ trace: Trace) -> [PageSection] {
-      [PageSection("posts", trace.posts.suffix(postLimit).map(PostRow.init))].compactMap(\.self)
+      let posts = trace.posts
+      let table = PageTable(posts.suffix(postLimit), of: posts.count, PostRow.init)
+      return [PageSection("posts", table)].compactMap(\.self)
+    }
+  }
+
+  /// The rows that are shown of a table.
+  struct PageTable<Row: Codable>: Codable {
+    let rows: [Row]
+    /// The number of rows that are not shown.
+    let leftOut: Int
+
+    init<Shown: Collection>(
+      _ shown: Shown, of count: Int, _ makeRow: (Shown.Element) -> Row
+    ) {
+      rows = shown.map(makeRow)
+      leftOut = count - shown.count
+    }
+  }
+
+  /// The sums of the counts of all types, including those whose rows are not shown.
+  struct CountSums: Codable, Equatable {
+    var posts = 0
+    var calls = 0
+    var dropped = 0
+    var skipped = 0
+    var failed = 0
+
+    init(_ totals: some Sequence<TypeTotals>) {
+      for total in totals {
+        posts += total.postCount
+        calls += total.callCount
+        dropped += total.droppedCount
+        skipped += total.skippedCount
+        failed += total.failureCount
+      }
     }
   }
 
   extension PageSection {
-    fileprivate init?(_ name: String, _ rows: [some Encodable]) {
+    fileprivate init?(_ name: String, _ content: some Encodable) {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      guard let json = try? encoder.encode(rows) else { return nil }
+      guard let json = try? encoder.encode(content) else { return nil }
       self.init(name: name, json: json)
     }
   }

@@ -6,7 +6,8 @@
     static let text = #"""
       "use strict";
       const byID = (id) => document.getElementById(id);
-      const data = { types: [], observers: [], registrations: [], posts: [] };
+      const empty = { rows: [], leftOut: 0 };
+      const data = { sums: {}, types: empty, observers: empty, registrations: empty, posts: empty };
       // For each event the counts that came with it, for rates: what a few seconds have added.
       let history = [];
       let source = null;
@@ -45,8 +46,9 @@
           made.push(line);
         }
         byID(id).replaceChildren(...made);
+        const count = rows.length + data[id].leftOut;
         byID(id + "-count").textContent =
-          made.length === rows.length ? rows.length : made.length + " of " + rows.length;
+          made.length === count ? count : made.length + " of " + count;
       }
 
       const losses = (row, names) =>
@@ -55,18 +57,19 @@
       // Several sources may have one name.
       const key = (row) => row.sourceNumber + "\n" + row.type;
 
-      // What a second has added on average, over the last three; null while nothing is known.
+      // What a second has added on average, over the last three; empty while nothing is known, as of a
+      // row that was not among those shown then.
       function rate(row, name) {
         if (history.length === 0) return "";
         const first = history[0];
         const before = first.rows.get(key(row));
         const seconds = (performance.now() - first.time) / 1000;
-        if (seconds < 0.5) return "";
-        return number(Math.round((row[name] - (before ? before[name] : 0)) / seconds));
+        if (seconds < 0.5 || !before) return "";
+        return number(Math.round((row[name] - before[name]) / seconds));
       }
 
       function noteTypes() {
-        const rows = new Map(data.types.map((row) => [key(row), row]));
+        const rows = new Map(data.types.rows.map((row) => [key(row), row]));
         history.push({ time: performance.now(), rows });
       }
 
@@ -79,22 +82,24 @@
 
       function showTypes() {
         forgetHistory();
-        fill("types", data.types.map((row) => [
+        fill("types", data.types.rows.map((row) => [
           [row.type, "type"], row.source, [number(row.posts), "number"],
           [rate(row, "posts"), "number"], [number(row.calls), "number"],
           [rate(row, "calls"), "number"], ...losses(row, ["dropped", "skipped", "failed"]),
         ]));
+      }
+
+      function showSums() {
         const sums = ["posts", "calls", "dropped", "skipped", "failed"].map((name) => {
           const pair = element("div");
-          const sum = data.types.reduce((sum, row) => sum + row[name], 0);
-          pair.append(element("dt", name), element("dd", number(sum)));
+          pair.append(element("dt", name), element("dd", number(data.sums[name] ?? 0)));
           return pair;
         });
         byID("sums").replaceChildren(...sums);
       }
 
       function showObservers() {
-        fill("observers", data.observers.map((row) => [
+        fill("observers", data.observers.rows.map((row) => [
           [row.place, "place"], row.owner ?? "", row.delivery, [number(row.calls), "number"],
           marked(row.calls ? time(row.own) : "", row.own > row.calls * frame),
           [row.calls ? time(row.mean) : "", "number"], [row.calls ? time(row.worst) : "", "number"],
@@ -104,7 +109,7 @@
       }
 
       function showRegistrations() {
-        fill("registrations", data.registrations.map((row) => [
+        fill("registrations", data.registrations.rows.map((row) => [
           [row.type, "type"], row.source, row.owner ?? "", row.delivery, [row.place, "place"],
           [number(row.count), "number"], [number(row.aboutSubject), "number"],
           [number(row.waiting), "number"], ...losses(row, ["dropped"]), [number(row.paused), "number"],
@@ -130,10 +135,10 @@
       }
 
       function showPosts() {
-        const known = new Set(data.posts.map((row) => row.number));
+        const known = new Set(data.posts.rows.map((row) => row.number));
         const children = new Map();
         const roots = [];
-        for (const row of data.posts) {
+        for (const row of data.posts.rows) {
           if (!known.has(row.parent)) { roots.push(row); continue; }
           if (!children.has(row.parent)) children.set(row.parent, []);
           children.get(row.parent).push(row);
@@ -146,7 +151,7 @@
       }
 
       const show = {
-        types: showTypes, observers: showObservers,
+        sums: showSums, types: showTypes, observers: showObservers,
         registrations: showRegistrations, posts: showPosts,
       };
 

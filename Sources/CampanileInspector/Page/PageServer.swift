@@ -21,21 +21,16 @@
     let access: PageAccess
     let limits: PageLimits
     private let feeds: [PageFeed]
-    private let pool: any AsyncSocketPool
     private let listener: AsyncSocket
     /// The number of browsers that are shown the page.
     private let streamCount = Locked(0)
 
     init(port: UInt16, trace: Trace, limits: PageLimits) async throws {
-      pool = SocketPool<Poll>.make()
       do {
-        let socket = try Self.listen(to: .inet(ip4: "127.0.0.1", port: port))
-        guard case .ip4(_, let port) = try socket.sockname() else {
-          throw SocketError.unsupportedAddress
-        }
-        access = PageAccess(port: port)
-        try await pool.prepare()
-        listener = try AsyncSocket(socket: socket, pool: pool)
+        let pool = try await PagePool.shared.prepared()
+        let bound: UInt16
+        (listener, bound) = try Self.listen(to: .inet(ip4: "127.0.0.1", port: port), pool)
+        access = PageAccess(port: bound)
       } catch {
         throw InspectorError(
           code: .portUnavailable, message: "Port \(port) cannot be listened on: \(error)")
@@ -47,7 +42,10 @@
       ]
     }
 
-    private static func listen<Address: SocketAddress>(to address: Address) throws -> Socket {
+    /// Opens a socket and returns it with its port.
+    private static func listen<Address: SocketAddress>(
+      to address: Address, _ pool: any AsyncSocketPool
+    ) throws -> (AsyncSocket, UInt16) {
       let socket = try Socket(domain: Int32(Address.family), type: .stream)
       do {
         socket.closeInOtherPrograms()
@@ -58,21 +56,19 @@
         #endif
         try socket.bind(to: address)
         try socket.listen()
+        guard case .ip4(_, let port) = try socket.sockname() else {
+          throw SocketError.unsupportedAddress
+        }
+        return (try AsyncSocket(socket: socket, pool: pool), port)
       } catch {
         try? socket.close()
         throw error
       }
-      return socket
     }
 
     /// Serves until the task is canceled.
     func run() async {
-      await withTaskGroup { group in
-        group.addTask { [pool] in try? await pool.run() }
-        group.addTask { await self.accept() }
-        await group.next()
-        group.cancelAll()
-      }
+      await accept()
       try? listener.socket.close()
     }
 
@@ -177,6 +173,35 @@
 
     private func write(_ data: Data, to socket: AsyncSocket) async throws {
       try await within(limits.patience) { try await socket.write(data) }
+    }
+  }
+
+  /// The pool of all pages, which waits until their sockets are ready.
+  ///
+  /// It is prepared by the first page, and never ends: a pool of FlyingSocks that ends leaves a
+  /// descriptor open. Its other kind of pool, which has none, looks at the sockets a hundred times a
+  /// second. While no page is served, nothing runs.
+  private actor PagePool {
+    static let shared = PagePool()
+    private var making: Task<any AsyncSocketPool, any Error>?
+
+    func prepared() async throws -> any AsyncSocketPool {
+      let task =
+        making
+        ?? Task.detached(priority: .utility) {
+          let pool = SocketPool<Poll>.make()
+          try await pool.prepare()
+          Task.detached(priority: .utility) { try? await pool.run() }
+          return pool
+        }
+      making = task
+      do {
+        return try await task.value
+      } catch {
+        // The next page tries again.
+        if making == task { making = nil }
+        throw error
+      }
     }
   }
 

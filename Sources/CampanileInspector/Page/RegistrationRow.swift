@@ -38,8 +38,7 @@
           }
         }
       }
-      let sorted = rows.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
-      return sorted.prefix(PageRows.rowLimit).map(\.value)
+      return rows.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.map(\.value)
     }
 
     private init(_ registration: RegistrationDescription, at source: String) {

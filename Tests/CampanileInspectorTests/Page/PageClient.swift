@@ -135,12 +135,12 @@
     /// Reads until the rows of a part are as they should be.
     ///
     /// The parts come in any order.
-    func rows<Row: Decodable>(
+    func rows<Row: Codable>(
       _ name: String, of type: Row.Type, until isRight: ([Row]) -> Bool
     ) async throws -> [Row] {
       while true {
         if let json = unread.removeValue(forKey: name) {
-          let rows = try JSONDecoder().decode([Row].self, from: json)
+          let rows = try JSONDecoder().decode(PageTable<Row>.self, from: json).rows
           if isRight(rows) { return rows }
         }
         guard let event = await next() else { break }

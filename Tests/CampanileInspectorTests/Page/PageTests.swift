@@ -142,17 +142,51 @@
       await page.stop()
     }
 
+    @Test("Rows beyond the limit are counted, and are part of the sums")
+    func leftOut() throws {
+      let sources = (0..<PageRows.rowLimit + 7).map { _ in Broadcaster<Int>() }
+      let trace = Trace(last: 10, callers: false)
+      for source in sources { trace.add(source) }
+      let tokens = sources.map { $0.observe { _ in } }
+      for source in sources { source.send(1) }
+      let sections = Dictionary(
+        uniqueKeysWithValues: PageRows.tables(trace).map { ($0.name, $0.json) })
+      let types = try JSONDecoder().decode(
+        PageTable<TypeRow>.self, from: #require(sections["types"]))
+      #expect((types.rows.count, types.leftOut) == (PageRows.rowLimit, 7))
+      let sums = try JSONDecoder().decode(CountSums.self, from: #require(sections["sums"]))
+      #expect((sums.posts, sums.calls) == (sources.count, sources.count))
+      withExtendedLifetime(tokens) {}
+    }
+
+    #if canImport(Glibc)
+      @Test("A page that has stopped leaves no file open")
+      func descriptors() async {
+        await #expect(processExitsWith: .success) {
+          let inspector = Inspector(of: MessageCenter())
+          func serve() async throws -> Int {
+            let page = try await inspector.serve()
+            _ = try await PageClient.ask(page, page.request())
+            await page.stop()
+            return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+          }
+          let before = try await serve()
+          for _ in 0..<20 { #expect(try await serve() <= before) }
+        }
+      }
+    #endif
+
     @Test("Only what has changed is sent, and a comment while nothing does")
     func changes() async throws {
       let page = try await Inspector(of: center).serve(quick)
       let stream = try #require(try await PageEvents(page))
       var names: [String] = []
-      for _ in 0..<4 { names.append(await stream.next()?.name ?? "end") }
+      for _ in 0..<5 { names.append(await stream.next()?.name ?? "end") }
       while names.contains("") {
         names.removeAll { $0.isEmpty }
-        while names.count < 4 { names.append(await stream.next()?.name ?? "end") }
+        while names.count < 5 { names.append(await stream.next()?.name ?? "end") }
       }
-      #expect(names.sorted() == ["observers", "posts", "registrations", "types"])
+      #expect(names.sorted() == ["observers", "posts", "registrations", "sums", "types"])
       for _ in 0..<3 { #expect(await stream.next()?.name.isEmpty == true) }
       let token = center.observe(Asked.self) { _ in }
       var next = await stream.next()
