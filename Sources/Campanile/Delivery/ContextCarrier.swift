@@ -43,7 +43,9 @@ public struct ContextCarrier: Sendable {
   ///
   /// - Parameters:
   ///   - capture: Reads the context where a message is posted, or returns `nil` if there is none to
-  ///     carry. It is called on the thread that posts, and no lock is held.
+  ///     carry. It is called on the thread that posts, and no lock is held. After `nil`, the observer
+  ///     sees the context of the thread that delivers. So if the context can be absent, return a
+  ///     value that says so.
   ///   - restore: Sets the context, and calls the closure that it receives exactly once.
   ///   - restoreAsync: Does the same for an asynchronous observer.
   public init<Context: Sendable>(

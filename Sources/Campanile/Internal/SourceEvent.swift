@@ -28,11 +28,16 @@ public struct SourceEvent: Sendable {
     /// An observer is about to be called.
     ///
     /// A filter, or the option to leave out equal values, may still leave the value out, unless the
-    /// observer has a bounded buffer.
+    /// observer has a bounded buffer. An observer whose owner has just died is not called, and `ended`
+    /// and `returned` follow.
     case called
     /// The call of an observer has returned, or has thrown.
     case returned
     /// A value found an observer's buffer full, or was discarded with its target.
+    ///
+    /// If several threads post at once, each may report a value that a sequence has dropped only once.
+    /// The request of a resumed observer for what it missed is reported, too, if newer values replace
+    /// it. ``Registration/droppedCount`` is exact.
     case dropped
     /// A delivery was due while the registration was paused.
     case skipped
