@@ -4,12 +4,12 @@ internal import CampanileRuntime
 package enum CallStack {
   /// The number of innermost functions to read.
   ///
-  /// About nine of them belong to this package, or twice as many if nothing is inlined. As many
-  /// belong to the code that posts.
+  /// About nine of them belong to this package, or twice as many if nothing is inlined. A bridge adds
+  /// its own and Foundation's. The others belong to the code that posts.
   #if DEBUG
     private static let depth = 64
   #else
-    private static let depth = 20
+    private static let depth = 32
   #endif
 
   /// A number that identifies the thread's call stack; `nil` if the C library cannot read it.
