@@ -104,7 +104,7 @@ struct Arguments {
   }
 
   private static func pattern(_ text: String) throws(Mistake) -> String {
-    if SubjectName.isPattern(text) { return text }
+    if SubjectName.isPattern(text), SubjectName.hasWholeWildcards(text) { return text }
     throw Mistake(
       description: "'\(text)' is no pattern: it takes tokens with dots between them, * for any "
         + "token, and > at the end for one or more.")

@@ -179,6 +179,11 @@ struct CommandLineTests {
           + "and > at the end for one or more."
       ),
       (
+        "listen player.tr*",
+        "'player.tr*' is no pattern: it takes tokens with dots between them, * for any token, "
+          + "and > at the end for one or more."
+      ),
+      (
         "post a.> 1",
         "'a.>' is no subject: it takes tokens with dots between them, without spaces, * and >."
       ),

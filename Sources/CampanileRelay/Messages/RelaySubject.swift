@@ -151,6 +151,14 @@ package enum SubjectName {
     (try? SubjectPattern(validating: text)) != nil
   }
 
+  /// Whether each `*` and `>` of a text is a whole token.
+  package static func hasWholeWildcards(_ text: String) -> Bool {
+    text.split(separator: ".").allSatisfy {
+      $0.utf8.count == 1
+        || !$0.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
+    }
+  }
+
   /// Whether text is the name of one message.
   package static func isName(_ text: String) -> Bool {
     // Each post of bytes asks, so nothing is allocated.

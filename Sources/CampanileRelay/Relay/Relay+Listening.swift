@@ -61,10 +61,7 @@ extension Relay {
 
   func checked(_ pattern: String) -> SubjectPattern {
     precondition(
-      pattern.split(separator: ".").allSatisfy {
-        $0.utf8.count == 1
-          || !$0.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") }
-      },
+      SubjectName.hasWholeWildcards(pattern),
       "\"\(pattern)\" is no pattern of names: * and > stand for whole tokens, and not for a part of one"
     )
     do {
