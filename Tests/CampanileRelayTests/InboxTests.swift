@@ -1,4 +1,7 @@
 import Campanile
+import CampanileTesting
+import Dispatch
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
@@ -75,6 +78,49 @@ struct InboxTests {
     deliverAgain()
     await relay.core.finishDeliveries()
     isOver.withLock { $0 = true }
+  }
+
+  // Broken by: RelayCore.finishDeliveries, if it asks elsewhere than on the queue of deliveries.
+  @Test("Who waits for what has come waits for the end of the last batch", .timeLimit(.minutes(10)))
+  func waitsForLastBatch() async throws {
+    let relay = Relay(.loopback("\(UInt64.random(in: 0 ... .max))"))
+    // The link says nothing more.
+    try await relay.flush()
+    let (first, last) = (Gate(), Gate())
+    let heard = Locked(0)
+    let token = relay.raw("a").observe { _ in
+      let count = heard.withLock { count in
+        count += 1
+        return count
+      }
+      if count == 1 { first.pass() }
+      if count == 1_026 { last.pass() }
+    }
+    let message = RelayIncident.message(
+      sender: 1, subject: "a", version: 0, path: [], payload: [])
+    for count in [1, 1_024, 50] {
+      relay.core.receive(Array(repeating: message, count: count))
+      if count == 1 { try await first.reached(within: .seconds(600)) }
+    }
+    let executor = ManualExecutor()
+    let heardAtEnd = Locked<Int?>(nil)
+    let waiting = Task(executorPreference: executor) {
+      await relay.core.finishDeliveries()
+      let count = heard.withLock { $0 }
+      heardAtEnd.withLock { $0 = count }
+    }
+    // It waits in the queue, and so do the deliveries that follow the first 1,024.
+    executor.runUntilIdle()
+    first.open()
+    try await last.reached(within: .seconds(600))
+    executor.runUntilIdle()
+    last.open()
+    await withCheckedContinuation { continuation in
+      relay.core.deliveries.async { continuation.resume() }
+    }
+    executor.runUntilIdle()
+    #expect(heardAtEnd.withLock { $0 } == 1_075)
+    withExtendedLifetime((relay, token, waiting)) {}
   }
 
   @Test("It has gone on if something was delivered since somebody asked")

@@ -261,11 +261,13 @@ final class RelayCore: RelayReceiver, Sendable {
   /// Waits until what has come is delivered, and not for what comes meanwhile.
   func finishDeliveries() async {
     let count = inbox.count
-    repeat {
-      await withCheckedContinuation { continuation in
-        deliveries.async { continuation.resume() }
+    var isBehind = true
+    while isBehind {
+      isBehind = await withCheckedContinuation { continuation in
+        // Asked where no delivery is under way: there, what has been taken has been delivered.
+        deliveries.async { continuation.resume(returning: self.inbox.isBehind(count)) }
       }
-    } while inbox.isBehind(count)
+    }
   }
 
   // MARK: Ending
