@@ -36,6 +36,9 @@ extension RelayIncident {
   fileprivate var isConnected: Bool { if case .connected = self { true } else { false } }
   fileprivate var isFlushed: Bool { if case .flushed = self { true } else { false } }
   fileprivate var isMessage: Bool { if case .message = self { true } else { false } }
+  fileprivate var isDisconnected: Bool {
+    if case .disconnected = self { true } else { false }
+  }
 }
 
 /// The hub of a folder's first generation, which says what a test wants.
@@ -48,14 +51,26 @@ private final class RawHub: Sendable {
     socket = try UnixSocket.listening(at: folder.socketPath(generation))
   }
 
+  /// A connection to a member.
+  final class Connection: Sendable {
+    private let socket: UnixSocket
+
+    init(_ socket: consuming UnixSocket) { self.socket = socket }
+
+    /// - Returns: Whether the frames have been sent.
+    func say(_ frames: [HubFrame]) -> Bool {
+      let bytes = Samples.bytes(of: frames)
+      return socket.write(bytes[...]) == .bytes(bytes.count)
+    }
+
+    /// Ends the connection for both ends.
+    func close() { socket.shutDown() }
+  }
+
   /// Sends frames on the first connection, from a thread of its own.
   ///
   /// - Returns: What to call to wait for the connection, which is `nil` if it has been closed.
-  func say(_ frames: HubFrame...) -> () -> (any AnyObject & Sendable)? {
-    final class Connection: Sendable {
-      let socket: UnixSocket
-      init(_ socket: consuming UnixSocket) { self.socket = socket }
-    }
+  func say(_ frames: HubFrame...) -> () -> Connection? {
     let connection = Locked<Connection?>(nil)
     let hasSaid = onThread { [self] in
       while true {
@@ -63,11 +78,8 @@ private final class RawHub: Sendable {
           sched_yield()
           continue
         }
-        let bytes = Samples.bytes(of: frames)
-        if socket.write(bytes[...]) == .bytes(bytes.count) {
-          let made = Connection(socket)
-          connection.withLock { $0 = made }
-        }
+        let made = Connection(socket)
+        if made.say(frames) { connection.withLock { $0 = made } }
         return
       }
     }
@@ -158,6 +170,84 @@ struct MemberLinkTests {
       withExtendedLifetime((hub, connection, next)) {}
       return true
     }
+  }
+
+  // Broken by: MemberLink.disconnect, if it closes the connection with what has arrived.
+  @Test(
+    "R4 A process that takes no messages because it has many hears what arrived before it leaves",
+    arguments: [true, false])
+  func hearsWhatArrived(isFollowed: Bool) async throws {
+    var attempts = 0
+    while try await !withFolder({ path in
+      try await isHearing(isFollowed: isFollowed, in: BusFolder(bus: "test", in: path.path))
+    }) {
+      attempts += 1
+      try #require(attempts < 5, "The hub has never had time")
+    }
+  }
+
+  /// Lets another hub follow, or ends the connection.
+  private func end(
+    _ connection: RawHub.Connection, isFollowed: Bool, in folder: BusFolder
+  ) throws -> RawHub? {
+    if isFollowed { return try RawHub(in: folder, generation: 2) }
+    connection.close()
+    return nil
+  }
+
+  /// - Parameter isFollowed: Whether another hub follows, or the hub dies.
+  /// - Returns: Whether the first hub could say all.
+  private func isHearing(isFollowed: Bool, in folder: BusFolder) async throws -> Bool {
+    try folder.prepare()
+    let (link, receiver) = (
+      MemberLink(.folder(folder), name: "one", .newest()), Receiver(works: true)
+    )
+    defer { link.stop() }
+    let hub = try RawHub(in: folder)
+    let opened = HubFrame.open(
+      position: at(1, 0), ownNumber: 0, Recovery(generation: 1, since: .none, last: at(1, 0)))
+    let connecting = hub.say(.welcome(generation: 1, busID: 7), opened)
+    link.queue.sync {
+      link.perform([.subscribe("a")])
+      link.setReading(false)
+    }
+    link.start(receiver)
+    guard let connection = connecting() else { return false }
+    _ = try await receiver.incidents { $0.isConnected }
+    // From now on it reads nothing.
+    let message = Message(
+      sender: 5, number: 1, position: at(1, 1), subject: "a", version: 0, path: [], payload: [])
+    let generation = try folder.highestGeneration()
+    if generation != 1 || !connection.say([.message(message)]) { return false }
+    let next = try end(connection, isFollowed: isFollowed, in: folder)
+    let earlier = try await receiver.incidents { $0.isDisconnected }
+    #expect(earlier.contains { $0.isMessage })
+    withExtendedLifetime((hub, connection, next)) {}
+    return true
+  }
+
+  @Test(
+    "R4 A process that takes no messages hears what its own hub had passed to it when that ends")
+  func hearsWhatItsHubPassed() async throws {
+    let bus = LoopbackBus.named("\(UInt64.random(in: 0 ... .max))")
+    let (link, receiver) = (MemberLink(.memory(bus), name: "one", .newest()), Receiver())
+    link.queue.sync {
+      link.perform([.subscribe("a")])
+      link.setReading(false)
+    }
+    link.start(receiver)
+    _ = try await receiver.incidents { $0.isConnected }
+    let (other, otherReceiver) = (MemberLink(.memory(bus), name: "other", .newest()), Receiver())
+    var posts = RelayPosts()
+    posts.append(RelayPosts.Heading(subject: "a", version: 0), [1])
+    other.queue.sync { [posts] in other.perform([.posts(posts), .flush(1)]) }
+    other.start(otherReceiver)
+    _ = try await otherReceiver.incidents { $0.isFlushed }
+    let hub = bus.hub(for: 1)
+    hub.queue.async { hub.close() }
+    let earlier = try await receiver.incidents { $0.isDisconnected }
+    #expect(earlier.contains { $0.isMessage })
+    for link in [link, other] { link.stop() }
   }
 
   @Test("The time that a request waits is clamped, and rounded up")

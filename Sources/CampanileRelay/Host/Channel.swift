@@ -12,6 +12,10 @@ protocol Channel: AnyObject, Sendable {
   /// - Returns: How many bytes have not been written.
   @discardableResult func flush() -> Int
   func setReading(_ reads: Bool)
+  /// Reads and returns what has arrived, without events, even if reading is paused.
+  ///
+  /// Call it before `close()`, when the other end is dead or writes nothing more.
+  func readRest() -> [[UInt8]]
   /// Ends the connection; there are no events from then on.
   func close()
 }
@@ -97,6 +101,16 @@ final class SocketChannel: Channel {
     }
   }
 
+  func readRest() -> [[UInt8]] {
+    if state.withLock({ $0.isClosed }) { return [] }
+    var rest: [[UInt8]] = []
+    while true {
+      let (transfer, bytes) = socket.read(atMost: Self.chunk)
+      guard case .bytes = transfer else { return rest }
+      rest.append(bytes)
+    }
+  }
+
   // MARK: Writing
 
   func send(_ bytes: [UInt8]) {
@@ -130,8 +144,7 @@ final class SocketChannel: Channel {
       case .none: isFull = true
       case .end:
         // What has come before the end is read first.
-        socket.shutDown()
-        if !state.isReading { queue.async { self.end() } }
+        if state.isReading { socket.shutDown() } else { queue.async { self.end() } }
         (state.output, state.written) = ([], 0)
         isFull = false
       }
@@ -254,6 +267,13 @@ final class MemoryChannel: Channel {
       return reads && !state.input.isEmpty && state.schedule()
     }
     if isFirst { queue.async { self.read() } }
+  }
+
+  func readRest() -> [[UInt8]] {
+    state.withLock { state in
+      defer { state.input = [] }
+      return state.input
+    }
   }
 
   func close() {

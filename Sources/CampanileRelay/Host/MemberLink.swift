@@ -314,9 +314,15 @@ final class MemberLink: RelayLink {
   ///   connection.
   private func disconnect() -> Int? {
     guard let (channel, hub, vain) = state.withLock({ $0.leave() }) else { return nil }
+    // What has arrived may be nowhere else, and the member may not have been reading.
+    let rest = channel.readRest()
     channel.close()
     if let hub { hub.queue.async { hub.close() } }
-    act { $0.member.disconnected(&$1) }
+    act { state, actions in
+      for bytes in rest where state.read(bytes[...], &actions) { break }
+      state.member.endRead(&actions)
+      state.member.disconnected(&actions)
+    }
     return vain
   }
 
