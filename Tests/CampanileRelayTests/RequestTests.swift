@@ -67,6 +67,28 @@ struct RequestTests {
     withExtendedLifetime((one, two)) {}
   }
 
+  @Test("A request that arrives when its answer has been taken back is answered by another relay")
+  func takenBackByOne() async throws {
+    let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
+    let (one, two) = (Member(bus), Member(bus))
+    let token = two.relay.answer(WhoIsThere.self) { _ in ["two"] }
+    try await two.relay.flush()
+    let three = Member(bus)
+    let other = three.relay.answer(WhoIsThere.self) { _ in ["three"] }
+    try await three.relay.flush()
+    two.relay.core.deliveries.suspend()
+    let asking = Task {
+      try await one.relay.request(WhoIsThere(), as: [String].self, within: .seconds(3_000))
+    }
+    // Until it has most likely come.
+    for _ in 1...100 { await Task.yield() }
+    try await one.relay.flush()
+    token.cancel()
+    two.relay.core.deliveries.resume()
+    #expect(try await asking.value == ["three"])
+    withExtendedLifetime((one, two, three, other)) {}
+  }
+
   // Broken by: Relay.drain, if it does not wait for answers, or is asked until its end.
   @Test(
     "A relay that is drained answers what it has been asked, and is asked no more",

@@ -54,8 +54,13 @@ struct HubMember {
   }
 
   struct Asked {
-    var key: Key
+    /// Kept until the reply, which may say that the member does not answer any more.
+    let request: Request
     var ticks: UInt32
+    /// The members that have said so.
+    var passedOnBy: [MemberID] = []
+
+    var key: Key { Key(from: request.from, correlation: request.correlation) }
 
     /// The identity of a request.
     struct Key: Hashable {

@@ -8,8 +8,16 @@ extension HubState {
   ) {
     var request = request
     request.from = members[place].peer.id
+    ask(HubMember.Asked(request: request, ticks: deadline / 100 + 2), from: place, &actions)
+  }
+
+  private mutating func ask(
+    _ asked: HubMember.Asked, from place: Int, _ actions: inout [HubAction]
+  ) {
+    let request = asked.request
     let answering = members.indices.filter {
-      members[$0].stage == .open && members[$0].answers.contains { $0.matches(request.subject) }
+      members[$0].stage == .open && !asked.passedOnBy.contains(members[$0].peer.id)
+        && members[$0].answers.contains { $0.matches(request.subject) }
     }
     let others = answering.filter { $0 != place }
     let answerer = others.first { members[$0].isPresent } ?? others.first ?? answering.first
@@ -18,23 +26,26 @@ extension HubState {
         .reply(correlation: request.correlation, status: .nobody, payload: []), to: place, &actions)
       return
     }
-    members[answerer].asked.append(
-      HubMember.Asked(
-        key: .init(from: request.from, correlation: request.correlation),
-        ticks: deadline / 100 + 2))
+    members[answerer].asked.append(asked)
     send(.request(request), to: answerer, &actions)
   }
 
   /// Passes a reply to the member that asked, if that waits.
+  ///
+  /// If nobody has taken the request at the member that was asked, the next one is asked.
   mutating func reply(
     to member: MemberID, _ correlation: UInt64, _ status: ReplyStatus, _ payload: [UInt8],
     from place: Int, _ actions: inout [HubAction]
   ) {
     let key = HubMember.Asked.Key(from: member, correlation: correlation)
-    guard let asked = members[place].asked.firstIndex(where: { $0.key == key }) else { return }
-    members[place].asked.remove(at: asked)
+    guard let index = members[place].asked.firstIndex(where: { $0.key == key }) else { return }
+    var asked = members[place].asked.remove(at: index)
     guard let asking = members.firstIndex(where: { $0.peer.id == member && $0.stage == .open })
     else { return }
+    if status == .nobody {
+      asked.passedOnBy.append(members[place].peer.id)
+      return ask(asked, from: asking, &actions)
+    }
     send(
       .reply(correlation: correlation, status: status, payload: payload), to: asking, &actions)
   }

@@ -23,7 +23,7 @@ struct HubState {
 
   /// The last position that was assigned.
   var last: Position
-  /// The highest number of each sender that has a position.
+  /// The highest number of each sender that has a position, whether or not it is still a member.
   var known: [MemberID: UInt64] = [:]
   /// The messages that were recovered when the hub opened, and the sequenced messages.
   var log: MessageLog
