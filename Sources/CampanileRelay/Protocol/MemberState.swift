@@ -33,6 +33,10 @@ struct MemberState {
   /// The member that the hub of `generation` is part of, once the hub has said so.
   private(set) var hub: MemberID?
 
+  /// The highest number of each sender that was heard.
+  ///
+  /// No number is ever removed. A stopped sender isn't a peer, and may later send a message again
+  /// because it does not know its position. The logs may have forgotten the message by then.
   var heard: [MemberID: UInt64] = [:]
   /// The number up to which losses of a subject and a sender have been counted.
   var counted: [String: [MemberID: UInt64]] = [:]

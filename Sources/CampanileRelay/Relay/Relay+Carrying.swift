@@ -204,7 +204,7 @@ final class CarriedWay: Sendable {
   /// Whether nothing more is sent, though the observer may be registered: another thread registers
   /// it, or is about to end it.
   private let isOutwardEnded = Atomic<Bool>(false)
-  // Unowned: the relay's core ends each of its ways before it goes.
+  // A cycle, which the end of the relay breaks: it ends all ways, and releases them.
   private let core: RelayCore
 
   init(_ core: RelayCore) { self.core = core }

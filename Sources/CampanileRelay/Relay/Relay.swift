@@ -132,8 +132,8 @@ extension Relay {
 ///
 /// Messages to a process that does not read are stored by the hub, with the policy of that process's
 /// own relay. The messages that a process posts are stored in that process until they can be sent.
-/// The policy holds for them until they are encoded; what their strings and arrays hold is not counted
-/// until then. After that, on one host, the oldest ones are dropped first.
+/// The policy holds for them until the relay begins to encode them; what their strings and arrays hold
+/// is not counted until then. Once they are encoded, on one host, the oldest ones are dropped first.
 public struct RelayBuffering: Sendable, Hashable {
   enum Policy: Sendable, Hashable {
     case newest
