@@ -15,11 +15,15 @@ public import Campanile
 /// death of the object ends the observations and every sequence. A key path may begin with a `let`
 /// that leads to another object. Then the death is noticed at the next change. Changes are not
 /// coalesced. A sequence with the buffering `.newest(1)` leaves out the changes for which its
-/// reader was too slow. All observers of a key path of one object share one evaluation of it.
+/// reader was too slow. All observers of a key path of one object share one evaluation of it. Among
+/// the other observers of a property, a source has the place at which it was made. All observers of
+/// the source are called there.
+///
+/// A change that an observer of the source makes is delivered after all observers of the source have
+/// received the change before. So its setter may return before they have received it.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
-/// later change in order. A change that an observer makes is delivered after all observers have
-/// received the change before. This is what the followers of a `CurrentValue` receive.
+/// later change in order. This is what the followers of a `CurrentValue` receive.
 ///
 /// If the key path reads no property that can be observed, one line on standard error says so, and
 /// the source has finished.
@@ -66,7 +70,7 @@ extension KeyPathChanges: Traceable, ValueDescribing {
 private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   typealias Element = KVOChange<Value>
 
-  private let changes = SourceRegistry().makeList(of: KVOChange<Value>.self)
+  private let changes = OrderedChanges<Value>()
   /// The newest change, for observers that begin with it.
   ///
   /// Its followers receive one change after the other. Each of them receives its first value before
@@ -94,7 +98,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     let (registration, isObserved) = request.lasting.observe(
       object, reading: { read },
       onEnd: { [changes] in
-        changes.finish()
+        changes.list.finish()
         newest?.finish()
       }
     ) { [changes] seat, _ in
@@ -115,8 +119,8 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ options: SourceOptions<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
-      return changes.register(request, body, isOnce: options.isOnce, keeping: relay)
-        ?? changes.ended
+      return changes.list.register(request, body, isOnce: options.isOnce, keeping: relay)
+        ?? changes.list.ended
     }
     let follower = body.mapped(once: false) {
       [relay] (step: ValueChange<KVOChange<Value>?>, pass) in
@@ -129,4 +133,67 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   }
 
   var reference: @Sendable () -> (any SignalBase<KVOChange<Value>>)? { { self } }
+}
+
+/// The changes of one key path, posted one after the other.
+///
+/// A change that arrives during a post is posted after it. If the observer that made it were called
+/// at once, those after the observer would receive the newer change first.
+private final class OrderedChanges<Value: Sendable>: Sendable {
+  /// Protected by the lock.
+  private struct State {
+    /// The thread that posts, or 0.
+    var poster: UInt = 0
+    var waiting = Fifo<Waiting>()
+
+    mutating func next() -> Waiting? {
+      let next = waiting.popFirst()
+      if next == nil { poster = 0 }
+      return next
+    }
+  }
+
+  /// A change that waits for the end of a post.
+  private struct Waiting {
+    let change: KVOChange<Value>
+    /// The newest observer when the change was made.
+    let newest: UInt64
+  }
+
+  /// What becomes of a change.
+  private enum Turn {
+    case first, beside, waits
+  }
+
+  let list = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
+  private let state = Locked(State())
+
+  func post(_ change: KVOChange<Value>) {
+    if list.isEmpty { return }
+    switch takeTurn(change, on: SourceRegistry.currentThread) {
+    case .waits: return
+    case .beside: return list.post(change)
+    case .first: list.post(change)
+    }
+    var next = state.withLock { $0.next() }
+    while let waiting = next {
+      list.post(waiting.change, in: 0...waiting.newest)
+      let following = state.withLock { $0.next() }
+      // Assigned outside the lock: the assignment releases the values of the previous change.
+      next = following
+    }
+  }
+
+  private func takeTurn(_ change: KVOChange<Value>, on thread: UInt) -> Turn {
+    state.withLock { state in
+      if state.poster == 0 {
+        state.poster = thread
+        return .first
+      }
+      // Each thread makes its prior calls itself.
+      if change.step == .prior && state.poster != thread { return .beside }
+      state.waiting.append(Waiting(change: change, newest: SourceRegistry.newestID))
+      return .waits
+    }
+  }
 }

@@ -1,0 +1,107 @@
+import Campanile
+import CampanileKVO
+import Testing
+
+/// What the observers of one `changes(of:)` receive, one after the other.
+@Suite("Observers of one source of changes")
+struct SourceOrderTests {
+  final class List: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Locked([1])
+    var items: [Int] {
+      get {
+        registrar.access(self, keyPath: \.items)
+        return state.withLock { $0 }
+      }
+      set {
+        registrar.withMutation(of: self, keyPath: \.items) { state.withLock { $0 = newValue } }
+      }
+    }
+  }
+
+  final class SharedReplica: Sendable {
+    private let replica: Locked<Replica<Int>>
+    init(_ elements: [Int]) { replica = Locked(Replica(elements)) }
+    func apply(_ change: KVOChange<[Int]>) { replica.withLock { $0.apply(change) } }
+    var elements: [Int] { replica.withLock { $0.elements } }
+    var faults: [String] { replica.withLock { $0.faults } }
+    var editCount: Int { replica.withLock { $0.editCount } }
+  }
+
+  // Broken by: OrderedChanges.post, if it posts a change during another one.
+  @Test("K14 The last change that each observer of a source receives has the newest value")
+  func setInCall() {
+    let counter = Counter()
+    let (first, second) = (Recorder<Int>(), Recorder<Int>())
+    let source = counter.changes(of: \.count)
+    let tokens = [
+      source.observe { [counter] change in
+        first.record(change.new)
+        if change.new == 1 { counter.count = 2 }
+      },
+      source.observe { second.record($0.new) },
+    ]
+    counter.count = 1
+    #expect(first.values == [1, 2])
+    #expect(second.values == [1, 2])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("An edit by an observer of a source reaches all its observers after the edit before")
+  func editInCall() {
+    let list = List()
+    let replica = SharedReplica([1])
+    let source = list.changes(of: \.items, .old)
+    let tokens = [
+      source.observe { [list] change in
+        if change.new.count < 4 { list.mutableArray(\.items).insert(change.new.count, at: 0) }
+      },
+      source.observe { replica.apply($0) },
+    ]
+    list.mutableArray(\.items).append(7)
+    #expect(replica.faults == [])
+    #expect(replica.elements == list.items)
+    #expect(replica.editCount == 3)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("A set by an observer of a source in its prior call comes after that call, for all of them")
+  func setInPrior() {
+    let counter = Counter()
+    let heard = Recorder<String>()
+    let isFirst = Locked(true)
+    let source = counter.changes(of: \.count, .prior)
+    let tokens = [
+      source.observe { [counter] _ in
+        let isDue = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if isDue { counter.count = 5 }
+      },
+      source.observe { heard.record("\($0.phase) \($0.new)") },
+    ]
+    counter.count = 1
+    #expect(heard.values == ["prior 0", "prior 0", "changed 5", "changed 1"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: OrderedChanges.post, if it posts to those who came later.
+  @Test("K2 An observer of a source that comes after a set in a call does not receive that set")
+  func comesAfterSet() {
+    let counter = Counter()
+    let heard = Recorder<Int>()
+    let tokens = TokenBag()
+    let source = counter.changes(of: \.count)
+    tokens.insert(
+      source.observe { [counter] change in
+        if change.new != 1 { return }
+        counter.count = 2
+        tokens.insert(source.observe { heard.record($0.new) })
+      })
+    counter.count = 1
+    #expect(heard.values == [])
+    counter.count = 3
+    #expect(heard.values == [3])
+  }
+}
