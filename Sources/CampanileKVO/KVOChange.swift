@@ -144,8 +144,12 @@ extension KVOChange {
   func following(_ box: AnyObject) -> Self {
     // The box has the value type of the list of observers.
     guard let box = box as? OldValue<Value> else { return self }
-    return KVOChange(
-      step, deed, old: box.value, new: new, hasOld: true, path: path, changed: changed)
+    return replacingOld(with: box.value)
+  }
+
+  /// The same change with another old value.
+  func replacingOld(with old: Value) -> Self {
+    KVOChange(step, deed, old: old, new: new, hasOld: true, path: path, changed: changed)
   }
 
   /// The same change with another new value.

@@ -1,4 +1,5 @@
 public import Campanile
+import Synchronization
 
 /// The changes of one key path of one object, as a source.
 ///
@@ -23,7 +24,10 @@ public import Campanile
 /// received the change before. So its setter may return before they have received it.
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
-/// later change in order. This is what the followers of a `CurrentValue` receive.
+/// later change in order. This is what the followers of a `CurrentValue` receive. The old value of a
+/// change is the value that the observer received before, even if changes of several threads overlap.
+/// The first change after a pause that missed several is a setting, from the value that the observer
+/// knows.
 ///
 /// If the key path reads no property that can be observed, one line on standard error says so, and
 /// the source has finished.
@@ -75,7 +79,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   ///
   /// Its followers receive one change after the other. Each of them receives its first value before
   /// any newer one, whatever thread makes the change.
-  private let newest: CurrentValue<KVOChange<Value>?>?
+  private let newest: NewestChange<Value>?
   /// Forwards the changes until it is released.
   private let relay: Relay
   /// The name of the key path in traces.
@@ -94,17 +98,17 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ object: Object, _ request: KVORequest, _ read: @escaping (Object) -> Value
   ) {
     let isInitial = request.wishes.contains(.initial)
-    let newest = isInitial ? CurrentValue<KVOChange<Value>?>(nil) : nil
+    let newest = isInitial ? NewestChange<Value>() : nil
     let (registration, isObserved) = request.lasting.observe(
       object, reading: { read },
       onEnd: { [changes] in
         changes.list.finish()
-        newest?.finish()
+        newest?.state.finish()
       }
     ) { [changes] seat, _ in
       { change in
         try seat.call(change) { change in
-          if let newest { newest.value = change } else { changes.post(change) }
+          if let newest { newest.post(change) } else { changes.post(change) }
         }
       }
     }
@@ -123,16 +127,54 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
         ?? changes.list.ended
     }
     let follower = body.mapped(once: false) {
-      [relay] (step: ValueChange<KVOChange<Value>?>, pass) in
+      [relay] (step: ValueChange<NumberedChange<Value>?>, pass) in
       defer { withExtendedLifetime(relay) {} }
-      guard let change = step.new else { return }
-      try pass(step.isInitial ? KVOChange(initial: change.new, at: change.path) : change)
+      guard let new = step.new else { return }
+      try pass(step.isInitial ? new.asInitial : new.following(step.old ?? nil))
     }
-    return newest.register(
+    return newest.state.register(
       request, follower, SourceOptions(isInitial: true, isOnce: options.isOnce))
   }
 
   var reference: @Sendable () -> (any SignalBase<KVOChange<Value>>)? { { self } }
+}
+
+/// The newest change of one key path, as a state.
+private final class NewestChange<Value: Sendable>: Sendable {
+  let state = CurrentValue<NumberedChange<Value>?>(nil)
+  private let count = Atomic<UInt>(0)
+
+  func post(_ change: KVOChange<Value>) {
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+    state.value = NumberedChange(change, number)
+  }
+}
+
+/// A change that a state can store: it does not keep the old value.
+///
+/// The old value is the new value of the change before.
+private struct NumberedChange<Value: Sendable>: Sendable {
+  private let change: KVOChange<Value>
+  private let hasOld: Bool
+  private let number: UInt
+
+  init(_ change: KVOChange<Value>, _ number: UInt) {
+    self.change = change.withoutOld
+    hasOld = change.hasOld
+    self.number = number
+  }
+
+  /// The first call of an observer, with the value after the change.
+  var asInitial: KVOChange<Value> { KVOChange(initial: change.new, at: change.path) }
+
+  /// The change for an observer that knows the value after another change.
+  func following(_ known: Self?) -> KVOChange<Value> {
+    // In an edit, the indexes are those of the value before.
+    let isNext = known.map { $0.number &+ 1 == number } ?? false
+    let change = isNext ? change : change.asSetting
+    guard hasOld, let known else { return change }
+    return change.replacingOld(with: known.change.new)
+  }
 }
 
 /// The changes of one key path, posted one after the other.

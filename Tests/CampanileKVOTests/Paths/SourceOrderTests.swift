@@ -1,5 +1,6 @@
 import Campanile
 import CampanileKVO
+import Synchronization
 import Testing
 
 /// What the observers of one `changes(of:)` receive, one after the other.
@@ -27,6 +28,8 @@ struct SourceOrderTests {
     var faults: [String] { replica.withLock { $0.faults } }
     var editCount: Int { replica.withLock { $0.editCount } }
   }
+
+  // MARK: Changes that an observer makes
 
   // Broken by: OrderedChanges.post, if it posts a change during another one.
   @Test("K14 The last change that each observer of a source receives has the newest value")
@@ -103,5 +106,72 @@ struct SourceOrderTests {
     #expect(heard.values == [])
     counter.count = 3
     #expect(heard.values == [3])
+  }
+
+  // MARK: After a pause
+
+  // Broken by: NumberedChange.following, if it takes no notice of missed changes.
+  @Test("K14 The one change after a pause leads from the known value to the newest")
+  func editAfterPause() {
+    let list = List()
+    let (replica, kinds) = (SharedReplica([1]), Recorder<Edit>())
+    let token = list.changes(of: \.items, [.initial, .old]).observe { change in
+      replica.apply(change)
+      kinds.record(change.edit)
+    }
+    token.pause()
+    list.mutableArray(\.items).append(2)
+    list.mutableArray(\.items).append(3)
+    token.resume()
+    #expect(replica.faults == [])
+    #expect(kinds.values == [.setting, .setting])
+    list.mutableArray(\.items).append(4)
+    #expect(kinds.values == [.setting, .setting, .insertion])
+    #expect(replica.faults == [])
+    #expect(replica.elements == [1, 2, 3, 4])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("The only change of a pause is still an edit")
+  func oneEditInPause() {
+    let list = List()
+    let (replica, kinds) = (SharedReplica([1]), Recorder<Edit>())
+    let token = list.changes(of: \.items, .initial).observe { change in
+      replica.apply(change)
+      kinds.record(change.edit)
+    }
+    token.pause()
+    list.mutableArray(\.items).append(2)
+    token.resume()
+    #expect(kinds.values == [.setting, .insertion])
+    #expect(replica.faults == [])
+    withExtendedLifetime(token) {}
+  }
+
+  // MARK: Memory
+
+  // Broken by: NumberedChange, if it keeps the old value.
+  @Test("K16 A source that begins with a value does not keep the value before it")
+  func oldIsReleased() {
+    final class Watched: Sendable {}
+    final class Box: SharedObservable {
+      private let registrar = KVORegistrar()
+      private let state = Mutex<Watched?>(nil)
+      var content: Watched? {
+        get { registrar.get(self, \.content, in: state) }
+        set { registrar.set(self, \.content, in: state, to: newValue) }
+      }
+    }
+    let box = Box()
+    let hadOld = Recorder<Bool>()
+    let token = box.changes(of: \.content, [.initial, .old]).observe { change in
+      hadOld.record(change.old.flatMap { $0 } != nil)
+    }
+    box.content = Watched()
+    weak let old = box.content
+    box.content = nil
+    #expect(hadOld.values == [false, false, true])
+    #expect(old == nil)
+    withExtendedLifetime(token) {}
   }
 }
