@@ -24,12 +24,21 @@ extension Evaluation {
     return read()
   }
 
-  /// Runs getters for an old value.
+  /// Runs getters for a value that is not delivered to all observers.
   ///
-  /// The properties that they read are not followed.
+  /// The properties that they read are not followed. The scope tells the changes of the getters from
+  /// those that observers make meanwhile.
   func asOldReader<Value>(_ read: () -> Value) -> Value {
+    Scope.with(oldReader) { asReader(read) }
+  }
+
+  /// Runs getters for the value before a change.
+  ///
+  /// What observers change meanwhile need not be told apart, because the value is delivered after
+  /// the change in any case.
+  func asReaderBeforeChange<Value>(_ read: () -> Value) -> Value {
     if !ObservedProperty.isAnyHandedOver && !Scope.isAnyOpen { return asReader(read) }
-    return Scope.with(oldReader) { asReader(read) }
+    return asOldReader(read)
   }
 
   /// Whether a change was made by getters that this evaluation ran, whatever thread delivers it.

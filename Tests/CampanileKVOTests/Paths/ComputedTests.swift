@@ -336,6 +336,55 @@ struct ComputedTests {
     withExtendedLifetime(meddler) {}
   }
 
+  // Broken by: Evaluation.asOldReader, if it opens no scope.
+  @Test("K1 What an observer sets while the first value is read for another one is told")
+  func setByObserverOfFirstRead() async {
+    // A process where no class has handed values over, and no scope is open.
+    await #expect(processExitsWith: .success) { onThread(Self.setDuringFirstRead)() }
+  }
+
+  private static func setDuringFirstRead() {
+    final class Counting: SharedObservable {
+      private let registrar = KVORegistrar()
+      private let state = Locked((reads: 0, value: 0))
+      var reads: Int {
+        registrar.access(self, keyPath: \.reads)
+        return state.withLock { $0.reads }
+      }
+      var value: Int {
+        get {
+          registrar.access(self, keyPath: \.value)
+          return state.withLock { $0.value }
+        }
+        set {
+          registrar.withMutation(of: self, keyPath: \.value) {
+            state.withLock { $0.value = newValue }
+          }
+        }
+      }
+      var total: Int {
+        let value = value
+        registrar.withMutation(of: self, keyPath: \.reads) { state.withLock { $0.reads += 1 } }
+        return value
+      }
+    }
+    let counting = Counting()
+    let (told, calls) = (Recorder<Int>(), Recorder<Int>())
+    let isDue = Locked(false)
+    let tokens = TokenBag()
+    tokens.insert(
+      counting.observe(\.reads) { counting, _ in
+        if !isDue.withLock({ $0 }) { return }
+        calls.record(0)
+        if calls.count == 2 { counting.value = 100 }
+      })
+    tokens.insert(counting.observe(\.total) { told.record($1.new) })
+    isDue.withLock { $0 = true }
+    tokens.insert(counting.observe(\.total, .initial) { _, _ in })
+    #expect(calls.count >= 2)
+    #expect(told.values == [100])
+  }
+
   @Test("What an observer reads is not followed")
   func handlersAreNotCollected() {
     let other = Radio()
