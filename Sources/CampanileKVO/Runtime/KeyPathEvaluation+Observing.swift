@@ -134,7 +134,7 @@ extension KeyPathEvaluation {
         isOutdated = follow(reads, isOwn: { $0 == type(of: root) }) != .current
         if isOutdated { _ = readAndFollow(root) }
         // Those changes were made before.
-        seat.floor = max(seat.floor, floor.load(ordering: .relaxed))
+        seat.raiseFloor(to: floor.load(ordering: .relaxed))
       }
     }
     if seat.wishes.contains(.initial) { callFirst(seat, registration, root, isOutdated, first) }
@@ -166,7 +166,7 @@ extension KeyPathEvaluation {
       if !handsOver { return value }
     }
     let exact = readExactly(with: ReadCollector()) { read(root) }
-    seat.floor = exact.number
+    seat.raiseFloor(to: exact.number)
     return exact.value
   }
 }

@@ -94,7 +94,7 @@ final class ObserverSeat {
   /// Lets the observer receive the changes that begin from here on.
   func start(at evaluation: Evaluation) {
     comesAfter(evaluation.begun)
-    floor = evaluation.revision
+    lowest.store(evaluation.revision, ordering: .relaxed)
     if !wishes.contains(.initial) { settle() }
   }
 
@@ -112,12 +112,14 @@ final class ObserverSeat {
     return units
   }
 
-  /// The newest change that the observer does not receive, because it was made before the observer
-  /// was added.
-  var floor: UInt {
-    get { lowest.load(ordering: .relaxed) }
-    set { lowest.store(newValue, ordering: .relaxed) }
-  }
+  /// The newest change that the observer does not receive, because a value that it knows includes
+  /// the change.
+  private var floor: UInt { lowest.load(ordering: .relaxed) }
+
+  /// Records that a value for the observer includes a change and all before it.
+  ///
+  /// Another thread may have recorded a newer one.
+  func raiseFloor(to number: UInt) { lowest.max(number, ordering: .relaxed) }
 
   /// Records how many changes had begun and been delivered when the observer was added, or when it
   /// read its initial value.
@@ -199,7 +201,7 @@ final class ObserverSeat {
         // The newest change that the value includes, which was read for all.
         let included = state.evaluation?.included ?? 0
         if included > floor {
-          floor = included
+          raiseFloor(to: included)
         } else if last <= birth && isUntold && (included != 0 || !wishes.contains(.initial)) {
           // The observer knows no value that would be outdated. Where values have numbers, the
           // initial value includes the change.
