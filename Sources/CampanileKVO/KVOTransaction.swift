@@ -10,7 +10,8 @@ public enum KVOTransaction {
   /// Runs `body`, and calls each observer once for everything that `body` has changed.
   ///
   /// The change has the first old and the final new value. It names all properties of the observed
-  /// object that changed. Observers are called when the outermost transaction ends, on this thread,
+  /// object that changed. In a class with a ``KVORegistrar``, those are the properties that changed
+  /// since an object was first observed. Observers are called when the outermost transaction ends, on this thread,
   /// in the order of the first changes. If `body` throws, they are called too: what it changed
   /// before stays changed. An observer that asked for `.prior` is called before its first change.
   ///

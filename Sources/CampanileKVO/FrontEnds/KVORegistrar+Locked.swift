@@ -42,12 +42,14 @@ extension KVORegistrar {
   ///
   /// No value is lost, however many threads set the property. Observers of this key path are
   /// notified of each change once, in the order in which the lock was taken. The old value of a
-  /// change is the new value of the previous change.
+  /// change is the new value of the previous change, unless a transaction or a change announced by
+  /// hand overlaps it.
   ///
   /// One thread notifies at a time. If another thread or an observer makes a change meanwhile, the
   /// change is queued, and the notifying thread delivers it. So a setter may return before the
   /// observers of its change have run. After each 64 changes, the notifying thread lets another one
-  /// that sets the property go on.
+  /// that sets the property go on. A thread that notifies of a transaction, or of a change announced
+  /// by hand, goes on until nothing is queued.
   ///
   /// A transaction notifies with the value at its end. Changes that this value includes are not
   /// reported again. The same holds for a change announced by hand. Observers of other key paths
