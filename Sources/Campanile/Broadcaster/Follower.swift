@@ -58,6 +58,7 @@ final class Follower<Value: Sendable>: Sendable {
       }
     }
 
+    @_optimize(size)
     mutating func arrive(_ change: Change) -> FollowerAction {
       switch state {
       case .reserved(var changes):
@@ -84,6 +85,7 @@ final class Follower<Value: Sendable>: Sendable {
     }
 
     /// Stores the value for the initial call, unless the call has begun.
+    @_optimize(size)
     mutating func set(beginning value: Value, _ revision: UInt64) {
       switch state {
       case .reserved, .due: beginning = Beginning(value, revision)
@@ -107,6 +109,7 @@ final class Follower<Value: Sendable>: Sendable {
 
     /// - Returns: The changes that arrived meanwhile, and the revision that the initial call
     ///   delivered; `nil` if there are no more changes.
+    @_optimize(size)
     mutating func takeHeld() -> (changes: [Change], told: UInt64)? {
       guard case .calling(let changes) = state, !changes.isEmpty else {
         state = .open
@@ -171,6 +174,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// Sets the value for the initial call; newer changes follow it.
+  @_optimize(size)
   func begin(with value: Value, _ revision: UInt64) {
     state.withLock { $0.set(beginning: value, revision) }
   }
@@ -180,6 +184,7 @@ final class Follower<Value: Sendable>: Sendable {
   /// Somebody may have paused the follower before that.
   ///
   /// - Returns: Whether to make it again: changes waited for a request that was skipped.
+  @_optimize(size)
   func noteRequest() -> Bool {
     let skipped = state.withLock { $0.stopWaiting() }
     // Released outside the lock.
@@ -187,6 +192,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// The change to deliver in place of a change that waited here, if any.
+  @_optimize(size)
   private func admit(_ change: Change) -> Change? {
     guard !change.isInitial, let registration = registration.withLock({ $0 }) else {
       return change
@@ -208,6 +214,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// Delivers an arrival to a reader, and then the end if it arrived meanwhile.
+  @_optimize(size)
   private func read(
     _ change: Change, _ take: (Change) throws -> Void, _ onEnd: () -> Void
   ) throws {
@@ -223,12 +230,14 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// Reports the end to a reader, after the earlier changes.
+  @_optimize(size)
   private func end(_ onEnd: () -> Void) {
     if state.withLock({ $0.end() }) { onEnd() }
   }
 
   /// - Parameter isReader: Whether arrivals are read in any case, even if the registration has
   ///   ended or was paused since.
+  @_optimize(size)
   private func receive(
     _ change: Change, isReader: Bool = false, _ observer: (Change) throws -> Void
   ) throws {
@@ -246,6 +255,7 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
+  @_optimize(size)
   private func receive(
     _ change: Change, _ observer: @Sendable (Change) async throws -> Void
   ) async throws {
@@ -281,6 +291,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// The newer changes that arrived while the initial call ran, or `nil` if there are no more.
+  @_optimize(size)
   private func takeHeld() -> [Change]? {
     guard let held = state.withLock({ $0.takeHeld() }) else { return nil }
     // What is left out is released here, outside the lock.
@@ -297,10 +308,12 @@ final class Follower<Value: Sendable>: Sendable {
     try endIfOnce()
   }
 
+  @_optimize(size)
   private func call(
     _ change: Change, _ observer: @Sendable (Change) async throws -> Void
   ) async throws {
     guard isWanted(change) else { return }
+    if options.isOnce { AsyncCall.refuseOthers() }
     do {
       try await observer(change)
     } catch is CancellationError where Task.isCancelled {
@@ -325,6 +338,7 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// Reports a failure of the observer, and rethrows only the request to end the registration.
+  @_optimize(size)
   private func report(_ error: any Error) throws {
     if error is ObservationIsOver { throw error }
     if let registration = registration.withLock({ $0 }) {

@@ -36,6 +36,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var last: UInt64 { missed?.revisions.upperBound ?? 0 }
 
     /// Stores a skipped change.
+    @_optimize(size)
     mutating func miss(_ change: Change) {
       guard let range = missed, !range.isRequest else {
         missed = Range(change)
@@ -152,6 +153,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
   /// Notes that the initial call carries the value of a change, which may arrive later.
   func noteTold(_ revision: UInt64) { state.withLock { $0.known = max($0.known, revision) } }
 
+  @_optimize(size)
   private func edit<Result: Sendable>(
     _ observer: AnyObserver, _ body: (inout State) -> Result
   ) -> Result {
@@ -166,6 +168,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
     return result
   }
 
+  @_optimize(size)
   private func decide(
     _ change: Change, _ observer: AnyObserver, isArrival: Bool, _ state: inout State
   ) -> Change? {
@@ -213,6 +216,7 @@ protocol SkipKeeper: AnyObject, Sendable {
 }
 
 extension MissedChanges: SkipKeeper {
+  @_optimize(size)
   func admit<Skipped>(_ value: Skipped, to observer: AnyObserver, isArrival: Bool) -> Skipped? {
     guard let change = value as? Change else { return nil }
     return admit(change, to: observer, isArrival: isArrival) as? Skipped
@@ -222,6 +226,7 @@ extension MissedChanges: SkipKeeper {
     if let change = value as? Change { omit(change, for: observer) }
   }
 
+  @_optimize(size)
   func forget<Dropped>(_ value: Dropped, of observer: AnyObserver) -> Bool {
     guard let change = value as? Change, change.isResumption else { return false }
     edit(observer) { $0.requestCount -= 1 }

@@ -7,12 +7,13 @@ final class AsyncCall: Sendable {
   /// The calls that the current task is or was part of, and those that wait for one of them.
   @TaskLocal private static var known: [AsyncCall] = []
 
-  private let observer: DeliveryCounters
+  /// The mailbox of the observer.
+  private let observer: Mailbox
   /// The number of the post that it is a call for, or 0.
   private let post: UInt64
   private let hasEnded = Atomic<Bool>(false)
 
-  private init(of observer: DeliveryCounters, _ post: UInt64) {
+  private init(of observer: Mailbox, _ post: UInt64) {
     self.observer = observer
     self.post = post
   }
@@ -20,6 +21,7 @@ final class AsyncCall: Sendable {
   /// The calls that the current task is part of, and those that wait for one of them.
   ///
   /// A call that has ended is waited for no more, though the one that waited may go on.
+  @_optimize(size)
   static var running: [AsyncCall] {
     var running: [AsyncCall] = []
     for call in known {
@@ -35,16 +37,19 @@ final class AsyncCall: Sendable {
   static var currentPost: UInt64 { running.last?.post ?? 0 }
 
   static func isCurrent(_ observer: DeliveryCounters) -> Bool {
-    running.contains { $0.observer === observer }
+    running.contains { $0.observer.counters === observer }
   }
 
-  /// Runs `body` as a call of `observer`.
+  /// Refuses every later value of the observer that the current task calls: this is its only call.
+  static func refuseOthers() { known.last?.observer.refuseOthers() }
+
+  /// Runs `body` as a call of the observer with a mailbox.
   ///
   /// - Parameters:
   ///   - post: The number of the post that it is a call for, or 0.
   ///   - waiters: The calls that continue when this one has returned.
   static func run(
-    of observer: DeliveryCounters, part post: UInt64, for waiters: [AsyncCall],
+    of observer: Mailbox, part post: UInt64, for waiters: [AsyncCall],
     _ body: () async -> Void
   ) async {
     let call = AsyncCall(of: observer, post)

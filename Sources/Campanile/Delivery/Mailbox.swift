@@ -145,6 +145,17 @@ public final class Mailbox: Sendable {
   }
 }
 
+extension Mailbox {
+  /// Ends the only observer for everything except its running call, which ends the registration.
+  @_optimize(size)
+  func refuseOthers() {
+    if let only = state.withLock({ $0.registration }) {
+      only.list.registry.observer(of: only)?.useUp()
+    }
+    close()
+  }
+}
+
 extension Mailbox: Drainable {
   func drain(_ priority: Urgency, on target: (any DeliveryTarget)?) {
     var batch = RecordBuffer()

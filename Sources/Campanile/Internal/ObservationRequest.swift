@@ -173,7 +173,7 @@ extension ObservationRequest {
   ) -> AnyObserver {
     let runner = AsyncRunner(buffering, isolation)
     let name = execution.deliveryName
-    let prepare = preparation(of: body, runner.mailbox.counters, name)
+    let prepare = preparation(of: body, runner.mailbox, name)
     switch execution {
     case .oneAtATime:
       return makeSerial(lifetimes, name, runner, isTold, isWanted, prepare)
@@ -197,16 +197,17 @@ extension ObservationRequest {
   @_optimize(size)
   private func preparation<Value: Sendable>(
     of body: @escaping @Sendable (Value, AnyObject?) async throws -> Void,
-    _ counters: DeliveryCounters, _ name: String
+    _ mailbox: Mailbox, _ name: String
   ) -> Preparation<Value> {
     // Named here, since a closure that named the request would keep the owner.
     let (location, ownerType, isOnce) = (location, owner.map { type(of: $0) }, isOnce)
+    let counters = mailbox.counters
     return { value, post, id, list in
       counters.beginCall()
       let waiters = post.tracker?.waiters ?? []
       let registration = Registration(list: list, id: id, counters: counters)
       return {
-        await AsyncCall.run(of: counters, part: post.number, for: waiters) {
+        await AsyncCall.run(of: mailbox, part: post.number, for: waiters) {
           // The end of the registration cancels this task, so that it has to wait for the call.
           // What it calls and releases is still inside the observer, and must not wait for it.
           defer { if isOnce { registration.cancel() } }

@@ -114,6 +114,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   }
 
   /// Whether a post under a key would be heard, or reported.
+  @_optimize(size)
   package func isHeard(_ key: String) -> Bool {
     wide.isObserved || registry.isWatched || keys.isObserved(key)
   }
@@ -171,6 +172,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// Ends the observations of `owner`, limited to `key` and `subject` if these are given.
   ///
   /// - Complexity: O(*n*) in the observations of that owner.
+  @_optimize(size)
   package func removeObservers(
     ownedBy owner: AnyObject, of key: String? = nil, about subject: AnyObject? = nil
   ) {

@@ -104,6 +104,12 @@ class AnyObserver: @unchecked Sendable {
     }
   }
 
+  /// Says that no other call is to begin: the only one has begun, and ends the registration.
+  final func useUp() {
+    // Pairs with `isPlain`, `claim` and `markEnded`: it only adds what `markEnded` stores too.
+    state.bitwiseOr(Self.endedBit, ordering: .sequentiallyConsistent)
+  }
+
   final func pause() {
     // Pairs with `isPlain`, `claim` and `noteMiss`, as an end does: before this thread's later loads.
     let (_, word) = state.wrappingAdd(Self.pauseUnit, ordering: .sequentiallyConsistent)

@@ -78,20 +78,54 @@ struct DerivedSourceTests {
     try await checkOnce(token, gate, send)
   }
 
-  /// Whether what is sent during the only call waits for its end, instead of a call that may
-  /// overtake it.
+  /// Whether the first element has the only call, and nothing waits behind it or is counted any more.
   private func checkOnce(
     _ token: ObservationToken, _ gate: AsyncGate, _ send: (Int) -> Void
   ) async throws {
     let before = heard.count
     send(1)
-    try await gate.reached(within: patience)
     send(2)
-    #expect(token.registration.waitingCount == 1)
+    try await gate.reached(within: patience)
+    send(3)
+    #expect(token.registration.waitingCount == 0)
+    #expect(!token.registration.isActive)
     gate.open()
     #expect(await heard.values(count: before + 1).dropFirst(before) == [1])
     await token.cancelAndWait()
     #expect(heard.count == before + 1)
+  }
+
+  // Broken by: ObserverBody.told, if what is posted during the only call waits behind it.
+  @Test(
+    "K10 Who waits for a post does not wait for the only call of an observer that had its element")
+  func onceWaitedFor() async throws {
+    let (gate, returned) = (AsyncGate(), Recorder<Int>())
+    let state = CurrentValue(0)
+    let tokens = [
+      ticks.map { $0 }.observeAsync(.once) { _ in await gate.pass() },
+      state.observeAsync(.once) { _ in await gate.pass() },
+    ]
+    // One before its call begins, and one during it.
+    ticks.send(1)
+    state.value = 1
+    let early = Task { [ticks] in
+      try await ticks.sendAndWait(2)
+      returned.record(2)
+    }
+    try await gate.reached(by: 2, within: patience)
+    #expect(await returned.values(count: 1) == [2])
+    let late = Task { [ticks] in
+      try await ticks.sendAndWait(3)
+      returned.record(3)
+    }
+    #expect(await returned.values(count: 2) == [2, 3])
+    #expect(tokens.map(\.isActive) == [false, false])
+    #expect(ticks.observerCount == 0)
+    #expect(state.observerCount == 0)
+    gate.open()
+    for token in tokens { await token.cancelAndWait() }
+    try await early.value
+    try await late.value
   }
 
   @Test("K5 An observer of a derived source has its place among those of the source")
