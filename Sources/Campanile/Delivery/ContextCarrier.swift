@@ -17,7 +17,8 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 /// From then on every observer of every source is called with the value that was set where the
 /// message was posted. The value is read when a delivery is queued, on the thread that posts, and
 /// restored around the call. The reader of a sequence runs in its own task, with the values of that
-/// task.
+/// task. A change of a state that arrives during an observer's initial call is delivered after that
+/// call, with the values of that call.
 ///
 /// While a carrier is installed, a delivery to another place costs a few more allocations. So does
 /// each set of a ``CurrentValue``. Immediate observers of other sources cost nothing more.
@@ -92,6 +93,7 @@ public struct ContextCarrier: Sendable {
   /// Installs the carrier for every source, for as long as the process runs.
   ///
   /// If several carriers are installed, the first restores its context outermost.
+  @_optimize(size)
   public func install() {
     Self.installed.withLock { $0.append(self) }
     isAnyCarrierInstalled.store(true, ordering: .relaxed)

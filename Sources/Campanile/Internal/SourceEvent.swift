@@ -29,7 +29,8 @@ public struct SourceEvent: Sendable {
     ///
     /// A filter, or the option to leave out equal values, may still leave the value out, unless the
     /// observer has a bounded buffer. An observer whose owner has just died is not called, and `ended`
-    /// and `returned` follow.
+    /// and `returned` follow. A ``Multicast`` calls no member after an error. A change that arrives
+    /// during the initial call of an observer is reported then, and delivered after that call.
     case called
     /// The call of an observer has returned, or has thrown.
     case returned

@@ -11,7 +11,11 @@ extension MessageCenter {
   /// type until the center ends. Call it where the program starts, before the first message. The
   /// value is `nil` until the first message. The first call registers an observer, which stores a
   /// message when the post reaches it, in the order of registration. The center's `failures` report
-  /// what an observer of the state throws.
+  /// what an observer of the state throws. ``postAndWait(_:)`` waits until the message is stored, and
+  /// not for the observers of the state on other targets.
+  ///
+  /// If that observer is canceled, for instance as one of ``registrations``, the observations of the
+  /// state end. The next call of this method begins again, with another state and no message.
   ///
   /// - Parameters:
   ///   - type: The type of the messages, about any subject or none.
@@ -24,24 +28,23 @@ extension MessageCenter {
     of type: M.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<M?> {
     let id = ObjectIdentifier(type)
-    if let known = latestMessages.withLock({ $0[id] }) { return Self.state(known) }
+    // A type's state is kept under the identity of the type, and finishes with its registration.
+    let known = latestMessages.withLock { $0[id] } as! CurrentValue<M?>?
+    if let known, !known.registry.withState({ $0.isFinished }) { return known.readOnly }
     // Registered before it is published: whoever finds it there misses no later message.
     let new = CurrentValue<M?>(nil, registry: ObserverRegistry(upstream: [registry]))
     let body = ObserverBody<M>(
       .reader({ message, _ in new.value = message }, onEnd: { new.finish() }))
     let location = CallSite(file: file, line: line)
     let registration = register(.derived(at: location), body, SourceOptions<M>())
-    let winner = latestMessages.withLock { known -> any AnyObject & Sendable in
-      if let other = known[id] { return other }
-      known.put(new, for: id)
+    // A center that has ended registers nothing, and keeps what it remembers.
+    let mayReplace = registration.isActive
+    let winner = latestMessages.withLock { latest -> any AnyObject & Sendable in
+      if let other = latest[id], other !== known || !mayReplace { return other }
+      latest.put(new, for: id)
       return new
     }
     if winner !== new { registration.cancel() }
-    return Self.state(winner)
-  }
-
-  private static func state<M: Message>(_ known: any AnyObject & Sendable) -> ReadOnlyState<M?> {
-    // A type's state is kept under the identity of the type.
-    (known as! CurrentValue<M?>).readOnly
+    return (winner as! CurrentValue<M?>).readOnly
   }
 }

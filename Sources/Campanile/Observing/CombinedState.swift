@@ -9,6 +9,9 @@ extension StateSource {
   ///
   /// The `failures` of both states report what an observer of the pair throws.
   ///
+  /// Once one of the states has finished, changes of the pair carry the last value that it told. The
+  /// pair's `value` still reads both states.
+  ///
   /// - Parameters:
   ///   - other: The state whose value is the second of the pair.
   ///   - file: The caller's file, for descriptions of the two states.
@@ -94,6 +97,7 @@ private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase
   }
 
   /// Calls `take` with each change where it is made, first with the value now.
+  @_optimize(size)
   private static func follow<Value: Sendable>(
     _ state: any StateBase<Value>, _ location: CallSite,
     _ onEnd: @escaping @Sendable () -> Void,

@@ -166,6 +166,21 @@ struct DerivedStateTests {
     #expect(heard.values == [1])
   }
 
+  @Test("A combined state tells the last value of a state that has ended, and reads what it is now")
+  func combinedValueAfterEnd() {
+    let other = CurrentValue(0)
+    let both = number.combined(with: other)
+    let changes = Recorder<ValueChange<(Int, Int)>>()
+    number.finish()
+    number.value = 2
+    let token = both.observe(.initial) { changes.record($0) }
+    other.value = 5
+    #expect(changes.values.map(\.new.0) == [1, 1])
+    #expect(changes.values.map(\.new.1) == [0, 5])
+    #expect(both.value == (2, 5))
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: PairOfChanges.reference, if it is weak.
   @Test("A sequence of a combined state that is not kept itself can be read again")
   func combinedReadAgain() async {
@@ -261,6 +276,51 @@ struct DerivedStateTests {
     #expect(latest.value == Tick(number: 1))
     #expect(heard.values == [1])
     withExtendedLifetime(center) {}
+  }
+
+  // Broken by: MessageCenter.latest, if it returns a state whose registration has ended.
+  @Test("The last message is remembered again after everything in the center was canceled")
+  func latestAgain() {
+    let center = MessageCenter()
+    let before = center.latest(of: Tick.self)
+    center.post(Tick(number: 1))
+    for one in center.registrations { one.registration.cancel() }
+    center.post(Tick(number: 2))
+    #expect(before.value == Tick(number: 1))
+    let after = center.latest(of: Tick.self)
+    let token = after.observe(.initial) { [heard] in heard.record($0.new?.number ?? 0) }
+    center.post(Tick(number: 3))
+    #expect(heard.values == [0, 3])
+    #expect(center.latest(of: Tick.self).value == Tick(number: 3))
+    #expect(center.observerCount == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: MessageCenter.latest, if a center that has ended begins again.
+  @Test("A center that has finished keeps its last message for those who ask for it then")
+  func latestOfFinished() {
+    let center = MessageCenter()
+    _ = center.latest(of: Tick.self)
+    center.post(Tick(number: 1))
+    center.finish()
+    #expect(center.latest(of: Tick.self).value == Tick(number: 1))
+    #expect(center.latest(of: Tock.self).value == nil)
+  }
+
+  @Test(
+    "K10 Who waits for a post waits until its message is the last, and not for who follows that")
+  func latestWaitedFor() async throws {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let latest = center.latest(of: Tick.self)
+    let token = latest.observe(on: target.delivery) { [heard] in
+      heard.record($0.new?.number ?? 0)
+    }
+    try await center.postAndWait(Tick(number: 1))
+    #expect(latest.value == Tick(number: 1))
+    #expect(heard.values == [])
+    target.runJobs()
+    #expect(heard.values == [1])
+    withExtendedLifetime(token) {}
   }
 
   @Test("K13 What a follower of the last message throws is reported by the center")

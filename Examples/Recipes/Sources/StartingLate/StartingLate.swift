@@ -2,22 +2,22 @@ import Campanile
 
 struct SignedIn: MessageCenter.Message { var name: String }
 
-actor Greeter {
+@MainActor final class Greeter {
   init(_ center: MessageCenter) {
-    center.latest(of: SignedIn.self).observe(on: self, .initial) { _, change in
+    center.latest(of: SignedIn.self).observe(owner: self, on: .main, .initial) { _, change in
       if let message = change.new { print("hello, \(message.name)") }
     }
   }
 }
 
 @main struct StartingLate {
-  static func main() async throws {
+  @MainActor static func main() {
     let center = MessageCenter()
     _ = center.latest(of: SignedIn.self)  // remember from here on
 
     center.post(SignedIn(name: "Anna"))
     let greeter = Greeter(center)
-    try await center.postAndWait(SignedIn(name: "Johann"))
+    center.post(SignedIn(name: "Johann"))
     withExtendedLifetime(greeter) {}
   }
 }
