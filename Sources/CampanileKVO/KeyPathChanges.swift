@@ -20,11 +20,9 @@ import Synchronization
 /// the other observers of a property, a source has the place at which it was made. All observers of
 /// the source are called there.
 ///
-/// A change that an observer of the source makes is delivered after all observers of the source have
-/// received the change before. So its setter may return before they have received it.
-///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
-/// later change in order. This is what the followers of a `CurrentValue` receive. The old value of a
+/// later change in order. A change that an observer makes is delivered after all observers have
+/// received the change before. This is what the followers of a `CurrentValue` receive. The old value of a
 /// change is the value that the observer received before, even if changes of several threads overlap.
 /// The first change after a pause that missed several is a setting, from the value that the observer
 /// knows.
@@ -74,7 +72,7 @@ extension KeyPathChanges: Traceable, ValueDescribing {
 private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   typealias Element = KVOChange<Value>
 
-  private let changes = OrderedChanges<Value>()
+  private let changes = PostedChanges<Value>()
   /// The newest change, for observers that begin with it.
   ///
   /// Its followers receive one change after the other. Each of them receives its first value before
@@ -123,7 +121,10 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ options: SourceOptions<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
-      return changes.list.register(request, body, isOnce: options.isOnce, keeping: relay)
+      let current = body.mapped(once: false) { [changes] (change: Element, pass) in
+        try pass(changes.current(change))
+      }
+      return changes.list.register(request, current, isOnce: options.isOnce, keeping: relay)
         ?? changes.list.ended
     }
     let follower = body.mapped(once: false) {
@@ -177,65 +178,57 @@ private struct NumberedChange<Value: Sendable>: Sendable {
   }
 }
 
-/// The changes of one key path, posted one after the other.
+/// The changes of one key path, posted to the observers of a source.
 ///
-/// A change that arrives during a post is posted after it. If the observer that made it were called
-/// at once, those after the observer would receive the newer change first.
-private final class OrderedChanges<Value: Sendable>: Sendable {
-  /// Protected by the lock.
-  private struct State {
-    /// The thread that posts, or 0.
-    var poster: UInt = 0
-    var waiting = Fifo<Waiting>()
-
-    mutating func next() -> Waiting? {
-      let next = waiting.popFirst()
-      if next == nil { poster = 0 }
-      return next
-    }
+/// If an observer makes a change, those after it have not received the change before. They receive the
+/// newer value twice: with the newer change, and in place of the older value.
+private final class PostedChanges<Value: Sendable>: Sendable {
+  /// A post that has not returned.
+  private struct Post {
+    let thread: UInt
+    let step: ChangeStep
+    /// The last change that was made inside it.
+    var newer: KVOChange<Value>?
   }
 
-  /// A change that waits for the end of a post.
-  private struct Waiting {
-    let change: KVOChange<Value>
-    /// The newest observer when the change was made.
-    let newest: UInt64
-  }
-
-  /// What becomes of a change.
-  private enum Turn {
-    case first, beside, waits
-  }
-
-  let list = SourceRegistry.inCommonOrder.makeList(of: KVOChange<Value>.self)
-  private let state = Locked(State())
+  let list = SourceRegistry().makeList(of: KVOChange<Value>.self)
+  private let running = Locked<[Post]>([])
 
   func post(_ change: KVOChange<Value>) {
     if list.isEmpty { return }
-    switch takeTurn(change, on: SourceRegistry.currentThread) {
-    case .waits: return
-    case .beside: return list.post(change)
-    case .first: list.post(change)
+    let thread = SourceRegistry.currentThread
+    let (isInChange, replaced) = begin(change, on: thread)
+    // The indexes of an edit mean nothing to those that have not received the change before.
+    list.post(isInChange ? change.asSetting : change)
+    let ended = running.withLock { posts in
+      posts.lastIndex { $0.thread == thread }.map { posts.remove(at: $0) }
     }
-    var next = state.withLock { $0.next() }
-    while let waiting = next {
-      list.post(waiting.change, in: 0...waiting.newest)
-      let following = state.withLock { $0.next() }
-      // Assigned outside the lock: the assignment releases the values of the previous change.
-      next = following
+    // Released outside the lock.
+    withExtendedLifetime((replaced, ended)) {}
+  }
+
+  /// - Returns: Whether the change is made inside another one on this thread, and the changes that it
+  ///   takes the place of.
+  private func begin(
+    _ change: KVOChange<Value>, on thread: UInt
+  ) -> (isInChange: Bool, replaced: [KVOChange<Value>]) {
+    running.withLock { posts in
+      var (isInChange, replaced) = (false, [KVOChange<Value>]())
+      for index in posts.indices where posts[index].thread == thread {
+        if posts[index].step == .changed { isInChange = true }
+        guard change.step == .changed else { continue }
+        if let newer = posts[index].newer { replaced.append(newer) }
+        posts[index].newer = change
+      }
+      posts.append(Post(thread: thread, step: change.step))
+      return (isInChange, replaced)
     }
   }
 
-  private func takeTurn(_ change: KVOChange<Value>, on thread: UInt) -> Turn {
-    state.withLock { state in
-      if state.poster == 0 {
-        state.poster = thread
-        return .first
-      }
-      // Each thread makes its prior calls itself.
-      if change.step == .prior && state.poster != thread { return .beside }
-      state.waiting.append(Waiting(change: change, newest: SourceRegistry.newestID))
-      return .waits
-    }
+  /// A change for an observer that is called now, with the newest value.
+  func current(_ change: KVOChange<Value>) -> KVOChange<Value> {
+    let thread = SourceRegistry.currentThread
+    let newer = running.withLock { posts in posts.last { $0.thread == thread }?.newer }
+    return newer.map { change.renewed($0.new) } ?? change
   }
 }
