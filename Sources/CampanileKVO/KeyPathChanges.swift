@@ -22,10 +22,11 @@ import Synchronization
 ///
 /// With `.initial`, each observer and each reader begins with the newest value, and receives every
 /// later change in order. A change that an observer makes is delivered after all observers have
-/// received the change before. This is what the followers of a `CurrentValue` receive. The old value of a
-/// change is the value that the observer received before, even if changes of several threads overlap.
-/// The first change after a pause that missed several is a setting, from the value that the observer
-/// knows.
+/// received the change before. This is what the followers of a `CurrentValue` receive.
+///
+/// The old value of a change is then the value that the observer received before, even if changes of
+/// several threads overlap. A bounded buffer that leaves changes out is an exception. The first change
+/// after a pause that missed several is a setting, from the value that the observer knows.
 ///
 /// If the key path reads no property that can be observed, one line on standard error says so, and
 /// the source has finished.
@@ -78,6 +79,8 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
   /// Its followers receive one change after the other. Each of them receives its first value before
   /// any newer one, whatever thread makes the change.
   private let newest: NewestChange<Value>?
+  /// Whether calls without a new value are left out.
+  private let isDistinct: Bool
   /// Forwards the changes until it is released.
   private let relay: Relay
   /// The name of the key path in traces.
@@ -111,6 +114,7 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
       }
     }
     self.newest = newest
+    isDistinct = request.wishes.contains(.distinct)
     relay = Relay(registration)
     name = "\(request.path) of \(type(of: object))"
     if !isObserved { request.warnOfNothing(type(of: object)) }
@@ -121,8 +125,9 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ options: SourceOptions<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
-      let current = body.mapped(once: false) { [changes] (change: Element, pass) in
-        try pass(changes.current(change))
+      let current = body.mapped(once: false) {
+        [isDistinct, receipt = changes.makeReceipt()] (posted: PostedChange<Value>, pass) in
+        if let change = receipt.receive(posted, isDistinct: isDistinct) { try pass(change) }
       }
       return changes.list.register(request, current, isOnce: options.isOnce, keeping: relay)
         ?? changes.list.ended
@@ -180,55 +185,89 @@ private struct NumberedChange<Value: Sendable>: Sendable {
 
 /// The changes of one key path, posted to the observers of a source.
 ///
-/// If an observer makes a change, those after it have not received the change before. They receive the
-/// newer value twice: with the newer change, and in place of the older value.
+/// If an observer makes a change, those after it have not received the change before.
 private final class PostedChanges<Value: Sendable>: Sendable {
   /// A post that has not returned.
-  private struct Post {
+  private struct Running {
     let thread: UInt
-    let step: ChangeStep
-    /// The last change that was made inside it.
-    var newer: KVOChange<Value>?
+    let change: PostedChange<Value>
   }
 
-  let list = SourceRegistry().makeList(of: KVOChange<Value>.self)
-  private let running = Locked<[Post]>([])
+  let list = SourceRegistry().makeList(
+    of: PostedChange<Value>.self, named: KVOChange<Value>.self)
+  private let running = Locked<[Running]>([])
+  private let last = Atomic<UInt>(0)
 
   func post(_ change: KVOChange<Value>) {
     if list.isEmpty { return }
     let thread = SourceRegistry.currentThread
-    let (isInChange, replaced) = begin(change, on: thread)
-    // The indexes of an edit mean nothing to those that have not received the change before.
-    list.post(isInChange ? change.asSetting : change)
-    let ended = running.withLock { posts in
-      posts.lastIndex { $0.thread == thread }.map { posts.remove(at: $0) }
+    let isChanged = change.step == .changed
+    if isChanged {
+      for outer in running.withLock({ $0 }) where outer.thread == thread {
+        outer.change.replace(with: change)
+      }
+    }
+    // One thread at a time tells changes, and others make their prior calls.
+    let number =
+      isChanged
+      ? last.wrappingAdd(1, ordering: .relaxed).newValue : last.load(ordering: .relaxed)
+    let posted = PostedChange(change, number)
+    running.withLock { $0.append(Running(thread: thread, change: posted)) }
+    list.post(posted)
+    let ended = running.withLock { running in
+      running.lastIndex { $0.thread == thread }.map { running.remove(at: $0) }
     }
     // Released outside the lock.
-    withExtendedLifetime((replaced, ended)) {}
+    withExtendedLifetime(ended) {}
   }
 
-  /// - Returns: Whether the change is made inside another one on this thread, and the changes that it
-  ///   takes the place of.
-  private func begin(
-    _ change: KVOChange<Value>, on thread: UInt
-  ) -> (isInChange: Bool, replaced: [KVOChange<Value>]) {
-    running.withLock { posts in
-      var (isInChange, replaced) = (false, [KVOChange<Value>]())
-      for index in posts.indices where posts[index].thread == thread {
-        if posts[index].step == .changed { isInChange = true }
-        guard change.step == .changed else { continue }
-        if let newer = posts[index].newer { replaced.append(newer) }
-        posts[index].newer = change
+  /// What an observer that registers now has received.
+  func makeReceipt() -> Receipt { Receipt(last.load(ordering: .relaxed)) }
+
+  /// What one observer has received.
+  final class Receipt: Sendable {
+    /// The number of the newest change.
+    private let last: Atomic<UInt>
+
+    init(_ last: UInt) { self.last = Atomic(last) }
+
+    /// Notes a change, and returns it as the observer is to receive it.
+    ///
+    /// - Parameter isDistinct: Whether to leave out a change whose value the observer has received.
+    func receive(_ posted: PostedChange<Value>, isDistinct: Bool) -> KVOChange<Value>? {
+      let (change, number) = (posted.original, posted.number)
+      let known =
+        change.step == .changed
+        ? last.max(number, ordering: .relaxed).oldValue : last.load(ordering: .relaxed)
+      if number < known {
+        // A newer change was made inside this one: its value takes the place of the older one.
+        return isDistinct ? nil : posted.newer.map { change.renewed($0.new) } ?? change
       }
-      posts.append(Post(thread: thread, step: change.step))
-      return (isInChange, replaced)
+      // The indexes of an edit mean nothing to an observer that has not received the change before.
+      return change.step == .changed && number != known &+ 1 ? change.asSetting : change
     }
   }
+}
 
-  /// A change for an observer that is called now, with the newest value.
-  func current(_ change: KVOChange<Value>) -> KVOChange<Value> {
-    let thread = SourceRegistry.currentThread
-    let newer = running.withLock { posts in posts.last { $0.thread == thread }?.newer }
-    return newer.map { change.renewed($0.new) } ?? change
+/// A change, and the newest one that observers have made while it was posted.
+private final class PostedChange<Value: Sendable>: Sendable {
+  let original: KVOChange<Value>
+  let number: UInt
+  private let replacement = Locked<KVOChange<Value>?>(nil)
+
+  init(_ change: KVOChange<Value>, _ number: UInt) {
+    original = change
+    self.number = number
+  }
+
+  var newer: KVOChange<Value>? { replacement.withLock { $0 } }
+
+  func replace(with change: KVOChange<Value>) {
+    let last = replacement.withLock { replacement in
+      defer { replacement = change }
+      return replacement
+    }
+    // Released outside the lock.
+    withExtendedLifetime(last) {}
   }
 }

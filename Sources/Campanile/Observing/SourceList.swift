@@ -20,8 +20,12 @@ package struct SourceRegistry: Sendable {
   package static var newestID: UInt64 { commonClock.now }
 
   /// Makes a list of observers of `Value`, even while other lists of the registry are in use.
-  package func makeList<Value>(of type: Value.Type) -> SourceList<Value> {
-    let list = ObserverList(registry: registry, valueType: type)
+  ///
+  /// - Parameter name: The type that failures name, if it is another one.
+  package func makeList<Value>(
+    of type: Value.Type, named name: (any Any.Type)? = nil
+  ) -> SourceList<Value> {
+    let list = ObserverList(registry: registry, valueType: name ?? type)
     return SourceList(registry: registry, list: list)
   }
 

@@ -34,8 +34,8 @@ extension Evaluation {
 
   /// Runs getters for the value before a change.
   ///
-  /// What observers change meanwhile need not be told apart, because the value is delivered after
-  /// the change in any case.
+  /// Only for a value that no observer is given, or compares: what observers change meanwhile need not
+  /// be told apart then.
   func asReaderBeforeChange<Value>(_ read: () -> Value) -> Value {
     if !ObservedProperty.isAnyHandedOver && !Scope.isAnyOpen { return asReader(read) }
     return asOldReader(read)

@@ -74,7 +74,10 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
     guard !changes.isEmpty, let root = living else { return nil }
     let needsOld = state.needsOld
     if !needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) { return nil }
-    let value = isDirect ? read(root) : asReaderBeforeChange { read(root) }
+    let value: Value =
+      isDirect
+      ? read(root)
+      : needsOld ? asOldReader { read(root) } : asReaderBeforeChange { read(root) }
     if let edit = report.edit, !isPlaced(edit, atBeginning: true, { $0.begins(with: value) }) {
       report.dropEdit()
     }

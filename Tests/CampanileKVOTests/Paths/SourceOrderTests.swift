@@ -31,7 +31,7 @@ struct SourceOrderTests {
 
   // MARK: Changes that an observer makes
 
-  // Broken by: PostedChanges.current, if it does not ask for a newer change.
+  // Broken by: Receipt.receive, if it does not ask for a newer change.
   @Test(
     "K6 A set by an observer of a source is told at once, and its value is the last for all of them"
   )
@@ -52,8 +52,9 @@ struct SourceOrderTests {
     withExtendedLifetime(tokens) {}
   }
 
-  // Broken by: PostedChanges.post, if it posts an edit inside a change as an edit.
-  @Test("An edit by an observer of a source is a setting, since others do not know the edit before")
+  // Broken by: Receipt.receive, if it passes on an edit that does not follow what the observer knows.
+  @Test(
+    "An edit by an observer of a source is a setting for those that do not know the edit before")
   func editInCall() {
     let list = List()
     let replica = SharedReplica([1])
@@ -105,6 +106,48 @@ struct SourceOrderTests {
     counter.count = 1
     counter.count = 3
     #expect(heard.values == [2, 2, 3])
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: Receipt.receive, if it takes no notice of what the observer has received.
+  @Test("An observer with its own buffer ends with the newest value, and with no edit out of order")
+  func buffered() async throws {
+    let (list, queue) = (List(), TestQueue())
+    let replicas = [SharedReplica([1]), SharedReplica([1])]
+    let heard = Recorder<Int>()
+    let source = list.changes(of: \.items)
+    let tokens = [
+      source.observe { [list] change in
+        if change.new.count == 2 { list.mutableArray(\.items).insert(3, at: 0) }
+      },
+      source.observe(on: queue.delivery, buffering: .newest(8)) { replicas[0].apply($0) },
+      source.observeAsync { change in
+        replicas[1].apply(change)
+        heard.record(change.new.count)
+      },
+    ]
+    list.mutableArray(\.items).append(7)
+    queue.flush()
+    try await heard.expect(3, 3)
+    for replica in replicas {
+      #expect(replica.faults == [])
+      #expect(replica.elements == list.items)
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  // Broken by: Receipt.receive, if it passes on a value that a distinct observer has received.
+  @Test("A distinct observer of a source receives the value of a change inside a change once")
+  func distinct() {
+    let (counter, heard) = (Counter(), Recorder<Int>())
+    let source = counter.changes(of: \.count, .distinct)
+    let tokens = [
+      source.observe { [counter] change in if change.new == 1 { counter.count = 2 } },
+      source.observe { heard.record($0.new) },
+    ]
+    counter.count = 1
+    counter.count = 3
+    #expect(heard.values == [2, 3])
     withExtendedLifetime(tokens) {}
   }
 
