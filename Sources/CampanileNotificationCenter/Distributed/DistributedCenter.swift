@@ -47,49 +47,23 @@ public import Foundation
 /// creation. All methods are safe to call from any thread and from inside an observer.
 public final class DistributedCenter: Sendable {
   private static let shared = DistributedCenter(Relay(.host()))
-  /// What the centers on each relay post, by the relay.
-  private static let postsOfRelays = Locked(
-    WeakTable<ObjectIdentifier, Broadcaster<DistributedPost>>())
-
   /// The relay that carries the notifications.
   ///
   /// It can be used for other messages too.
   public let relay: Relay
   private let observers = DistributedObservers()
-  /// What the centers on the relay post, which the relay does not receive.
-  private let local: Broadcaster<DistributedPost>
-  private let hearing: ObservationToken
-  private let listening: ObservationToken
+  private let line: DistributedLine
 
   /// Creates a center that receives what is posted on the bus of a relay.
   public init(_ relay: Relay) {
     self.relay = relay
-    local = Self.posts(on: relay)
-    hearing = local.observe { [observers] post in observers.receive(post) }
-    listening = relay.raw("\(DistributedPost.domain).*").observe {
-      [observers, weak relay] payload in
-      guard observers.isObserved(payload.subject) else { return }
-      do {
-        observers.receive(try DistributedPost(payload.bytes))
-      } catch {
-        relay?.reportUndecodable(payload, as: Notification.self, error)
-      }
-    }
+    line = DistributedLine.of(relay)
+    line.centers.add(observers)
   }
 
-  deinit { observers.finish() }
-
-  private static func posts(on relay: Relay) -> Broadcaster<DistributedPost> {
-    let new = Broadcaster<DistributedPost>()
-    // Released outside the lock, since these may be the last references.
-    let (posts, seen) = postsOfRelays.withLock { table in
-      let id = ObjectIdentifier(relay)
-      // If this was of a relay that had the address before, its centers are gone too.
-      if let known = table[id] { return (known, []) }
-      return (new, table.insert(new, for: id))
-    }
-    withExtendedLifetime(seen) {}
-    return posts
+  deinit {
+    line.centers.remove(observers)
+    observers.finish()
   }
 
   /// The center that is shared in a program, on the default bus of the host.
@@ -136,10 +110,10 @@ public final class DistributedCenter: Sendable {
       if let reason = RelayLimits.objection("A notification", to: bytes.count, named: subject) {
         throw DistributedPostError(reason)
       }
-      // Delivered here before it is sent: an answer can arrive as soon as other processes have the
-      // question.
-      local.send(try DistributedPost(bytes))
-      relay.post(raw: bytes, to: subject)
+      let post = try DistributedPost(bytes)
+      // Delivered here before it is sent, since an answer can arrive as soon as other processes have the
+      // question. It is queued before an observer here can answer.
+      relay.post(raw: bytes, to: subject) { line.centers.deliver(post) }
     } catch {
       relay.reportRefused(subject, "\(error)")
     }

@@ -49,14 +49,12 @@ final class DistributedObservers: Sendable {
 
   // MARK: Delivering
 
-  /// Delivers a post to its observers, on the main queue.
+  /// Delivers a post to its observers. Called on the main queue.
   func receive(_ post: DistributedPost) {
-    DispatchQueue.main.async {
-      let audience = DistributedAudience()
-      let object = post.object.flatMap { self.objects.subject(equalTo: $0) }
-      self.topics.post(to: DistributedPost.subject(of: post.name), about: object) { audience }
-      self.make(self.suspension.withLock { $0.receive(post, audience.observers) })
-    }
+    let audience = DistributedAudience()
+    let object = post.object.flatMap { objects.subject(equalTo: $0) }
+    topics.post(to: DistributedPost.subject(of: post.name), about: object) { audience }
+    make(suspension.withLock { $0.receive(post, audience.observers) })
   }
 
   var isSuspended: Bool { suspension.withLock { $0.isSuspended } }

@@ -69,12 +69,17 @@ final class PostQueue: Sendable {
   /// Queues bytes that are sent as they are, as ``append(size:_:)`` queues a message.
   ///
   /// - Precondition: The subject is the name of a message.
+  /// - Parameter whenQueued: Called with the lock held, so that whoever is called because of it posts
+  ///   later. It must not run foreign code.
   /// - Returns: Whether it is the first item, so that the caller must schedule the sending.
-  func append(raw bytes: [UInt8], to subject: String, version: UInt32) -> Bool {
+  func append(
+    raw bytes: [UInt8], to subject: String, version: UInt32, whenQueued: () -> Void = {}
+  ) -> Bool {
     var isFirst = false
     var dropped: [OutgoingMessage]?
     let (size, limit) = (Self.size(ofRaw: bytes.count), buffering.byteCount)
     state.withLock { state in
+      whenQueued()
       if state.isClosed { return }
       if state.size + size > limit, buffering.policy == .oldest {
         state.lost[subject, default: 0] += 1

@@ -46,6 +46,13 @@ extension Relay {
     core.send(raw: bytes, to: subject, version: UInt32(clamping: version))
   }
 
+  /// Posts bytes, and calls `whenQueued` before any later post through this relay.
+  ///
+  /// A lock is held meanwhile, so it must not run foreign code.
+  package func post(raw bytes: [UInt8], to subject: String, whenQueued: () -> Void) {
+    core.send(raw: bytes, to: subject, version: 0, whenQueued: whenQueued)
+  }
+
   /// Reports on the relay's queue that a message under a name cannot be decoded as the expected
   /// type.
   package func reportUndecodable(

@@ -42,12 +42,16 @@ final class RelayCore: RelayReceiver, Sendable {
     if outbox.append(size: size, make) { scheduleSending() }
   }
 
-  func send(raw bytes: [UInt8], to subject: String, version: UInt32) {
+  func send(
+    raw bytes: [UInt8], to subject: String, version: UInt32, whenQueued: () -> Void = {}
+  ) {
     // In the queue, it would take the place of messages that can be carried.
     if let reason = RelayLimits.objection(to: bytes.count, named: subject) {
       return reportRefused(subject, reason)
     }
-    if outbox.append(raw: bytes, to: subject, version: version) { scheduleSending() }
+    if outbox.append(raw: bytes, to: subject, version: version, whenQueued: whenQueued) {
+      scheduleSending()
+    }
   }
 
   func send(_ operation: RelayOperation) {

@@ -37,8 +37,8 @@ struct DistributedCenterTests {
     one.record(nil, nil, heard)
     two?.record(nil, nil, others)
     far.record(nil, nil, fars)
-    let answering = two?.addObserver(forName: .level, object: nil, queue: nil) {
-      [weak two] _ in two?.post(name: .end, object: "answer")
+    let answering = one.addObserver(forName: .level, object: nil, queue: nil) {
+      [weak one] _ in one?.post(name: .end, object: "answer")
     }
     one.post(name: .level, object: nil)
     let answered = ["LevelChanged -", "End answer"]

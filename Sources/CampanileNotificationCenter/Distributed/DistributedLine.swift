@@ -1,0 +1,63 @@
+import Campanile
+import CampanileRelay
+import Dispatch
+import Foundation
+
+/// What the distributed centers on one relay share: the notifications that they receive.
+///
+/// A notification reaches all of them in one turn of the main queue. So none of them receives an
+/// answer before its question. The centers keep the line.
+final class DistributedLine: Sendable {
+  private static let lines = Locked(WeakTable<ObjectIdentifier, DistributedLine>())
+
+  let centers = DistributedCenters()
+  private let listening: ObservationToken
+
+  /// The line of a relay, which the caller keeps.
+  static func of(_ relay: Relay) -> DistributedLine {
+    let new = DistributedLine(relay)
+    // Released outside the lock, since these may be the last references.
+    let (line, seen) = lines.withLock { lines in
+      let id = ObjectIdentifier(relay)
+      // If this was of a relay that had the address before, its centers are gone too.
+      if let known = lines[id] { return (known, []) }
+      return (new, lines.insert(new, for: id))
+    }
+    withExtendedLifetime(seen) {}
+    return line
+  }
+
+  private init(_ relay: Relay) {
+    listening = relay.raw("\(DistributedPost.domain).*").observe {
+      [centers, weak relay] payload in
+      guard centers.areObserved(payload.subject) else { return }
+      do {
+        centers.deliver(try DistributedPost(payload.bytes))
+      } catch {
+        relay?.reportUndecodable(payload, as: Notification.self, error)
+      }
+    }
+  }
+}
+
+/// The observers of the distributed centers on one relay.
+final class DistributedCenters: Sendable {
+  private let all = Locked<[DistributedObservers]>([])
+
+  func add(_ center: DistributedObservers) { all.withLock { $0.append(center) } }
+
+  func remove(_ center: DistributedObservers) {
+    all.withLock { all in all.removeAll { $0 === center } }
+  }
+
+  func areObserved(_ subject: String) -> Bool {
+    all.withLock { $0 }.contains { $0.isObserved(subject) }
+  }
+
+  /// Delivers a notification to the observers of all centers, on the main queue.
+  func deliver(_ post: DistributedPost) {
+    DispatchQueue.main.async {
+      for center in self.all.withLock({ $0 }) { center.receive(post) }
+    }
+  }
+}
