@@ -191,7 +191,10 @@
         ?? Task.detached(priority: .utility) {
           let pool = SocketPool<Poll>.make()
           try await pool.prepare()
-          Task.detached(priority: .utility) { try? await pool.run() }
+          Task.detached(priority: .utility) {
+            try? await pool.run()
+            await self.forget()
+          }
           return pool
         }
       making = task
@@ -203,6 +206,9 @@
         throw error
       }
     }
+
+    /// The pool has ended, which the system can cause. The next page makes another.
+    private func forget() { making = nil }
   }
 
   extension Socket {

@@ -25,7 +25,7 @@ public struct Caller: Sendable, Hashable, CustomStringConvertible {
 
 /// The distinct call stacks from which values were posted.
 ///
-/// Recognizing a call stack takes a microsecond. Copying a new one takes a hundred times as long.
+/// Recognizing a call stack takes two or three microseconds. Copying a new one takes a hundred.
 /// Function names are looked up on request. The first look-up reads the debug information of the
 /// program, which takes a second for fifty megabytes. Functions of a library that was loaded after
 /// the first trace began have no names. Without debug information, functions in extensions of

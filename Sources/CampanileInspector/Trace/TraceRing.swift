@@ -31,6 +31,13 @@ struct TraceRing {
     return false
   }
 
+  /// The threads of the records.
+  var threads: Set<UInt64> {
+    var threads: Set<UInt64> = []
+    for chunk in chunks { for record in chunk { threads.insert(record.thread) } }
+    return threads
+  }
+
   /// The records, the oldest first.
   var records: [TraceRecord] {
     let all = Array(chunks.joined())

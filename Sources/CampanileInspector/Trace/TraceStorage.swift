@@ -27,7 +27,7 @@ final class TraceStorage: Sendable {
     /// A thread that is forgotten is named again at its next event.
     mutating func name(_ thread: UInt64, _ name: String) {
       if threads.count >= threadLimit {
-        let used = Set(ring.records.map(\.thread))
+        let used = ring.threads
         threads = threads.filter { used.contains($0.key) }
         threadLimit = max(1_024, 2 * threads.count)
       }
