@@ -119,6 +119,7 @@ public final class MessageCenter: Sendable {
     try await postAndWait(message, Post(subject))
   }
 
+  @_optimize(size)
   private func postAndWait(_ message: some Message, _ post: Post) async throws {
     let tracker = DeliveryTracker()
     find(message, post.tracked(by: tracker))

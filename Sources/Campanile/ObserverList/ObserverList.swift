@@ -137,6 +137,7 @@ class ObserverList: @unchecked Sendable {
   }
 
   /// The live registrations of this list and its groups.
+  @_optimize(size)
   func registrations(_ held: borrowing ObserverRegistry.Held) -> [LiveRegistration] {
     var found: [LiveRegistration] = []
     if let entries {

@@ -111,16 +111,22 @@ extension ObserverRegistry {
 
   /// It is not inlined: the facts of an observer take much of the stack, and the caller may be
   /// about to call the observer.
+  ///
+  /// An observer that is not at hand is left out if it has ended. So what waits behind the only call of
+  /// an observer with `.once` is not reported as dropped.
   @inline(never)
+  @_optimize(size)
   private func send(
     _ kind: SourceEvent.Kind, _ known: AnyObserver?, _ registration: Registration,
     _ post: PostDetails?
   ) {
-    guard let observer = known ?? observer(of: registration) else { return }
+    guard let observer = known ?? observer(of: registration), known != nil || !observer.isEnded
+    else { return }
     send(kind, ObserverFacts(observer, registration), post)
   }
 
   @inline(never)
+  @_optimize(size)
   private func send(_ kind: SourceEvent.Kind, _ observer: ObserverFacts, _ post: PostDetails?) {
     send(kind, observer.registration.list.valueType, observer, post)
   }

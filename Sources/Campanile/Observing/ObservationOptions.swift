@@ -51,6 +51,9 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
   /// If many threads post at once, one of them delivers. No second call begins, and what the
   /// observer captured is released when the call has returned. Ending in this way does not cancel
   /// the task of an asynchronous observer. Canceling the observation while the call runs does.
+  ///
+  /// At a state or a derived source, the bounded buffer of a synchronous observer takes values during the
+  /// call, and discards them after it.
   public static var once: Self { Self(SourceOptions(isOnce: true)) }
 }
 
