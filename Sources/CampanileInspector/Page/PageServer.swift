@@ -207,7 +207,9 @@
       }
     }
 
-    /// The pool has ended, which the system can cause. The next page makes another.
+    /// The pool has ended, which the system can cause.
+    ///
+    /// The next page makes another one.
     private func forget() { making = nil }
   }
 

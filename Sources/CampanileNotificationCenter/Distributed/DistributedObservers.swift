@@ -49,7 +49,9 @@ final class DistributedObservers: Sendable {
 
   // MARK: Delivering
 
-  /// Delivers a post to its observers. Called on the main queue.
+  /// Delivers a post to its observers.
+  ///
+  /// Called on the main queue.
   func receive(_ post: DistributedPost) {
     let audience = DistributedAudience()
     let object = post.object.flatMap { objects.subject(equalTo: $0) }
