@@ -50,6 +50,8 @@ final class SocketChannel: Channel {
 
   /// How many bytes are read at a time, and how often before others have their turn.
   private static let (chunk, turns) = (1 << 17, 8)
+  /// How often at most the rest is read.
+  private static let restLimit = 128
 
   init(
     _ socket: consuming UnixSocket, on queue: DispatchQueue,
@@ -104,11 +106,13 @@ final class SocketChannel: Channel {
   func readRest() -> [[UInt8]] {
     if state.withLock({ $0.isClosed }) { return [] }
     var rest: [[UInt8]] = []
-    while true {
+    // The other end may not keep to it that it writes nothing more.
+    while rest.count < Self.restLimit {
       let (transfer, bytes) = socket.read(atMost: Self.chunk)
-      guard case .bytes = transfer else { return rest }
+      guard case .bytes = transfer else { break }
       rest.append(bytes)
     }
+    return rest
   }
 
   // MARK: Writing

@@ -319,6 +319,7 @@ final class MemberLink: RelayLink {
     channel.close()
     if let hub { hub.queue.async { hub.close() } }
     act { state, actions in
+      state.member.isLeaving = true
       for bytes in rest where state.read(bytes[...], &actions) { break }
       state.member.endRead(&actions)
       state.member.disconnected(&actions)

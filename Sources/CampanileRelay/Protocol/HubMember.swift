@@ -54,8 +54,9 @@ struct HubMember {
   }
 
   struct Asked {
-    /// Kept until the reply, which may say that the member does not answer any more.
-    let request: Request
+    /// Kept until the reply, without its payload unless another member can be asked next.
+    var request: Request
+    var canPassOn = true
     var ticks: UInt32
     /// The members that have said so.
     var passedOnBy: [MemberID] = []

@@ -26,7 +26,9 @@ extension HubState {
         .reply(correlation: request.correlation, status: .nobody, payload: []), to: place, &actions)
       return
     }
-    members[answerer].asked.append(asked)
+    var kept = asked
+    if answering.count == 1 { (kept.request.payload, kept.canPassOn) = ([], false) }
+    members[answerer].asked.append(kept)
     send(.request(request), to: answerer, &actions)
   }
 
@@ -42,12 +44,19 @@ extension HubState {
     var asked = members[place].asked.remove(at: index)
     guard let asking = members.firstIndex(where: { $0.peer.id == member && $0.stage == .open })
     else { return }
-    if status == .nobody {
+    if status == .nobody, asked.canPassOn {
       asked.passedOnBy.append(members[place].peer.id)
       return ask(asked, from: asking, &actions)
     }
     send(
       .reply(correlation: correlation, status: status, payload: payload), to: asking, &actions)
+  }
+
+  /// Forgets what a member asked that has left: nobody waits for the replies.
+  mutating func forgetRequests(of member: HubMember) {
+    let id = member.peer.id
+    if members.contains(where: { $0.peer.id == id }) { return }
+    for place in members.indices { members[place].asked.removeAll { $0.request.from == id } }
   }
 
   /// A member has left that was asked.

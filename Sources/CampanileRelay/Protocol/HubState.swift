@@ -114,6 +114,7 @@ struct HubState {
     for (place, member) in members.enumerated() { places[member.connection] = place }
     forgetRoutes()
     failRequests(askedOf: member, &actions)
+    forgetRequests(of: member)
     if member.stage == .open { sendPeers(&actions) }
     for index in flushes.indices { flushes[index].awaited[member.connection] = nil }
     flushes.removeAll { $0.connection == member.connection }

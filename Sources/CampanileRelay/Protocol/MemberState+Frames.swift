@@ -65,7 +65,7 @@ extension MemberState {
     if sender == id {
       outbox.sequenced(first, count, position)
       horizon = max(horizon, last)
-      if isOpen { outbox.send(&actions) }
+      if isOpen && !isLeaving { outbox.send(&actions) }
     } else {
       // Messages that this member had from an older hub have been told to the others only now.
       received.setPositions(ofSender: sender, first: first, count: count, from: position)

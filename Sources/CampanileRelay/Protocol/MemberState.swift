@@ -33,6 +33,11 @@ struct MemberState {
   /// The member that the hub of `generation` is part of, once the hub has said so.
   private(set) var hub: MemberID?
 
+  /// Whether the connection has ended, and what has arrived on it is still being read.
+  ///
+  /// Nothing is sent then: what waits is for the next hub.
+  var isLeaving = false
+
   /// The highest number of each sender that was heard.
   ///
   /// No number is ever removed. A stopped sender isn't a peer, and may later send a message again
@@ -180,6 +185,7 @@ struct MemberState {
   mutating func disconnected(_ actions: inout [MemberAction]) {
     guard stage != .disconnected else { return }
     stage = .disconnected
+    isLeaving = false
     mustAcknowledge = false
     requests.disconnected(except: outbox.close(), &actions)
     actions.append(.closed)
@@ -200,6 +206,7 @@ struct MemberState {
     case .missed(let message): missed(message, &actions)
     case .welcome(_, let busID): welcome(busID)
     case .collect(let token, let since): collect(token, since, &actions)
+    case .open where isLeaving: break
     case .open(let position, let ownNumber, let recovery):
       if recoveries.last?.generation != recovery.generation {
         recoveries = recoveries.suffix(7) + [recovery]

@@ -104,6 +104,22 @@ final class HubStateTests {
       receive(3, refusal) == [send(1, .reply(correlation: 4, status: .nobody, payload: []))])
   }
 
+  // Broken by: HubState.ask, if it keeps a payload for nobody; HubState.forgetRequests, if it keeps all.
+  @Test("A hub keeps a request's payload only for another member, and nothing of one that has left")
+  func keepsNoPayload() {
+    for id in 1...2 { _ = join(id) }
+    _ = receive(2, .answer("time"))
+    let request = Request(correlation: 4, from: 1, subject: "time", version: 0, payload: [5])
+    #expect(receive(1, .request(request, deadline: 1_000)) == [send(2, .request(request))])
+    #expect(hub.members[1].asked.map(\.request.payload) == [[]])
+    let refusal = MemberFrame.reply(to: 1, correlation: 4, status: .nobody, payload: [])
+    #expect(
+      receive(2, refusal) == [send(1, .reply(correlation: 4, status: .nobody, payload: []))])
+    _ = receive(1, .request(request, deadline: 1_000))
+    _ = actions { $0.disconnected(ConnectionID(rawValue: 1), &$1) }
+    #expect(hub.members[0].asked.isEmpty)
+  }
+
   @Test("R6 A request that nobody waits for any more does not wait for a process that is stopped")
   func forgetsRequests() {
     for id in 1...2 { _ = join(id) }
