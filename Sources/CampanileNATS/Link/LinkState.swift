@@ -254,7 +254,12 @@
     }
 
     private mutating func updated(_ number: Int, _ info: ServerInfo) {
-      if configuration.usesReportedServers, let others = info.others { pool.learn(others) }
+      // A server that is being left may be none of the list that has replaced its own.
+      if configuration.usesReportedServers, lines[number]?.leavingSeconds == nil,
+        let others = info.others
+      {
+        pool.learn(others)
+      }
       if number == current { session.updated(info) }
     }
 

@@ -120,7 +120,9 @@
         // Others may have one place for the answers to all their requests. While a subscription ends,
         // another one may receive the same request.
         let correlation = requests.received(
-          reply, isOnly: envelope != nil || isHeld || !ending.isEmpty)
+          reply,
+          isOnly: envelope != nil || isHeld
+            || ending.values.contains { $0.pattern.matches(message.subject) })
       else { return }
       if let envelope { know(envelope) }
       incidents.append(

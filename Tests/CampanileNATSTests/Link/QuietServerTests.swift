@@ -88,6 +88,19 @@
       }
     }
 
+    // Broken by: LinkState.updated, if it learns from a server that is being left.
+    @Test("What a server reports that is being left is none of the new list")
+    func reportedWhileLeaving() throws {
+      var link = link
+      for _ in 1...2 { link.tick() }
+      link.reconnect(to: try NATSConfiguration(servers: "nats://c:1"))
+      var info = ServerInfo()
+      info.hasHeaders = true
+      info.others = ["b:1", "d:1"]
+      link.handle(.frames([.info(info)], byteCount: 0, .init()), of: 1)
+      #expect(link.takeEffects().connects.map(\.address.host) == ["c"])
+    }
+
     @Test("It leaves a server at once that has just said something, or that it does not read")
     func leavingAtOnce() {
       for isReading in [true, false] {
