@@ -226,10 +226,10 @@ struct MemberLinkTests {
     return true
   }
 
-  @Test(
-    "R4 A process that takes no messages hears what its own hub had passed to it when that ends")
-  func hearsWhatItsHubPassed() async throws {
-    let bus = LoopbackBus.named("\(UInt64.random(in: 0 ... .max))")
+  /// A link that hosts a hub and takes no messages, and another one, which posts a message to it.
+  private func postToWhoTakesNothing(
+    on bus: LoopbackBus
+  ) async throws -> (link: MemberLink, Receiver, other: MemberLink, Receiver) {
     let (link, receiver) = (MemberLink(.memory(bus), name: "one", .newest()), Receiver())
     link.queue.sync {
       link.perform([.subscribe("a")])
@@ -242,6 +242,14 @@ struct MemberLinkTests {
     posts.append(RelayPosts.Heading(subject: "a", version: 0), [1])
     other.queue.sync { [posts] in other.perform([.posts(posts), .flush(1)]) }
     other.start(otherReceiver)
+    return (link, receiver, other, otherReceiver)
+  }
+
+  @Test(
+    "R4 A process that takes no messages hears what its own hub had passed to it when that ends")
+  func hearsWhatItsHubPassed() async throws {
+    let bus = LoopbackBus.named("\(UInt64.random(in: 0 ... .max))")
+    let (link, receiver, other, otherReceiver) = try await postToWhoTakesNothing(on: bus)
     _ = try await otherReceiver.incidents { $0.isFlushed }
     let hub = bus.hub(for: 1)
     hub.queue.async { hub.close() }
@@ -261,18 +269,7 @@ struct MemberLinkTests {
   @Test("R1 A process that takes no messages joins all the same, and takes them later")
   func joinsWithoutReading() async throws {
     let bus = LoopbackBus.named("\(UInt64.random(in: 0 ... .max))")
-    let (link, receiver) = (MemberLink(.memory(bus), name: "one", .newest()), Receiver())
-    link.queue.sync {
-      link.perform([.subscribe("a")])
-      link.setReading(false)
-    }
-    link.start(receiver)
-    _ = try await receiver.incidents { $0.isConnected }
-    let (other, otherReceiver) = (MemberLink(.memory(bus), name: "other", .newest()), Receiver())
-    var posts = RelayPosts()
-    posts.append(RelayPosts.Heading(subject: "a", version: 0), [1])
-    other.queue.sync { [posts] in other.perform([.posts(posts), .flush(1)]) }
-    other.start(otherReceiver)
+    let (link, receiver, other, otherReceiver) = try await postToWhoTakesNothing(on: bus)
     // In the end, the first one counts as stopped.
     _ = try await otherReceiver.incidents { $0.isFlushed }
     #expect(!receiver.incidents.values.contains { $0.isMessage })

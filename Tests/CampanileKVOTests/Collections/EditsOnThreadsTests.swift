@@ -6,34 +6,10 @@ import Testing
 /// Arrays that several threads edit, behind a lock.
 @Suite("Edits on several threads")
 struct EditsOnThreadsTests {
-  final class List: SharedObservable {
-    private let registrar = KVORegistrar()
-    private let state = Locked<[Int]>([])
-    var items: [Int] {
-      get {
-        registrar.access(self, keyPath: \.items)
-        return state.withLock { $0 }
-      }
-      set {
-        registrar.withMutation(of: self, keyPath: \.items) { state.withLock { $0 = newValue } }
-      }
-    }
-    var all: [Int] { items }
-  }
-
-  /// What an observer on any thread rebuilds.
-  final class SharedReplica: Sendable {
-    private let replica = Locked(Replica<Int>())
-    func apply(_ change: KVOChange<[Int]>) { replica.withLock { $0.apply(change) } }
-    var elements: [Int] { replica.withLock { $0.elements } }
-    var faults: [String] { replica.withLock { $0.faults } }
-    var editCount: Int { replica.withLock { $0.editCount } }
-  }
-
   // Broken by: ChangeKeeper.isSettled, if it does not look who tells.
   @Test("K6 Edits that are left to the thread that tells are told as settings")
   func leftEdits() {
-    let list = List()
+    let list = SharedList()
     let gate = Gate()
     let kinds = Recorder<Edit>()
     let replica = SharedReplica()
@@ -59,7 +35,7 @@ struct EditsOnThreadsTests {
     "An edit while another thread's transaction keeps a change back is a setting, and so is that one"
   )
   func besideTransaction() {
-    let list = List()
+    let list = SharedList()
     let gate = Gate()
     let told = Recorder<String>()
     let token = list.observe(\.items) { _, change in told.record("\(change.edit) \(change.new)") }
@@ -84,7 +60,7 @@ struct EditsOnThreadsTests {
     "K6 Who rebuilds an array from its edits has it in the end, whoever edits it",
     arguments: [2, 8])
   func replicas(width: Int) {
-    let list = List()
+    let list = SharedList()
     let replicas = (0..<5).map { _ in SharedReplica() }
     // It may be told more than one job delivers.
     let queue = TestQueue()
@@ -124,7 +100,7 @@ struct EditsOnThreadsTests {
   @Test(
     "K14 Who begins to rebuild an array while others edit it has it in the end", arguments: [2, 8])
   func joining(width: Int) {
-    let list = List()
+    let list = SharedList()
     let joined = Locked<[(SharedReplica, ObservationToken)]>([])
     onThreads(width) { thread in
       let items = list.mutableArray(\.items)

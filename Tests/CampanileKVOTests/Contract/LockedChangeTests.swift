@@ -295,15 +295,7 @@ struct LockedChangeTests {
       init(_ atEnd: @escaping @Sendable () -> Void) { self.atEnd = atEnd }
       deinit { atEnd() }
     }
-    final class Box: SharedObservable {
-      private let registrar = KVORegistrar()
-      private let state = Mutex<Watched?>(nil)
-      var content: Watched? {
-        get { registrar.get(self, \.content, in: state) }
-        set { registrar.set(self, \.content, in: state, to: newValue) }
-      }
-    }
-    let box = Box()
+    let box = SharedBox<Watched>()
     let releases = Recorder<Bool>()
     let token = box.observe(\.content, .old) { _, _ in }
     box.content = Watched { [weak box] in

@@ -6,29 +6,6 @@ import Testing
 /// What the observers of one `changes(of:)` receive, one after the other.
 @Suite("Observers of one source of changes")
 struct SourceOrderTests {
-  final class List: SharedObservable {
-    private let registrar = KVORegistrar()
-    private let state = Locked([1])
-    var items: [Int] {
-      get {
-        registrar.access(self, keyPath: \.items)
-        return state.withLock { $0 }
-      }
-      set {
-        registrar.withMutation(of: self, keyPath: \.items) { state.withLock { $0 = newValue } }
-      }
-    }
-  }
-
-  final class SharedReplica: Sendable {
-    private let replica: Locked<Replica<Int>>
-    init(_ elements: [Int]) { replica = Locked(Replica(elements)) }
-    func apply(_ change: KVOChange<[Int]>) { replica.withLock { $0.apply(change) } }
-    var elements: [Int] { replica.withLock { $0.elements } }
-    var faults: [String] { replica.withLock { $0.faults } }
-    var editCount: Int { replica.withLock { $0.editCount } }
-  }
-
   // MARK: Changes that an observer makes
 
   // Broken by: Receipt.receive, if it does not ask for a newer change.
@@ -56,7 +33,7 @@ struct SourceOrderTests {
   @Test(
     "An edit by an observer of a source is a setting for those that do not know the edit before")
   func editInCall() {
-    let list = List()
+    let list = SharedList([1])
     let replica = SharedReplica([1])
     let source = list.changes(of: \.items, .old)
     let tokens = [
@@ -112,7 +89,7 @@ struct SourceOrderTests {
   // Broken by: Receipt.receive, if it takes no notice of what the observer has received.
   @Test("An observer with its own buffer ends with the newest value, and with no edit out of order")
   func buffered() async throws {
-    let (list, queue) = (List(), TestQueue())
+    let (list, queue) = (SharedList([1]), TestQueue())
     let replicas = [SharedReplica([1]), SharedReplica([1])]
     let heard = Recorder<Int>()
     let source = list.changes(of: \.items)
@@ -170,7 +147,7 @@ struct SourceOrderTests {
   // Broken by: NumberedChange.following, if it takes no notice of missed changes.
   @Test("K14 The one change after a pause leads from the known value to the newest")
   func editAfterPause() {
-    let list = List()
+    let list = SharedList([1])
     let (replica, kinds) = (SharedReplica([1]), Recorder<Edit>())
     let token = list.changes(of: \.items, [.initial, .old]).observe { change in
       replica.apply(change)
@@ -191,7 +168,7 @@ struct SourceOrderTests {
 
   @Test("The only change of a pause is still an edit")
   func oneEditInPause() {
-    let list = List()
+    let list = SharedList([1])
     let (replica, kinds) = (SharedReplica([1]), Recorder<Edit>())
     let token = list.changes(of: \.items, .initial).observe { change in
       replica.apply(change)
@@ -211,15 +188,7 @@ struct SourceOrderTests {
   @Test("K16 A source that begins with a value does not keep the value before it")
   func oldIsReleased() {
     final class Watched: Sendable {}
-    final class Box: SharedObservable {
-      private let registrar = KVORegistrar()
-      private let state = Mutex<Watched?>(nil)
-      var content: Watched? {
-        get { registrar.get(self, \.content, in: state) }
-        set { registrar.set(self, \.content, in: state, to: newValue) }
-      }
-    }
-    let box = Box()
+    let box = SharedBox<Watched>()
     let hadOld = Recorder<Bool>()
     let token = box.changes(of: \.content, [.initial, .old]).observe { change in
       hadOld.record(change.old.flatMap { $0 } != nil)
