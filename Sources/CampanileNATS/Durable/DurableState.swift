@@ -30,19 +30,11 @@
       case pulling
     }
 
-    /// A pattern, and the message after which it is heard.
-    private struct Pattern {
-      let pattern: SubjectPattern
-      /// The last message of the stream when the pattern was added, once that is known.
-      var start: UInt64?
-    }
-
     let options: DurableOptions
     private let id: String
     private(set) var phase = Phase.idle
     private var isConnected = false
-    private var canFilter = false
-    private var patterns: [Pattern] = []
+    private var patterns = SubscribedPatterns()
     /// Requests to be sent.
     var requests: [StreamRequest] = []
     /// Counts requests: answers to older ones are not heard.
@@ -55,17 +47,7 @@
     /// Whether messages of a receiver with a name may have been sent and not received.
     private var mustSettle = true
     private var consumer = ""
-    /// Whether a consumer with a name begins with the first message of the stream.
-    ///
-    /// The policy of a consumer cannot be changed, so it has to be the one that the consumer has.
-    private var deliversAll = false
-    /// Whether the other policy has been tried since the stream was located.
-    private var hasTriedPolicies = false
-    /// Whether the server refuses to filter, for as long as the stream is as it was when located.
-    private var isUnfiltered = false
-    /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
-    /// inactivity as are asked for.
-    private var (leavesOutPending, leavesOutInactivity) = (false, false)
+    private var terms: ConsumerTerms
     /// How long no expected message has arrived.
     private var silence = 0
     private var pulls = PullBudget()
@@ -99,14 +81,13 @@
     private var reported = ""
     private var seconds = 0
 
-    /// After so many seconds without an acknowledgement, the server sends a message again.
-    static let acknowledgmentWait = 6
     private static let progressInterval = 3
     private static let patience = 5
 
     init(_ options: DurableOptions, id: String) {
       self.options = options
       self.id = id
+      terms = ConsumerTerms(name: options.consumer)
     }
 
     /// Whether what was asked to be heard is in force.
@@ -125,8 +106,8 @@
     /// - Parameter isSubscribed: Whether the connection takes the place of one that was there until now,
     ///   and is subscribed to the same.
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
-      (isConnected, mustSettle, canFilter) = (true, true, info.isAtLeast(2, 10))
-      hasAwaitedDeletion = false
+      (isConnected, mustSettle, hasAwaitedDeletion) = (true, true, false)
+      terms.canFilter = info.isAtLeast(2, 10)
       if !isSubscribed { connection += 1 }
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
@@ -154,11 +135,8 @@
 
     /// - Parameter new: All that is to be heard. What is new is heard from now on.
     mutating func setPatterns(_ new: [SubjectPattern]) {
-      let old = patterns
-      patterns = new.map { pattern in
-        // A consumer with a name begins by itself.
-        old.first { $0.pattern == pattern } ?? Pattern(pattern: pattern, start: isNamed ? 0 : nil)
-      }
+      // A consumer with a name begins by itself.
+      patterns.replace(with: new, startingAfter: isNamed ? 0 : nil)
       if patterns.isEmpty {
         hasHeard = false
         // What the last pull still brings is not heard, and arrives again.
@@ -224,57 +202,27 @@
     private mutating func located(_ created: String, _ last: UInt64) {
       if created != self.created {
         if !self.created.isEmpty {
-          // All that is in another stream came after its patterns.
-          for index in patterns.indices where patterns[index].start != nil {
-            patterns[index].start = 0
-          }
-          (heardThrough, deliveries, deliversAll) = (0, NamedDeliveries(), true)
+          patterns.streamIsAnother()
+          (heardThrough, deliveries) = (0, NamedDeliveries())
+          terms.streamIsAnother()
         }
         consumerCreated = nil
         self.created = created
       }
-      (hasTriedPolicies, isUnfiltered) = (false, false)
-      (leavesOutPending, leavesOutInactivity) = (false, false)
+      terms.streamIsLocated()
       // A stream that has lost its end uses these numbers again.
       heardThrough = min(heardThrough, last)
       deliveries.streamEnds(at: last)
-      for index in patterns.indices {
-        patterns[index].start = patterns[index].start.map { min($0, last) }
-      }
+      patterns.streamEnds(at: last)
       if !hasHeard { (heardThrough, hasHeard) = (last, true) }
-      for index in patterns.indices where patterns[index].start == nil {
-        patterns[index].start = last
-      }
       createConsumer()
     }
 
     private mutating func createConsumer() {
       begin(.creatingConsumer)
       consumer = options.consumer ?? "relay\(id)n\(generation)"
-      var configuration = ConsumerRequest.Configuration(name: consumer)
-      if isNamed {
-        configuration.durable_name = consumer
-        configuration.deliver_policy = deliversAll ? "all" : "new"
-        configuration.ack_policy = "explicit"
-        configuration.ack_wait = Self.acknowledgmentWait * 1_000_000_000
-        if !leavesOutPending { configuration.max_ack_pending = 4 * PullBudget.batch }
-      } else {
-        if !leavesOutInactivity { configuration.inactive_threshold = 300_000_000_000 }
-        configuration.max_deliver = 1
-        configuration.mem_storage = true
-        configuration.num_replicas = 1
-        configuration.deliver_policy = "by_start_sequence"
-        // The server may say anything about what it has.
-        configuration.opt_start_seq = heardThrough &+ 1
-      }
-      let filters = PatternSet.filters(patterns.map(\.pattern.text))
-      if isUnfiltered {
-        // It gets all that the stream has.
-      } else if filters.count == 1 {
-        configuration.filter_subject = filters[0]
-      } else if canFilter, !filters.isEmpty {
-        configuration.filter_subjects = filters
-      }
+      let configuration = terms.configuration(
+        consumer, of: patterns.all, after: heardThrough)
       requests.append(
         StreamRequest(
           "CONSUMER.CREATE.\(options.stream).\(consumer)", token: "c\(generation)",
@@ -334,26 +282,16 @@
         located(response.created ?? "", response.state?.last_seq ?? 0)
       case .creatingConsumer:
         if let error = response.error {
-          if isNamed, !hasTriedPolicies, error.description?.contains("deliver policy") == true {
-            // The consumer is there, and began otherwise.
-            hasTriedPolicies = true
-            deliversAll.toggle()
-            createConsumer()
-            return nil
-          }
-          if leaveOut(error) {
-            createConsumer()
-            return nil
-          }
-          return report(error)
+          if !terms.relax(for: error) { return report(error) }
+          createConsumer()
+          return nil
         }
-        // If only the consumer is deleted, the next one begins at that time.
-        deliversAll = false
+        terms.consumerIsCreated()
         let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
         consumerCreated = response.created
         let rest = max(0, unnoticedEnd - seconds)
         if mustSettle, isNamed, rest > 0 || response.num_ack_pending ?? 0 > 0 {
-          phase = .settling(seconds: rest + Self.acknowledgmentWait + 1)
+          phase = .settling(seconds: rest + ConsumerTerms.acknowledgmentWait + 1)
         } else {
           pull()
         }
@@ -383,21 +321,6 @@
       // Somebody else may have created the stream.
       refusal = StreamResponse.Failure(code: 403, description: text)
       askForStream()
-    }
-
-    /// - Returns: Whether the server may create the consumer without what it refuses.
-    private mutating func leaveOut(_ error: StreamResponse.Failure) -> Bool {
-      let refused: WritableKeyPath<Self, Bool>
-      switch error.err_code {
-      // Before version 2.10, a filter must not be wider than what the stream stores.
-      case 10_093: refused = \.isUnfiltered
-      // The server, the account or the stream has a lower limit, which then applies.
-      case 10_121: refused = \.leavesOutPending
-      case 10_153: refused = \.leavesOutInactivity
-      default: return false
-      }
-      defer { self[keyPath: refused] = true }
-      return !self[keyPath: refused]
     }
 
     private mutating func report(_ error: StreamResponse.Failure) -> String? {
@@ -454,7 +377,7 @@
       // A pull of the connection before this one goes on. What it sends would overtake what that
       // connection has lost, and is sent again later.
       case .settling(let seconds):
-        phase = .settling(seconds: max(seconds, Self.acknowledgmentWait + 1))
+        phase = .settling(seconds: max(seconds, ConsumerTerms.acknowledgmentWait + 1))
         return .none
       // The pulls of a consumer with a name go on while it is changed.
       case .gathering, .locating, .creatingConsumer:
@@ -466,7 +389,8 @@
       if !isNamed, place.consumer != consumer { return .none }
       pulls.arrived()
       defer { if phase == .pulling { pull() } }
-      if isNamed { return deliveries.hear(place, isWanted: wants(message.subject, place)) }
+      let isWanted = patterns.want(message.subject, at: place)
+      if isNamed { return deliveries.hear(place, isWanted: isWanted) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
         // Something is missing.
         receiveAnew()
@@ -475,7 +399,7 @@
       lastConsumerSequence = place.consumerSequence
       if place.streamSequence <= heardThrough { return .none }
       heardThrough = place.streamSequence
-      return wants(message.subject, place) ? .new(acknowledgment: nil) : .none
+      return isWanted ? .new(acknowledgment: nil) : .none
     }
 
     /// Handles a status of a pull.
@@ -576,13 +500,6 @@
       seconds &+= 1
       if !isConnected || seconds % Self.progressInterval != 0 { return [] }
       return deliveries.open
-    }
-
-    /// Whether a message is to be heard: the server's filter may be wider, and begin earlier.
-    private func wants(_ subject: String, _ place: StreamPlace) -> Bool {
-      patterns.contains {
-        $0.start ?? .max < place.streamSequence && $0.pattern.matches(subject)
-      }
     }
 
     // MARK: Time

@@ -80,7 +80,7 @@
           if answers {
             #expect(phase == .pulling)
           } else if case .settling(let seconds)? = phase {
-            #expect(seconds > DurableState.acknowledgmentWait)
+            #expect(seconds > ConsumerTerms.acknowledgmentWait)
           } else {
             Issue.record("\(String(describing: phase))")
           }

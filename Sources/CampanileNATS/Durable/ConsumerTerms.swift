@@ -1,0 +1,100 @@
+#if NATS
+  import CampanileRelay
+
+  /// What a consumer is asked to be: less, where the server has refused more.
+  struct ConsumerTerms {
+    private let name: String?
+    /// Whether the server takes several filters.
+    var canFilter = false
+    /// Whether a consumer with a name begins with the first message of the stream.
+    ///
+    /// The policy of a consumer cannot be changed, so it has to be the one that the consumer has.
+    private var deliversAll = false
+    /// Whether the other policy has been tried since the stream was located.
+    private var hasTriedPolicies = false
+    /// Whether the server refuses to filter, for as long as the stream is as it was when located.
+    private var isUnfiltered = false
+    /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
+    /// inactivity as are asked for.
+    private var (leavesOutPending, leavesOutInactivity) = (false, false)
+
+    /// After so many seconds without an acknowledgement, the server sends a message again.
+    static let acknowledgmentWait = 6
+
+    init(name: String?) {
+      self.name = name
+    }
+
+    /// The stream is there, as before or with another configuration.
+    mutating func streamIsLocated() {
+      (hasTriedPolicies, isUnfiltered) = (false, false)
+      (leavesOutPending, leavesOutInactivity) = (false, false)
+    }
+
+    /// Another stream has the name, and all of it is to be heard.
+    mutating func streamIsAnother() { deliversAll = true }
+
+    /// There is such a consumer.
+    ///
+    /// If only the consumer is deleted, the next one begins at that time.
+    mutating func consumerIsCreated() { deliversAll = false }
+
+    /// The request for a consumer.
+    ///
+    /// - Parameters:
+    ///   - consumer: The name of the consumer.
+    ///   - heardThrough: The message after which a consumer without a name begins.
+    func configuration(
+      _ consumer: String, of patterns: [SubjectPattern], after heardThrough: UInt64
+    ) -> ConsumerRequest.Configuration {
+      var configuration = ConsumerRequest.Configuration(name: consumer)
+      if name != nil {
+        configuration.durable_name = consumer
+        configuration.deliver_policy = deliversAll ? "all" : "new"
+        configuration.ack_policy = "explicit"
+        configuration.ack_wait = Self.acknowledgmentWait * 1_000_000_000
+        if !leavesOutPending { configuration.max_ack_pending = 4 * PullBudget.batch }
+      } else {
+        if !leavesOutInactivity { configuration.inactive_threshold = 300_000_000_000 }
+        configuration.max_deliver = 1
+        configuration.mem_storage = true
+        configuration.num_replicas = 1
+        configuration.deliver_policy = "by_start_sequence"
+        // The server may say anything about what it has.
+        configuration.opt_start_seq = heardThrough &+ 1
+      }
+      let filters = PatternSet.filters(patterns.map(\.text))
+      if isUnfiltered {
+        // It gets all that the stream has.
+      } else if filters.count == 1 {
+        configuration.filter_subject = filters[0]
+      } else if canFilter, !filters.isEmpty {
+        configuration.filter_subjects = filters
+      }
+      return configuration
+    }
+
+    /// The server refuses what was asked for.
+    ///
+    /// - Returns: Whether it may create a consumer that is asked for now.
+    mutating func relax(for error: StreamResponse.Failure) -> Bool {
+      if name != nil, !hasTriedPolicies, error.description?.contains("deliver policy") == true {
+        // The consumer is there, and began otherwise.
+        hasTriedPolicies = true
+        deliversAll.toggle()
+        return true
+      }
+      let refused: WritableKeyPath<Self, Bool>
+      switch error.err_code {
+      // Before version 2.10, a filter must not be wider than what the stream stores.
+      case 10_093: refused = \.isUnfiltered
+      // The server, the account or the stream has a lower limit, which then applies.
+      case 10_121: refused = \.leavesOutPending
+      case 10_153: refused = \.leavesOutInactivity
+      default: return false
+      }
+      defer { self[keyPath: refused] = true }
+      return !self[keyPath: refused]
+    }
+  }
+#endif
