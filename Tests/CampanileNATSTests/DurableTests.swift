@@ -113,6 +113,23 @@
       withExtendedLifetime((one, two)) {}
     }
 
+    // Broken by: ConsumerTerms.configuration, if it changes a filter where the server misses it.
+    @Test(
+      "R4 A receiver with a name that wants something else as well misses nothing",
+      arguments: NATSServer.programs)
+    func wantsMore(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      let two = Member(bus(server, as: "two"), carrying: .inward)
+      for member in [one, two] { try await member.relay.flush() }
+      let token = two.relay.raw("clock.>").observe { _ in }
+      try await two.relay.flush()
+      one.post(1...10)
+      try await one.relay.flush()
+      #expect(try await two.ticks.next(10) == Array(1...10))
+      withExtendedLifetime((one, two, token)) {}
+    }
+
     /// Posts ten messages, which the observers on the relay's queue hear.
     private func post(_ one: Member, _ two: Member) async throws {
       for member in [one, two] { try await member.relay.flush() }

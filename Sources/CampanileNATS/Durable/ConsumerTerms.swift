@@ -4,8 +4,8 @@
   /// What a consumer is asked to be: less, where the server has refused more.
   struct ConsumerTerms {
     private let name: String?
-    /// Whether the server takes several filters.
-    var canFilter = false
+    /// Whether the server has version 2.10 or later.
+    var isRecent = false
     /// Whether a consumer with a name begins with the first message of the stream.
     ///
     /// The policy of a consumer cannot be changed, so it has to be the one that the consumer has.
@@ -17,6 +17,8 @@
     /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
     /// inactivity as are asked for.
     private var (leavesOutPending, leavesOutInactivity) = (false, false)
+    /// Whether the server refuses, likewise, that a stream of several replicas has a consumer of one.
+    private var leavesOutReplicas = false
 
     /// After so many seconds without an acknowledgement, the server sends a message again.
     static let acknowledgmentWait = 6
@@ -28,7 +30,7 @@
     /// The stream is there, as before or with another configuration.
     mutating func streamIsLocated() {
       (hasTriedPolicies, isUnfiltered) = (false, false)
-      (leavesOutPending, leavesOutInactivity) = (false, false)
+      (leavesOutPending, leavesOutInactivity, leavesOutReplicas) = (false, false, false)
     }
 
     /// Another stream has the name, and all of it is to be heard.
@@ -58,17 +60,18 @@
         if !leavesOutInactivity { configuration.inactive_threshold = 300_000_000_000 }
         configuration.max_deliver = 1
         configuration.mem_storage = true
-        configuration.num_replicas = 1
+        if !leavesOutReplicas { configuration.num_replicas = 1 }
         configuration.deliver_policy = "by_start_sequence"
         // The server may say anything about what it has.
         configuration.opt_start_seq = heardThrough &+ 1
       }
+      // Before version 2.10, a server takes one filter, and doesn't take the change of one in all
+      // respects: messages would be passed over (mended in nats-server by 836848c).
+      if isUnfiltered || !isRecent && name != nil { return configuration }
       let filters = PatternSet.filters(patterns.map(\.text))
-      if isUnfiltered {
-        // It gets all that the stream has.
-      } else if filters.count == 1 {
+      if filters.count == 1 {
         configuration.filter_subject = filters[0]
-      } else if canFilter, !filters.isEmpty {
+      } else if isRecent, !filters.isEmpty {
         configuration.filter_subjects = filters
       }
       return configuration
@@ -91,6 +94,8 @@
       // The server, the account or the stream has a lower limit, which then applies.
       case 10_121: refused = \.leavesOutPending
       case 10_153: refused = \.leavesOutInactivity
+      // A stream that deletes what all consumers have needs them to be as safe as itself.
+      case 10_134: refused = \.leavesOutReplicas
       default: return false
       }
       defer { self[keyPath: refused] = true }

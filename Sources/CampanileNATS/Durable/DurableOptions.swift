@@ -84,9 +84,11 @@
 
       var text: String { description ?? "error \(code)" }
 
-      /// Whether a stream stores no more messages of one name, and goes on with those of others.
-      var isAboutOneName: Bool {
-        err_code == 10_077 && description?.contains("per subject") == true
+      /// Whether a stream stores no such message, and goes on with others: those of other names, or
+      /// smaller ones.
+      var isAboutOneMessage: Bool {
+        guard err_code == 10_077, let description else { return false }
+        return description.contains("per subject") || description.hasSuffix("o large")
       }
     }
 
@@ -96,6 +98,14 @@
 
     struct Stream: Decodable {
       var subjects: [String]?
+      var max_bytes: Int?
+      var discard: String?
+      var no_ack: Bool?
+
+      /// Whether so many bytes are more than the stream stores even when it has nothing else.
+      func neverHasRoom(for bytes: Int) -> Bool {
+        discard == "new" && max_bytes.map { $0 > 0 && bytes > $0 } == true
+      }
     }
 
     var error: Failure?
@@ -126,6 +136,8 @@
     var consumer: Substring
     var streamSequence: UInt64
     var consumerSequence: UInt64
+    /// When the message was stored, in nanoseconds.
+    var time: UInt64
     /// Where the message is acknowledged.
     var acknowledgment: String
 
@@ -136,10 +148,11 @@
       let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)
       let first = tokens.count == 9 ? 5 : 7
       guard tokens.count == 9 || tokens.count >= 11, let stream = UInt64(tokens[first]),
-        let consumer = UInt64(tokens[first + 1])
+        let consumer = UInt64(tokens[first + 1]), let time = UInt64(tokens[first + 2])
       else { return nil }
       self.consumer = tokens[first - 2]
-      (streamSequence, consumerSequence, acknowledgment) = (stream, consumer, reply)
+      (streamSequence, consumerSequence) = (stream, consumer)
+      (self.time, acknowledgment) = (time, reply)
     }
   }
 #endif

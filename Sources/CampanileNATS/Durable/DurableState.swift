@@ -78,6 +78,8 @@
     /// How many requests in a row nobody has answered.
     private var unansweredCount = 0
     private var hasGathered = false
+    /// Whether nothing more is asked for.
+    private var hasEndedHearing = false
     private var reported = ""
     private var seconds = 0
 
@@ -107,7 +109,7 @@
     ///   and is subscribed to the same.
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
       (isConnected, mustSettle, hasAwaitedDeletion) = (true, true, false)
-      terms.canFilter = info.isAtLeast(2, 10)
+      terms.isRecent = info.isAtLeast(2, 10)
       if !isSubscribed { connection += 1 }
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
@@ -153,6 +155,9 @@
         locate()
       }
     }
+
+    /// Asks for nothing more; what has been sent is still heard.
+    mutating func endHearing() { hasEndedHearing = true }
 
     /// Nobody stores what is posted: the stream may have been deleted.
     mutating func streamMayBeMissing() {
@@ -212,7 +217,6 @@
       terms.streamIsLocated()
       // A stream that has lost its end uses these numbers again.
       heardThrough = min(heardThrough, last)
-      deliveries.streamEnds(at: last)
       patterns.streamEnds(at: last)
       if !hasHeard { (heardThrough, hasHeard) = (last, true) }
       createConsumer()
@@ -289,9 +293,15 @@
         terms.consumerIsCreated()
         let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
         consumerCreated = response.created
-        let rest = max(0, unnoticedEnd - seconds)
-        if mustSettle, isNamed, rest > 0 || response.num_ack_pending ?? 0 > 0 {
+        let (rest, open) = (max(0, unnoticedEnd - seconds), response.num_ack_pending ?? 0)
+        if mustSettle, isNamed, rest > 0 || open > 0 {
           phase = .settling(seconds: rest + ConsumerTerms.acknowledgmentWait + 1)
+          // What could not be delivered to a connection that has ended is to be sent again at once,
+          // maybe in another order (`consumer.didNotDeliver` of nats-server). This pull takes it. It
+          // is not heard, and comes again, in order, with the rest.
+          if open > 0 {
+            ask(PullRequest(batch: min(open, 4 * PullBudget.batch), bytes: 1 << 30, seconds: 1))
+          }
         } else {
           pull()
         }
@@ -337,8 +347,12 @@
 
     private mutating func pull() {
       (phase, silence, mustSettle) = (.pulling, 0, false)
-      guard let pull = pulls.next() else { return }
+      guard !hasEndedHearing, let pull = pulls.next() else { return }
       pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
+      ask(pull)
+    }
+
+    private mutating func ask(_ pull: PullRequest) {
       requests.append(
         StreamRequest(
           "CONSUMER.MSG.NEXT.\(options.stream).\(consumer)", token: "\(pullInbox).\(generation)",

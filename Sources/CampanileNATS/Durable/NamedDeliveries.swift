@@ -1,32 +1,45 @@
 #if NATS
   /// The messages that a receiver with a name has heard, and those that it has not acknowledged yet.
+  ///
+  /// A new leader of a stream may not have its end at first, or may have lost it, and use the numbers
+  /// after that again. The times tell these messages from those that come again.
   struct NamedDeliveries {
+    private struct Message: Hashable {
+      let number: UInt64
+      let time: UInt64
+
+      init(_ place: StreamPlace) { (number, time) = (place.streamSequence, place.time) }
+    }
+
     /// The messages that were heard and that can arrive again.
-    private var heard: Set<UInt64> = []
-    /// Those whose observers have not all been called: where they are acknowledged, by number.
-    private var unfinished: [UInt64: String] = [:]
+    private var heard: Set<Message> = []
+    /// Those whose observers have not all been called, by number, and where they are acknowledged.
+    private var unfinished: [UInt64: (message: Message, acknowledgment: String)] = [:]
     /// Where messages are acknowledged that nobody here is to hear.
     private var unwanted: Set<String> = []
 
     /// Where to say that messages are still being delivered.
-    var open: [String] { unfinished.values.sorted() }
+    var open: [String] { unfinished.values.map(\.acknowledgment).sorted() }
 
     /// Handles a message that has arrived.
     ///
     /// - Parameter isWanted: Whether anybody here subscribes to it.
     mutating func hear(_ place: StreamPlace, isWanted: Bool) -> DurableState.News {
+      let message = Message(place)
       // The server has lost patience, or the consumer: it is acknowledged in its time.
-      if unfinished[place.streamSequence] != nil { return .none }
-      let isNew = heard.insert(place.streamSequence).inserted
+      if unfinished[message.number]?.message == message { return .none }
+      // The stream has lost that one: acknowledging it would acknowledge this one.
+      unfinished[message.number] = nil
+      let isNew = heard.insert(message).inserted
       // So many are remembered as can be sent again, and more.
       if heard.count > 16 * PullBudget.batch {
-        heard = Set(heard.sorted().suffix(8 * PullBudget.batch))
+        heard = Set(heard.sorted { $0.time < $1.time }.suffix(8 * PullBudget.batch))
       }
       guard isNew && isWanted else {
         unwanted.insert(place.acknowledgment)
         return .unwanted(acknowledgment: place.acknowledgment)
       }
-      unfinished[place.streamSequence] = place.acknowledgment
+      unfinished[message.number] = (message, place.acknowledgment)
       return .new(acknowledgment: place.acknowledgment)
     }
 
@@ -37,16 +50,10 @@
     mutating func finished(_ acknowledgment: String) -> Bool {
       if unwanted.remove(acknowledgment) != nil { return true }
       guard let place = StreamPlace(acknowledgment),
-        unfinished[place.streamSequence] == acknowledgment
+        unfinished[place.streamSequence]?.acknowledgment == acknowledgment
       else { return false }
       unfinished[place.streamSequence] = nil
       return true
-    }
-
-    /// A stream that has lost its end uses these numbers again.
-    mutating func streamEnds(at last: UInt64) {
-      if heard.contains(where: { $0 > last }) { heard = heard.filter { $0 <= last } }
-      unfinished = unfinished.filter { $0.key <= last }
     }
   }
 #endif

@@ -83,7 +83,9 @@
 
     /// Handles the stream's answer to a post: it has stored the post, or reports why not.
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
-      guard let mark = UInt64(token), outbox.subject(mark) != nil else { return }
+      guard let mark = UInt64(token), let subject = outbox.subject(mark),
+        let stream = durable?.options.stream
+      else { return }
       readMark = max(readMark, mark)
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
@@ -91,7 +93,7 @@
       }
       // A service that answers all messages of the name sends something else.
       var response: StreamResponse?
-      if !message.payload.isPlainAcknowledgment {
+      if !message.payload.isPlainAcknowledgment(of: stream) {
         response = StreamResponse(message.payload)
         if response?.error == nil, response?.isAcknowledgment != true { return }
       }
@@ -99,13 +101,17 @@
       if let error = response?.error {
         // 10002: the account has no room. 10158: sent twice, and the first one is not stored yet;
         // whether it will be is not known.
-        if !error.isAboutOneName, error.code >= 500 || [10_002, 10_158].contains(error.err_code) {
+        if !error.isAboutOneMessage, error.code >= 500 || [10_002, 10_158].contains(error.err_code)
+        {
           return sendAgain(mark, "The stream does not store it: \(error.text).")
         }
         incidents.append(
+          .refused(subject: subject, "The stream does not store it: \(error.text)."))
+      } else if let other = response?.stream, other != stream {
+        incidents.append(
           .refused(
-            subject: outbox.subject(mark) ?? "",
-            "The stream does not store it: \(error.text)."))
+            subject: subject,
+            "The stream \"\(other)\" has the name among its subjects, and not \"\(stream)\"."))
       }
       let oldest = outbox.oldestPost
       report(flushed: outbox.stored(mark))
@@ -155,13 +161,23 @@
       else { return }
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
-      guard response.error == nil, let config = response.config,
-        !(config.subjects ?? []).contains(where: { PatternSet.covers($0, subject) })
-      else { return }
-      let (count, flushed) = outbox.refuse(subject)
-      let reason = "The stream \"\(durable.options.stream)\" has no such name among its subjects."
-      for _ in 0..<count { incidents.append(.refused(subject: subject, reason)) }
-      report(flushed: flushed)
+      guard response.error == nil, let config = response.config else { return }
+      let stream = "The stream \"\(durable.options.stream)\""
+      if !(config.subjects ?? []).contains(where: { PatternSet.covers($0, subject) }) {
+        let (count, flushed) = outbox.refuse(subject)
+        let reason = "\(stream) has no such name among its subjects."
+        for _ in 0..<count { incidents.append(.refused(subject: subject, reason)) }
+        report(flushed: flushed)
+      } else if let size = outbox.size(mark), config.neverHasRoom(for: size + subject.utf8.count) {
+        let reason = "\(stream) never has room for it: it has \(size) bytes with its headers."
+        incidents.append(.refused(subject: subject, reason))
+        report(flushed: outbox.stored(mark))
+      } else {
+        if config.no_ack == true {
+          vain?.reason = "\(stream) doesn't acknowledge what it stores (no_ack)."
+        }
+        return
+      }
       (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
     }
 
@@ -199,8 +215,11 @@
     /// Whether it begins as the server's answer to a stored message does, without the text "error".
     ///
     /// Decoding an answer takes longer than storing a message.
-    fileprivate var isPlainAcknowledgment: Bool {
-      if !starts(with: #"{"stream":""#.utf8) { return false }
+    fileprivate func isPlainAcknowledgment(of stream: String) -> Bool {
+      let start = #"{"stream":""#.utf8
+      guard starts(with: start), dropFirst(start.count).starts(with: stream.utf8),
+        dropFirst(start.count + stream.utf8.count).first == UInt8(ascii: "\"")
+      else { return false }
       var word = 0
       return !contains { byte in
         word = (word << 8 | Int(byte)) & 0xFF_FFFF_FFFF

@@ -149,6 +149,10 @@
       guard requests.ended(correlation) else { return }
       if message.headers.status == 503 {
         incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
+      } else if let status = message.headers.status, status >= 400 {
+        // The answer of the server itself, which is not a message (ADR 13).
+        let text = "\(status) \(message.headers.statusText)"
+        incidents.append(.reply(correlation: correlation, .failed, payload: Array(text.utf8)))
       } else if let error = message.headers.text(of: "Nats-Service-Error") {
         let payload = message.payload.isEmpty ? Array(error.utf8) : message.payload
         incidents.append(.reply(correlation: correlation, .failed, payload: payload))
@@ -194,6 +198,9 @@
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
           durable?.denied(subject, denial.text)
+        } else if durable != nil, subject.hasPrefix("$JS.ACK.") {
+          // Each message comes again, and is acknowledged again.
+          return reportOnce(denial, "$JS.ACK")
         } else {
           incidents.append(.denied(subject: subject, denial.text))
         }

@@ -93,7 +93,7 @@
       inbox = "\(inboxPrefix).\(idText)."
       outbox = Outbox(
         PostHead.Sender(
-          id: idText, name: nameText, acknowledgments: inbox + "a", stream: durable?.stream),
+          id: idText, name: nameText, acknowledgments: inbox + "a", isStored: durable != nil),
         keepsNewest: keepsNewest, limit: limit)
       self.durable = durable.map { DurableState($0, id: idText) }
     }
@@ -143,6 +143,10 @@
         flushesOfPatterns.insert(token)
         outbox.appendFlush(token)
       case .flushPosts(let token): outbox.appendFlush(token)
+      case .endHearing:
+        guard durable != nil else { return }
+        durable?.endHearing()
+        if server != nil { output.writeUnsubscribe(sid: Self.streamSid) }
       }
     }
 

@@ -92,7 +92,7 @@
 
     init(_ sender: PostHead.Sender, keepsNewest: Bool, limit: Int) {
       head = PostHead(sender)
-      isStored = sender.stream != nil
+      isStored = sender.isStored
       self.keepsNewest = keepsNewest
       self.limit = limit
     }
@@ -409,6 +409,9 @@
 
     /// What the post with a mark is published to, while it is sent and not confirmed.
     func subject(_ mark: UInt64) -> String? { offset(mark).flatMap(subject(at:)) }
+
+    /// The bytes of headers and payload of the post with a mark, likewise.
+    func size(_ mark: UInt64) -> Int? { offset(mark).map { Int(sent[offset: $0].size) } }
 
     private func subject(at offset: Int) -> String? {
       let item = sent[offset: offset]

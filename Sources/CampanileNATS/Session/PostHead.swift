@@ -12,8 +12,8 @@
       var name: String
       /// Where acknowledgements of a stream are sent, before the mark.
       var acknowledgments: String
-      /// The stream that stores the posts, if there is one.
-      var stream: String?
+      /// Whether a stream stores the posts.
+      var isStored: Bool
     }
 
     private(set) var bytes: [UInt8] = []
@@ -64,11 +64,10 @@
         sender: sender.id, number: number, since: since, version: heading.version,
         name: sender.name, path: heading.path)
       var idPlace: Range<Int>?
-      if let stream = sender.stream {
+      if sender.isStored {
         headers.append("Nats-Msg-Id: \(sender.id)-")
         idPlace = headers.append(decimal: mark)
         headers.append("\r\n")
-        headers.appendHeader("Nats-Expected-Stream", stream)
       }
       headers.appendHeaderEnd()
       headerCount = headers.count

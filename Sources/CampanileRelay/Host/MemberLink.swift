@@ -135,6 +135,7 @@ final class MemberLink: RelayLink {
       state.member.reply(
         to: request, status: ReplyStatus(status), payload: payload, &actions)
     case .flush(let token), .flushPosts(let token): state.member.flush(token, &actions)
+    case .endHearing: break
     }
   }
 

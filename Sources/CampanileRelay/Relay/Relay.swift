@@ -90,6 +90,7 @@ public final class Relay: Sendable {
   public func drain() async {
     core.carried.endOutward()
     core.stopAnswering()
+    core.endHearing()
     if core.state.value == .connected { try? await core.flush(onlyPosts: true) }
     await core.finishDeliveries()
     await core.finishCalls()

@@ -254,6 +254,9 @@ final class RelayCore: RelayReceiver, Sendable {
     if routes.unwantAnswers({ outbox.append(.stopAnswering($0)) }) { scheduleSending() }
   }
 
+  /// Leaves what is stored for the relay where it is; what has arrived is still posted.
+  func endHearing() { send(.endHearing) }
+
   /// Waits for the answers that are being made, and for the deliveries that the link awaits.
   ///
   /// It does not wait for a call that the task is part of.

@@ -42,6 +42,8 @@ package enum RelayOperation: Sendable {
   case flush(UInt64)
   /// Answered once what was posted before is taken.
   case flushPosts(UInt64)
+  /// The relay ends: what is stored for it stays there for its next run.
+  case endHearing
 }
 
 /// How a request ended.

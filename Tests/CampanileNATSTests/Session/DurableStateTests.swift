@@ -429,13 +429,104 @@
       state.connected(info)
       _ = locate(&state, last: 12)
       #expect(state.requests.last?.json.contains("\"opt_start_seq\":13") == true)
+    }
+
+    // Broken by: NamedDeliveries.hear, if it looks at the number alone, or finishes what is lost.
+    @Test("R4 A new leader that is behind makes nothing heard twice, and no number is confused")
+    func numbersAgain() {
       var named = pulling("me")
-      let reply = "$JS.ACK.S.me.1.15.1.0.0"
-      #expect(named.received(message(reply)) == .new(acknowledgment: reply))
+      func reply(_ number: Int, _ delivered: Int, time: Int) -> String {
+        "$JS.ACK.S.me.\(delivered).\(number).1.\(time).0"
+      }
+      let (first, second) = (reply(15, 1, time: 7), reply(16, 1, time: 8))
+      for reply in [first, second] {
+        #expect(named.received(message(reply)) == .new(acknowledgment: reply))
+      }
+      _ = named.finished(second)
       named.connected(info)
       _ = locate(&named, last: 12)
       _ = answer(&named)
-      #expect(named.received(message(reply)) == .new(acknowledgment: reply))
+      // One whose observers still run, and one that has been acknowledged.
+      #expect(named.received(message(reply(15, 2, time: 7))) == .none)
+      let again = reply(16, 2, time: 8)
+      #expect(named.received(message(again)) == .unwanted(acknowledgment: again))
+      // The stream has lost its end, and uses the number for another message.
+      let other = reply(15, 1, time: 9)
+      #expect(named.received(message(other)) == .new(acknowledgment: other))
+      let finished = [first, other].map { named.finished($0) }
+      #expect(finished == [false, true])
+    }
+
+    // Broken by: DurableState.answered, if it waits and does not take what is to be sent again.
+    @Test("R2 What an ended connection was sent is taken once, and heard when it comes again")
+    func takenOnce() throws {
+      var state = pulling("me")
+      state.disconnected()
+      state.connected(info)
+      _ = locate(&state)
+      #expect(answer(&state, #"{"num_ack_pending":3}"#) == nil)
+      #expect(!state.isReady)
+      let pull = try #require(asked(&state).first)
+      #expect(pull.subject == "CONSUMER.MSG.NEXT.S.me" && pull.body.contains("\"batch\":3"))
+      for number in [13, 11, 12] {
+        #expect(state.received(message("$JS.ACK.S.me.2.\(number).1.\(number).0")) == .none)
+      }
+      for _ in 1...ConsumerTerms.acknowledgmentWait + 1 { state.tick() }
+      #expect(state.isReady)
+      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.me"])
+      for number in 11...13 {
+        let reply = "$JS.ACK.S.me.3.\(number).1.\(number).0"
+        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      }
+    }
+
+    // Broken by: DurableState.pull, if it goes on when the relay ends.
+    @Test("A receiver that ends hears what has been sent, and asks for nothing more")
+    func endsHearing() {
+      var state = pulling("me")
+      state.endHearing()
+      for number in 11...600 {
+        let reply = "$JS.ACK.S.me.1.\(number).1.\(number).0"
+        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      }
+      state.disconnected()
+      state.connected(info)
+      _ = locate(&state)
+      _ = answer(&state)
+      #expect(state.isReady)
+      #expect(!asked(&state).contains { $0.subject.hasPrefix("CONSUMER.MSG.NEXT") })
+    }
+
+    // Broken by: ConsumerTerms.configuration, if it filters whatever version the server has.
+    @Test("A server before version 2.10 filters nothing for a receiver with a name")
+    func unfilteredBefore() throws {
+      for (version, name, isFiltered) in [
+        ("2.9.10", "me", false), ("2.9.10", nil, true), ("2.10.0", "me", true),
+      ] as [(String, String?, Bool)] {
+        var state = DurableState(options(name), id: "x")
+        var info = info
+        info.version = version
+        state.setPatterns(patterns("a"))
+        state.connected(info)
+        for _ in 1...2 { state.tick() }
+        _ = locate(&state)
+        let request = try #require(asked(&state).last)
+        #expect(request.subject.hasPrefix("CONSUMER.CREATE"))
+        #expect(request.body.contains("\"filter_subject\":\"a\"") == isFiltered, "\(version)")
+      }
+    }
+
+    @Test("A stream that needs as many replicas of a consumer gets them")
+    func replicas() {
+      var state = DurableState(options(nil), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      _ = locate(&state)
+      #expect(state.requests.last?.json.contains("\"num_replicas\":1") == true)
+      let refusal = #"{"error":{"code":500,"err_code":10134,"description":"replicas"}}"#
+      #expect(answer(&state, refusal) == nil)
+      #expect(state.requests.last?.json.contains("num_replicas") == false)
+      #expect(answer(&state, refusal)?.contains("replicas") == true)
     }
 
     @Test("A consumer that began otherwise is asked for once as it is")

@@ -445,9 +445,9 @@
       #expect(told(&session).isEmpty)
     }
 
-    /// A session that stores in the stream S, whose posts nobody has taken once.
-    private func untaken(_ subjects: String...) -> NATSSession {
-      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+    /// A session that stores in a stream, whose posts nobody has taken once.
+    private func untaken(_ subjects: String..., stream: String = "S") -> NATSSession {
+      var session = connected(DurableOptions(stream: stream, subjects: [], replicas: 1))
       for subject in subjects { session.perform(post(subject)) }
       session.perform(.flush(5))
       // The server has the flush; it ends with the posts before it.
@@ -634,9 +634,118 @@
 
     @Test("A stream whose name has the word error in it stores what it says that it stores")
     func namedError() {
-      var session = untaken("x")
+      var session = untaken("x", stream: "errors")
       answer(&session, "a1", #"{"stream":"errors", "seq":1}"#)
       #expect(told(&session) == ["flushed 5"])
+    }
+
+    // Broken by: NATSSession.receivedAcknowledgment, if any stream counts.
+    @Test("What another stream has stored is refused", arguments: ["T", "SS", "", "errors"])
+    func otherStream(name: String) {
+      var session = untaken("x")
+      answer(&session, "a1", #"{"stream":"\#(name)","seq":1}"#)
+      #expect(told(&session) == ["refused x", "flushed 5"])
+      #expect(session.outbox.isEmpty)
+    }
+
+    // Broken by: NATSSession.receivedStream, if it looks at the names alone.
+    @Test("A post for which a stream never has room is refused, and those behind it are stored")
+    func noRoom() {
+      let full = #"{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"}}"#
+      func config(_ bytes: Int, _ discard: String = "new") -> String {
+        #"{"config":{"subjects":["x"],"max_bytes":\#(bytes),"discard":"\#(discard)"}}"#
+      }
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform(post("x", bytes: 500))
+      session.perform(post("x"))
+      session.perform(.flush(5))
+      session.confirmed(written(&session).mark ?? 0)
+      for _ in 1...2 {
+        answer(&session, "a1", full)
+        session.tickDurable()
+        _ = written(&session)
+      }
+      for unlike in [config(-1), config(400, "old"), config(1_000)] {
+        answer(&session, "q1", unlike)
+        #expect(told(&session) == [])
+      }
+      answer(&session, "q1", config(400))
+      #expect(told(&session) == ["refused x"])
+      let rest = written(&session)
+      #expect(rest.text.split(separator: "HPUB x ").count == 1)
+      answer(&session, "a2", #"{"stream":"S","seq":1}"#)
+      session.confirmed(rest.mark ?? 0)
+      #expect(told(&session) == ["flushed 5"])
+      #expect(session.outbox.isEmpty)
+    }
+
+    @Test("A message that is too large for a stream's files is refused at once")
+    func tooLarge() {
+      var session = untaken("x")
+      answer(
+        &session, "a1",
+        #"{"error":{"code":503,"err_code":10077,"description":"message to large"}}"#)
+      #expect(told(&session) == ["refused x", "flushed 5"])
+    }
+
+    @Test("A stream that acknowledges nothing is named as the reason")
+    func noAcknowledgments() {
+      var session = untaken("x")
+      for _ in 1...10 {
+        for _ in 1...30 { session.tickDurable() }
+        _ = written(&session)
+        answer(&session, "q1", #"{"config":{"subjects":["x"],"no_ack":true}}"#)
+      }
+      let reasons = session.incidents.compactMap { incident -> String? in
+        if case .denied("x", let reason) = incident { reason } else { nil }
+      }
+      #expect(reasons.count == 1 && reasons.first?.contains("no_ack") == true)
+    }
+
+    // Broken by: NATSSession.denied, if each acknowledgment is reported.
+    @Test("That a receiver may not acknowledge is reported once")
+    func deniedAcknowledgments() {
+      var session = connected(
+        DurableOptions(stream: "S", subjects: [], replicas: 1, consumer: "me"))
+      for number in 1...5 {
+        session.denied(
+          .init(
+            kind: .publishing, subject: "$JS.ACK.S.me.1.\(number).1.0.0", text: "Permissions"))
+      }
+      #expect(told(&session).count == 1)
+    }
+
+    // Broken by: NATSSession.receivedAnswer, if it takes a status for an answer.
+    @Test("A status in place of an answer is a failure, with the server's words")
+    func statusAnswer() {
+      var session = connected()
+      session.perform(
+        .request(correlation: 1, subject: "q", version: 0, payload: [], milliseconds: 100))
+      _ = written(&session)
+      session.receivedAnswer(
+        ServerMessage(
+          subject: session.inbox + "1", sid: NATSSession.inboxSid, reply: nil,
+          headers: HeaderBlock(bytes: Array("NATS/1.0 404 Message Not Found\r\n\r\n".utf8)),
+          payload: []))
+      guard case .reply(1, .failed, let text)? = session.incidents.last else {
+        Issue.record("\(session.incidents)")
+        return
+      }
+      #expect(String(decoding: text, as: UTF8.self) == "404 Message Not Found")
+    }
+
+    // Broken by: NATSSession.perform, if the server may go on sending to a relay that ends.
+    @Test("A relay that ends is subscribed to the messages of its stream no more")
+    func endsHearing() {
+      for isStored in [true, false] {
+        var session = connected(
+          isStored ? DurableOptions(stream: "S", subjects: [], replicas: 1) : nil)
+        session.perform(.endHearing)
+        #expect(written(&session).text.contains("UNSUB 3\r\n") == isStored)
+        session.disconnected("")
+        session.perform(.endHearing)
+        #expect(!written(&session).text.contains("UNSUB"))
+      }
     }
 
     // Broken by: DurableState.endedPull, if it takes any number for a count.

@@ -16,7 +16,7 @@
 
     fileprivate init(keepsNewest: Bool, limit: Int, isStored: Bool = false) {
       self.init(
-        PostHead.Sender(id: "x", name: "y", acknowledgments: "z", stream: isStored ? "S" : nil),
+        PostHead.Sender(id: "x", name: "y", acknowledgments: "z", isStored: isStored),
         keepsNewest: keepsNewest, limit: limit)
     }
 
@@ -200,8 +200,9 @@
 
     @Test("A frame is the same whether its digits are written over others or anew")
     func digits() {
-      for stream in [nil, "S"] {
-        let sender = PostHead.Sender(id: "ab", name: "me", acknowledgments: "in.a", stream: stream)
+      for isStored in [false, true] {
+        let sender = PostHead.Sender(
+          id: "ab", name: "me", acknowledgments: "in.a", isStored: isStored)
         var head = PostHead(sender)
         head.begin(RelayPosts.Heading(subject: "a", version: 3, path: [255]))
         for (number, mark, count) in [
@@ -210,9 +211,8 @@
           head.write(number: number, since: 1, mark: mark, count: count)
           let headers =
             "NATS/1.0\r\nCampanile: ab \(number) 1 3 me ff\r\n"
-            + (stream == nil
-              ? "" : "Nats-Msg-Id: ab-\(mark)\r\nNats-Expected-Stream: S\r\n") + "\r\n"
-          let reply = stream == nil ? "" : "in.a\(mark) "
+            + (isStored ? "Nats-Msg-Id: ab-\(mark)\r\n" : "") + "\r\n"
+          let reply = isStored ? "in.a\(mark) " : ""
           let (length, all) = (headers.utf8.count, headers.utf8.count + count)
           #expect(
             String(decoding: head.bytes, as: UTF8.self)
