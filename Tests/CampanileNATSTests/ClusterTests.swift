@@ -51,6 +51,8 @@
       let one = Member(.nats(cluster.servers[0].url, .pedantic))
       let two = Member(.nats(cluster.servers[1].url, .pedantic))
       try await Cluster.connect(one, two)
+      // A server tells its clients of another a moment after it is connected to it.
+      try await Cluster.connect(two, one)
       cluster.servers[0].kill()
       try await Cluster.connect(one, two)
       one.post([1])
