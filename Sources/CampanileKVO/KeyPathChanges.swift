@@ -125,9 +125,19 @@ private final class KeyPathChangesBase<Value: Sendable>: SignalBase {
     _ options: SourceOptions<KVOChange<Value>>
   ) -> Registration {
     guard let newest else {
-      let current = body.mapped(once: false) {
-        [isDistinct, receipt = changes.makeReceipt()] (posted: PostedChange<Value>, pass) in
+      let receipt = changes.makeReceipt()
+      let isWanted = body.isWanted
+      var current = body.mapped(once: false) {
+        [isDistinct] (posted: PostedChange<Value>, pass) in
         if let change = receipt.receive(posted, isDistinct: isDistinct) { try pass(change) }
+      }
+      if isWanted != nil || request.isBounded {
+        // Asked once for each change that arrives at the observer's own buffer. What the observer
+        // receives is decided later, when it is known what the buffer has left out.
+        current = current.taking { posted, subject in
+          let change = receipt.noteArrival(of: posted)
+          return isWanted?(change, subject) ?? true
+        }
       }
       return changes.list.register(request, current, isOnce: options.isOnce, keeping: relay)
         ?? changes.list.ended
@@ -202,16 +212,16 @@ private final class PostedChanges<Value: Sendable>: Sendable {
     if list.isEmpty { return }
     let thread = SourceRegistry.currentThread
     let isChanged = change.step == .changed
-    if isChanged {
-      for outer in running.withLock({ $0 }) where outer.thread == thread {
-        outer.change.replace(with: change)
-      }
-    }
     // One thread at a time tells changes, and others make their prior calls.
     let number =
       isChanged
       ? last.wrappingAdd(1, ordering: .relaxed).newValue : last.load(ordering: .relaxed)
     let posted = PostedChange(change, number)
+    if isChanged {
+      for outer in running.withLock({ $0 }) where outer.thread == thread {
+        outer.change.replace(with: posted)
+      }
+    }
     running.withLock { $0.append(Running(thread: thread, change: posted)) }
     list.post(posted)
     let ended = running.withLock { running in
@@ -231,17 +241,28 @@ private final class PostedChanges<Value: Sendable>: Sendable {
 
     init(_ last: UInt) { self.last = Atomic(last) }
 
+    /// Notes that a change arrives at the observer's own buffer.
+    ///
+    /// - Returns: The change as the observer may receive it, to decide whether it takes room.
+    func noteArrival(of posted: PostedChange<Value>) -> KVOChange<Value> {
+      posted.original.renewed(by: posted.noteArrival(at: self))
+    }
+
     /// Notes a change, and returns it as the observer is to receive it.
     ///
     /// - Parameter isDistinct: Whether to leave out a change whose value the observer has received.
     func receive(_ posted: PostedChange<Value>, isDistinct: Bool) -> KVOChange<Value>? {
       let (change, number) = (posted.original, posted.number)
+      // A buffer may have left out the newer change that arrived before this one.
+      let arrived = posted.newer(at: self)
+      let newest = arrived?.number ?? number
       let known =
         change.step == .changed
-        ? last.max(number, ordering: .relaxed).oldValue : last.load(ordering: .relaxed)
-      if number < known {
+        ? last.max(newest, ordering: .relaxed).oldValue : last.load(ordering: .relaxed)
+      if arrived != nil || number < known {
         // A newer change was made inside this one: its value takes the place of the older one.
-        return isDistinct ? nil : posted.newer.map { change.renewed($0.new) } ?? change
+        if isDistinct && newest <= known { return nil }
+        return change.renewed(by: arrived ?? posted.newer)
       }
       // The indexes of an edit mean nothing to an observer that has not received the change before.
       return change.step == .changed && number != known &+ 1 ? change.asSetting : change
@@ -249,20 +270,46 @@ private final class PostedChanges<Value: Sendable>: Sendable {
   }
 }
 
+extension KVOChange where Value: Sendable {
+  /// The same change, with the value of a newer one if there is one.
+  fileprivate func renewed(by newer: PostedChange<Value>?) -> Self {
+    newer.map { renewed($0.original.new) } ?? self
+  }
+}
+
 /// A change, and the newest one that observers have made while it was posted.
 private final class PostedChange<Value: Sendable>: Sendable {
+  typealias Receipt = PostedChanges<Value>.Receipt
+
   let original: KVOChange<Value>
   let number: UInt
-  private let replacement = Locked<KVOChange<Value>?>(nil)
+  private let replacement = Locked<PostedChange?>(nil)
+  /// The observers with their own buffer at which a newer change has arrived first, with that
+  /// change.
+  private let overtaken = Locked<[(receipt: Receipt, newer: PostedChange)]>([])
 
   init(_ change: KVOChange<Value>, _ number: UInt) {
     original = change
     self.number = number
   }
 
-  var newer: KVOChange<Value>? { replacement.withLock { $0 } }
+  var newer: PostedChange? { replacement.withLock { $0 } }
 
-  func replace(with change: KVOChange<Value>) {
+  /// - Returns: The newer change that has arrived before this one, if any.
+  func noteArrival(at receipt: Receipt) -> PostedChange? {
+    guard let newer else { return nil }
+    overtaken.withLock { $0.append((receipt, newer)) }
+    return newer
+  }
+
+  /// The newer change that had arrived at an observer's own buffer before this one.
+  func newer(at receipt: Receipt) -> PostedChange? {
+    // Nearly always none has.
+    if newer == nil { return nil }
+    return overtaken.withLock { $0.first { $0.receipt === receipt }?.newer }
+  }
+
+  func replace(with change: PostedChange) {
     let last = replacement.withLock { replacement in
       defer { replacement = change }
       return replacement

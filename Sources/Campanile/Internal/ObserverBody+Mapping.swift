@@ -8,6 +8,9 @@ extension ObservationRequest {
     Self(owner: owner, .unbounded, CallSite(file: file, line: line))
   }
 
+  /// Whether the observer has its own buffer, which leaves values out when it is full.
+  package var isBounded: Bool { buffering != .unbounded }
+
   /// The place where the request was made, for failures that are reported early.
   package var place: (file: String, line: Int) { (location.fileName, location.line) }
 }
