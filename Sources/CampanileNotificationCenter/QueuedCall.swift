@@ -1,4 +1,5 @@
 import Campanile
+import CampanileFoundation
 import Dispatch
 import Foundation
 
@@ -10,11 +11,15 @@ import Foundation
 /// wait, and a cycle of queues that call each other ends.
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
+  private let context = PostContext.current
+  private let post: UInt64
   private let waiter: Waiter
 
   private init(_ body: @escaping @Sendable () -> Void, for waiter: Waiter) {
     self.body = Locked(body)
     self.waiter = waiter
+    post = SourceRegistry.exchangePost(0)
+    _ = SourceRegistry.exchangePost(post)
   }
 
   /// Whether the calling thread runs on the queue, so that it makes the call itself.
@@ -45,12 +50,12 @@ final class QueuedCall: Sendable {
 
   private static func submit(_ call: QueuedCall, to queue: OperationQueue) {
     let ticket = Ticket(call)
-    queue.addOperation { ticket.call.run() }
+    queue.addOperation(ReleasingOperation { ticket.call.run() })
   }
 
   /// Kept by the operation.
   ///
-  /// A canceled operation releases it without running.
+  /// The operation releases it without running when it is canceled.
   private final class Ticket: Sendable {
     let call: QueuedCall
     init(_ call: QueuedCall) { self.call = call }
@@ -59,8 +64,24 @@ final class QueuedCall: Sendable {
 
   /// Makes the call, unless it has been made.
   fileprivate func run() {
-    if take({ $0() }) { waiter.finish() }
+    if take({ makeInPost($0) }) { waiter.finish() }
   }
+
+  /// Makes the call as a part of the post, in its context.
+  private func makeInPost(_ body: @escaping @Sendable () -> Void) {
+    Self.calls.post { [context, post] in
+      let outer = SourceRegistry.exchangePost(post)
+      if let context { context.restore(from: 0, body) } else { body() }
+      _ = SourceRegistry.exchangePost(outer)
+    }
+  }
+
+  /// Has one observer, which makes each call: so the thread is inside an observer meanwhile.
+  private static let calls: SourceList<@Sendable () -> Void> = {
+    let list = SourceRegistry().makeList(of: (@Sendable () -> Void).self)
+    _ = list.register(.inPlace(), ObserverBody { $0() })
+    return list
+  }()
 
   /// Drops the call, unless it has been made.
   private func abandon() {
@@ -70,7 +91,7 @@ final class QueuedCall: Sendable {
   /// Passes the closure to `use`, and releases it before the waiter may continue.
   ///
   /// - Returns: Whether it was there.
-  private func take(_ use: (@Sendable () -> Void) -> Void) -> Bool {
+  private func take(_ use: (@escaping @Sendable () -> Void) -> Void) -> Bool {
     guard let body = body.withLock({ $0.take() }) else { return false }
     use(body)
     return true

@@ -101,18 +101,20 @@ public struct ContextCarrier: Sendable {
 }
 
 /// The context of the code that made a post.
-final class PostContext: Sendable {
+package final class PostContext: Sendable {
   private let restorations: [ContextCarrier.Restoration]
 
   private init(_ restorations: [ContextCarrier.Restoration]) { self.restorations = restorations }
 
   /// The context that the installed carriers capture here; `nil` if there is none.
-  static var current: PostContext? {
+  @_optimize(size)
+  package static var current: PostContext? {
     let found = ContextCarrier.all.compactMap { $0.capture() }
     return found.isEmpty ? nil : PostContext(found)
   }
 
-  fileprivate func restore(from index: Int, _ call: () -> Void) {
+  /// Makes a call with the context in force: what the carriers from `index` on captured.
+  package func restore(from index: Int, _ call: () -> Void) {
     if index == restorations.count { return call() }
     restorations[index].around { restore(from: index + 1, call) }
   }

@@ -35,8 +35,8 @@ final class OperationQueueTarget: DeliveryTarget {
 
   func enqueue(_ job: DeliveryJob) {
     // If the operation is canceled before it runs, it releases the job, which discards the waiting
-    // deliveries.
-    let operation = BlockOperation { job.run() }
+    // deliveries. The next delivery adds another operation.
+    let operation = ReleasingOperation { job.run() }
     // Not lower than the priority of the queue's other operations, which could otherwise delay it
     // forever.
     if job.priority >= .high { operation.queuePriority = .high }

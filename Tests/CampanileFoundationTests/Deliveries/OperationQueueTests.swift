@@ -117,16 +117,31 @@ struct OperationQueueTests {
     ]
     for _ in 0..<3 { center.post(Cargo(probe: OnRelease { released.signal() })) }
     queue.cancelAllOperations()
-    queue.isSuspended = false
-    // The queue lets go of a canceled operation when it comes to it, and has done so before the next.
     for _ in 0..<3 { released.wait() }
-    queue.addOperation {}
+    queue.isSuspended = false
     queue.waitUntilAllOperationsAreFinished()
     #expect(delivery.discardedDeliveryCount == 3)
     center.post(Rung(number: 3))
     queue.waitUntilAllOperationsAreFinished()
     withExtendedLifetime(tokens) {}
     #expect(heard.values == [3])
+  }
+
+  // Broken by: ReleasingOperation.cancel, if it keeps what the operation was to run.
+  @Test("What is posted after the operations were canceled is delivered")
+  func postedAfterCancel() {
+    let queue = makeQueue()
+    let delivery = Delivery.operationQueue(queue)
+    queue.isSuspended = true
+    let token = center.observe(Rung.self, on: delivery) { [heard] in heard.record($0.number) }
+    center.post(Rung(number: 1))
+    queue.cancelAllOperations()
+    #expect(delivery.discardedDeliveryCount == 1)
+    center.post(Rung(number: 2))
+    queue.isSuspended = false
+    queue.waitUntilAllOperationsAreFinished()
+    withExtendedLifetime(token) {}
+    #expect(heard.values == [2])
   }
 
   @Test("C4 a queued block does not run once the owner has died")

@@ -1,3 +1,5 @@
+import Campanile
+import CampanileFoundation
 import CampanileNotificationCenter
 import Foundation
 import Testing
@@ -25,6 +27,57 @@ struct QueuedCallTests {
     gate.open()
     wait()
     #expect(heard.values.isEmpty)
+  }
+
+  // Broken by: ReleasingOperation.cancel, if it keeps what the operation was to run.
+  @Test(
+    "A7 the poster goes on if the queue is suspended and cancels its operations",
+    .timeLimit(.minutes(10)))
+  func canceledWhileSuspended() {
+    let queue = WatchedQueue()
+    _ = center.addObserver(forName: .tick, object: nil, queue: queue) { [heard] _ in
+      heard.record(1)
+    }
+    queue.isSuspended = true
+    let wait = onThread { [center] in center.post(name: .tick, object: nil) }
+    queue.added.wait()
+    queue.cancelAllOperations()
+    wait()
+    #expect(heard.values.isEmpty)
+  }
+
+  // Broken by: QueuedCall.run, if it calls the block outside of the post.
+  @Test(
+    "K4 a block on a queue is inside an observer, and waits for none", .timeLimit(.minutes(10)))
+  func cancelAndWait() {
+    let waits = Recorder<Registration.Wait>()
+    let victim = center.observe(.tick) { _ in }
+    _ = center.addObserver(forName: .tick, object: nil, queue: makeQueue()) { _ in
+      waits.record(victim.cancelAndWait())
+    }
+    center.post(name: .tick, object: nil)
+    #expect(waits.values == [.insideObserver])
+  }
+
+  @TaskLocal private static var request: String?
+  private static let carrying: Void = { ContextCarrier($request).install() }()
+
+  // Broken by: QueuedCall.run, if it calls the block in the context of the queue.
+  @Test("K15 a block on a queue has the context of the post, and its posts name that post")
+  func context() {
+    Self.carrying
+    let (requests, tock) = (Recorder<String?>(), Notification.Name("tock"))
+    _ = center.addObserver(forName: .tick, object: nil, queue: makeQueue()) { [center] _ in
+      requests.record(Self.request)
+      center.post(name: tock, object: nil)
+    }
+    let events = Recorder(observing: center.events)
+    Self.$request.withValue("seven") { center.post(name: .tick, object: nil) }
+    #expect(requests.values == ["seven"])
+    let posts = events.values.filter { $0.kind == .posted }
+    #expect(posts.count == 2)
+    #expect(posts.last?.parentNumber != nil)
+    #expect(posts.last?.parentNumber == posts.first?.postNumber)
   }
 
   @Test("K3 an observer that is removed while its block waits for the queue is not called")
