@@ -28,7 +28,8 @@ public import Foundation
 ///   queue is called there, and nothing waits for the call. The observers of one queue are called
 ///   one at a time, even if the queue runs many operations at once. So an observer must not wait for
 ///   another observer of its queue. If the queue is suspended, the posts that are being delivered
-///   still arrive.
+///   still arrive. Task-local values of the post are not carried to observers, which are called
+///   later.
 /// - **Order.** Observers are called in the order in which they were added. The posts of one thread
 ///   through one center arrive everywhere in that order. No center receives an answer before its
 ///   question.
@@ -110,10 +111,10 @@ public final class DistributedCenter: Sendable {
       if let reason = RelayLimits.objection("A notification", to: bytes.count, named: subject) {
         throw DistributedPostError(reason)
       }
-      let post = try DistributedPost(bytes)
+      let post = line.centers.areObserved(subject) ? try DistributedPost(bytes) : nil
       // Delivered here before it is sent, since an answer can arrive as soon as other processes have the
       // question. It is queued before an observer here can answer.
-      relay.post(raw: bytes, to: subject) { line.centers.deliver(post) }
+      relay.post(raw: bytes, to: subject) { if let post { line.centers.deliver(post) } }
     } catch {
       relay.reportRefused(subject, "\(error)")
     }
@@ -214,7 +215,8 @@ public final class DistributedCenter: Sendable {
   /// Whether notifications are held back from observers, as their ``SuspensionBehavior`` says.
   ///
   /// A new value applies to each notification whose delivery has not begun. After a change to
-  /// `false`, held notifications are delivered first, followed by those that arrive later.
+  /// `false`, held notifications are delivered first, followed by those that arrive later. If the
+  /// center is suspended again meanwhile, the held notifications are still delivered to the end.
   public var suspended: Bool {
     get { observers.isSuspended }
     set { observers.setSuspended(newValue) }

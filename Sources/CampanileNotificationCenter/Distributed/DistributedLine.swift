@@ -11,6 +11,8 @@ final class DistributedLine: Sendable {
   private static let lines = Locked(WeakTable<ObjectIdentifier, DistributedLine>())
 
   let centers = DistributedCenters()
+  /// Tells the relay from a later one at the same address.
+  private weak let relay: Relay?
   private let listening: ObservationToken
 
   /// The line of a relay, which the caller keeps.
@@ -19,15 +21,17 @@ final class DistributedLine: Sendable {
     // Released outside the lock, since these may be the last references.
     let (line, seen) = lines.withLock { lines in
       let id = ObjectIdentifier(relay)
-      // If this was of a relay that had the address before, its centers are gone too.
-      if let known = lines[id] { return (known, []) }
-      return (new, lines.insert(new, for: id))
+      let known = lines[id]
+      // The line of a relay that had the address before may be about to be released.
+      if let known, known.relay === relay { return (known, []) }
+      return (new, lines.insert(new, for: id) + [known].compactMap { $0 })
     }
     withExtendedLifetime(seen) {}
     return line
   }
 
   private init(_ relay: Relay) {
+    self.relay = relay
     listening = relay.raw("\(DistributedPost.domain).*").observe {
       [centers, weak relay] payload in
       guard centers.areObserved(payload.subject) else { return }

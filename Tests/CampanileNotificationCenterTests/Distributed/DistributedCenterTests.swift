@@ -59,6 +59,18 @@ struct DistributedCenterTests {
     withExtendedLifetime(answering) {}
   }
 
+  // Broken by: DistributedCenter.postNotificationName, if it queues what nobody here observes.
+  @Test("A post that nobody observes here waits nowhere") @MainActor
+  func unobserved() async throws {
+    let center = try await bus.makeCenter()
+    // The main queue makes no delivery before this function suspends.
+    center.post(.level, nil, 1)
+    center.record(nil, nil, heard)
+    center.post(.level, nil, 2)
+    #expect(try await heard.next() == "LevelChanged - 2")
+    #expect(heard.count == 1)
+  }
+
   @Test("A name that is too long for a relay reaches nobody, and is reported as refused")
   func longName() async throws {
     let (one, two) = (try await bus.makeCenter(), try await bus.makeCenter())
