@@ -39,7 +39,8 @@ public import Foundation
 /// A post without observers costs a look-up under a lock, and creates nothing. A post takes no lock
 /// if its name is the constant with which the name was first observed. A post finds the observers of
 /// its object by hash, so observers of other objects and values do not slow it. A value is hashed and
-/// compared on the posting thread, under no lock.
+/// compared on the posting thread, under no lock. While the center has typed observers, each post
+/// takes a lock to find those of its name.
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 

@@ -10,8 +10,18 @@ final class NotificationCodecs: Sendable {
   /// Observers keep it, and a descriptor without observers does not.
   final class Use: Sendable {
     fileprivate let codec: NotificationCodec
+    private let name: Notification.Name
+    private weak let codecs: NotificationCodecs?
 
-    fileprivate init(of codec: NotificationCodec) { self.codec = codec }
+    fileprivate init(
+      of codec: NotificationCodec, _ name: Notification.Name, in codecs: NotificationCodecs
+    ) {
+      self.codec = codec
+      self.name = name
+      self.codecs = codecs
+    }
+
+    deinit { codecs?.forget(name) }
 
     /// The result of decoding the notification, or `nil` if this codec did not run.
     func decoded(_ notification: PostedNotification) -> Result<any Sendable, any Error>? {
@@ -44,7 +54,7 @@ final class NotificationCodecs: Sendable {
   ///
   /// All observers of the same codec share one result.
   func use(_ codec: NotificationCodec, of name: Notification.Name) -> Use {
-    let new = Use(of: codec)
+    let new = Use(of: codec, name, in: self)
     // Released outside the lock, since this may be the last reference.
     let (shared, seen) = state.withLock { state -> (Use, [Use]) in
       if let shared = state.tables[name]?[codec.id] { return (shared, []) }
@@ -59,6 +69,13 @@ final class NotificationCodecs: Sendable {
     }
     withExtendedLifetime(seen) {}
     return shared
+  }
+
+  /// Removes the released codecs of a name, so that posts without typed observers take no lock.
+  private func forget(_ name: Notification.Name) {
+    let seen = state.withLock { living(of: name, &$0) }
+    // Released outside the lock, since these may be the last references.
+    withExtendedLifetime(seen) {}
   }
 
   /// The values that observers want decoded from a notification.

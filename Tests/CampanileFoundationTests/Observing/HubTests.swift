@@ -219,6 +219,19 @@ struct HubTests {
     #expect(heard.values.suffix(2) == [1, 20])
   }
 
+  // Broken by: NotificationCodecs.Use, if its end leaves its place in the table.
+  @Test("K16 After the last typed observer of a center, nothing is looked up for its posts")
+  func lastUse() throws {
+    let center = NotificationCenter()
+    let tokens = (0..<2).map { _ in center.notifications(of: Rung.self).observe { _ in } }
+    let hub = try #require(NotificationHub.existing(center))
+    tokens[0].cancel()
+    #expect(!hub.codecs.isEmpty)
+    tokens[1].cancel()
+    #expect(hub.codecs.isEmpty)
+    #expect(hub.codecs.count(of: Rung.notificationName) == 0)
+  }
+
   @Test("K15 a listing names the notification, its object, and whose and where the observer is")
   func listing() {
     let (center, screen, bell) = (NotificationCenter(), Screen(), Bell())
