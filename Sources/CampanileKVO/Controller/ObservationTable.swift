@@ -170,6 +170,10 @@ struct ObservationTable {
       }
       if other == nil { crowded[object]?.remove(pathHash) }
     }
+    if !crowded.isEmpty, crowded[object]?.isEmpty == true, slots(of: object, 0).isEmpty {
+      crowded[object] = nil
+      moves += 1
+    }
     // Keeps the ended entries at most as many as the others.
     purgeThreshold = max(32, min(purgeThreshold, count * 2))
   }

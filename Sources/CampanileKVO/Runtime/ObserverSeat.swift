@@ -56,7 +56,7 @@ final class ObserverSeat {
     var isUsedUp = false
     /// Whether changes wait for the initial call.
     var isWaiting: Bool
-    var kept: [Kept] = []
+    var kept = Fifo<Kept>()
     /// The thread whose next call does not wait, or 0.
     var passing: UInt = 0
 
@@ -277,7 +277,8 @@ final class ObserverSeat {
     while true {
       var kept: Kept?
       waiting.state.withLock { state in
-        if state.kept.isEmpty { state.isWaiting = false } else { kept = state.kept.removeFirst() }
+        kept = state.kept.popFirst()
+        if kept == nil { state.isWaiting = false }
       }
       guard let kept else { break }
       if let change: KVOChange<Value> = release(kept) { pass(change, call) }
@@ -305,7 +306,7 @@ final class ObserverSeat {
   ///
   /// - Returns: Whether there were any.
   func forget() -> Bool {
-    var kept: [Kept] = []
+    var kept = Fifo<Kept>()
     waiting?.state.withLock { swap(&$0.kept, &kept) }
     return !kept.isEmpty
   }

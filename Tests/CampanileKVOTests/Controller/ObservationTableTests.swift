@@ -291,6 +291,23 @@ struct ObservationTableTests {
     #expect(kept.allSatisfy { !$0.registration.isActive } && log.kvo.observationCount == 0)
   }
 
+  // Broken by: ObservationTable.noteRemoval, if it keeps a crowded object that has no entries.
+  @Test("K16 Of an object whose many observations end one by one, a table keeps nothing")
+  func endedOneByOne() throws {
+    let sheet = Sheet()
+    func observe(_ number: Int) -> Bool {
+      log.kvo.observe(sheet, \.[Plain(number: number)]) { _, _, _ in }.outcome == .added
+    }
+    for _ in 0..<2 {
+      #expect((0..<40).allSatisfy(observe))
+      for number in 0..<40 { log.kvo.unobserve(sheet, \.[Plain(number: number)]) }
+      #expect(log.kvo.observationCount == 0)
+      let table = log.kvo.observations.withLock { $0 }
+      let crowded = Mirror(reflecting: table).children.first { $0.label == "crowded" }?.value
+      #expect(try #require(crowded as? [ObjectIdentifier: Set<Int>]).isEmpty)
+    }
+  }
+
   @Test("K7 An object that dies while its controller is looked at may use it", arguments: [2, 8])
   func dyingMeanwhile(width: Int) {
     final class Guest: SharedObservable {
