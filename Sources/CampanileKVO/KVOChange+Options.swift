@@ -13,7 +13,8 @@ extension KVOChange {
     /// Calls the observer first with the value at registration.
     ///
     /// If the observer runs where the change is made, `observe` makes that call before it returns.
-    /// Changes wait until that call has returned.
+    /// Changes wait until that call has returned. Then `observe` makes their calls too, and those
+    /// for changes that other threads make meanwhile. It returns when no change waits.
     public static var initial: Self { Self(.initial) }
 
     /// Also calls the observer before each change, with the phase ``KVOChange/Phase/prior``.
@@ -28,6 +29,9 @@ extension KVOChange {
     ///
     /// Several key paths may lead to the property. Their prior calls are made key path by key path.
     /// Those of one key path are made in the order of registration.
+    ///
+    /// With `.initial`, a source from `changes(of:)` delivers one call after the other. If an
+    /// observer makes a change, the prior call for that change is made after the running calls.
     public static var prior: Self { Self(.prior) }
 
     /// Also reports the value before the change.
@@ -69,11 +73,13 @@ extension KVOChange {
 extension KVOChange.Options where Value: Equatable {
   /// Leaves out changes from a value to an equal one.
   ///
-  /// The values before and after the change are compared, even after a pause. If changes of several
-  /// threads overlap, the value before is the one of the previous call. `==` runs where the
-  /// change is made, and no lock is held. A prior call is made before the new value is known, so it
-  /// is made for equal values too. A change without an old value (see ``old``) is reported, unless
-  /// the call for an overlapping change has reported its value.
+  /// The values before and after the change are compared, even after a pause. An exception is an
+  /// observer of `changes(of:)` that was paused: the first change that it receives afterwards may
+  /// lead to the value that it knows. If changes of several threads overlap, the value before is
+  /// the one of the previous call. `==` runs where the change is made, and no lock is held. A prior
+  /// call is made before the new value is known, so it is made for equal values too. A change
+  /// without an old value (see ``old``) is reported, unless the call for an overlapping change has
+  /// reported its value.
   public static var distinct: Self {
     Self(.distinct) { one, other in
       // `areEqual` is called with such boxes only.

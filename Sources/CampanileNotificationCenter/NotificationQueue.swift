@@ -26,6 +26,7 @@ public import Foundation
 /// - The mode `.common` includes the default mode. On Apple platforms it also includes the modes in
 ///   which an application tracks events or runs a modal panel.
 /// - Notifications that an observer enqueues are posted in a later turn.
+/// - Task-local values of the code that enqueues are not carried to observers.
 ///
 /// Enqueuing removes waiting notifications that coalesce with the new one, and appends the new one.
 /// Objects are compared by identity, and values by equality. Notifications are found by name and

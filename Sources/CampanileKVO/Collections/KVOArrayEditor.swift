@@ -12,7 +12,9 @@
 ///
 /// An element that is moved, sorted or swapped keeps its identity: the change reports a move. An
 /// element that is set is a replacement. The editor is a value: use it in the closure of
-/// ``KVOArray/edit(_:)``, in place of the array. Creating it takes O(*n*).
+/// ``KVOArray/edit(_:)``, in place of the array. Its elements know their indexes of that edit. An
+/// editor that is kept and assigned in a later edit reports wrong indexes. Creating it takes
+/// O(*n*).
 public struct KVOArrayEditor<Element> {
   /// An element, and its index in the array before the edit, if it was there.
   private struct Slot {

@@ -20,7 +20,7 @@ public import Campanile
 /// An observer is called for each change of the value at the end of the key path. The replacement
 /// of an object on the way is such a change. For a computed property, a change of the properties
 /// that the value is computed from is one too. The call is made where the change is
-/// made, before the setter returns. The observers of one object are called in the order in which
+/// made, before the setter returns. The observers of one property are called in the order in which
 /// they registered. To run an observer elsewhere, observe the object's `changes(of:)`.
 ///
 /// The class of the object decides the form. A class that stays in one isolation conforms to the

@@ -27,7 +27,8 @@ public import Synchronization
 /// - A property that is stored elsewhere, for instance behind another lock, calls
 ///   `access(_:keyPath:)` in its getter, and `withMutation(of:keyPath:_:)` in its setter.
 /// - An accessor that changes the property in place, such as `_modify`, calls
-///   ``willSet(_:keyPath:)`` before the change, and ``didSet(_:keyPath:)`` after it.
+///   ``willSet(_:keyPath:)`` before the change, and ``didSet(_:keyPath:)`` after it. Both calls are
+///   made on one thread: do not pass such a property `inout` to an asynchronous function.
 /// - For a property whose setter reports nothing, the code that changes it calls
 ///   `willChange(_:keyPath:)` before the change, and `didChange(_:keyPath:)` after it.
 ///

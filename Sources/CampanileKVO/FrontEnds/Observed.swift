@@ -30,6 +30,10 @@ public import Synchronization
 /// While a property is changed in place, as by a mutating method, it can be neither read nor set.
 /// As with other properties, that is a precondition failure, in release builds too. The
 /// observations end with the object.
+///
+/// Assign the property, never its storage: an assignment to `_title` ends the observations, or
+/// mixes those of two properties. Do not pass the property `inout` to an asynchronous function. The
+/// change may then end on another thread than it began on, and later changes are not reported.
 @propertyWrapper
 public struct Observed<Value> {
   /// `nil` while the value is changed in place.
