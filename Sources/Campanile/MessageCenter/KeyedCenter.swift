@@ -16,8 +16,12 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   private let keys = KeyTable()
 
   /// Creates a center without observers.
-  package init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
-    registry = ObserverRegistry(onError: onError)
+  package convenience init(onError: (@Sendable (ObserverFailure) -> Void)? = nil) {
+    self.init(registry: ObserverRegistry(onError: onError))
+  }
+
+  init(registry: ObserverRegistry) {
+    self.registry = registry
     wide = TopicList(registry: registry, valueType: Value.self)
   }
 
@@ -81,20 +85,22 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
   /// - Returns: The lists that it may reach, or `nil` if there are no observers.
   @usableFromInline
   package func audience(of key: String) -> KeyedAudience? {
+    // Before the lists are asked: whoever registers after this is not reached through any of them.
+    let limit = registry.now
     let wide = wide.isObserved ? wide : nil
-    if let audience = keys.audience(of: key, wide: wide, registry) { return audience }
+    if let audience = keys.audience(of: key, wide: wide, registry, limit) { return audience }
     // A post that nobody hears is an event all the same.
-    return wide != nil || registry.isWatched ? KeyedAudience(registry, wide: wide) : nil
+    return wide != nil || registry.isWatched ? KeyedAudience(registry, wide: wide, limit) : nil
   }
 
   @usableFromInline
   package func narrowAudience(of key: String) -> KeyedAudience? {
-    keys.audience(of: key, wide: nil, registry)
+    keys.audience(of: key, wide: nil, registry, .max)
   }
 
   @usableFromInline
   package var wideAudience: KeyedAudience? {
-    wide.isObserved ? KeyedAudience(registry, wide: wide) : nil
+    wide.isObserved ? KeyedAudience(registry, wide: wide, .max) : nil
   }
 
   /// Posts a value to an audience, and ends the post.

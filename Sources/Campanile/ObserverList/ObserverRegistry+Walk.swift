@@ -406,14 +406,15 @@ extension ObserverRegistry {
   /// - Parameters:
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
   ///   - wide: The observers of any topic, which receive `wideMessage`.
+  ///   - limit: The newest registration that may be reached, from before the lists were asked.
   /// - Returns: Whether that was the case; if not, no observer has been called.
   @inline(__always)
   func postInPlace<Value>(
     _ value: Value, _ wideMessage: MessageCenter.PostedMessage, _ post: borrowing Post,
-    to topic: Unmanaged<TopicList>?, wide: Unmanaged<ObserverList>
+    to topic: Unmanaged<TopicList>?, wide: Unmanaged<ObserverList>, _ limit: UInt64
   ) -> Bool {
     if isWatched { return false }
-    let section = enter()
+    let section = enter(upTo: limit)
     var own = Cursor()
     // SAFETY: the caller keeps the topic.
     unsafe topic?._withUnsafeGuaranteedRef { own = unsafe Cursor(Unmanaged.passUnretained($0)) }

@@ -62,14 +62,16 @@ struct KeyTable: ~Copyable, Sendable {
 extension KeyTable {
   /// Begins a post under a key, if somebody observes that.
   ///
-  /// - Parameter wide: The observers of any key, if the post may reach some.
+  /// - Parameters:
+  ///   - wide: The observers of any key, if the post may reach some.
+  ///   - limit: The newest registration that may be reached, from before `wide` was asked.
   @inline(__always)
   func audience(
-    of key: String, wide: TopicList?, _ registry: ObserverRegistry
+    of key: String, wide: TopicList?, _ registry: ObserverRegistry, _ limit: UInt64
   ) -> KeyedAudience? {
     let identity = StringIdentity(key)
     if let identity, let place = place(of: identity) {
-      let section = registry.enter()
+      let section = registry.enter(upTo: limit)
       // Pairs with `forget`: a post that the scan misses finds nothing. And with `remember`: the topic
       // is complete.
       let address = unsafe recent.base[place].address.load(ordering: .acquiring)
@@ -82,7 +84,7 @@ extension KeyTable {
       }
       registry.exit(section)
     }
-    return audienceUnderLock(of: key, identity, wide: wide, registry)
+    return audienceUnderLock(of: key, identity, wide: wide, registry, limit)
   }
 
   private static func topic(at address: UInt) -> Unmanaged<TopicList>? {
@@ -117,12 +119,13 @@ extension KeyTable {
   /// reservations are read: so the section keeps it.
   @inline(never)
   private func audienceUnderLock(
-    of key: String, _ identity: StringIdentity?, wide: TopicList?, _ registry: ObserverRegistry
+    of key: String, _ identity: StringIdentity?, wide: TopicList?, _ registry: ObserverRegistry,
+    _ limit: UInt64
   ) -> KeyedAudience? {
     state.withLock { state, held in
       guard let topic = state.topics[key], topic.isObserved else { return nil }
       if let identity, topic.keyIdentity == identity { remember(topic, identity, held) }
-      let section = registry.enter()
+      let section = registry.enter(upTo: limit)
       return unsafe KeyedAudience(registry, section, .passUnretained(topic), wide: wide)
     }
   }
@@ -185,8 +188,8 @@ package struct KeyedAudience: ~Copyable {
   }
 
   /// Begins a post that no observers of a key can hear.
-  init(_ registry: ObserverRegistry, wide: TopicList?) {
-    unsafe self.init(registry, registry.enter(), nil, wide: wide)
+  init(_ registry: ObserverRegistry, wide: TopicList?, _ limit: UInt64) {
+    unsafe self.init(registry, registry.enter(upTo: limit), nil, wide: wide)
   }
 
   @usableFromInline

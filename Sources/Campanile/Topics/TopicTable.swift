@@ -78,6 +78,8 @@ extension MessageCenter {
   /// Posts to the lists of the message's type, and to the observers of any message.
   @inline(__always)
   func find<M: Message>(_ message: M, _ post: borrowing Post) {
+    // Before the lists are asked: whoever registers after this is not reached through any of them.
+    let limit = registry.now
     let topic = unsafe topics.list(of: M.self)
     // Methods of the center itself, for the calls to be the last thing that this one does.
     if wide.isEmpty {
@@ -88,55 +90,60 @@ extension MessageCenter {
       // SAFETY: topics live as long as the center.
       let isDone = unsafe topic._withUnsafeGuaranteedRef { topic in
         if post.subjectID != nil && topic.hasSubjects { return false }
-        if registry.isHeard(topic) { deliver(message, post, to: topic) }
+        if registry.isHeard(topic) { deliver(message, post, to: topic, limit) }
         return true
       }
       if isDone { return }
     }
-    if post.subjectID != nil { return unsafe postAlongRoute(message, post, topic) }
-    unsafe postWidely(message, post, topic)
+    if post.subjectID != nil { return unsafe postAlongRoute(message, post, topic, limit) }
+    unsafe postWidely(message, post, topic, limit)
   }
 
   @inline(never)
-  private func deliver<M: Message>(_ message: M, _ post: borrowing Post, to list: ObserverList) {
-    registry.post(message, post, to: list)
+  private func deliver<M: Message>(
+    _ message: M, _ post: borrowing Post, to list: ObserverList, _ limit: UInt64
+  ) {
+    registry.post(message, post, to: list, in: 0...limit)
   }
 
   /// Posts a message without a subject to its topic and to the observers of any message.
   @inline(never)
   private func postWidely<M: Message>(
-    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
+    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?, _ limit: UInt64
   ) {
     let posted = PostedMessage(message: message, subject: nil)
     let wide = unsafe Unmanaged.passUnretained(wide)
-    if unsafe registry.postInPlace(message, posted, post, to: topic, wide: wide) { return }
-    unsafe postAlongRoute(message, post, topic)
+    if unsafe registry.postInPlace(message, posted, post, to: topic, wide: wide, limit) { return }
+    unsafe postAlongRoute(message, post, topic, limit)
   }
 
   /// Does the same for a post that skips one registration.
   @inline(never)
   func findChecked<M: Message>(_ message: M, _ post: borrowing Post) {
+    let limit = registry.now
     let topic = unsafe topics.list(of: M.self)
     let wide = unsafe Unmanaged.passUnretained(wide)
     if self.wide.isEmpty {
-      return unsafe registry.postChecked(message, post, to: topic, wide: wide, nil)
+      return unsafe registry.postChecked(message, post, to: topic, wide: wide, nil, limit)
     }
     unsafe withUnsafePointer(to: PostedMessage(message: message, subject: post.subjectID)) {
       let wideValue = unsafe WideValue(at: $0)
-      unsafe registry.postChecked(message, post, to: topic, wide: wide, wideValue)
+      unsafe registry.postChecked(message, post, to: topic, wide: wide, wideValue, limit)
     }
   }
 
   /// Posts to all observers that the message reaches, wherever they run.
   @inline(never)
   private func postAlongRoute<M: Message>(
-    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?
+    _ message: M, _ post: borrowing Post, _ topic: Unmanaged<TopicList>?, _ limit: UInt64
   ) {
     let wide = unsafe Unmanaged.passUnretained(wide)
-    if self.wide.isEmpty { return unsafe registry.post(message, post, to: topic, wide: wide, nil) }
+    if self.wide.isEmpty {
+      return unsafe registry.post(message, post, to: topic, wide: wide, nil, limit)
+    }
     unsafe withUnsafePointer(to: PostedMessage(message: message, subject: post.subjectID)) {
       let wideValue = unsafe WideValue(at: $0)
-      unsafe registry.post(message, post, to: topic, wide: wide, wideValue)
+      unsafe registry.post(message, post, to: topic, wide: wide, wideValue, limit)
     }
   }
 }
@@ -148,15 +155,16 @@ extension ObserverRegistry {
   ///   - topic: The topic, which the caller keeps, or `nil` if only `wide` may hear.
   ///   - wide: The observers of any topic, which receive `wideValue`; if that is `nil`, they
   ///     receive nothing.
+  ///   - limit: The newest registration that may be reached, from before the lists were asked.
   @inline(never)
   func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
   ) {
     if isWatched {
-      unsafe postWatched(value, post, to: topic, wide: wide, wideValue)
+      unsafe postWatched(value, post, to: topic, wide: wide, wideValue, limit)
     } else {
-      unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyone)
+      unsafe self.post(value, post, to: topic, wide: wide, wideValue, limit, .everyone)
     }
   }
 
@@ -164,12 +172,12 @@ extension ObserverRegistry {
   @inline(never)
   func postChecked<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
   ) {
     if isWatched {
-      unsafe postWatched(value, post, to: topic, wide: wide, wideValue)
+      unsafe postWatched(value, post, to: topic, wide: wide, wideValue, limit)
     } else {
-      unsafe postToEach(value, post, to: topic, wide: wide, wideValue)
+      unsafe postToEach(value, post, to: topic, wide: wide, wideValue, limit)
     }
   }
 
@@ -177,28 +185,29 @@ extension ObserverRegistry {
   @inline(never)
   private func postToEach<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
   ) {
-    unsafe self.post(value, post, to: topic, wide: wide, wideValue, .everyoneChecked)
+    unsafe self.post(value, post, to: topic, wide: wide, wideValue, limit, .everyoneChecked)
   }
 
   /// Does the same, and reports it and each call.
   @inline(never)
   private func postWatched<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64
   ) {
     let post = notePosted(value, of: Value.self, post)
-    unsafe postToEach(value, post, to: topic, wide: wide, wideValue)
+    unsafe postToEach(value, post, to: topic, wide: wide, wideValue, limit)
     notePostReturned(Value.self, post)
   }
 
   @inline(__always)
   private func post<Value>(
     _ value: Value, _ post: borrowing Post, to topic: Unmanaged<TopicList>?,
-    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ portion: Portion
+    wide: Unmanaged<ObserverList>, _ wideValue: WideValue?, _ limit: UInt64,
+    _ portion: Portion
   ) {
-    let section = enter()
+    let section = enter(upTo: limit)
     var route = Route()
     if let topic = unsafe topic {
       // SAFETY: the caller keeps the topic; what is found in it is kept by the announcement.

@@ -1,0 +1,136 @@
+#if DEBUG
+  import Testing
+
+  @testable import Campanile
+
+  /// Posts held after they have asked which lists have observers, while observers register in
+  /// several lists.
+  @Suite("Posts to several lists held before the watermark", .eachKindOfSubject)
+  struct ListInterleavingTests {
+    /// A center, and who was called, in the order of the calls.
+    private final class HeldCenter: Sendable {
+      let gates = CheckpointGates()
+      let center: MessageCenter
+      let heard = Recorder<String>()
+      let player = Player()
+
+      init() { center = MessageCenter(label: "", registry: gates.makeRegistry()) }
+
+      func observe(_ name: String, about subject: Player? = nil) -> ObservationToken {
+        guard let subject else {
+          return center.messages(of: LevelChanged.self).observe { [heard] _ in heard.record(name) }
+        }
+        return center.messages(of: LevelChanged.self, about: subject).observe { [heard] _ in
+          heard.record(name)
+        }
+      }
+
+      func observeAny(_ name: String) -> ObservationToken {
+        center.anyMessage.observe { [heard] _ in heard.record(name) }
+      }
+
+      /// Holds `post` before it reads the watermark, while `register` runs.
+      func hold(
+        _ post: @escaping @Sendable (MessageCenter) -> Void,
+        while register: () -> [ObservationToken]
+      ) -> [ObservationToken] {
+        let gate = gates.hold(at: .announced)
+        let wait = onThread { post(self.center) }
+        gate.waitUntilReached()
+        let tokens = register()
+        gate.open()
+        wait()
+        return tokens
+      }
+
+      /// Whether those called are the first of those who registered.
+      func heardFirst(of registered: [String]) -> Bool {
+        heard.values == Array(registered.prefix(heard.count))
+      }
+    }
+
+    // Broken by: MessageCenter.deliver, if the post is not limited to whom the questions were about.
+    @Test("K2 Nobody is heard past an observer of any message who was the first of these")
+    func firstOfAny() {
+      let held = HeldCenter()
+      let first = held.observe("first")
+      let late = held.hold({ $0.post(LevelChanged(level: 0)) }) {
+        [held.observeAny("any"), held.observe("late")]
+      }
+      #expect(held.heardFirst(of: ["first", "any", "late"]))
+      withExtendedLifetime((first, late)) {}
+    }
+
+    @Test("K2 Nobody is heard past an observer of the subject who was the first of these")
+    func firstOfSubject() {
+      let held = HeldCenter()
+      let player = held.player
+      let first = held.observe("first")
+      let late = held.hold({ $0.post(LevelChanged(level: 0), about: player) }) {
+        [held.observe("about", about: player), held.observe("late")]
+      }
+      #expect(held.heardFirst(of: ["first", "about", "late"]))
+      withExtendedLifetime((first, late)) {}
+    }
+
+    // Broken by: MessageCenter.postWidely and MessageCenter.postAlongRoute, without the limit.
+    @Test(
+      "K2 Nobody is heard past an observer of a type that nobody had observed",
+      arguments: [false, true])
+    func firstOfType(isAbout: Bool) {
+      let held = HeldCenter()
+      let player = held.player
+      let any = held.observeAny("any")
+      let post = { @Sendable (center: MessageCenter) in
+        if isAbout {
+          center.post(LevelChanged(level: 0), about: player)
+        } else {
+          center.post(LevelChanged(level: 0))
+        }
+      }
+      let late = held.hold(post) { [held.observe("first"), held.observeAny("late")] }
+      #expect(held.heardFirst(of: ["any", "first", "late"]))
+      withExtendedLifetime((any, late)) {}
+    }
+
+    // Broken by: MessageCenter.findChecked, without the limit.
+    @Test("K2 The same for a post that skips one observer")
+    func skipping() {
+      let held = HeldCenter()
+      let skipped = held.observe("skipped")
+      let registration = skipped.registration
+      let late = held.hold({ $0.post(LevelChanged(level: 0), skipping: registration) }) {
+        [held.observeAny("any"), held.observe("late")]
+      }
+      #expect(held.heardFirst(of: ["any", "late"]))
+      withExtendedLifetime((skipped, late)) {}
+    }
+
+    // Broken by: KeyedCenter.audience, without the limit.
+    @Test(
+      "K2 Nobody is heard past an observer of a key, or of any, who was the first of these",
+      arguments: [("key", nil), (nil, "key")] as [(String?, String?)])
+    func firstOfKey(first: String?, second: String?) {
+      let gates = CheckpointGates()
+      let center = KeyedCenter<Int>(registry: gates.makeRegistry())
+      let heard = Recorder<String>()
+      let observe = { (name: String, key: String?) in
+        ObservationToken(
+          center.register(
+            .inPlace(), ObserverBody { _ in heard.record(name) }, of: key, about: .none,
+            once: false))
+      }
+      let early = observe("early", first)
+      // From then on a post finds the topic without the lock, which is held at no gate.
+      center.post(to: "key", about: nil) { 0 }
+      let gate = gates.hold(at: .announced)
+      let wait = onThread { center.post(to: "key", about: nil) { 0 } }
+      gate.waitUntilReached()
+      let late = [observe("first", second), observe("late", first)]
+      gate.open()
+      wait()
+      #expect(heard.values == Array(["early", "early", "first", "late"].prefix(heard.count)))
+      withExtendedLifetime((early, late)) {}
+    }
+  }
+#endif
