@@ -107,15 +107,16 @@ final class Follower<Value: Sendable>: Sendable {
       return changes
     }
 
+    /// - Parameter isLast: Whether changes that arrive from now on do not wait.
     /// - Returns: The changes that arrived meanwhile, and the revision that the initial call
     ///   delivered; `nil` if there are no more changes.
     @_optimize(size)
-    mutating func takeHeld() -> (changes: [Change], told: UInt64)? {
+    mutating func takeHeld(isLast: Bool) -> (changes: [Change], told: UInt64)? {
       guard case .calling(let changes) = state, !changes.isEmpty else {
         state = .open
         return nil
       }
-      state = .calling([])
+      state = isLast ? .open : .calling([])
       return (changes, told)
     }
 
@@ -202,12 +203,15 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// The same observer, called through this follower.
+  @_optimize(size)
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
-    body.wrapped(
+    let isConcurrent =
+      if case .async(.concurrent, false, _, _) = body.kind { !options.isOnce } else { false }
+    return body.wrapped(
       once: options.isOnce,
       { change, _, observer in try self.receive(change) { try observer($0, nil) } },
       inTask: { change, _, observer in
-        try await self.receive(change) { try await observer($0, nil) }
+        try await self.receive(change, isConcurrent) { try await observer($0, nil) }
       },
       read: { change, _, take, onEnd in try self.read(change, { try take($0, nil) }, onEnd) },
       end: { self.end($0) })
@@ -255,9 +259,11 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
+  /// - Parameter isConcurrent: Whether each change has its own task once the initial call has
+  ///   returned. Those that waited for it are called one after the other.
   @_optimize(size)
   private func receive(
-    _ change: Change, _ observer: @Sendable (Change) async throws -> Void
+    _ change: Change, _ isConcurrent: Bool, _ observer: @Sendable (Change) async throws -> Void
   ) async throws {
     switch state.withLock({ $0.arrive(change) }) {
     case .ignore: return
@@ -268,7 +274,7 @@ final class Follower<Value: Sendable>: Sendable {
         for change in changes {
           if let change = admit(change) { try await call(change, observer) }
         }
-        batch = takeHeld()
+        batch = takeHeld(isLast: isConcurrent)
       }
     }
   }
@@ -291,9 +297,11 @@ final class Follower<Value: Sendable>: Sendable {
   }
 
   /// The newer changes that arrived while the initial call ran, or `nil` if there are no more.
+  ///
+  /// - Parameter isLast: Whether changes that arrive from now on do not wait.
   @_optimize(size)
-  private func takeHeld() -> [Change]? {
-    guard let held = state.withLock({ $0.takeHeld() }) else { return nil }
+  private func takeHeld(isLast: Bool = false) -> [Change]? {
+    guard let held = state.withLock({ $0.takeHeld(isLast: isLast) }) else { return nil }
     // What is left out is released here, outside the lock.
     return held.changes.filter { $0.revision > held.told }
   }
@@ -318,8 +326,6 @@ final class Follower<Value: Sendable>: Sendable {
       try await observer(change)
     } catch is CancellationError where Task.isCancelled {
       // The task is the observer's own: canceled with its registration, it has not failed.
-      try endIfOnce()
-      throw CancellationError()
     } catch {
       try report(error)
     }

@@ -82,6 +82,45 @@ struct FollowerTests {
     #expect(failures.count == 0)
   }
 
+  // Broken by: Follower.takeHeld, if a concurrent follower's changes are told one after the other.
+  @Test("K14 a concurrent follower has its calls side by side after the initial call")
+  func concurrently() async throws {
+    let (initial, later) = (AsyncGate(), AsyncGate())
+    let token = state.observeAsync(execution: .concurrent, .initial) { [heard] change in
+      await (change.isInitial ? initial : later).pass()
+      heard.record(change.new)
+    }
+    try await initial.reached(within: patience)
+    state.value = 2
+    initial.open()
+    try await later.reached(within: patience)
+    state.value = 3
+    try await later.reached(by: 2, within: patience)
+    later.open()
+    #expect(Set(try await heard.next(3, within: patience)) == [1, 2, 3])
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Follower.call, if a cancellation leaves the changes waiting for the initial call.
+  @Test("K13 an asynchronous follower that cancels its task in its initial call hears what follows")
+  func initialCancelsItself() async throws {
+    let gate = AsyncGate()
+    let token = state.observeAsync(.initial) { [heard] change in
+      heard.record(change.new)
+      if !change.isInitial { return }
+      await gate.pass()
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      try Task.checkCancellation()
+    }
+    try await gate.reached(within: patience)
+    state.value = 2
+    gate.open()
+    #expect(try await heard.next(2, within: patience) == [1, 2])
+    state.value = 3
+    #expect(try await heard.next(1, within: patience) == [3])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K14 a follower that was paused when its initial call was due has it when it resumes")
   func paused() {
     queue.hold()
