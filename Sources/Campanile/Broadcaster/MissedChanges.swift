@@ -268,6 +268,7 @@ extension ObserverRegistry {
 
   /// Calls an observer of a state instead of skipping it: the state keeps what the observer missed.
   @inline(never)
+  @_optimize(size)
   func callSkipped<Value>(
     _ observer: AnyObserver, _ id: UInt64, in list: ObserverList, _ value: Value,
     _ post: borrowing Post
@@ -294,6 +295,7 @@ extension ObserverRegistry {
   ///
   /// - Returns: The call, if it is to be made in a task.
   @inline(never)
+  @_optimize(size)
   func arriveSkipped<Value>(
     _ observer: AnyObserver, _ value: Value, _ post: borrowing Post, at id: UInt64,
     in list: ObserverList

@@ -21,7 +21,8 @@ final class StateStorage<Value: Sendable>: Sendable {
     let limit: UInt64
     /// The only follower that receives it, if it is a request.
     let follower: Registration?
-    /// The details of the set, if the events are observed or a context is carried.
+    /// The details of the set, if the events are observed or a context is carried; the context of
+    /// who resumed the follower.
     let details: PostDetails?
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
@@ -83,6 +84,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 
   @inline(never)
+  @_optimize(size)
   private func setInContext(_ newValue: Value, skippedID: UInt64 = 0) {
     let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
     set(newValue, context, skippedID: skippedID)
@@ -235,22 +237,24 @@ final class StateStorage<Value: Sendable>: Sendable {
     let thread = ThreadRecord.currentID
     var foreignCount = 0
     while let notice = next() {
-      if let follower = notice.follower {
-        registry.post(notice.change, onlyTo: follower, .resumption)
-      } else {
-        let post = Post(details: notice.details)
-        post.context.restore {
-          if post.skippedID == 0 && !registry.isWatched {
-            registry.post(notice.change, post, to: list, in: 0...notice.limit, .everyone)
-          } else {
-            tellChecked(notice.change, post, limit: notice.limit)
-          }
-        }
-      }
+      let post = Post(details: notice.details)
+      post.context.restore { deliver(notice, post) }
       if notice.setter == thread { continue }
       foreignCount += 1
       let (offers, rest) = foreignCount.quotientAndRemainder(dividingBy: Self.foreignLimit)
       if rest == 0, isRelieved(offers) { return }
+    }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private func deliver(_ notice: Notice, _ post: borrowing Post) {
+    if let follower = notice.follower {
+      registry.post(notice.change, onlyTo: follower, .resumption)
+    } else if post.skippedID == 0 && !registry.isWatched {
+      registry.post(notice.change, post, to: list, in: 0...notice.limit, .everyone)
+    } else {
+      tellChecked(notice.change, post, limit: notice.limit)
     }
   }
 
@@ -279,12 +283,15 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// Queues a request to deliver to a resumed follower what it missed.
   ///
   /// The follower is called on its delivery, after the changes that were made before.
+  @_optimize(size)
   func tellMissed(_ follower: Registration) {
     checkAccess()
+    let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
+    let details = registry.makeDetails(context, skippedID: 0)
     let turn = current.withLock { state, value in
       // Before it is kept: then the thread that is the first goes on with it.
       let turn = state.takeTurn()
-      state.keep(Notice(.resumption(value), follower: follower))
+      state.keep(Notice(.resumption(value), follower: follower, details: details))
       return turn
     }
     if turn != .others { goOn() }

@@ -18,7 +18,8 @@ private let isAnyCarrierInstalled = Atomic<Bool>(false)
 /// message was posted. The value is read when a delivery is queued, on the thread that posts, and
 /// restored around the call. The reader of a sequence runs in its own task, with the values of that
 /// task. A change of a state that arrives during an observer's initial call is delivered after that
-/// call, with the values of that call.
+/// call, with the values of that call. A follower that missed changes during a pause is called with
+/// the values of the code that resumed it.
 ///
 /// While a carrier is installed, a delivery to another place costs a few more allocations. So does
 /// each set of a ``CurrentValue``. Immediate observers of other sources cost nothing more.
@@ -47,8 +48,9 @@ public struct ContextCarrier: Sendable {
   ///     carry. It is called on the thread that posts, and no lock is held. After `nil`, the observer
   ///     sees the context of the thread that delivers. So if the context can be absent, return a
   ///     value that says so.
-  ///   - restore: Sets the context, and calls the closure that it receives exactly once.
-  ///   - restoreAsync: Does the same for an asynchronous observer.
+  ///   - restore: Sets the context, and calls the closure that it receives exactly once. It is also
+  ///     called where the call of an asynchronous observer is prepared, before `restoreAsync`.
+  ///   - restoreAsync: Does the same around the call of an asynchronous observer.
   public init<Context: Sendable>(
     capture: @escaping @Sendable () -> Context?,
     restore: @escaping @Sendable (Context, () -> Void) -> Void,
@@ -60,6 +62,7 @@ public struct ContextCarrier: Sendable {
         around: { call in
           var isCalled = false
           restore(context) {
+            precondition(!isCalled, Self.repetition)
             isCalled = true
             call()
           }
@@ -68,6 +71,7 @@ public struct ContextCarrier: Sendable {
         aroundAsync: { call in
           var isCalled = false
           await restoreAsync(context) {
+            precondition(!isCalled, Self.repetition)
             isCalled = true
             await call()
           }
@@ -78,6 +82,10 @@ public struct ContextCarrier: Sendable {
 
   private static var silence: String {
     "A context carrier's closure restored a context and did not make the call it was given"
+  }
+
+  private static var repetition: String {
+    "A context carrier's closure made the call it was given twice"
   }
 
   // MARK: Installing
