@@ -18,8 +18,10 @@ struct Entry: ~Copyable {
   /// The head of the memory; the entries follow.
   @safe private struct Head: ~Copyable {
     let published = Atomic<Int>(0)
-    /// Where the places begin that were found empty, in a list; used under the lock alone.
-    let emptyFrom = Atomic<Int>(0)
+    /// Where the longest run of places begins that were found empty, in a list, and where it ends;
+    /// used under the lock alone.
+    let emptyFrom = Atomic<UInt32>(0)
+    let emptyTo = Atomic<UInt32>(0)
     let capacity: Int
     let created: UInt64
   }
@@ -131,8 +133,12 @@ extension Entries {
     // Pairs with `nextID`: before the count, so that who reads the count reads this identifier.
     unsafe base[index].number.store(id, ordering: .releasing)
     publish(index + 1)
-    // No pair: under the lock.
-    unsafe head.pointee.emptyFrom.store(index + 1, ordering: .relaxed)
+    // No pair: under the lock. The run ends here at the latest.
+    let end = unsafe head.pointee.emptyTo.load(ordering: .relaxed)
+    // No pair: the same.
+    if end > index {
+      unsafe head.pointee.emptyTo.store(UInt32(truncatingIfNeeded: index), ordering: .relaxed)
+    }
   }
 
   /// The place of `id`, if the registration has not ended.
@@ -170,13 +176,38 @@ extension Entries {
   ///   been read.
   func withdraw(_ held: borrowing ObserverRegistry.Held) -> Int {
     let before = count
-    // No pair: under the lock. What was found empty, and restored for a post, is not looked at again.
-    var end = unsafe min(before, head.pointee.emptyFrom.load(ordering: .relaxed))
-    while end > 0, address(at: end - 1) == 0 { end -= 1 }
-    // No pair: the same.
-    unsafe head.pointee.emptyFrom.store(end, ordering: .relaxed)
-    if end < before { publish(end) }
+    let run = empty
+    var end = before
+    while end > 0 {
+      // What was found empty, and restored for a post, is not looked at again.
+      if run.contains(end - 1) {
+        end = run.lowerBound
+      } else if address(at: end - 1) == 0 {
+        end -= 1
+      } else {
+        break
+      }
+    }
+    if end < before {
+      // The longer run is remembered: appended entries that end again are a short one behind it.
+      if before - end >= run.count { empty = end..<before }
+      publish(end)
+    }
     return before
+  }
+
+  /// The longest run of places that were found empty, in a list; used under the lock alone.
+  private var empty: Range<Int> {
+    get {
+      // No pair: under the lock, here and below.
+      let from = unsafe Int(head.pointee.emptyFrom.load(ordering: .relaxed))
+      return unsafe from..<max(from, Int(head.pointee.emptyTo.load(ordering: .relaxed)))
+    }
+    nonmutating set {
+      let (from, to) = (newValue.lowerBound, newValue.upperBound)
+      unsafe head.pointee.emptyFrom.store(UInt32(truncatingIfNeeded: from), ordering: .relaxed)
+      unsafe head.pointee.emptyTo.store(UInt32(truncatingIfNeeded: to), ordering: .relaxed)
+    }
   }
 
   /// Restores the withdrawn places that a post with `upper` may still be reading.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Campanile
@@ -91,6 +92,39 @@ struct EntriesTests {
     buffer.restore(4, upTo: 7)
     #expect(buffer.entries.count == 3)
     #expect(buffer.entries.index(of: 3) == 1)
+  }
+
+  // Broken by: Entries.append, if it leaves the place in the run that was found empty.
+  @Test("K2 All empty places at the end are found, whatever was found and restored before")
+  func runs() {
+    var generator = SeededGenerator(7)
+    for _ in 0..<200 {
+      let buffer = makeBuffer([], capacity: 64)
+      // Whether each place has an observer.
+      var places: [Bool] = []
+      var id: UInt64 = 0
+      for _ in 0..<200 {
+        if places.count < 64 && Bool.random(using: &generator) {
+          id += 1
+          buffer.append(id: id, observer: 16)
+          places.append(true)
+        } else if let index = places.indices.randomElement(using: &generator) {
+          for index in index..<min(index + 3, places.count) {
+            _ = buffer.take(at: index)
+            places[index] = false
+          }
+          let before = buffer.withdraw()
+          let end = (places.lastIndex(of: true) ?? -1) + 1
+          #expect(before == places.count)
+          #expect(buffer.entries.count == end)
+          if before == end { continue }
+          let kept = Int.random(in: end...before, using: &generator)
+          buffer.restore(before, upTo: kept == 0 ? 0 : buffer.entries.number(at: kept - 1))
+          #expect(buffer.entries.count == kept)
+          places.removeLast(before - kept)
+        }
+      }
+    }
   }
 
   @Test("K1 A place that was given back takes a younger entry")
