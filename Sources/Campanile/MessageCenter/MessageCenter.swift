@@ -102,8 +102,9 @@ public final class MessageCenter: Sendable {
   /// Posts a message and waits until every delivery of it has ended.
   ///
   /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
-  /// canceled, dropped from a full buffer, or discarded with its owner or target. Inside an
-  /// asynchronous observer this method does not wait for that observer. Nor does it wait for
+  /// canceled, dropped from a full buffer, or discarded with its owner or target. A target that
+  /// several observers share notices a canceled observation, or a dead owner, when it comes to the
+  /// message. So a target that does not run keeps the caller waiting. Inside an asynchronous observer this method does not wait for that observer. Nor does it wait for
   /// another observer that waits for this call in the same way. Neither of them could take another
   /// message before the call returns.
   ///
@@ -220,8 +221,21 @@ public final class MessageCenter: Sendable {
     of type: M.Type, about subject: M.Subject? = nil
   ) -> [RegistrationDescription] {
     let found = registry.describe { held in topics.lists(of: type, held) + [wide] }
-    let subject = subject.map { ObjectIdentifier($0) }
-    return found.filter { $0.subject == nil || $0.subject == subject }
+    var name: SubjectName?
+    if let subject { name = SubjectName(known: subject) }
+    // Its name is its own while it lives.
+    return withExtendedLifetime(subject) { Self.hearers(among: found, name) }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func hearers(
+    among found: [RegistrationDescription], _ name: SubjectName?
+  ) -> [RegistrationDescription] {
+    found.filter {
+      let subject = $0.registration.list.subject
+      return subject == nil || subject == name
+    }
   }
 
   /// The number of observations that have not ended.
