@@ -35,8 +35,9 @@ public protocol DeliveryTarget: AnyObject, Sendable {
   /// Store `Mailbox()` in a `let`. Each target has its own mailbox.
   var mailbox: Mailbox { get }
 
-  /// Arranges for `job` to run soon, after the jobs enqueued before it, and never at the same time
-  /// as another job.
+  /// Arranges for `job` to run soon, and never at the same time as another job.
+  ///
+  /// It runs after earlier jobs of the same or a higher priority.
   func enqueue(_ job: DeliveryJob)
 
   /// Whether the calling code runs on this target.

@@ -6,6 +6,9 @@ public struct RegistrationDescription: Sendable, CustomStringConvertible {
   /// centers.
   public let name: String?
   /// The identity of the instance whose messages the observer receives, or `nil` for any.
+  ///
+  /// It is valid while that instance lives. A later instance may have the same identity, and the
+  /// observer does not receive its messages.
   public package(set) var subject: ObjectIdentifier?
   /// The type of the owner, or `nil` if a token keeps the registration.
   public let ownerType: (any AnyObject.Type)?

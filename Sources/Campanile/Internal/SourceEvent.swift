@@ -60,6 +60,8 @@ public struct SourceEvent: Sendable {
   /// `posted`.
   public internal(set) var name: String?
   /// The identity of the instance that the message is about; only for `posted`.
+  ///
+  /// It is valid while that instance lives. A later instance may have the same identity.
   public internal(set) var subject: ObjectIdentifier?
   /// The system's number of the thread on which the event happened.
   public let thread: UInt64

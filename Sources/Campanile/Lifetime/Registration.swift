@@ -20,6 +20,8 @@ public struct Registration: Sendable, Hashable {
   var subject: ObjectIdentifier? { list.subject?.id }
 
   /// The number of the registration: unique in its source, and greater than all earlier ones.
+  ///
+  /// It is 0 if the source refused the registration. All such handles of one source are equal.
   public var number: UInt64 { id }
 
   /// The result of ``cancel()``.
@@ -48,7 +50,8 @@ public struct Registration: Sendable, Hashable {
   /// delivery. The method does not wait for a call that has begun on another thread; the result
   /// says whether there may be one. What the observer captured is released when the last post in
   /// progress has ended, on the thread of that post. If no post is in progress, it is released
-  /// here.
+  /// here. A thread that lists or counts the observations, or sweeps dead owners, may hold it for a
+  /// moment. Then it is released on that thread.
   ///
   /// If the observer is asynchronous, its task is canceled.
   ///

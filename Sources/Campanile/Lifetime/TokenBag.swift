@@ -130,6 +130,8 @@ public final class TokenBag: Sendable {
   public var isPaused: Bool { state.withLock { $0.pauseCount > 0 } }
 
   /// The number of registrations in the bag that have not ended.
+  ///
+  /// A registration whose owner has died counts until the library notices the death.
   public var count: Int { state.withLock { $0.registrations.count(where: \.isActive) } }
 }
 

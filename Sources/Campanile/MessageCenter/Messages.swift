@@ -148,6 +148,8 @@ extension MessageCenter {
     /// The message.
     public let message: any Message
     /// The identity of the message's subject, if it has one.
+    ///
+    /// It is valid while the subject lives. A later instance may have the same identity.
     public let subject: ObjectIdentifier?
   }
 

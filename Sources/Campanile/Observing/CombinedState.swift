@@ -12,6 +12,10 @@ extension StateSource {
   /// Once one of the states has finished, changes of the pair carry the last value that it told. The
   /// pair's `value` still reads both states.
   ///
+  /// Make a combined state once, and keep it. An observer keeps it too. If an owner without a
+  /// ``Lifetime`` dies, its observer and this state stay for a while. The next change of either state
+  /// releases them, or further owners that observe this state do.
+  ///
   /// - Parameters:
   ///   - other: The state whose value is the second of the pair.
   ///   - file: The caller's file, for descriptions of the two states.

@@ -60,12 +60,19 @@ public struct ObservationOptions<Source: ObservationSource>: Sendable, Expressib
 extension ObservationOptions where Source: StateSource {
   /// Begins with a call that carries the value at the registration; changes wait until it returns.
   ///
+  /// A concurrent asynchronous observer receives the changes that waited one after the other. Each
+  /// later change has its own call at once.
+  ///
   /// If a pause delays the first call, or a full buffer drops it, it carries the newest value
   /// instead.
   ///
   /// The call is made on the observer's delivery. It is made before `observe` returns if delivery
-  /// is immediate. With a ``Delivery`` to the caller's own place it is too, if nothing waits there and
-  /// the observer has no bounded buffer.
+  /// is immediate. It is too if the caller is on the delivery's target already, and a post from there
+  /// would run the observer inline. A delivery that always queues makes it later: an `ordered` one,
+  /// and one to an actor, to a global queue or with a bounded buffer.
+  ///
+  /// The first call of a combined state carries what its two states have told it. A change that one of
+  /// them is still telling follows as a change.
   public static var initial: Self { Self(SourceOptions(isInitial: true)) }
 }
 
