@@ -124,6 +124,7 @@ extension Broadcaster: SignalBase {
       ?? Registration(list: list, id: 0, counters: nil)
   }
 
+  @_optimize(size)
   package var reference: @Sendable () -> (any SignalBase<Element>)? { { [weak self] in self } }
 }
 

@@ -40,6 +40,7 @@ public struct ValueChange<Value: Sendable>: Sendable {
 
 extension ValueChange: Equatable where Value: Equatable {
   /// Whether two changes have equal old values and equal new values.
+  @_optimize(size)
   public static func == (one: Self, other: Self) -> Bool {
     one.old == other.old && one.new == other.new
   }

@@ -89,6 +89,7 @@ final class SequenceBuffer: Sendable {
   private func wake() { reader.withLock { $0.take() }?.resume() }
 
   /// Ends the sequence; stored values can still be read, unless the reader's task was canceled.
+  @_optimize(size)
   func finish(isCancelled: Bool = false) {
     if state.withLock({ $0.finish() }) { wake() }
     guard isCancelled else { return }

@@ -30,6 +30,7 @@ public final class Lifetime: Sendable {
 
     private let state = Locked(State())
 
+    @_optimize(size)
     func add(_ action: @escaping @Sendable () -> Void) {
       let isLate = state.withLock { state in
         if !state.hasEnded { state.actions.append(action) }
@@ -39,6 +40,7 @@ public final class Lifetime: Sendable {
     }
 
     /// Ends `registration` with the lifetime.
+    @_optimize(size)
     func add(_ registration: Registration) {
       let isLate = state.withLock { state in
         if !state.hasEnded { _ = state.registrations.put(registration) }

@@ -105,6 +105,7 @@ public final class TokenBag: Sendable {
   /// Pauses everything in the bag until ``resume()`` has been called once for each pause.
   ///
   /// A registration that is inserted meanwhile is paused too.
+  @_optimize(size)
   public func pause() {
     state.withLock { state in
       state.pauseCount += 1

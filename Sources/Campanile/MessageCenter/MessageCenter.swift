@@ -109,6 +109,7 @@ public final class MessageCenter: Sendable {
   /// message before the call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
+  @_optimize(size)
   public func postAndWait<M: Message>(_ message: M) async throws {
     try await postAndWait(message, Post())
   }
@@ -116,6 +117,7 @@ public final class MessageCenter: Sendable {
   /// Posts a message about `subject` and waits until every delivery of it has ended.
   ///
   /// See ``postAndWait(_:)``.
+  @_optimize(size)
   public func postAndWait<M: Message>(_ message: M, about subject: M.Subject) async throws {
     try await postAndWait(message, Post(subject))
   }

@@ -134,6 +134,7 @@
   ///
   /// The caller keeps the list of an arrival.
   @inline(never)
+  @_optimize(size)
   func noteDropped() {
     if isArrival {
       let post = details?.post ?? Post()

@@ -365,16 +365,19 @@ extension ObserverRegistry {
 
   /// Ends the registrations in `list` whose owners have died.
   @inline(never)
+  @_optimize(size)
   func endDead(in list: ObserverList) {
     let suspects = withState { _, held in list.registrations(held) }
     for suspect in suspects { endDead(suspect.registration, suspect.observer) }
   }
 
   /// Ends a registration whose owner has died.
+  @_optimize(size)
   func endDead(_ registration: Registration) {
     if let observer = observer(of: registration) { endDead(registration, observer) }
   }
 
+  @_optimize(size)
   private func endDead(_ registration: Registration, _ observer: AnyObserver) {
     reach(.willAskForOwner)
     if observer.details?.isOwnerGone == true { end(registration) }

@@ -49,6 +49,7 @@ public struct Signal<Element: Sendable>: ObservationSource {
   }
 
   /// Finds the same later, if the source is still there; does not keep the source.
+  @_optimize(size)
   package var reference: @Sendable () -> Signal<Element>? {
     switch base {
     case .source(let source):
