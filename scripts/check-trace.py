@@ -50,6 +50,17 @@ def check(query, source):
     expect(rows[0]["name"] == slow and rows[0]["calls"] == 5 and rows[0]["worst"] >= 12,
            f"the slow observer, {slow}", rows[:3])
 
+    tasks = f"traced/main.swift:{line(source, 'in tasks') - 1}"
+    rows = query(
+        "select thread.name as thread, thread.is_main_thread as main, count(*) as calls"
+        " from slice s join thread_track t on s.track_id = t.id join thread using (utid)"
+        f" where s.name = '{tasks}' group by utid")
+    expect(sum(row["calls"] for row in rows) == 5
+           and all("in tasks" in (row["thread"] or "") and not row["main"] for row in rows),
+           f"the observer in tasks, {tasks}, on tracks of its own", rows)
+    rows = query("select value from stats where name = 'slice_drop_overlapping_complete_event'")
+    expect(all(row["value"] == 0 for row in rows), "no slice that was dropped", rows)
+
     rows = query(
         "select extract_arg(arg_set_id, 'args.from') as place, count(*) as posts from slice"
         " where name = 'post TitleChanged' group by place order by place")

@@ -133,6 +133,8 @@ struct TraceFileTests {
         $0.ph == "M" && $0.args?["name"].map { "\($0)".contains("in tasks") } == true
       })
     #expect(file.slices("TraceFileTests").contains { $0.tid == task.tid })
+    // Perfetto keeps 32 bits of a number.
+    #expect(file.traceEvents.allSatisfy { $0.tid <= UInt32.max })
     withExtendedLifetime(tokens) {}
   }
 
@@ -153,6 +155,44 @@ struct TraceFileTests {
     #expect(file.traceEvents.contains { $0.ph == "i" && $0.name.hasPrefix("dropped") })
     #expect(file.traceEvents.contains { $0.ph == "i" && $0.name.hasPrefix("ended") })
     withExtendedLifetime(token) {}
+  }
+
+  // Broken by: WaitingCounts.take, if a delivery that was not queued ends one that is.
+  @Test("A counter is not lowered by deliveries that were not queued")
+  func countersOfPaused() throws {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let token = center.observe(Rang.self, on: .target(target), buffering: .newest(8)) { _ in }
+    let trace = Trace(of: center, callers: false)
+    for _ in 0..<2 { center.post(Rang()) }
+    token.pause()
+    for _ in 0..<2 { center.post(Rang()) }
+    let file = try File(trace)
+    let counters = file.traceEvents.filter { $0.ph == "C" }
+    #expect(counters.map { $0.args?["deliveries"] } == [.number(1), .number(2)])
+    #expect(file.traceEvents.count { $0.name.hasPrefix("skipped") } == 2)
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: Trace.stop, if it does not note its time.
+  @Test("Where a trace was stopped, what was open ends, also if it goes on later")
+  func stopped() throws {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let trace = Trace(of: center, callers: false)
+    let tokens = [
+      center.observe(Rang.self, on: .target(target)) { _ in },
+      center.observe(Rang.self) { _ in trace.stop() },
+    ]
+    center.post(Rang())
+    trace.add(center)
+    center.post(Answered(), about: Bell())
+    let file = try File(trace)
+    let open = file.traceEvents.filter { $0.args?["unfinished"] != nil }
+    let later = try #require(file.slices("post Answered").first)
+    #expect(open.map(\.ph) == ["X", "X"])
+    #expect(open.allSatisfy { $0.end <= later.ts + 0.001 })
+    let counters = file.traceEvents.filter { $0.ph == "C" }
+    #expect(counters.map { $0.args?["deliveries"] } == [.number(1), .number(0)])
+    withExtendedLifetime(tokens) {}
   }
 
   @Test("A file can be written from inside an observer, whose call has not returned")

@@ -102,6 +102,21 @@ struct TraceTests {
     #expect(state.threads.count <= 1_024)
   }
 
+  // Broken by: ObserverPlace.Key, if it is the line alone.
+  @Test("Observers of one line with several deliveries have their own rows")
+  func deliveriesOfOneLine() {
+    let (center, target) = (MessageCenter(), ManualTarget())
+    let trace = Trace(of: center, callers: false)
+    let tokens = [Delivery.immediate, .target(target)].map { delivery in
+      center.observe(Rang.self, on: delivery) { _ in }
+    }
+    center.post(Rang())
+    target.runAll()
+    #expect(trace.slowest().map(\.callCount) == [1, 1])
+    #expect(Set(trace.slowest().map(\.delivery)).count == 2)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("A trace that is released leaves its sources, and one that goes on keeps none")
   func lifetimes() {
     let leaks = LeakTracker()

@@ -101,7 +101,7 @@ for _ in 0..<40 {
   leaked.append(center.observe(TitleChanged.self) { _ in })  // planted: leak
 }
 let asynchronous = center.messages(of: LevelChanged.self).observeAsync { _ in
-  try await Task.sleep(for: .milliseconds(1))
+  try await Task.sleep(for: .milliseconds(1))  // planted: in tasks
 }
 
 center.post(TrackEnded())

@@ -1,6 +1,6 @@
 import Campanile
 
-/// The times of the observers that were registered at one line.
+/// The times of the observers that were registered at one line, with one delivery.
 public struct ObserverTime: Sendable, CustomStringConvertible {
   /// The file in which they were registered, as `#fileID` names it.
   public let file: String
@@ -38,10 +38,10 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   /// The mean time of a call.
   public var mean: Duration { callCount == 0 ? .zero : total / callCount }
 
-  init(_ place: ObserverPlace?) {
-    file = place?.file ?? ""
-    line = place?.line ?? 0
-    delivery = place?.delivery ?? ""
+  init(_ place: ObserverPlace) {
+    file = place.file
+    line = place.line
+    delivery = place.delivery
   }
 
   mutating func noteCall(_ record: TraceRecord) {

@@ -1,7 +1,7 @@
 import Campanile
 
 extension Trace {
-  /// The observers that took the most time, one row for each line that registers observers.
+  /// The observers that took the most time, one row for each line and delivery.
   ///
   /// The rows are sorted by ``ObserverTime/own``. So an observer that only posts comes after the
   /// slow observer that its post calls. Observers that run in tasks come last, because their time
@@ -20,11 +20,11 @@ extension Trace {
 
   /// The kept posts of one type, oldest first, with their causes and calls.
   public func posts(of type: any Any.Type) -> Report<TracedPost> {
-    Report(tracedPosts.filter { $0.valueType == type })
+    Report(tracedPosts { $0.valueType == type })
   }
 
   /// All kept posts, oldest first.
-  public var posts: Report<TracedPost> { Report(tracedPosts) }
+  public var posts: Report<TracedPost> { Report(tracedPosts { _ in true }) }
 
   /// The callers that post values of one type, the most frequent first.
   ///
@@ -34,12 +34,12 @@ extension Trace {
   public func posters(
     of type: any Any.Type, ignoring files: Set<String> = []
   ) -> Report<Poster> {
-    posters(among: tracedPosts.filter { $0.valueType == type }, ignoring: files)
+    posters(among: tracedPosts { $0.valueType == type }, ignoring: files)
   }
 
   /// The kept posts of one name, oldest first, if the source has names, as Foundation's centers do.
   public func posts(named name: String) -> Report<TracedPost> {
-    Report(tracedPosts.filter { $0.name == name })
+    Report(tracedPosts { $0.name == name })
   }
 
   /// The callers that post under one name, the most frequent first.
@@ -48,7 +48,7 @@ extension Trace {
   ///   - name: The name of the posts.
   ///   - files: Names of files to ignore.
   public func posters(named name: String, ignoring files: Set<String> = []) -> Report<Poster> {
-    posters(among: tracedPosts.filter { $0.name == name }, ignoring: files)
+    posters(among: tracedPosts { $0.name == name }, ignoring: files)
   }
 
   private func posters(among posts: [TracedPost], ignoring files: Set<String>) -> Report<Poster> {
@@ -61,7 +61,9 @@ extension Trace {
     return Report(posters.sorted { $0.count > $1.count })
   }
 
-  private var tracedPosts: [TracedPost] { TracedPosts(storage).all }
+  private func tracedPosts(where isWanted: (TraceRecord) -> Bool) -> [TracedPost] {
+    TracedPosts(storage, where: isWanted).all
+  }
 }
 
 /// A place that posts.

@@ -127,6 +127,7 @@ public final class Trace: Sendable {
       return following.sources
     }
     for one in followed { one.token.cancel() }
+    if !followed.isEmpty { storage.noteStop() }
   }
 
   /// The sources that the trace follows.

@@ -6,8 +6,8 @@ import Campanile
 struct TraceRecord: Sendable {
   let kind: SourceEvent.Kind
   let isAsynchronous: Bool
-  /// The place where the observer was registered.
-  let place: CallSite?
+  /// The number of the observer's place, which the storage gives it.
+  var place: Int?
   /// The number of the call stack from which a value was posted.
   var callers: UInt32?
   let source: UInt64
@@ -28,7 +28,6 @@ struct TraceRecord: Sendable {
   init(_ event: SourceEvent) {
     kind = event.kind
     isAsynchronous = event.isAsynchronous
-    place = event.place
     source = event.sourceNumber
     valueType = event.valueType
     name = event.name
@@ -68,6 +67,12 @@ struct DeliveryKey: Hashable, Sendable {
 
 /// The place where observers were registered, with their delivery.
 struct ObserverPlace: Sendable {
+  /// What tells places apart.
+  struct Key: Hashable {
+    let site: CallSite
+    let delivery: String
+  }
+
   let file: String
   let line: Int
   let delivery: String

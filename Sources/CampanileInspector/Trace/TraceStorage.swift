@@ -1,4 +1,5 @@
 import Campanile
+import Dispatch
 
 /// The recorded events of a trace.
 ///
@@ -9,8 +10,13 @@ final class TraceStorage: Sendable {
     /// The newest records.
     var ring: TraceRing
     var overwrittenCount = 0
-    var places: [CallSite: ObserverPlace] = [:]
-    var times: [CallSite: ObserverTime] = [:]
+    /// The places, by number.
+    private(set) var places: [ObserverPlace] = []
+    private var placeNumbers: [ObserverPlace.Key: Int] = [:]
+    /// The times, by the number of the place.
+    var times: [Int: ObserverTime] = [:]
+    /// When the trace was stopped.
+    var stops: [UInt64] = []
     var totals: [TypeKey: TypeTotals] = [:]
     var sources: [UInt64: Source] = [:]
     var threads: [UInt64: String] = [:]
@@ -21,6 +27,20 @@ final class TraceStorage: Sendable {
 
     /// The records in the order in which they happened.
     var records: [TraceRecord] { ring.records.sorted { $0.time < $1.time } }
+
+    func place(of record: TraceRecord) -> ObserverPlace? { record.place.map { places[$0] } }
+
+    /// The number of the place of the event's observer.
+    mutating func placeNumber(_ event: SourceEvent) -> Int? {
+      guard let site = event.place else { return nil }
+      let delivery = event.delivery ?? ""
+      let key = ObserverPlace.Key(site: site, delivery: delivery)
+      if let number = placeNumbers[key] { return number }
+      placeNumbers[key] = places.count
+      places.append(
+        ObserverPlace(file: event.file ?? "", line: event.line ?? 0, delivery: delivery))
+      return places.count - 1
+    }
 
     /// Stores the name of a thread.
     ///
@@ -70,16 +90,20 @@ final class TraceStorage: Sendable {
     let isKnown = state.withLock { state in
       // Another observation records it, and knows the thread.
       if !state.follows(record.source, sourceName, follower) { return true }
-      if let place = record.place, state.places[place] == nil {
-        state.places[place] = ObserverPlace(
-          file: event.file ?? "", line: event.line ?? 0, delivery: event.delivery ?? "")
-      }
+      record.place = state.placeNumber(event)
       state.times(note: record)
       state.total(note: record)
       if state.ring.append(record) { state.overwrittenCount += 1 }
       return state.threads[record.thread] != nil
     }
     if !isKnown { name(record.thread) }
+  }
+
+  /// Notes that the sources are not followed any more.
+  func noteStop() {
+    // The clock of the events.
+    let now = DispatchTime.now().uptimeNanoseconds
+    state.withLock { $0.stops = $0.stops.suffix(1_023) + [now] }
   }
 
   private func name(_ thread: UInt64) {

@@ -22,6 +22,7 @@ struct TraceWriter {
   private var queued: [DeliveryKey: TraceRecord] = [:]
   private var calls: [DeliveryKey: TraceRecord] = [:]
   private var openPosts: [UInt64: TraceRecord] = [:]
+  private var waiting = WaitingCounts()
   private var nextArrow: UInt64 = 1
 
   init(_ storage: TraceStorage) {
@@ -34,20 +35,34 @@ struct TraceWriter {
 
   mutating func entries() -> [TraceEntry] {
     addNames()
-    var waiting = WaitingCounts()
+    var stops = state.stops[...]
     for record in records {
-      if let place = record.place.flatMap({ state.places[$0] }),
-        let count = waiting.take(record, at: place)
-      {
+      while let stop = stops.first, stop <= record.time {
+        endAll(at: stop)
+        stops.removeFirst()
+      }
+      if let place = state.place(of: record), let count = waiting.take(record, at: place) {
         addCounter(place.delivery, count, record.time)
       }
       add(record)
     }
-    let end = records.last?.time ?? 0
-    // Posts and calls that had not returned when the trace was written, or whose end is not kept.
+    if let stop = stops.first { endAll(at: stop) }
+    endCalls(at: records.last?.time ?? 0)
+    return out
+  }
+
+  /// Ends what is open where the trace was stopped: what came later was not recorded.
+  private mutating func endAll(at stop: UInt64) {
+    endCalls(at: stop)
+    for delivery in waiting.clear() { addCounter(delivery, 0, stop) }
+    queued = [:]
+  }
+
+  /// Ends posts and calls that had not returned, or whose end is not kept.
+  private mutating func endCalls(at end: UInt64) {
     for post in openPosts.values { addPost(post, until: end, isOpen: true) }
     for call in calls.values { addCall(call, since: call.time, until: end, isOpen: true) }
-    return out
+    (openPosts, calls) = ([:], [:])
   }
 
   private mutating func add(_ record: TraceRecord) {
@@ -121,7 +136,7 @@ struct TraceWriter {
   private mutating func addCall(
     _ record: TraceRecord, since start: UInt64, until end: UInt64, isOpen: Bool
   ) {
-    let place = record.place.flatMap { state.places[$0] }
+    let place = state.place(of: record)
     let name = place.map { "\($0.file):\($0.line)" } ?? "observer"
     var thread = record.thread
     let start = min(start, end)
@@ -154,7 +169,7 @@ struct TraceWriter {
   }
 
   private mutating func addMark(_ record: TraceRecord) {
-    let place = record.place.flatMap { state.places[$0] }
+    let place = state.place(of: record)
     let name = "\(record.kind) \(place.map { "\($0.file):\($0.line)" } ?? "")"
     var mark = entry(.mark, name, on: record.thread, at: record.time)
     mark.cat = "\(record.kind)"
@@ -176,20 +191,20 @@ struct TraceWriter {
     arguments["post"] = record.post.map { .number($0) }
     arguments["source"] = state.sources[record.source].map { .text($0.name) }
     arguments["registration"] = record.registration.map { .number($0) }
-    if isOpen { arguments["unfinished"] = .text("had not returned when the trace was written") }
+    if isOpen { arguments["unfinished"] = .text("had not returned when the trace ended") }
     return arguments
   }
 }
 
 /// Tracks for the calls of asynchronous observers, which have no thread of their own.
 private struct TaskLanes {
-  private var lanes: [CallSite?: [(track: UInt64, end: UInt64)]] = [:]
-  /// Greater than any number of a thread.
-  private var nextTrack: UInt64 = 1 << 40
+  private var lanes: [Int?: [(track: UInt64, end: UInt64)]] = [:]
+  /// Greater than any number of a thread, and of 32 bits: Perfetto keeps no more.
+  private var nextTrack: UInt64 = 1 << 31
 
   /// A track of the observers of one place on which nothing runs at that time.
   mutating func take(
-    _ place: CallSite?, from start: UInt64, to end: UInt64
+    _ place: Int?, from start: UInt64, to end: UInt64
   ) -> (track: UInt64, isNew: Bool) {
     var own = lanes[place] ?? []
     defer { lanes[place] = own }
@@ -206,25 +221,36 @@ private struct TaskLanes {
 /// Counts the waiting deliveries of each place.
 private struct WaitingCounts {
   private var counts: [String: Int] = [:]
-  private var open: [ObserverKey: Int] = [:]
+  /// How often each post waits for an observer.
+  private var open: [ObserverKey: [UInt64?: Int]] = [:]
 
   /// Processes a record.
   ///
   /// - Returns: The number of waiting deliveries, if it has changed.
   mutating func take(_ record: TraceRecord, at place: ObserverPlace) -> Int? {
     guard let observer = record.observer, place.delivery != "a sequence" else { return nil }
-    var change = 0
+    let change: Int
     switch record.kind {
-    case .queued: change = 1
-    case .called, .skipped, .dropped: change = open[observer] == nil ? 0 : -1
+    case .queued:
+      open[observer, default: [:]][record.post, default: 0] += 1
+      change = 1
+    // Of a delivery that was not queued, these say nothing about others that are.
+    case .called, .skipped, .dropped:
+      guard let count = open[observer]?[record.post] else { return nil }
+      open[observer]?[record.post] = count == 1 ? nil : count - 1
+      change = -1
     // Waiting deliveries of an ended observer are not made.
-    case .ended: change = -(open[observer] ?? 0)
+    case .ended: change = -(open.removeValue(forKey: observer)?.values.reduce(0, +) ?? 0)
     default: return nil
     }
     if change == 0 { return nil }
-    let left = (open[observer] ?? 0) + change
-    open[observer] = left == 0 ? nil : left
     counts[place.delivery, default: 0] += change
     return counts[place.delivery]
+  }
+
+  /// Forgets everything, and returns the deliveries that had waiting ones.
+  mutating func clear() -> [String] {
+    defer { self = Self() }
+    return counts.filter { $0.value > 0 }.map(\.key)
   }
 }

@@ -4,7 +4,8 @@ import Campanile
 struct TracedPosts {
   private var posts: [UInt64: TracedPost] = [:]
 
-  init(_ storage: TraceStorage) {
+  /// - Parameter isWanted: Which posts are collected, so that callers are looked up for no others.
+  init(_ storage: TraceStorage, where isWanted: (TraceRecord) -> Bool) {
     let state = storage.current
     let records = state.records
     let start = records.first?.time ?? 0
@@ -16,7 +17,7 @@ struct TracedPosts {
     for record in records {
       guard let number = record.post else { continue }
       switch record.kind {
-      case .posted:
+      case .posted where isWanted(record):
         posts[number] = TracedPost(
           number: number, source: state.sources[record.source]?.name ?? "",
           valueType: record.valueType,
@@ -25,7 +26,7 @@ struct TracedPosts {
           callers: record.callers.flatMap { storage.callers?.callers($0) } ?? [],
           parents: parents)
       case .called:
-        guard let delivery = record.delivery, let place = record.place.flatMap({ state.places[$0] })
+        guard let delivery = record.delivery, let place = state.place(of: record)
         else { continue }
         let wait = record.time - min(record.began, record.time)
         open[delivery] = posts[number]?.calls.count
