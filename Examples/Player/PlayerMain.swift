@@ -22,6 +22,8 @@ import Foundation
     }
     let output = arguments.wantsSamples ? FileHandle.standardError : .standardOutput
     let controls = Controls(display: output)
+    // However this ends, the terminal is as it was.
+    defer { controls.finish() }
     let display = Display(on: output)
     display.say("Watch the visualizer: it is released halfway, and hears nothing from then on.")
     let title = arguments.path ?? "A tune on four bells"

@@ -76,16 +76,22 @@
       await withTaskGroup(of: Void.self) { group in
         var count = 0
         while !Task.isCancelled {
-          guard let socket = try? await listener.accept() else {
-            // The client closed the connection, or this program has too many open files.
-            try? await Task.sleep(for: .milliseconds(20))
-            continue
-          }
-          socket.socket.closeInOtherPrograms()
           if count == limits.connections {
             await group.next()
             count -= 1
           }
+          let socket: AsyncSocket
+          do {
+            socket = try await listener.accept()
+          } catch is SocketError {
+            // The client closed the connection, or this program has too many open files.
+            try? await Task.sleep(for: .milliseconds(20))
+            continue
+          } catch {
+            // The task was canceled, or the pool has ended.
+            break
+          }
+          socket.socket.closeInOtherPrograms()
           count += 1
           group.addTask {
             try? await self.answer(socket)
