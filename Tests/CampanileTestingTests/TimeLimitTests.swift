@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import CampanileTesting
@@ -19,6 +20,32 @@ struct TimeLimitTests {
     let wait = Task { await TimeLimit(.seconds(Int64.max), by: ContinuousClock()).pass() }
     wait.cancel()
     #expect(await wait.value == false)
+  }
+
+  // Broken by: LeakTracker.waitUntilGone, if it sleeps for longer than a clock can count.
+  @Test("A wait for the end of an object, a gate and many values may have the longest limit")
+  func longestElsewhere() async throws {
+    let (leaks, values) = (LeakTracker(), Recorder<Int>())
+    leaks.track(values)
+    let wait = Task { try await leaks.expectGone(within: .seconds(Int64.max)) }
+    wait.cancel()
+    await #expect(throws: CancellationError.self) { try await wait.value }
+    values.record(1)
+    _ = try await values.next()
+    await #expect(throws: ExpectationFailure.self) {
+      try await values.next(.max, within: .milliseconds(1))
+    }
+    let (gate, warnings, passed) = (Gate(), Recorder<String>(), Recorder<Int>())
+    // Its whole seconds fit into nanoseconds, and its rest does not.
+    let limit = Duration.seconds(Int64.max / 1_000_000_000) + .nanoseconds(999_999_999)
+    Thread.detachNewThread {
+      gate.pass(warningAfter: .zero, within: limit) { warnings.record("\($0)") }
+      passed.record(1)
+    }
+    _ = try await warnings.next()
+    gate.open()
+    _ = try await passed.next()
+    #expect(warnings.count == 1)
   }
 
   // Broken by: TimeLimit.makeSleep, if it fixes the deadline before the sleep begins.

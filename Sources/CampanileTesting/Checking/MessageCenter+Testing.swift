@@ -59,8 +59,9 @@ extension MessageCenter {
   /// messages.
   ///
   /// A recorder that observes this center, or reads a sequence of its messages, doesn't count: it
-  /// belongs to the test. An observer that calls a recorder does count. The failure lists the
-  /// observers, each with the line that registered it.
+  /// belongs to the test. An observer that calls a recorder does count. A recorder that reads a
+  /// sequence made of that one, such as with `map`, counts until the task that reads has ended. The
+  /// failure lists the observers, each with the line that registered it.
   public func expectNoObservers(file: StaticString = #fileID, line: UInt = #line) throws {
     let left = registrations.filter {
       !$0.isDerivedState && !RecorderRegistrations.contains($0.registration)

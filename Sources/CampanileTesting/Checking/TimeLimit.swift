@@ -1,5 +1,10 @@
 /// How long an expectation waits, and the clock that measures it.
 struct TimeLimit: Sendable {
+  /// A longer limit counts as this one.
+  ///
+  /// The sleep of the system's clocks traps at a time that does not fit into nanoseconds.
+  static let longest = Duration.seconds(Int32.max)
+
   let duration: Duration
   private let sleep: @Sendable () async -> Bool
 
@@ -19,8 +24,6 @@ struct TimeLimit: Sendable {
     // work is delayed as much as the sleep. That delay must not use up its time.
     let goesByItself = clock is ContinuousClock || clock is SuspendingClock
     let deadline = goesByItself ? nil : clock.now.advanced(by: duration)
-    // The sleep of these clocks traps at a time that does not fit into nanoseconds.
-    let longest = Duration.seconds(Int32.max)
     return {
       do {
         let deadline = deadline ?? clock.now.advanced(by: min(duration, longest))

@@ -109,7 +109,8 @@ extension DispatchTimeInterval {
     let nanoseconds = attoseconds / 1_000_000_000
     // A duration that does not fit into nanoseconds counts as forever.
     let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    self = isTooLong ? .never : .nanoseconds(Int(whole &+ nanoseconds))
+    let (sum, isTooLongAfterAll) = whole.addingReportingOverflow(nanoseconds)
+    self = isTooLong || isTooLongAfterAll ? .never : .nanoseconds(Int(sum))
   }
 }
 

@@ -14,9 +14,9 @@ extension Recorder {
     _ count: Int, within limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [Value] {
     precondition(count >= 1, "A test expects \(count) values; it takes one at least to wait for")
-    let taken = log.takenCount
+    let (awaited, isTooMany) = log.takenCount.addingReportingOverflow(count)
     let limit = TimeLimit(limit ?? timeout, by: clock)
-    switch await log.recorded.wait(for: taken + count, limit) {
+    switch await log.recorded.wait(for: isTooMany ? .max : awaited, limit) {
     case .reached: return log.take(count).map(\.value)
     case .canceled: throw CancellationError()
     case .timedOut:
@@ -117,6 +117,10 @@ extension Recorder where Value: Equatable {
   /// try titles.expectNothingMore()
   /// ```
   ///
+  /// If the values are arrays or sets, an array literal alone is a list of expected values. So
+  /// `expect([])` expects no value, and not one empty array. Compare what ``next(within:file:line:)``
+  /// returns instead.
+  ///
   /// - Parameters:
   ///   - expected: The values.
   ///   - limit: How long all of them may take, by default the recorder's timeout.
@@ -133,6 +137,9 @@ extension Recorder where Value: Equatable {
 
   /// Waits for as many values as `expected` has, and checks that they are equal to these, in this
   /// order.
+  ///
+  /// An array literal is a list of values, even if the values themselves are arrays or sets. So
+  /// `expect([])` expects no value, and not one empty array. Compare what ``next(within:file:line:)`` returns instead.
   ///
   /// - Parameters:
   ///   - expected: The values. If there are none, no value may have been recorded, and this does
