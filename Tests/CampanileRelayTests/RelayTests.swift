@@ -303,6 +303,19 @@ struct RelayTests {
     }
   }
 
+  @Test(
+    "A buffer may be as large as can be", arguments: Kind.allCases,
+    [RelayBuffering.newest(bytes: .max), .oldest(bytes: .max)])
+  func largestBuffer(kind: Kind, buffering: RelayBuffering) async throws {
+    try await kind.withBus { bus in
+      let (one, two) = (Member(bus, buffering: buffering), Member(bus, buffering: buffering))
+      for member in [one, two] { try await member.relay.flush() }
+      one.post(1...100)
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      withExtendedLifetime((one, two)) {}
+    }
+  }
+
   @Test("What is posted before there is a connection is sent then", arguments: Kind.allCases)
   func early(kind: Kind) async throws {
     try await kind.withBus { bus in
@@ -329,6 +342,41 @@ struct RelayTests {
       while try await !states.next().isEmpty {}
       #expect(two.ticks.values.count == 100)
       withExtendedLifetime((one, two, token)) {}
+    }
+  }
+
+  // Broken by: Relay.drain, if it does not wait while the relay connects.
+  @Test("A relay that is drained before it is connected loses nothing", arguments: Kind.allCases)
+  func drainedEarly(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let two = Member(bus, "two")
+      try await two.relay.flush()
+      let one = Member(bus, "one")
+      one.post(1...100)
+      await one.relay.drain()
+      #expect(try await two.ticks.next(100) == Array(1...100))
+      withExtendedLifetime((one, two)) {}
+    }
+  }
+
+  // Broken by: RelayCore.cancel, if it does not finish the events, or before they are delivered.
+  @Test("The events of a relay end with it, after the last one", arguments: Kind.allCases)
+  func endedEvents(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let one = Member(bus, "one")
+      let queue = DispatchQueue(label: "test.events")
+      let reasons = Recorder<RelayEvent.Kind>(timeout: .seconds(600))
+      let token = one.relay.events.observe(on: .queue(queue)) { reasons.record($0.kind) }
+      let events = one.relay.events.values()
+      queue.suspend()
+      one.relay.post(raw: [UInt8](repeating: 0, count: 1 << 20 + 1), to: "long")
+      await one.relay.drain()
+      queue.resume()
+      var last: RelayEvent?
+      for await event in events { last = event }
+      #expect(last?.kind == .refused)
+      while try await reasons.next() != .refused {}
+      withExtendedLifetime((one, token)) {}
     }
   }
 

@@ -182,6 +182,33 @@ struct RequestTests {
     }
   }
 
+  // Broken by: Relay.answerRaw, if each of those whose pattern matches takes the request.
+  @Test("Of several answers in one relay, the first registered answers alone")
+  func answeredOnce() async throws {
+    let bus = Relay.Transport.loopback("\(UInt64.random(in: 0 ... .max))")
+    let (one, two) = (Member(bus), Member(bus))
+    let asked = Recorder<String>(timeout: .seconds(600))
+    func answer(_ pattern: String) -> ObservationToken {
+      two.relay.answer(raw: pattern) { _, _ in
+        asked.record(pattern)
+        return Array(pattern.utf8)
+      }
+    }
+    let first = answer("x.>")
+    let second = answer("x.y")
+    try await two.relay.flush()
+    func ask() async throws -> String {
+      let bytes = try await one.relay.request(raw: [], to: "x.y", within: .seconds(600))
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    #expect(try await ask() == "x.>")
+    first.cancel()
+    #expect(try await ask() == "x.y")
+    await two.relay.drain()
+    #expect(asked.values == ["x.>", "x.y"])
+    withExtendedLifetime((one, two, second)) {}
+  }
+
   @Test("A request may wait for as long as a duration can be", arguments: Kind.allCases)
   func longest(kind: Kind) async throws {
     try await kind.withBus { bus in
@@ -273,6 +300,15 @@ struct RequestTests {
       #expect(events.allSatisfy { $0.kind == .unavailable })
       withExtendedLifetime((one, two, token)) {}
     }
+  }
+
+  @Test("A relay's name of more than a kilobyte is a mistake of the caller's")
+  func longName() async {
+    _ = Relay(.loopback("names"), name: String(repeating: "n", count: 1_024))
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Relay(.loopback("names"), name: String(repeating: "n", count: 1_025))
+    }
+    expect(ended, says: "A relay was given a name of 1025 bytes; it takes 1024 at the most")
   }
 
   @Test("A wildcard that is a part of a token is a mistake of the caller's")

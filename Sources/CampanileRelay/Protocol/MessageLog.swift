@@ -45,7 +45,7 @@ struct MessageLog {
   ///
   /// - Parameter extra: Bytes that the log may have beyond its limit.
   mutating func trim(sparing extra: Int = 0) -> LogEntry? {
-    guard bytes > limit + extra, entries.count > 1, let oldest = entries.popFirst() else {
+    guard bytes - extra > limit, entries.count > 1, let oldest = entries.popFirst() else {
       return nil
     }
     bytes -= oldest.cost

@@ -10,7 +10,7 @@ extension Relay {
   /// ```
   ///
   /// If the type is carried in this center already, this changes the direction and the filters. The
-  /// change is in effect when ``flush()`` returns.
+  /// change is in effect when ``flush()`` returns. After the relay has ended, this does nothing.
   ///
   /// - Parameters:
   ///   - type: The type.
@@ -43,7 +43,7 @@ extension Relay {
   ///
   /// The name is sent as one more token after the tokens of the type's relay subject. A message
   /// without a subject, or whose subject has no name, is not carried. If a message arrives and its
-  /// instance is not found here, it is ignored.
+  /// instance is not found here, it is ignored. After the relay has ended, this does nothing.
   ///
   /// - Parameters:
   ///   - type: The type.
@@ -76,7 +76,7 @@ extension Relay {
   /// Stops carrying the messages of a type between the bus and a center.
   ///
   /// After this method has returned, the relay posts none of them in this center. A call of an
-  /// observer may still be running.
+  /// observer may still be running. A type that is not carried there stays so.
   public func stopCarrying<M: RelayedMessage>(_ type: M.Type, in center: MessageCenter) {
     core.carried.remove(ObjectIdentifier(type), center)?.end()
   }
@@ -307,7 +307,7 @@ extension RelayCore {
   func reportUndecodable(
     _ payload: RelayedPayload, _ type: Any.Type, _ error: any Error
   ) {
-    events.send(
+    tell(
       RelayEvent(
         .undecodable, subject: payload.subject, sender: payload.sender, version: payload.version,
         "What came cannot be decoded as \(type): \(error)"))

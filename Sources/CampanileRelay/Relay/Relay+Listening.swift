@@ -24,7 +24,7 @@ extension Relay {
   /// ```
   ///
   /// The messages are sent to this process only while the signal has observers. An observation is
-  /// in effect when ``flush()`` returns.
+  /// in effect when ``flush()`` returns. After the relay has ended, an observation ends at once.
   ///
   /// - Parameter pattern: Tokens with dots between them. `*` matches any one token, and `>` matches
   ///   all tokens that follow. Anything else is a precondition failure.
@@ -37,9 +37,11 @@ extension Relay {
   /// Sends bytes under a name.
   ///
   /// The call takes a lock for a moment. Up to 4,096 bytes are copied, and a longer array is shared.
+  /// After the relay has ended, this does nothing.
   ///
   /// - Parameters:
-  ///   - bytes: At most a megabyte.
+  ///   - bytes: At most a megabyte. More bytes are not sent, and an event of the kind
+  ///     ``RelayEvent/Kind/refused`` says so.
   ///   - subject: Tokens with dots between them. Anything else is a precondition failure.
   ///   - version: A version to send with the bytes.
   public func post(raw bytes: [UInt8], to subject: String, version: Int = 0) {

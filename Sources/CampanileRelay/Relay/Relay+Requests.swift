@@ -34,7 +34,7 @@ extension Relay {
 
   /// Sends bytes under a name as a request, and returns the bytes of the first answer.
   ///
-  /// See ``request(_:as:within:)``.
+  /// See ``request(_:as:within:)``. A subject with wildcards or spaces is a precondition failure.
   public func request(
     raw bytes: [UInt8], to subject: String, within limit: Duration
   ) async throws -> [UInt8] {
@@ -93,9 +93,10 @@ extension Relay {
   ///
   /// Each request is answered in its own task. The task does not know the deadline of the process
   /// that asks, and is not canceled at the deadline. On one host, only one of several relays that
-  /// answer is asked.
+  /// answer is asked. Of several answers in one relay, the one that was registered first answers alone.
   ///
-  /// Other processes can reach the answer once ``flush()`` has returned.
+  /// Other processes can reach the answer once ``flush()`` has returned. After the relay has ended, or
+  /// once it is being drained, nothing is answered.
   ///
   /// - Parameters:
   ///   - type: The type of the requests. Its relay subject is their name.
@@ -140,7 +141,7 @@ extension Relay {
       })
     return source.observe(file: file, line: line) {
       [weak core = core, answers = core.answers] request in
-      request.isTaken.withLock { $0 = true }
+      guard request.take() else { return }
       answers.begin()
       Task {
         await answers.run {
@@ -162,12 +163,22 @@ final class IncomingRequest: Sendable {
   let subject: String
   let version: Int
   let bytes: [UInt8]
-  /// Whether somebody answers it.
-  let isTaken = Locked(false)
+  private let isTakenFlag = Locked(false)
 
   init(from sender: UInt64, correlation: UInt64, subject: String, version: Int, bytes: [UInt8]) {
     (from, self.correlation, self.subject) = (sender, correlation, subject)
     (self.version, self.bytes) = (version, bytes)
+  }
+
+  /// Whether somebody answers it.
+  var isTaken: Bool { isTakenFlag.withLock { $0 } }
+
+  /// Takes the request, and returns whether nobody has taken it before.
+  func take() -> Bool {
+    isTakenFlag.withLock { isTaken in
+      defer { isTaken = true }
+      return !isTaken
+    }
   }
 }
 
@@ -193,7 +204,7 @@ extension RelayCore {
   /// The relay that asks learns if there is nobody left who answers.
   func deliver(_ request: IncomingRequest) {
     requests.send(request)
-    if request.isTaken.withLock({ $0 }) { return }
+    if request.isTaken { return }
     reply(to: request, .nobodyAnswers, [])
   }
 

@@ -18,7 +18,7 @@ public import Campanile
 ///   posted, across all types. On one host, no process hears an answer before its question.
 /// - **Delivery.** A message is heard at most once. When a process dies, the living processes lose
 ///   nothing. If a process reads nothing for a while, it loses the messages that exceed its buffer.
-///   Each loss is reported in ``events``, with the number of messages.
+///   Each loss is reported in ``events``, with the number of messages where it is known.
 /// - **Echo.** A message never returns to a center that it has passed through, however many relays
 ///   and bridges of notification centers carry it. If two relays on one bus carry a type in one
 ///   center, each message is sent twice.
@@ -35,13 +35,19 @@ public final class Relay: Sendable {
   ///
   /// - Parameters:
   ///   - transport: The connection to other relays.
-  ///   - name: The name that other relays see. The default is the name of the process.
+  ///   - name: The name that other relays see, of at most 1,024 bytes in UTF-8. The default is the
+  ///     name of the process.
   ///   - buffering: How many bytes are stored for a process that does not read, including this one,
   ///     and which messages are dropped beyond that.
   public init(
     _ transport: Transport, name: String? = nil, buffering: RelayBuffering = .newest()
   ) {
     self.name = name ?? ProcessName.own
+    let byteCount = self.name.utf8.count
+    precondition(
+      byteCount <= RelayLimits.relayName,
+      "A relay was given a name of \(byteCount) bytes; it takes \(RelayLimits.relayName) at the most"
+    )
     core = RelayCore(transport.makeLink(self.name, buffering), buffering)
     core.link.start(core)
   }
@@ -54,16 +60,21 @@ public final class Relay: Sendable {
   // MARK: Looking
 
   /// The state of the connection.
+  ///
+  /// Its last value is ``RelayState/ended``. Sequences of its changes go on as long as the relay is
+  /// kept, so leave their loop at that value.
   public var state: ReadOnlyState<RelayState> { core.state.readOnly }
 
   /// The other relays on the bus, ordered by name.
   ///
-  /// A process that is stopped stays in the list.
+  /// A process that is stopped stays in the list. When the relay ends, the list is empty. Sequences of
+  /// its changes go on as long as the relay is kept.
   public var peers: ReadOnlyState<[RelayPeer]> { core.peers.readOnly }
 
   /// Reports losses, refusals, and messages that cannot be decoded.
   ///
-  /// Observers are called on the relay's queue, in order with the messages that it posts.
+  /// Observers are called on the relay's queue, in order with the messages that it posts. After the
+  /// relay has ended and the last event is delivered, observations and sequences of the events end.
   public var events: Signal<RelayEvent> { core.events.signal }
 
   // MARK: Waiting
@@ -83,19 +94,21 @@ public final class Relay: Sendable {
   /// Requests that have arrived are answered first; later ones are not taken. Inside an answer, the
   /// call waits for no answers. Inside an asynchronous observer, it does not wait for observers.
   ///
-  /// Messages of carried types that are posted after this call begins are not carried. A relay that
-  /// is not connected when this call begins sends nothing more. If the task is canceled, the call
-  /// waits only for the observers of messages that have arrived. The call has no time limit: if the
-  /// program must end, call ``cancel()``.
+  /// Messages of carried types that are posted after this call begins are not carried. While the
+  /// state is ``RelayState/connecting``, the call waits. If the state is
+  /// ``RelayState/unavailable(_:)``, messages that have not been sent are discarded without an event.
+  /// To wait for a connection in that state, call ``flush()`` first. If the task is canceled, the call
+  /// waits only for the observers of messages that have arrived, and may discard messages too. The
+  /// call has no time limit: if the program must end, call ``cancel()``.
   public func drain() async {
     core.carried.endOutward()
     core.stopAnswering()
     core.endHearing()
-    if core.state.value == .connected { try? await core.flush(onlyPosts: true) }
+    await core.sendPosts()
     await core.finishDeliveries()
     await core.finishCalls()
     // The answers, and acknowledgments.
-    if core.state.value == .connected { try? await core.flush(onlyPosts: true) }
+    await core.sendPosts()
     cancel()
   }
 

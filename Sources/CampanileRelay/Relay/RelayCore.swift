@@ -7,6 +7,8 @@ final class RelayCore: RelayReceiver, Sendable {
   let state = CurrentValue(RelayState.connecting)
   let peers = CurrentValue<[RelayPeer]>([])
   let events = Broadcaster<RelayEvent>()
+  /// Waits for the deliveries of all events.
+  private let eventDeliveries = DeliveryTracker()
   /// What comes, for those who listen by name.
   let payloads = Broadcaster<RelayedPayload>()
   let requests = Broadcaster<IncomingRequest>()
@@ -198,11 +200,11 @@ final class RelayCore: RelayReceiver, Sendable {
     case .flushed(let token): waiting.flushed(token)
     case .lost(let sender, let subject, let count, let reason):
       // Of a sender that is not on the bus any more, the name is not known.
-      events.send(
+      tell(
         RelayEvent(
           .lost, subject: subject == "" ? nil : subject,
           sender: sender.flatMap { routes.peer($0) }, count: count, reason))
-    case .sentAway(let reason): events.send(RelayEvent(.refused, reason))
+    case .sentAway(let reason): tell(RelayEvent(.refused, count: 0, reason))
     case .delivered(let body):
       guard let tracker = underWay.withLock({ $0.take() }) else { return body() }
       openDeliveries.begin()
@@ -211,14 +213,14 @@ final class RelayCore: RelayReceiver, Sendable {
         openDeliveries.end()
       }
     case .refused(let subject, let reason):
-      events.send(RelayEvent(.refused, subject: subject, reason))
+      tell(RelayEvent(.refused, subject: subject, reason))
     case .denied(let subject, let reason):
-      events.send(RelayEvent(.denied, subject: subject, reason))
+      tell(RelayEvent(.denied, subject: subject, reason))
     case .connected: state.value = .connected
     case .disconnected(let reason):
       if !reason.isEmpty {
         state.value = .unavailable(reason)
-        events.send(RelayEvent(.unavailable, count: 0, reason))
+        tell(RelayEvent(.unavailable, count: 0, reason))
       } else if state.value == .connected {
         state.value = .connecting
       }
@@ -228,6 +230,8 @@ final class RelayCore: RelayReceiver, Sendable {
       if names != self.peers.value { self.peers.value = names }
     }
   }
+
+  func tell(_ event: RelayEvent) { events.send(event, trackedBy: eventDeliveries) }
 
   private func trackerOfDeliveries() -> DeliveryTracker? {
     if !awaitsDeliveries { return nil }
@@ -247,6 +251,14 @@ final class RelayCore: RelayReceiver, Sendable {
     let token = try waiting.makeToken()
     send(onlyPosts ? .flushPosts(token) : .flush(token))
     try await waiting.wait(for: token)
+  }
+
+  /// Waits while the relay connects, and then until what was posted before is taken.
+  ///
+  /// It does not wait for a relay that cannot connect.
+  func sendPosts() async {
+    _ = await state.readOnly.values(.initial).first { $0.new != .connecting }
+    if state.value == .connected { try? await flush(onlyPosts: true) }
   }
 
   /// Takes no more requests, whoever keeps the tokens of those who answer.
@@ -293,6 +305,8 @@ final class RelayCore: RelayReceiver, Sendable {
       if self.state.value == .ended { return }
       self.peers.value = []
       self.state.value = .ended
+      // Before, this would discard events that wait for an observer's queue.
+      self.eventDeliveries.end { [events = self.events] in events.finish() }
     }
   }
 }
@@ -373,6 +387,8 @@ package enum RelayLimits {
   static var payload: Int { 1 << 20 }
   /// The bytes of the name of one message.
   private static var name: Int { 1 << 16 }
+  /// The bytes of the name of a relay, which the hub sends to all of them in one list.
+  static var relayName: Int { 1 << 10 }
 
   /// Why a message, a request or an answer cannot be carried, as a sentence; `nil` if it can.
   package static func objection(

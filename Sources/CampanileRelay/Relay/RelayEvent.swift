@@ -34,6 +34,8 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public let kind: Kind
   /// The name of the messages, if the event is about messages.
+  ///
+  /// For messages that were lost before they were encoded, it is the pattern of their names.
   public let subject: String?
   /// The relay that sent the messages of the event, if it is on the bus.
   ///
