@@ -30,6 +30,8 @@ struct HubMember {
   /// How many ticks of silence the hub waits for its log; more after each failed attempt.
   var patience = HubState.patience
 
+  /// Whether a reply has been sent to it, and not all has been written since.
+  var hasUnwrittenReply = false
   /// The requests that it has to reply to.
   var asked: [Asked] = []
 

@@ -6,6 +6,10 @@ extension HubState {
       close(place, reason: "A member says hello twice.", &actions)
       return
     }
+    guard hello.peer.name.utf8.count <= RelayLimits.relayName else {
+      close(place, reason: "A member's name has \(hello.peer.name.utf8.count) bytes.", &actions)
+      return
+    }
     do throws(FrameError) {
       var patterns: [SubjectPattern] = []
       for text in hello.subscriptions { patterns.append(try SubjectPattern(validating: text)) }

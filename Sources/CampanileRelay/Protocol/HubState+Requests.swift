@@ -48,6 +48,7 @@ extension HubState {
       asked.passedOnBy.append(members[place].peer.id)
       return ask(asked, from: asking, &actions)
     }
+    members[asking].hasUnwrittenReply = true
     send(
       .reply(correlation: correlation, status: status, payload: payload), to: asking, &actions)
   }

@@ -116,7 +116,10 @@ struct HubState {
     failRequests(askedOf: member, &actions)
     forgetRequests(of: member)
     if member.stage == .open { sendPeers(&actions) }
-    for index in flushes.indices { flushes[index].awaited[member.connection] = nil }
+    for index in flushes.indices {
+      flushes[index].awaited[member.connection] = nil
+      flushes[index].replies.remove(member.connection)
+    }
     flushes.removeAll { $0.connection == member.connection }
     endFlushes(&actions)
     endRecovery(&actions)
@@ -192,12 +195,7 @@ struct HubState {
     }
     tickJoining(&actions)
     tickRequests(&actions)
-    for index in flushes.indices {
-      flushes[index].awaited = flushes[index].awaited.filter { connection, _ in
-        places[connection].map { members[$0].isPresent } ?? false
-      }
-    }
-    endFlushes(&actions)
+    tickFlushes(&actions)
   }
 
   /// The transport has some bytes of a connection that it could not write yet.
@@ -205,9 +203,9 @@ struct HubState {
     _ bytes: Int, on connection: ConnectionID, _ actions: inout [HubAction]
   ) {
     guard let place = place(of: connection) else { return }
-    for frame in members[place].outgoing.waiting(bytes) {
-      actions.append(.send([connection], frame))
-    }
+    let frames = members[place].outgoing.waiting(bytes)
+    for frame in frames { actions.append(.send([connection], frame)) }
+    if bytes == 0 && frames.isEmpty { noteWritten(place, &actions) }
   }
 
   /// Sends a frame that is never dropped, behind all that waits.

@@ -193,6 +193,10 @@ final class HubStateTests {
     #expect(receive(3, .hello(MemberFrame.Hello(3))).contains { $0.closes(3) })
     hub.connected(ConnectionID(rawValue: 4))
     #expect(receive(4, .message(Message(4, 1))).contains { $0.closes(4) })
+    hub.connected(ConnectionID(rawValue: 5))
+    var hello = MemberFrame.Hello(5)
+    hello.peer.name = String(repeating: "n", count: 1_025)
+    #expect(receive(5, .hello(hello)).contains { $0.closes(5) })
   }
 
   @Test func flushWaitsForAcknowledgements() {
@@ -213,6 +217,37 @@ final class HubStateTests {
     _ = actions { $0.disconnected(ConnectionID(rawValue: 2), &$1) }
     #expect(!actions { for _ in 1...4 { $0.tick(&$1) } }.contains(send(1, .flushed(token: 5))))
     #expect(actions { $0.tick(&$1) }.contains(send(1, .flushed(token: 5))))
+  }
+
+  // Broken by: HubState.flush, if it does not wait for replies.
+  @Test("The hub's own flush waits until replies are written, for as long as it waits for a member")
+  func flushWaitsForReplies() {
+    for id in 1...3 { _ = join(id) }
+    for id in 1...3 { _ = receive(id, .pong(at(2, 0))) }
+    _ = receive(1, .answer("time"))
+    let request = Request(correlation: 4, from: 2, subject: "time", version: 0, payload: [])
+    func reply() {
+      _ = receive(2, .request(request, deadline: 1_000))
+      let payload = [UInt8](repeating: 0, count: 2 * Outgoing.window)
+      _ = receive(1, .reply(to: 2, correlation: 4, status: .ok, payload: payload))
+      _ = actions { $0.waiting(payload.count, on: ConnectionID(rawValue: 2), &$1) }
+    }
+    reply()
+    #expect(receive(3, .flush(token: 5)) == [send(3, .flushed(token: 5))])
+    #expect(receive(1, .flush(token: 6)) == [])
+    #expect(actions { $0.waiting(1, on: ConnectionID(rawValue: 2), &$1) } == [])
+    #expect(
+      actions { $0.waiting(0, on: ConnectionID(rawValue: 2), &$1) } == [send(1, .flushed(token: 6))]
+    )
+    reply()
+    #expect(receive(1, .flush(token: 7)) == [])
+    let ticks = actions { hub, actions in
+      for _ in 1...5 {
+        hub.received(.pong(at(2, 0)), from: ConnectionID(rawValue: 2), &actions)
+        hub.tick(&actions)
+      }
+    }
+    #expect(ticks.contains(send(1, .flushed(token: 7))))
   }
 
   // Broken by: HubState.flush, if it waits for open members alone.
