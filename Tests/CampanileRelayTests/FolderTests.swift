@@ -319,6 +319,33 @@ struct FolderTests {
   }
 }
 
+extension FolderTests {
+  // Broken by: MemberLink.renewFiles, if it forgets a file.
+  @Test("Files that a bus needs get the present time, so that nothing removes them as forgotten")
+  func renewed() async throws {
+    try await withFolder { folder in
+      let relay = Relay(.host("test", in: folder.path))
+      try await relay.flush()
+      let bus = folder.appending(path: "test")
+      let files = try FileManager.default.contentsOfDirectory(atPath: bus.path)
+        .map { bus.appending(path: $0).path }
+      #expect(files.count == 4)
+      for file in files {
+        try FileManager.default.setAttributes(
+          [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: file)
+      }
+      let link = try #require(relay.link as? MemberLink)
+      link.renewFiles()
+      for file in files {
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        let date = try #require(attributes[.modificationDate] as? Date)
+        #expect(date > Date(timeIntervalSince1970: 1_000), "\(file)")
+      }
+      withExtendedLifetime(relay) {}
+    }
+  }
+}
+
 /// Somebody of the same user who does not speak as a member does.
 @Suite("Strangers at a hub", .timeLimit(.minutes(10)))
 struct StrangerTests {
@@ -344,7 +371,7 @@ struct StrangerTests {
       }
       let hub = one.relay.peers.value.contains(where: \.isHub) ? two : one
       let event = try await hub.events.next()
-      #expect(event.kind == .refused && event.count == 1 && event.subject == nil)
+      #expect(event.kind == .refused && event.count == 0 && event.subject == nil)
       #expect(event.reason.hasPrefix("A process was sent away. "), "\(event)")
       one.post([1])
       #expect(try await two.ticks.next() == 1)

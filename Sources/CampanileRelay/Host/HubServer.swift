@@ -207,6 +207,12 @@ final class HubServer: Sendable {
     act { $0.hub.tick(&$1) }
   }
 
+  /// Gives the files of the hub the present time.
+  func renewFiles() {
+    claim?.renew()
+    folder?.renewSocket(generation)
+  }
+
   /// Looks which of the members have died that the hub waits for, until it waits for nobody.
   private func lookForDeaths() {
     let expected = state.withLock { state in

@@ -38,6 +38,7 @@ final class MemberLink: RelayLink {
     /// The relay's numbers of requests, by the member's.
     var correlations: [UInt64: UInt64] = [:]
     var isStopped = false
+    var tickCount = 0
     let timer: any DispatchSourceTimer
   }
 
@@ -279,9 +280,25 @@ final class MemberLink: RelayLink {
     receiver?.receive([.disconnected(trouble)])
   }
 
+  /// Gives the files that the bus needs the present time.
+  ///
+  /// Systems remove files from folders for temporary ones that are older than some hours or days.
+  func renewFiles() {
+    guard case .folder(let folder) = bus else { return }
+    let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
+    lock?.renew()
+    hub?.renewFiles()
+    folder.renewIdentity()
+  }
+
   // MARK: Events
 
   private func tick() {
+    let isHourOver = state.withLock { state in
+      state.tickCount += 1
+      return state.tickCount % 36_000 == 0
+    }
+    if isHourOver { renewFiles() }
     let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
     let deaf = act { state, actions -> UInt64? in
       let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)

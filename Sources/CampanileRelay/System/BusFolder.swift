@@ -238,6 +238,14 @@ struct BusFolder: Sendable {
     throw SystemError(sentence: "The file \(file) holds no number.")
   }
 
+  /// Gives the file with the bus's number the present time.
+  func renewIdentity() { Self.renew(path + "/bus.id") }
+
+  /// Gives the socket of a hub the present time.
+  func renewSocket(_ generation: UInt64) { Self.renew(socketPath(generation)) }
+
+  private static func renew(_ file: String) { unsafe utimensat(AT_FDCWD, file, nil, 0) }
+
   private func readLine(of file: String) -> String? {
     let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 { return nil }
@@ -276,6 +284,9 @@ final class FileLock: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// Gives the file the present time.
+  func renew() { futimens(descriptor, nil) }
 }
 
 /// The hash function FNV-1a, the same in each process.
