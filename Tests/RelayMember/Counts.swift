@@ -62,7 +62,8 @@ struct Counts: Sendable {
       event.version.map { "\($0)" } ?? "-", event.reason,
     ]
     // A number that nobody knows is none that a test expects.
-    let count = event.count ?? 1_000_000_000
+    // One about a process is about no message.
+    let count = event.kind == .refused ? max(1, event.count ?? 0) : event.count ?? 1_000_000_000
     events[parts.joined(separator: " "), default: 0] += count
     if event.kind == .lost { lost += count }
   }
