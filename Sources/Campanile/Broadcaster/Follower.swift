@@ -205,13 +205,11 @@ final class Follower<Value: Sendable>: Sendable {
   /// The same observer, called through this follower.
   @_optimize(size)
   func wrap(_ body: ObserverBody<Change>) -> ObserverBody<Change> {
-    let isConcurrent =
-      if case .async(.concurrent, false, _, _) = body.kind { !options.isOnce } else { false }
-    return body.wrapped(
+    body.wrapped(
       once: options.isOnce,
       { change, _, observer in try self.receive(change) { try observer($0, nil) } },
       inTask: { change, _, observer in
-        try await self.receive(change, isConcurrent) { try await observer($0, nil) }
+        try await self.receive(change) { try await observer($0, nil) }
       },
       read: { change, _, take, onEnd in try self.read(change, { try take($0, nil) }, onEnd) },
       end: { self.end($0) })
@@ -259,11 +257,14 @@ final class Follower<Value: Sendable>: Sendable {
     }
   }
 
-  /// - Parameter isConcurrent: Whether each change has its own task once the initial call has
-  ///   returned. Those that waited for it are called one after the other.
+  /// Does the same in a task.
+  ///
+  /// The changes that waited for the initial call are called one after the other. Later changes do
+  /// not wait for them. The tasks of a concurrent observer run side by side, and another observer has
+  /// one task at a time.
   @_optimize(size)
   private func receive(
-    _ change: Change, _ isConcurrent: Bool, _ observer: @Sendable (Change) async throws -> Void
+    _ change: Change, _ observer: @Sendable (Change) async throws -> Void
   ) async throws {
     switch state.withLock({ $0.arrive(change) }) {
     case .ignore: return
@@ -274,7 +275,7 @@ final class Follower<Value: Sendable>: Sendable {
         for change in changes {
           if let change = admit(change) { try await call(change, observer) }
         }
-        batch = takeHeld(isLast: isConcurrent)
+        batch = takeHeld(isLast: true)
       }
     }
   }
