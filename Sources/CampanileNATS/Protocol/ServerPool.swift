@@ -13,6 +13,10 @@
     let given: [ServerAddress]
     /// The servers that other servers have reported.
     private var learned: [ServerAddress] = []
+    /// Those that are not reported any more, the last ones first: tried when no other can be reached.
+    ///
+    /// A server that is cut off from the others, and then ends, has reported that there are none.
+    private var forgotten: [ServerAddress] = []
     private var untried: [ServerAddress]
     /// The servers that have been tried since the last pause.
     private var tried: Set<ServerAddress> = []
@@ -54,7 +58,7 @@
         tried.insert(next)
         return .connect(next)
       }
-      (untried, tried, former) = (arranged(all, &random), [], nil)
+      (untried, tried, former) = (arranged(all + forgotten, &random), [], nil)
       passes += 1
       let pause = min(longestPause, 50 << min(passes, 21))
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
@@ -82,15 +86,19 @@
       self = Self(servers, isShuffled: isShuffled, longestPause: longestPause, &random)
     }
 
-    /// Stores the servers of the cluster, as one of them reports them; servers that are not
-    /// reported any more have left.
+    /// Stores the servers of the cluster, as one of them reports them.
+    ///
+    /// Servers that are not reported any more have left, most likely.
     mutating func learn(_ hosts: [String]) {
+      let before = learned
       learned = hosts.compactMap { host in
         guard var address = try? ServerAddress.parse(host).address else { return nil }
         address.isSecure = given.contains(where: \.isSecure)
         return address
       }
       let known = Set(all)
+      let gone = before.filter { !known.contains($0) }
+      forgotten = gone + forgotten.filter { !known.contains($0) && !gone.contains($0) }.prefix(16)
       untried.removeAll { !known.contains($0) }
       // What was tried in this pass is tried after the pause: it may report the others each time.
       let new = known.subtracting(untried).subtracting(tried).filter { $0 != current }
