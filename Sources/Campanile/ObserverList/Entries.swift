@@ -199,13 +199,16 @@ extension Entries {
   /// The longest run of places that were found empty, in a list; used under the lock alone.
   private var empty: Range<Int> {
     get {
-      // No pair: under the lock, here and below.
+      // No pair: under the lock.
       let from = unsafe Int(head.pointee.emptyFrom.load(ordering: .relaxed))
+      // No pair: under the lock.
       return unsafe from..<max(from, Int(head.pointee.emptyTo.load(ordering: .relaxed)))
     }
     nonmutating set {
       let (from, to) = (newValue.lowerBound, newValue.upperBound)
+      // No pair: under the lock.
       unsafe head.pointee.emptyFrom.store(UInt32(truncatingIfNeeded: from), ordering: .relaxed)
+      // No pair: under the lock.
       unsafe head.pointee.emptyTo.store(UInt32(truncatingIfNeeded: to), ordering: .relaxed)
     }
   }
