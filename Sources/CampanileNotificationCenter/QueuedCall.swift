@@ -12,14 +12,12 @@ import Foundation
 final class QueuedCall: Sendable {
   private let body: Locked<(@Sendable () -> Void)?>
   private let context = PostContext.current
-  private let post: UInt64
+  private let post = SourceRegistry.currentPost
   private let waiter: Waiter
 
   private init(_ body: @escaping @Sendable () -> Void, for waiter: Waiter) {
     self.body = Locked(body)
     self.waiter = waiter
-    post = SourceRegistry.exchangePost(0)
-    _ = SourceRegistry.exchangePost(post)
   }
 
   /// Whether the calling thread runs on the queue, so that it makes the call itself.
@@ -70,9 +68,10 @@ final class QueuedCall: Sendable {
   /// Makes the call as a part of the post, in its context.
   private func makeInPost(_ body: @escaping @Sendable () -> Void) {
     Self.calls.post { [context, post] in
-      let outer = SourceRegistry.exchangePost(post)
+      let outer = SourceRegistry.currentPost
+      SourceRegistry.currentPost = post
       if let context { context.restore(from: 0, body) } else { body() }
-      _ = SourceRegistry.exchangePost(outer)
+      SourceRegistry.currentPost = outer
     }
   }
 

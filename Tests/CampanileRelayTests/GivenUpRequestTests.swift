@@ -1,25 +1,7 @@
 import Campanile
-import Dispatch
 import Testing
 
 @testable import CampanileRelay
-
-/// A link that never answers, and records what it is to do.
-private final class RecordingLink: RelayLink {
-  let queue = DispatchQueue(label: "test.link")
-  let step: UInt64 = 1
-  let operations: AsyncStream<RelayOperation>
-  private let continuation: AsyncStream<RelayOperation>.Continuation
-
-  init() { (operations, continuation) = AsyncStream.makeStream() }
-
-  func start(_ receiver: any RelayReceiver) {}
-  func perform(_ operations: [RelayOperation]) {
-    for operation in operations { continuation.yield(operation) }
-  }
-  func setReading(_ reads: Bool) {}
-  func stop() { continuation.finish() }
-}
 
 @Suite("Requests that nobody waits for any more", .timeLimit(.minutes(10)))
 struct GivenUpRequestTests {

@@ -345,7 +345,6 @@ struct RelayTests {
     }
   }
 
-  // Broken by: Relay.drain, if it does not wait while the relay connects.
   @Test("A relay that is drained before it is connected loses nothing", arguments: Kind.allCases)
   func drainedEarly(kind: Kind) async throws {
     try await kind.withBus { bus in

@@ -104,9 +104,11 @@ public final class MessageCenter: Sendable {
   /// A delivery ends when the observer has run. It also ends when the delivery is skipped,
   /// canceled, dropped from a full buffer, or discarded with its owner or target. A target that
   /// several observers share notices a canceled observation, or a dead owner, when it comes to the
-  /// message. So a target that does not run keeps the caller waiting. Inside an asynchronous observer this method does not wait for that observer. Nor does it wait for
-  /// another observer that waits for this call in the same way. Neither of them could take another
-  /// message before the call returns.
+  /// message. So a target that does not run keeps the caller waiting.
+  ///
+  /// Inside an asynchronous observer this method does not wait for that observer. Nor does it wait
+  /// for another observer that waits for this call in the same way. Neither of them could take
+  /// another message before the call returns.
   ///
   /// - Throws: `CancellationError` if the task is canceled first. The deliveries are still made.
   @_optimize(size)

@@ -267,9 +267,9 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, to list: ObserverList, in range: ClosedRange<UInt64>,
     _ portion: Portion
   ) {
-    let section = enter()
+    let section = enter(upTo: range.upperBound)
     let cursor = unsafe Cursor(Unmanaged.passUnretained(list))
-    let newest = min(range.upperBound, section.watermark)
+    let newest = section.watermark
     if cursor.hasGroups {
       assert(range.lowerBound == 0, "Observers on targets get all that is posted to their list")
       postToTargets(value, post, newest, portion, cursor, section)

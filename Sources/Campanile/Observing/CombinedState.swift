@@ -69,8 +69,8 @@ private final class CombinedState<First: Sendable, Second: Sendable>: StateBase 
 ///
 /// The observers that the two states call keep that value. Its observers and the sequences of it
 /// keep this object. This object keeps the two observations, but not the states. So the observations
-/// end when the combined state is neither kept nor observed any more. The combined state ends when both states have
-/// ended.
+/// end when the combined state is neither kept nor observed any more. The combined state ends when
+/// both states have ended.
 private final class PairOfChanges<First: Sendable, Second: Sendable>: SignalBase {
   typealias Element = ValueChange<(First, Second)>
 

@@ -3,14 +3,10 @@ extension SourceRegistry {
   /// The identifier of the calling thread, which no other living thread has; never 0.
   package static var currentThread: UInt { ThreadRecord.currentID }
 
-  /// Sets the number of the reported post that the calling thread is part of; 0 if there is none.
-  ///
-  /// - Returns: The number before.
-  package static func exchangePost(_ number: UInt64) -> UInt64 {
-    let record = unsafe ThreadRecord.current
-    let before = unsafe record.pointee.post
-    unsafe record.pointee.post = number
-    return before
+  /// The number of the reported post that the calling thread is part of; 0 if there is none.
+  package static var currentPost: UInt64 {
+    get { unsafe ThreadRecord.current.pointee.post }
+    set { unsafe ThreadRecord.current.pointee.post = newValue }
   }
 
   /// Runs `body` with `scope` as the scope of the calling thread's code.

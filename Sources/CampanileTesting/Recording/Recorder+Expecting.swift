@@ -139,7 +139,8 @@ extension Recorder where Value: Equatable {
   /// order.
   ///
   /// An array literal is a list of values, even if the values themselves are arrays or sets. So
-  /// `expect([])` expects no value, and not one empty array. Compare what ``next(within:file:line:)`` returns instead.
+  /// `expect([])` expects no value, and not one empty array. Compare what
+  /// ``next(within:file:line:)`` returns instead.
   ///
   /// - Parameters:
   ///   - expected: The values. If there are none, no value may have been recorded, and this does

@@ -4,15 +4,19 @@ import Observation
 final class Player: Sendable {
   let title = CurrentValue("Aria")
   let isPlaying = CurrentValue(false)
+  let caption: ReadOnlyState<String>
+
+  init() {
+    caption = title.combined(with: isPlaying)
+      .map { title, isPlaying in isPlaying ? "Playing \(title)" : title }
+  }
 }
 
 @MainActor @Observable final class PlayerModel {
   private(set) var caption = ""
 
   init(_ player: Player) {
-    let caption = player.title.combined(with: player.isPlaying)
-      .map { title, isPlaying in isPlaying ? "Playing \(title)" : title }
-    caption.observe(owner: self, on: .main, [.initial, .distinct]) { model, change in
+    player.caption.observe(owner: self, on: .main, [.initial, .distinct]) { model, change in
       model.caption = change.new
       print(change.new)
     }
