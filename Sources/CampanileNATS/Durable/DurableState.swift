@@ -137,8 +137,10 @@
 
     /// - Parameter new: All that is to be heard. What is new is heard from now on.
     mutating func setPatterns(_ new: [SubjectPattern]) {
-      // A consumer with a name begins by itself.
-      patterns.replace(with: new, startingAfter: isNamed ? 0 : nil)
+      // A consumer with a name begins by itself with what it is asked for first. It may be without a
+      // filter, so what is added later has arrived before.
+      let beginsByItself = isNamed && (patterns.isEmpty || !hasGathered)
+      patterns.replace(with: new, startingAfter: beginsByItself ? 0 : nil)
       if patterns.isEmpty {
         hasHeard = false
         // What the last pull still brings is not heard, and arrives again.

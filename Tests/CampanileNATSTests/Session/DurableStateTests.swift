@@ -516,6 +516,40 @@
       }
     }
 
+    // Broken by: DurableState.setPatterns, if what is added has no beginning.
+    @Test("A receiver with a name hears what is added later from then on, without a filter, too")
+    func addedUnfiltered() {
+      var state = DurableState(options("me"), id: "x")
+      var info = info
+      info.version = "2.9.10"
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state)
+      _ = answer(&state)
+      state.setPatterns(patterns("a", "b"))
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state, last: 20)
+      _ = answer(&state)
+      func hear(_ subject: String, _ number: Int) -> DurableState.News {
+        state.received(message("$JS.ACK.S.me.1.\(number).1.\(number).0", subject: subject))
+      }
+      func news(_ number: Int, isWanted: Bool = true) -> DurableState.News {
+        let reply = "$JS.ACK.S.me.1.\(number).1.\(number).0"
+        return isWanted ? .new(acknowledgment: reply) : .unwanted(acknowledgment: reply)
+      }
+      #expect(hear("b", 19) == news(19, isWanted: false))
+      #expect(hear("a", 20) == news(20))
+      #expect(hear("b", 21) == news(21))
+      // Without patterns, a receiver with a name waits where it is.
+      state.setPatterns([])
+      state.setPatterns(patterns("a"))
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state, last: 30)
+      _ = answer(&state)
+      #expect(hear("a", 22) == news(22))
+    }
+
     @Test("A stream that needs as many replicas of a consumer gets them")
     func replicas() {
       var state = DurableState(options(nil), id: "x")
