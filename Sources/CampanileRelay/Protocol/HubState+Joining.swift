@@ -6,7 +6,7 @@ extension HubState {
       close(place, reason: "A member says hello twice.", &actions)
       return
     }
-    guard hello.peer.name.utf8.count <= RelayLimits.relayName else {
+    guard hello.peer.name.utf8.count <= Peer.nameLimit else {
       close(place, reason: "A member's name has \(hello.peer.name.utf8.count) bytes.", &actions)
       return
     }

@@ -45,8 +45,8 @@ public final class Relay: Sendable {
     self.name = name ?? ProcessName.own
     let byteCount = self.name.utf8.count
     precondition(
-      byteCount <= RelayLimits.relayName,
-      "A relay was given a name of \(byteCount) bytes; it takes \(RelayLimits.relayName) at the most"
+      byteCount <= Peer.nameLimit,
+      "A relay was given a name of \(byteCount) bytes; it takes \(Peer.nameLimit) at the most"
     )
     core = RelayCore(transport.makeLink(self.name, buffering), buffering)
     core.link.start(core)

@@ -5,11 +5,7 @@ final class Player: Sendable {
   let title = CurrentValue("Aria")
   let isPlaying = CurrentValue(false)
   let caption: ReadOnlyState<String>
-
-  init() {
-    caption = title.combined(with: isPlaying)
-      .map { title, isPlaying in isPlaying ? "Playing \(title)" : title }
-  }
+  init() { caption = title.combined(with: isPlaying).map { $1 ? "Playing \($0)" : $0 } }
 }
 
 @MainActor @Observable final class PlayerModel {
