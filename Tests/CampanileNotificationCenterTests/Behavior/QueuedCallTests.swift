@@ -67,7 +67,7 @@ struct QueuedCallTests {
   func context() {
     Self.carrying
     let (requests, tock) = (Recorder<String?>(), Notification.Name("tock"))
-    _ = center.addObserver(forName: .tick, object: nil, queue: makeQueue()) { [center] _ in
+    let token = center.addObserver(forName: .tick, object: nil, queue: makeQueue()) { [center] _ in
       requests.record(Self.request)
       center.post(name: tock, object: nil)
     }
@@ -78,6 +78,7 @@ struct QueuedCallTests {
     #expect(posts.count == 2)
     #expect(posts.last?.parentNumber != nil)
     #expect(posts.last?.parentNumber == posts.first?.postNumber)
+    center.removeObserver(token)
   }
 
   @Test("K3 an observer that is removed while its block waits for the queue is not called")
