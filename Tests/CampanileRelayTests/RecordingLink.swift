@@ -19,7 +19,12 @@ final class RecordingLink: RelayLink {
     for operation in operations { continuation.yield(operation) }
   }
   func setReading(_ reads: Bool) {}
-  func stop() { continuation.finish() }
+  func stop() {
+    continuation.finish()
+    // Released outside the lock. Otherwise each would keep the other.
+    let receiver = receiver.withLock { $0.take() }
+    withExtendedLifetime(receiver) {}
+  }
 
   func say(_ incident: RelayIncident) {
     let receiver = receiver.withLock { $0 }
