@@ -18,9 +18,11 @@ struct Kind: CaseIterable, Sendable, CustomTestStringConvertible {
     _ body: (Relay.Transport) async throws -> Result
   ) async throws -> Result {
     #if NATS
-      let server = try NATSServer(program)
-      defer { server.kill() }
-      return try await body(.nats(server.url, .pedantic))
+      return try await ServerTurns.shared.withTurn {
+        let server = try NATSServer(program)
+        defer { server.kill() }
+        return try await body(.nats(server.url, .pedantic))
+      }
     #else
       preconditionFailure("The trait NATS is off, so that there are no servers")
     #endif

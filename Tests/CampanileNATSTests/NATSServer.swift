@@ -1,7 +1,7 @@
+import Campanile
 import Testing
 
 #if NATS
-  import Campanile
   import Foundation
   import NIOCore
   import NIOPosix
@@ -152,11 +152,57 @@ import Testing
   }
 #endif
 
-extension Trait where Self == ConditionTrait {
-  /// For tests that need servers.
-  static var withServers: Self {
-    .enabled(
-      if: !NATSServer.programs.isEmpty,
-      "CAMPANILE_NATS_SERVERS names no servers; scripts/nats-servers installs and prints some")
+/// For tests that need servers: without any, they are skipped.
+struct ServerTrait: SuiteTrait, TestTrait, TestScoping {
+  private let condition = ConditionTrait.enabled(
+    if: !NATSServer.programs.isEmpty,
+    "CAMPANILE_NATS_SERVERS names no servers; scripts/nats-servers installs and prints some")
+
+  var isRecursive: Bool { true }
+
+  func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    try await ServerTurns.shared.withTurn(function)
+  }
+}
+
+extension Trait where Self == ServerTrait {
+  static var withServers: Self { Self() }
+}
+
+/// How many tests have servers at the same time.
+///
+/// If all of them started theirs at once, a server would take longer for an answer than a relay waits.
+final class ServerTurns: Sendable {
+  static let shared = ServerTurns()
+  private let state = Locked((free: 8, waiting: [CheckedContinuation<Void, Never>]()))
+
+  func withTurn<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        if state.free == 0 {
+          state.waiting.append(continuation)
+          return false
+        }
+        state.free -= 1
+        return true
+      }
+      if isFree { continuation.resume() }
+    }
+    defer {
+      let next = state.withLock { state in
+        if state.waiting.isEmpty {
+          state.free += 1
+          return CheckedContinuation<Void, Never>?.none
+        }
+        return state.waiting.removeFirst()
+      }
+      next?.resume()
+    }
+    return try await body()
   }
 }
