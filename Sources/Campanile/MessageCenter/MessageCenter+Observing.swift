@@ -13,8 +13,9 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with one message at a time, in the order of the posts. If it throws, the
-  ///     center's `failures` report the error, and the other observers are still called.
+  ///   - observer: Called with one message at a time, in the order of the posts. With `.immediate`,
+  ///     threads that post at once may call it at once. If it throws, the center's `failures` report
+  ///     the error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe<M: Message>(
     _ type: M.Type, on delivery: Delivery = .immediate, buffering: Buffering = .unbounded,
@@ -43,9 +44,9 @@ extension MessageCenter {
   ///   - options: For instance `.once`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with the owner and one message at a time, in the order of the posts. If
-  ///     it throws, the center's `failures` report the error, and the other observers are still
-  ///     called.
+  ///   - observer: Called with the owner and one message at a time, in the order of the posts. With
+  ///     `.immediate`, threads that post at once may call it at once. If it throws, the center's
+  ///     `failures` report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<M: Message, Owner: AnyObject & Sendable>(

@@ -33,9 +33,9 @@ extension ObservationSource {
   ///   - options: `.once`; for a state also `.initial` and `.distinct`.
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
-  ///   - observer: Called with one element at a time, in the order in which they were sent. If it
-  ///     throws, the source's `failures` report the error, and the other observers are still
-  ///     called.
+  ///   - observer: Called with one element at a time, in the order in which they were sent. With
+  ///     `.immediate`, threads that send at once may call it at once. If it throws, the source's
+  ///     `failures` report the error, and the other observers are still called.
   /// - Returns: A token that ends the observation when it is released. If the source has finished,
   ///   the observation has already ended.
   public func observe(
@@ -64,8 +64,8 @@ extension ObservationSource {
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: Called with the owner and one element at a time, in the order in which they were
-  ///     sent. If it throws, the source's `failures` report the error, and the other observers are
-  ///     still called.
+  ///     sent. With `.immediate`, threads that send at once may call it at once. If it throws, the
+  ///     source's `failures` report the error, and the other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(

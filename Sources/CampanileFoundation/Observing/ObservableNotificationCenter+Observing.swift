@@ -17,7 +17,8 @@ extension ObservableNotificationCenter {
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: Called with one notification at a time, in the order in which they were posted.
-  ///     An error that it throws is written to standard error. Other observers are still called.
+  ///     With `.immediate`, threads that post at once may call it at once. An error that it throws is
+  ///     written to standard error. Other observers are still called.
   /// - Returns: A token that ends the observation when it is released.
   public func observe(
     _ name: Notification.Name?, on delivery: Delivery = .immediate,
@@ -46,8 +47,8 @@ extension ObservableNotificationCenter {
   ///   - file: The caller's file, for descriptions and failures.
   ///   - line: The caller's line.
   ///   - observer: Called with the owner and one notification at a time, in the order in which they
-  ///     were posted. An error that it throws is written to standard error. Other observers are
-  ///     still called.
+  ///     were posted. With `.immediate`, threads that post at once may call it at once. An error that
+  ///     it throws is written to standard error. Other observers are still called.
   /// - Returns: A handle that can end the observation earlier. Releasing it ends nothing.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(

@@ -1,4 +1,6 @@
-/// Which waiting posts a new one replaces.
+/// Which waiting posts a new post removes.
+///
+/// Only the new post's rule counts: it removes waiting posts whatever they were enqueued with.
 public struct PostingCoalescing: Sendable {
   /// What a waiting entry must share with the new one to be removed.
   enum Rule: Sendable {
@@ -11,17 +13,18 @@ public struct PostingCoalescing: Sendable {
 
   let rule: Rule
 
-  /// Every post is made.
+  /// Removes none.
+  ///
+  /// A later post can still remove this one.
   public static let none = PostingCoalescing(rule: .nothing)
-  /// Of the messages of one type, or the notifications of one name, only the last is posted.
+  /// Removes the messages of the same type, or the notifications of the same name.
   public static let type = PostingCoalescing(rule: .type)
-  /// Of the posts about one subject, or without a subject, only the last is posted, whatever its
-  /// type.
+  /// Removes the posts about the same subject, of any type; without a subject, those without one.
   public static let subject = PostingCoalescing(rule: .subject)
-  /// Of the messages of one type about one subject, or without a subject, only the last is posted.
+  /// Removes the posts of the same type about the same subject, or without one.
   public static let typeAndSubject = PostingCoalescing(rule: .typeAndSubject)
 
-  /// Of the posts that were enqueued with this key, only the last is posted, whatever its type.
+  /// Removes the posts that were enqueued with the same key, of any type.
   public static func key(_ key: String) -> PostingCoalescing {
     PostingCoalescing(rule: .key(key))
   }

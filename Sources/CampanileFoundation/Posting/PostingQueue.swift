@@ -28,8 +28,8 @@ public import Foundation
 /// each other.
 ///
 /// Enqueuing first removes the waiting entries that coalesce with the new entry, whatever their
-/// style. Then it appends the new entry: the last entry decides what is posted, and when. Entries
-/// for other centers stay. Entries are found by name and subject, so the cost does not depend on
+/// style and their own coalescing. Then it appends the new entry: the last entry decides what is
+/// posted, and when. Entries for other centers stay. Entries are found by name and subject, so the cost does not depend on
 /// the number of waiting entries. Task-local values of the code that enqueues are not carried to
 /// observers, except with the style `now`.
 ///
