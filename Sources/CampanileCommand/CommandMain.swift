@@ -1,8 +1,10 @@
+import CampanileRelay
 import Foundation
 
 /// The program: one command on one bus.
 @main struct CommandMain {
   static func main() async {
+    ProgramCalls.openStandardDescriptors()
     // The reader of the output may exit first. A write then fails, instead of ending the program.
     signal(SIGPIPE, SIG_IGN)
     let ending: Ending

@@ -126,6 +126,16 @@ struct ListenTests {
     #expect(await listener.note() == nil)
   }
 
+  @Test("An output that was closed before the command began is no connection of it")
+  func closedOutput() async throws {
+    let listener = try bus.start("listen", ">", shell: #"exec "$0" "$@" >&-"#)
+    await listener.waitUntilListening()
+    #expect(try await bus.start("post", "a", "1").result().status == 0)
+    let result = await listener.result()
+    #expect(result.status == 1)
+    #expect(result.notes == ["campanile: The output cannot be written: Bad file descriptor."])
+  }
+
   @Test(
     "What is longer than a pipe is written, whether the pipe blocks or not",
     arguments: [true, false])

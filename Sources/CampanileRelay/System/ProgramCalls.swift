@@ -8,6 +8,17 @@
 
 /// The calls of the C library that a command takes.
 package enum ProgramCalls {
+  /// Opens the standard descriptors that whoever started the program has closed.
+  ///
+  /// Otherwise a socket would be one of them, and would receive the output. What is open now cannot be
+  /// used: writing fails, as it does to a closed descriptor.
+  package static func openStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest one that is free, which is this.
+      _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
+  }
+
   /// Writes bytes to standard output, all of them, also where that is a pipe that does not block.
   package static func write(_ bytes: [UInt8]) throws(SystemError) {
     var rest = bytes[...]
