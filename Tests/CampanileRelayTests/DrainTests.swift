@@ -1,4 +1,5 @@
 import Campanile
+import CampanileTesting
 import Testing
 
 @testable import CampanileRelay
@@ -46,5 +47,56 @@ struct DrainTests {
       if case .flushPosts = operation { Issue.record("It waits for what nobody takes.") }
     }
     await draining.value
+  }
+
+  // Broken by: RelayCore.sendPosts, if it waits for a connection that was lost.
+  @Test("If the connection is lost meanwhile, it ends")
+  func lost() async {
+    var (link, draining, operations) = await draining()
+    link.say(.connected)
+    while let operation = await operations.next() {
+      if case .flushPosts = operation { link.say(.disconnected("The server has ended.")) }
+    }
+    await draining.value
+  }
+
+  // Broken by: Routes.want and CarriedTypes.add, if they do not know that the relay is being drained.
+  @Test("What is answered or carried after it has begun is not offered, and not sent")
+  func tooLate() async {
+    let (link, center) = (RecordingLink(), MessageCenter())
+    let relay = Relay(Relay.Transport { _, _ in link })
+    var operations = link.operations.makeAsyncIterator()
+    let draining = Task { await relay.drain() }
+    while let operation = await operations.next() {
+      if case .endHearing = operation { break }
+    }
+    let token = relay.answer(raw: "late") { _, bytes in bytes }
+    relay.carry(Tick.self, in: center, .outward)
+    center.post(Tick(number: 1))
+    link.say(.connected)
+    while let operation = await operations.next() {
+      switch operation {
+      case .flushPosts(let token): link.say(.flushed(token))
+      case .answer, .posts: Issue.record("\(operation) is too late.")
+      default: break
+      }
+    }
+    await draining.value
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("A pattern that is longer than any name is denied, and not sent")
+  func longPattern() async throws {
+    let link = RecordingLink()
+    let relay = Relay(Relay.Transport { _, _ in link })
+    let events = Recorder(observing: relay.events)
+    let pattern = String(repeating: "a", count: 65_537)
+    do {
+      let token = relay.raw(pattern).observe { _ in }
+      #expect(try await events.next().kind == .denied)
+      withExtendedLifetime(token) {}
+    }
+    relay.cancel()
+    for await operation in link.operations { Issue.record("\(operation) is not expected.") }
   }
 }

@@ -344,6 +344,28 @@ extension FolderTests {
       withExtendedLifetime(relay) {}
     }
   }
+
+  // Broken by: BusFolder.renewHubs, if it forgets a lock that nobody holds any more.
+  @Test("The locks that a hub which sleeps looks for get the present time, too")
+  func renewedLocks() async throws {
+    try await withFolder { folder in
+      let bus = BusFolder(bus: "test", in: folder.path)
+      try bus.prepare()
+      let long = Date(timeIntervalSince1970: 0)
+      for generation in 1...3 as ClosedRange<UInt64> {
+        #expect(try bus.claim(generation) != nil)
+        try FileManager.default.setAttributes(
+          [.modificationDate: long], ofItemAtPath: bus.lockPath(generation))
+      }
+      bus.renewHubs(3)
+      for generation in 1...3 as ClosedRange<UInt64> {
+        let attributes = try FileManager.default.attributesOfItem(
+          atPath: bus.lockPath(generation))
+        let date = try #require(attributes[.modificationDate] as? Date)
+        #expect(date > long + 1_000, "\(generation)")
+      }
+    }
+  }
 }
 
 /// Somebody of the same user who does not speak as a member does.

@@ -13,9 +13,10 @@ package final class DeliveryTracker: Sendable {
 
   private let state = Locked(State())
   /// The calls of asynchronous observers that the wait is part of.
-  let waiters = AsyncCall.running
+  let waiters: [AsyncCall]
 
-  package init() {}
+  /// - Parameter isAwaited: Whether the current task, or one that it begins, is to wait.
+  package init(isAwaited: Bool = true) { waiters = isAwaited ? AsyncCall.running : [] }
 
   /// Whether the current task is part of the call of an asynchronous observer.
   package static var isInsideCall: Bool { AsyncCall.isInside }

@@ -93,7 +93,9 @@ public final class Trace: Sendable {
   /// two names in one of Foundation's centers.
   /// After ``stop()``, recording begins again, for the added source.
   ///
-  /// The name and the counts of each source that has had events are kept as long as the trace.
+  /// The name and the counts of each source that has had events are kept as long as the trace. So are
+  /// those of each line with each delivery: if a program names every queue differently, each name is one
+  /// more.
   public func add(_ source: any Traceable) {
     let name = source.traceName
     let wish = describesValues ? (source as? any ValueDescribing)?.valueWish : nil

@@ -23,6 +23,8 @@ struct TraceWriter {
   private var calls: [DeliveryKey: TraceRecord] = [:]
   private var openPosts: [UInt64: TraceRecord] = [:]
   private var waiting = WaitingCounts()
+  /// Where the trace was stopped last.
+  private var lastStop: UInt64 = 0
   private var nextArrow: UInt64 = 1
 
   init(_ storage: TraceStorage) {
@@ -53,6 +55,7 @@ struct TraceWriter {
 
   /// Ends what is open where the trace was stopped: what came later was not recorded.
   private mutating func endAll(at stop: UInt64) {
+    lastStop = stop
     endCalls(at: stop)
     for delivery in waiting.clear() { addCounter(delivery, 0, stop) }
     queued = [:]
@@ -67,6 +70,8 @@ struct TraceWriter {
 
   private mutating func add(_ record: TraceRecord) {
     switch record.kind {
+    // It ended where the trace was stopped.
+    case .postReturned where record.began < lastStop, .returned where record.began < lastStop: break
     case .posted:
       guard let number = record.post else { return }
       posts[number] = record

@@ -208,10 +208,7 @@ final class HubServer: Sendable {
   }
 
   /// Gives the files of the hub the present time.
-  func renewFiles() {
-    claim?.renew()
-    folder?.renewSocket(generation)
-  }
+  func renewFiles() { folder?.renewHubs(generation) }
 
   /// Looks which of the members have died that the hub waits for, until it waits for nobody.
   private func lookForDeaths() {

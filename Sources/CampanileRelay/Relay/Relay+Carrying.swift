@@ -121,6 +121,7 @@ final class CarriedTypes: Sendable {
 
   struct State {
     var ways: [Key: CarriedWay] = [:]
+    var isOutwardEnded = false
     var isEnded = false
     /// With so many, those of released centers are looked for.
     var limit = 32
@@ -152,6 +153,8 @@ final class CarriedTypes: Sendable {
   func add(_ way: CarriedWay, _ type: ObjectIdentifier, _ center: MessageCenter) -> Bool {
     let key = Key(type: type, center: ObjectIdentifier(center))
     let (isAdded, old, swept) = state.withLock { state in
+      // It has no observer yet.
+      if state.isOutwardEnded { way.endOutward() }
       if state.isEnded { return (false, CarriedWay?.none, (dead: [CarriedWay](), seen: [])) }
       let old = state.ways.updateValue(way, forKey: key)
       return (true, old, state.sweep())
@@ -175,9 +178,14 @@ final class CarriedTypes: Sendable {
     way.end()
   }
 
-  /// Sends nothing more from the centers; arriving messages are still posted.
+  /// Sends nothing more from the centers, nor from one that is added; arriving messages are still
+  /// posted.
   func endOutward() {
-    for way in state.withLock({ Array($0.ways.values) }) { way.endOutward() }
+    let ways = state.withLock { state in
+      state.isOutwardEnded = true
+      return Array(state.ways.values)
+    }
+    for way in ways { way.endOutward() }
   }
 
   func end() {

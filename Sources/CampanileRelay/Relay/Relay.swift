@@ -95,11 +95,12 @@ public final class Relay: Sendable {
   /// call waits for no answers. Inside an asynchronous observer, it does not wait for observers.
   ///
   /// Messages of carried types that are posted after this call begins are not carried. While the
-  /// state is ``RelayState/connecting``, the call waits. If the state is
+  /// state is ``RelayState/connecting``, the call waits. If the state is, or becomes,
   /// ``RelayState/unavailable(_:)``, messages that have not been sent are discarded without an event.
   /// To wait for a connection in that state, call ``flush()`` first. If the task is canceled, the call
   /// waits only for the observers of messages that have arrived, and may discard messages too. The
-  /// call has no time limit: if the program must end, call ``cancel()``.
+  /// call has no time limit: if the program must end, call ``cancel()``. On one host, an answer of the
+  /// process that passes all messages on must be written within half a second.
   public func drain() async {
     core.carried.endOutward()
     core.stopAnswering()

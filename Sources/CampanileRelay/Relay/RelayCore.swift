@@ -8,7 +8,9 @@ final class RelayCore: RelayReceiver, Sendable {
   let peers = CurrentValue<[RelayPeer]>([])
   let events = Broadcaster<RelayEvent>()
   /// Waits for the deliveries of all events.
-  private let eventDeliveries = DeliveryTracker()
+  ///
+  /// No task waits for it, so it is no part of the call in which the relay was created.
+  private let eventDeliveries = DeliveryTracker(isAwaited: false)
   /// What comes, for those who listen by name.
   let payloads = Broadcaster<RelayedPayload>()
   let requests = Broadcaster<IncomingRequest>()
@@ -62,12 +64,16 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Asks for the messages, or offers to answer the requests, of a pattern that nobody wanted before.
   func want(_ pattern: String, answers: Bool) {
+    if let reason = RelayLimits.objection(toPattern: pattern) {
+      return report(.denied(subject: pattern, reason))
+    }
     let operation = answers ? RelayOperation.answer(pattern) : .subscribe(pattern)
     if routes.want(pattern, answers: answers, { outbox.append(operation) }) { scheduleSending() }
   }
 
   /// Takes that back, if nobody wants it any more.
   func unwant(_ pattern: String, answers: Bool) {
+    if RelayLimits.objection(toPattern: pattern) != nil { return }
     let operation = answers ? RelayOperation.stopAnswering(pattern) : .unsubscribe(pattern)
     if routes.unwant(pattern, answers: answers, { outbox.append(operation) }) { scheduleSending() }
   }
@@ -255,10 +261,20 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Waits while the relay connects, and then until what was posted before is taken.
   ///
-  /// It does not wait for a relay that cannot connect.
+  /// It does not wait, or no longer, for a relay that cannot connect.
   func sendPosts() async {
-    _ = await state.readOnly.values(.initial).first { $0.new != .connecting }
-    if state.value == .connected { try? await flush(onlyPosts: true) }
+    let states = state.readOnly
+    await withTaskGroup { group in
+      group.addTask {
+        let first = await states.values(.initial).first { $0.new != .connecting }
+        if first?.new == .connected { try? await self.flush(onlyPosts: true) }
+      }
+      group.addTask {
+        _ = await states.values(.initial).first { $0.new != .connecting && $0.new != .connected }
+      }
+      await group.next()
+      group.cancelAll()
+    }
   }
 
   /// Takes no more requests, whoever keeps the tokens of those who answer.
@@ -400,5 +416,12 @@ package enum RelayLimits {
         "\(what) has a name of \(subject.utf8.count) bytes; a relay carries \(name) at the most."
     }
     return nil
+  }
+
+  /// Why nobody can be heard by a pattern, as a sentence; `nil` if somebody can.
+  static func objection(toPattern pattern: String) -> String? {
+    let count = pattern.utf8.count
+    return count > name
+      ? "The pattern has \(count) bytes; a relay carries names of \(name) at the most." : nil
   }
 }

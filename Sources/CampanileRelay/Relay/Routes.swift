@@ -46,6 +46,8 @@ final class Routes: Sendable {
     var found: [String: [Route]] = [:]
     /// How many want each pattern.
     var wanted: [Wanted: Int] = [:]
+    /// Whether no more requests are wanted, whoever asks for some.
+    var isAnsweringOver = false
     var peers: [UInt64: RelayPeer] = [:]
   }
 
@@ -65,6 +67,7 @@ final class Routes: Sendable {
   func want(_ pattern: String, answers: Bool, _ queue: () -> Bool) -> Bool {
     let pattern = Wanted(pattern: pattern, answers: answers)
     return state.withLock { state in
+      if answers, state.isAnsweringOver { return false }
       state.wanted[pattern, default: 0] += 1
       return state.wanted[pattern] == 1 && queue()
     }
@@ -83,12 +86,13 @@ final class Routes: Sendable {
     }
   }
 
-  /// Nobody wants the requests of any pattern any more.
+  /// Nobody wants the requests of any pattern any more, nor will.
   ///
   /// - Parameter queue: Called for each pattern, under the lock.
   /// - Returns: Whether `queue` has returned `true` once.
   func unwantAnswers(_ queue: (String) -> Bool) -> Bool {
     state.withLock { state in
+      state.isAnsweringOver = true
       var isFirst = false
       for wanted in state.wanted.keys where wanted.answers {
         state.wanted[wanted] = nil

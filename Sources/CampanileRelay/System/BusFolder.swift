@@ -241,8 +241,13 @@ struct BusFolder: Sendable {
   /// Gives the file with the bus's number the present time.
   func renewIdentity() { Self.renew(path + "/bus.id") }
 
-  /// Gives the socket of a hub the present time.
-  func renewSocket(_ generation: UInt64) { Self.renew(socketPath(generation)) }
+  /// Gives the socket of a hub, and the locks of all hubs, the present time.
+  ///
+  /// An earlier hub that has been stopped looks for the lock of a later one.
+  func renewHubs(_ generation: UInt64) {
+    Self.renew(socketPath(generation))
+    for known in ((try? names()) ?? []).compactMap(Self.generation) { Self.renew(lockPath(known)) }
+  }
 
   private static func renew(_ file: String) { unsafe utimensat(AT_FDCWD, file, nil, 0) }
 

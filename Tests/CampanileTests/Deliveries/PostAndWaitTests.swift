@@ -18,6 +18,17 @@ struct PostAndWaitTests {
     return task
   }
 
+  @Test("K10 a wait of no task is no part of the call that begins it")
+  func noPart() async throws {
+    let token = center.messages(of: Tick.self).observeAsync { [heard] _ in
+      heard.record(DeliveryTracker().waiters.count)
+      heard.record(DeliveryTracker(isAwaited: false).waiters.count)
+    }
+    try await center.postAndWait(Tick(number: 1))
+    #expect(heard.values == [1, 0])
+    withExtendedLifetime(token) {}
+  }
+
   @Test("K10 a post returns while its targets are held")
   func notBlocked() async {
     let statistics = Statistics()
