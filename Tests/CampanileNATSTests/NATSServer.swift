@@ -128,9 +128,7 @@ import Testing
     }
 
     func signal(_ number: Int32) {
-      running.withLock { running in
-        if let running { _ = Foundation.kill(running.process.processIdentifier, number) }
-      }
+      running.withLock { $0?.process.send(number) }
     }
 
     var isRunning: Bool { running.withLock { $0?.process.isRunning ?? false } }

@@ -73,7 +73,7 @@ final class MemberProcess {
     return try hear()
   }
 
-  func signal(_ number: Int32) { Foundation.kill(process.processIdentifier, number) }
+  func signal(_ number: Int32) { process.send(number) }
 
   /// Ends it: no code of it runs from then on.
   func kill() {

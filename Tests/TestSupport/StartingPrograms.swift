@@ -38,3 +38,16 @@ package struct ProgramEnd: Sendable {
     hasEnded.signal()
   }
 }
+
+extension Process {
+  /// Sends the program a signal; after `SIGSTOP`, returns when none of its threads runs any more.
+  ///
+  /// The signal goes to one thread, which may wait for a processor while the others go on.
+  package func send(_ signal: Int32) {
+    _ = kill(processIdentifier, signal)
+    if signal != SIGSTOP { return }
+    var status = unsafe siginfo_t()
+    let id = id_t(processIdentifier)
+    while unsafe waitid(P_PID, id, &status, WSTOPPED | WNOWAIT) != 0, errno == EINTR {}
+  }
+}
