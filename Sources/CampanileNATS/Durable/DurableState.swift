@@ -142,7 +142,7 @@
       let beginsByItself = isNamed && (patterns.isEmpty || !hasGathered)
       patterns.replace(with: new, startingAfter: beginsByItself ? 0 : nil)
       if patterns.isEmpty {
-        hasHeard = false
+        (hasHeard, hasGathered) = (false, false)
         // What the last pull still brings is not heard, and arrives again.
         mustSettle = true
         pulls.forget()
@@ -540,7 +540,7 @@
         }
       case .gathering:
         if silence > 1 {
-          hasGathered = true
+          hasGathered = !patterns.isEmpty
           locate()
         }
       case .locating, .creatingConsumer:

@@ -550,6 +550,26 @@
       #expect(hear("a", 22) == news(22))
     }
 
+    // Broken by: DurableState.tick, if it takes what is carried first for all, though it is nothing.
+    @Test("R4 All that is carried first has the messages that wait, however long after connecting")
+    func firstPatternsLate() {
+      var state = DurableState(options("me"), id: "x")
+      state.connected(info)
+      for _ in 1...2 { state.tick() }
+      for number in [18, 19] {
+        state.setPatterns(patterns("a"))
+        state.setPatterns(patterns("a", "b"))
+        for _ in 1...2 { state.tick() }
+        _ = locate(&state, last: 20)
+        _ = answer(&state)
+        let reply = "$JS.ACK.S.me.1.\(number).1.\(number).0"
+        #expect(state.received(message(reply, subject: "b")) == .new(acknowledgment: reply))
+        // Nothing is carried for a while.
+        state.setPatterns([])
+        for _ in 1...2 { state.tick() }
+      }
+    }
+
     @Test("A stream that needs as many replicas of a consumer gets them")
     func replicas() {
       var state = DurableState(options(nil), id: "x")
