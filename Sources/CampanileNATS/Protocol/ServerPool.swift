@@ -13,10 +13,13 @@
     let given: [ServerAddress]
     /// The servers that other servers have reported.
     private var learned: [ServerAddress] = []
-    /// Those that are not reported any more, the last ones first: tried when no other can be reached.
+    /// Those that are not reported any more, the next one to try first.
     ///
+    /// One of them is tried in a pass, when no other server can be reached: an attempt may take seconds.
     /// A server that is cut off from the others, and then ends, has reported that there are none.
     private var forgotten: [ServerAddress] = []
+    /// So many of them are remembered.
+    private static let forgottenLimit = 16
     private var untried: [ServerAddress]
     /// The servers that have been tried since the last pause.
     private var tried: Set<ServerAddress> = []
@@ -58,7 +61,8 @@
         tried.insert(next)
         return .connect(next)
       }
-      (untried, tried, former) = (arranged(all + forgotten, &random), [], nil)
+      (untried, tried, former) = (forgotten.prefix(1) + arranged(all, &random), [], nil)
+      if !forgotten.isEmpty { forgotten.append(forgotten.removeFirst()) }
       passes += 1
       let pause = min(longestPause, 50 << min(passes, 21))
       return .wait(milliseconds: .random(in: pause / 2...pause, using: &random))
@@ -98,7 +102,8 @@
       }
       let known = Set(all)
       let gone = before.filter { !known.contains($0) }
-      forgotten = gone + forgotten.filter { !known.contains($0) && !gone.contains($0) }.prefix(16)
+      let earlier = forgotten.filter { !known.contains($0) && !gone.contains($0) }
+      forgotten = Array((gone + earlier).prefix(Self.forgottenLimit))
       untried.removeAll { !known.contains($0) }
       // What was tried in this pass is tried after the pause: it may report the others each time.
       let new = known.subtracting(untried).subtracting(tried).filter { $0 != current }

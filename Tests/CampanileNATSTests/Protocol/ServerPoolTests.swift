@@ -112,6 +112,25 @@
       #expect(pass().count < 30)
     }
 
+    // Broken by: ServerPool.next, if it tries all of them in each pass, or always the same one.
+    @Test("Of servers that are not reported any more, one is tried in each pass, after all others")
+    func manyUnreported() {
+      var dice = Dice()
+      var pool = ServerPool(servers, &dice)
+      pool.connected(to: servers[0], &dice)
+      pool.learn((1...40).map { "s\($0):1" })
+      pool.learn([])
+      #expect(connects(&pool, &dice, 4).count == 3)
+      var unreported: Set<ServerAddress> = []
+      for _ in 1...40 {
+        let pass = connects(&pool, &dice, 5)
+        #expect(pass.count == 4 && Set(pass.prefix(3)) == Set(servers))
+        unreported.formUnion(pass.dropFirst(3))
+      }
+      // Only so many are remembered.
+      #expect(unreported.count == 16)
+    }
+
     @Test("Who says whom to trust, or who to be, wants encryption")
     func encrypted() throws {
       let options = [
