@@ -33,8 +33,8 @@
       (leavesOutPending, leavesOutInactivity, leavesOutReplicas) = (false, false, false)
     }
 
-    /// Another stream has the name, and all of it is to be heard.
-    mutating func streamIsAnother() { deliversAll = true }
+    /// All of the stream is to be heard.
+    mutating func streamIsCreatedAgain() { deliversAll = true }
 
     /// There is such a consumer.
     ///

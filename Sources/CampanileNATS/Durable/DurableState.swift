@@ -40,10 +40,8 @@
     /// Counts requests: answers to older ones are not heard.
     private var generation = 0
     private var isStreamReady = false
-    /// When the stream was created, as the server writes it: another stream counts from one again.
-    private var created = ""
-    /// When the consumer was created.
-    private var consumerCreated: String?
+    /// Which stream it is: another one counts from one again.
+    private var identity = StreamIdentity()
     /// Whether messages of a receiver with a name may have been sent and not received.
     private var mustSettle = true
     private var consumer = ""
@@ -207,14 +205,16 @@
     }
 
     private mutating func located(_ created: String, _ last: UInt64) {
-      if created != self.created {
-        if !self.created.isEmpty {
-          patterns.streamIsAnother()
-          (heardThrough, deliveries) = (0, NamedDeliveries())
-          terms.streamIsAnother()
-        }
-        consumerCreated = nil
-        self.created = created
+      switch identity.located(created) {
+      case .first, .same: break
+      case .createdAgain:
+        patterns.streamIsAnother(startingAfter: 0)
+        (heardThrough, deliveries) = (0, NamedDeliveries())
+        terms.streamIsCreatedAgain()
+      case .other:
+        // A consumer with a name begins by itself.
+        patterns.streamIsAnother(startingAfter: isNamed ? 0 : nil)
+        (hasHeard, deliveries) = (false, NamedDeliveries())
       }
       terms.streamIsLocated()
       // A stream that has lost its end uses these numbers again.
@@ -293,8 +293,7 @@
           return nil
         }
         terms.consumerIsCreated()
-        let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
-        consumerCreated = response.created
+        let isAnother = identity.consumerIsThere(response.created) && isNamed
         let (rest, open) = (max(0, unnoticedEnd - seconds), response.num_ack_pending ?? 0)
         if mustSettle, isNamed, rest > 0 || open > 0 {
           phase = .settling(seconds: rest + ConsumerTerms.acknowledgmentWait + 1)
@@ -473,7 +472,8 @@
       if pulls.shrink(by: text) {
         pull()
       } else if text.contains(Self.deletion) {
-        (isUnanswered, consumerCreated) = (false, nil)
+        isUnanswered = false
+        identity.consumerIsDeleted()
         awaitDeletion()
         return isNamed ? reportDeletion() : nil
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {

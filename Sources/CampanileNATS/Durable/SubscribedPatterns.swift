@@ -26,10 +26,12 @@
       }
     }
 
-    /// Another stream has the name: all that is in it came after these patterns.
-    mutating func streamIsAnother() {
+    /// Another stream has the name: what was heard before is heard of that.
+    ///
+    /// - Parameter start: The message after which it is heard; `nil` for the last one of the stream.
+    mutating func streamIsAnother(startingAfter start: UInt64?) {
       for index in patterns.indices where patterns[index].start != nil {
-        patterns[index].start = 0
+        patterns[index].start = start
       }
     }
 
