@@ -13,6 +13,17 @@
     var replicas: Int
     /// The name under which the server keeps how much this receiver has heard.
     var consumer: String?
+
+    /// What the relay asks of JetStream, before the name of the stream.
+    private static let requestNames = [
+      "STREAM.CREATE", "STREAM.INFO", "CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.MSG.NEXT",
+    ]
+
+    /// The request that is made at a subject, without the name of the consumer, if it is one of these.
+    func request(at subject: String) -> String? {
+      Self.requestNames.lazy.map { "$JS.API.\($0).\(stream)" }
+        .first { subject == $0 || subject.hasPrefix($0 + ".") }
+    }
   }
 
   /// A request to JetStream, and the address of the answer: a token after the relay's inbox.

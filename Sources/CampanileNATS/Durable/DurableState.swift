@@ -73,7 +73,7 @@
     private var hasHeard = false
     /// Whether nobody took a pull, and nothing has been heard since.
     private var isUnanswered = false
-    /// How many requests in a row nobody has answered.
+    /// How many requests nobody has answered in time since the last that had success, or was refused.
     private var unansweredCount = 0
     private var hasGathered = false
     /// Whether nothing more is asked for.
@@ -82,7 +82,9 @@
     private var seconds = 0
 
     private static let progressInterval = 3
-    private static let patience = 5
+    /// How many seconds a request may take: longer, after others that nobody has answered.
+    private var patience: Int { min(60, Self.shortestPatience << min(unansweredCount, 4)) }
+    private static let shortestPatience = 5
 
     init(_ options: DurableOptions, id: String) {
       self.options = options
@@ -119,7 +121,7 @@
     }
 
     private mutating func streamIsReady() {
-      (isStreamReady, isStreamUnknown) = (true, false)
+      (isStreamReady, isStreamUnknown, unansweredCount) = (true, false, 0)
       if isNamed && !hasGathered {
         begin(.gathering)
       } else {
@@ -257,8 +259,9 @@
     /// - Returns: What is wrong, as a sentence, if anything is.
     mutating func answered(_ token: Substring, _ message: ServerMessage) -> String? {
       guard token.dropFirst() == String(generation) else { return nil }
-      (unansweredCount, isStreamAsked, isStreamUnknown) = (0, true, false)
+      (isStreamAsked, isStreamUnknown) = (true, false)
       guard message.headers.status == nil, let response = StreamResponse(message.payload) else {
+        unansweredCount = 0
         return report("JetStream doesn't answer for the stream \"\(options.stream)\".")
       }
       switch phase {
@@ -293,6 +296,7 @@
           return nil
         }
         terms.consumerIsCreated()
+        unansweredCount = 0
         let isAnother = identity.consumerIsThere(response.created) && isNamed
         let (rest, open) = (max(0, unnoticedEnd - seconds), response.num_ack_pending ?? 0)
         if mustSettle, isNamed, rest > 0 || open > 0 {
@@ -313,17 +317,6 @@
       return nil
     }
 
-    /// What the relay asks of JetStream, before the name of the stream.
-    private static let requestNames = [
-      "STREAM.CREATE", "STREAM.INFO", "CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.MSG.NEXT",
-    ]
-
-    /// The request that is made at a subject, without the name of the consumer, if it is one of these.
-    func request(at subject: String) -> String? {
-      Self.requestNames.lazy.map { "$JS.API.\($0).\(options.stream)" }
-        .first { subject == $0 || subject.hasPrefix($0 + ".") }
-    }
-
     /// The server does not permit a request.
     mutating func denied(_ subject: String, _ text: String) {
       guard phase == .creatingStream, refusal == nil,
@@ -335,7 +328,8 @@
     }
 
     private mutating func report(_ error: StreamResponse.Failure) -> String? {
-      report(
+      unansweredCount = 0
+      return report(
         "JetStream refuses the stream \"\(options.stream)\": "
           + "\(error.text).")
     }
@@ -483,7 +477,7 @@
         // It might refuse the next pull as well: that waits for a second.
         deleteConsumer()
         begin(.locating)
-        (mustSettle, silence) = (true, Self.patience - 1)
+        (mustSettle, silence) = (true, patience - 1)
         let answer = text.isEmpty ? "\(status)" : "\(status) \(text)"
         return report("JetStream sends nothing of the stream \"\(options.stream)\": \(answer).")
       }
@@ -533,7 +527,7 @@
         if silence <= 1 { break }
         if patterns.isEmpty, !options.subjects.isEmpty { createStream() } else { locate() }
       case .creatingStream:
-        if silence >= Self.patience {
+        if silence >= patience {
           isStreamAsked = true
           createStream()
           return unanswered()
@@ -544,7 +538,7 @@
           locate()
         }
       case .locating, .creatingConsumer:
-        if silence >= Self.patience {
+        if silence >= patience {
           locate()
           return unanswered()
         }
@@ -556,9 +550,9 @@
         }
       // A server with nothing to send says so each five seconds.
       case .pulling:
-        if silence > 2 * Self.patience {
+        if silence > 2 * Self.shortestPatience {
           receiveAnew()
-        } else if silence > Self.patience, pulls.isUsedUp {
+        } else if silence > Self.shortestPatience, pulls.isUsedUp {
           // A pull that has brought exactly the bytes that it asked for ends without a word.
           let silence = silence
           pulls.forget()

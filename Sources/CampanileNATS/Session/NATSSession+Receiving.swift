@@ -194,7 +194,7 @@
         guard denial.kind == .publishing, let subject else {
           return incidents.append(.denied(subject: subject, denial.text))
         }
-        if let request = durable?.request(at: subject) {
+        if let request = durable?.options.request(at: subject) {
           // It is made again after some seconds, maybe for another consumer.
           reportOnce(denial, request)
           durable?.denied(subject, denial.text)

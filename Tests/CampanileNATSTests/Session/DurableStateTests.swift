@@ -155,12 +155,40 @@
       var state = DurableState(options(nil), id: "x")
       state.setPatterns(patterns("a"))
       state.connected(info)
-      let told = (1...60).compactMap { _ in state.tick() }
+      let told = (1...1_000).compactMap { _ in state.tick() }
       #expect(told == ["JetStream doesn't answer for the stream \"S\"."])
-      #expect(asked(&state).count == 13)
+      #expect(asked(&state).count == 20)
       _ = state.received(message(nil, subject: "_INBOX.x.p1.2"))
       state.leave()
       #expect(asked(&state).isEmpty)
+    }
+
+    // Broken by: DurableState.tick, if it is always as patient, or again after an answer on the way.
+    @Test("A JetStream that takes seven seconds for each answer is heard", arguments: ["me", nil])
+    func slowInterface(name: String?) {
+      var state = DurableState(options(name, creating: ["a"]), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      var (due, count, second): ([Int: [StreamRequest]], Int, Int) = ([:], 0, 0)
+      while !state.isReady, second < 200 {
+        second += 1
+        count += state.requests.count
+        due[second + 7] = state.requests
+        state.requests = []
+        for request in due[second] ?? [] {
+          let json = #"{"created":"2026","state":{"last_seq":1}}"#
+          _ = state.answered(request.token[...], message(nil, "", json))
+        }
+        state.tick()
+      }
+      #expect(state.isReady)
+      #expect(count < 10)
+      // The next request is made again as soon as the first one was.
+      state.setPatterns(patterns("a", "b"))
+      while state.phase == .gathering { state.tick() }
+      state.requests = []
+      for _ in 1...5 { state.tick() }
+      #expect(state.requests.map(\.subject) == ["$JS.API.STREAM.INFO.S"])
     }
 
     // Broken by: DurableState.deleteConsumer, if it deletes only what is being pulled.

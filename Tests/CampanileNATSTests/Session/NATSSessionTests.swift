@@ -969,7 +969,7 @@
           .init(kind: .publishing, subject: "$JS.API.STREAM.CREATE.S", text: "no"))
         let text = written(&session).text
         #expect(text.contains("STREAM.INFO.S "))
-        if let token = text.firstMatch(of: #/INFO\.S \S*\.(s\d+) /#)?.1 {
+        if let token = text.firstMatch(of: #/INFO\.S \S*\.(i\d+) /#)?.1 {
           answer(&session, String(token), #"{"error":{"code":404,"err_code":10059}}"#)
         }
         for _ in 1...5 { session.tickDurable() }
