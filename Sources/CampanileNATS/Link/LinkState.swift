@@ -57,6 +57,7 @@
     private var next: Int?
     /// Whether the present connection is asked for the last that it has to send.
     private var isHandingOver = false
+    /// For how many seconds the second connection has been open, or the first one asked for that.
     private var handOverSeconds = 0
     /// The relay's operations that wait while connections change.
     private var deferred: [RelayOperation] = []
@@ -247,6 +248,7 @@
         reported = []
         session.connected(info)
       } else {
+        handOverSeconds = 0
         session.writeSubscriptions(to: &lines[number]!.output)
         lines[number]!.output.writePing()
         lines[number]!.state.pinged(marking: 0)
@@ -281,7 +283,8 @@
       }
     }
 
-    /// How many seconds a server that ends has for the rest of what it has to send.
+    /// How many seconds the second server has to confirm the subscriptions, and then the first one for
+    /// the rest of what it has to send.
     private static let handOverLimit = 2
 
     /// Is added to the mark of a ping that asks a server for the rest of what it has to send.
@@ -373,10 +376,12 @@
         if seconds == 0 { end(number, nil) }
       }
       session.tick(isReading: isReading)
-      if isHandingOver, isReading {
+      if let next, nextIsOpen, isReading {
         handOverSeconds += 1
-        // It says nothing more, and the pings would take long to find out.
-        if handOverSeconds > Self.handOverLimit, nextIsOpen { handOver() }
+        // One of the two says nothing more, and the pings would take long to find out.
+        if handOverSeconds > Self.handOverLimit {
+          if isHandingOver { handOver() } else { end(next, nil) }
+        }
       }
       // Once in a second: the other server may refuse.
       leaveLameDuck()

@@ -194,6 +194,21 @@
       #expect(effects(&link).sent == ["2: HPUB a", "2: PING"])
     }
 
+    // Broken by: LinkState.tick, if it counts only once the first server is asked for the rest.
+    @Test("R6 A second server that says nothing more after it accepted the relay holds nothing up")
+    func secondIsSilent() {
+      var link = link
+      receive(.pong, from: 2, &link)
+      link.perform([.subscribe("x"), .flush(7)])
+      #expect(effects(&link).sent == ["2: PING"])
+      for _ in 1...2 { link.tick() }
+      #expect(effects(&link) == ([], []))
+      link.tick()
+      let (sent, closed) = effects(&link)
+      #expect(sent == ["1: PING", "1: SUB x "])
+      #expect(closed == [2])
+    }
+
     @Test("If the first server ends early, the second one takes its place at once")
     func endsEarly() {
       var link = link
