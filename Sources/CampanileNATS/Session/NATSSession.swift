@@ -330,6 +330,8 @@
         if written >= Self.outputSize { break }
       }
       outbox.endRun(to: &output)
+      // What was before a flush may have been dropped.
+      report(flushed: outbox.popConfirmed())
       writeStreamRequests()
       if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
         pings.append(writePing())

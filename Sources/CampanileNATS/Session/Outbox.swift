@@ -393,7 +393,10 @@
       if item.kind != .flush { frames.forget(item.place) }
     }
 
-    private mutating func popConfirmed() -> [UInt64] {
+    /// Removes what is confirmed, with all before it.
+    ///
+    /// - Returns: The flushes that have ended.
+    mutating func popConfirmed() -> [UInt64] {
       var flushed: [UInt64] = []
       while let first = sent.first, first.isConfirmed {
         if first.kind == .flush { flushed.append(first.token) }

@@ -579,6 +579,34 @@
       #expect(written(&session).text.contains("HPUB y "))
     }
 
+    // Broken by: NATSSession.write, if a flush that the server has read only ends with an answer.
+    @Test(
+      "A flush ends when the posts before it, which were to be sent again, are dropped",
+      arguments: [true, false])
+    func flushBehindDropped(isRefused: Bool) {
+      var session = NATSSession(
+        id: 0xAB, name: "me", processID: 1, limit: 1_000,
+        durable: DurableOptions(stream: "S", subjects: [], replicas: 1))
+      var info = ServerInfo()
+      info.maxPayload = 1_000
+      session.connected(info)
+      session.perform(post("a", bytes: 800))
+      session.perform(.flushPosts(1))
+      for mark in writeAll(&session) { session.confirmed(mark) }
+      // The post is not stored.
+      for _ in 1...4 { session.tick(isReading: true) }
+      session.incidents = []
+      if isRefused {
+        info.maxPayload = 500
+        session.updated(info)
+      } else {
+        session.perform(post("b", bytes: 700))
+      }
+      _ = writeAll(&session)
+      let news = told(&session)
+      #expect(news == [isRefused ? "refused a" : "lost 1 a", "flushed 1"])
+    }
+
     @Test("Flushes that wait for what is to be heard do not take the place of posts")
     func manyFlushes() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
