@@ -42,6 +42,11 @@
       let refused = try await one.event(.refused)
       #expect(refused.subject == "clock.tick")
       #expect(refused.reason.contains("1024"))
+      let long = await #expect(throws: RelayError.self) {
+        try await one.relay.request(
+          raw: [UInt8](repeating: 0x20, count: 2_000), to: "double", within: .seconds(60))
+      }
+      #expect(long?.code == .refused && long?.message.contains("1024") == true)
       // The limit is another one after the server has started again.
       server.kill()
       try "max_payload: 4096".write(

@@ -108,8 +108,9 @@
       case .stopAnswering(let pattern): unsubscribe(pattern, answers: true)
       case .posts(let posts): append(posts)
       case .request(let correlation, let subject, let version, let payload, let milliseconds):
-        guard check(subject) else {
-          return incidents.append(.reply(correlation: correlation, .nobodyAnswers, payload: []))
+        if let reason = Self.objection(to: subject) {
+          return incidents.append(
+            .reply(correlation: correlation, .refused, payload: Array(reason.utf8)))
         }
         let isOwn = answersItself(subject)
         requests.ask(
@@ -157,7 +158,11 @@
       var (posts, valid) = (posts, RelayPosts())
       while let post = posts.popFirst() {
         let heading = posts.headings[post.heading]
-        if check(heading.subject) { valid.append(heading, posts.bytes[post.payload]) }
+        if let reason = Self.objection(to: heading.subject) {
+          incidents.append(.refused(subject: heading.subject, reason))
+        } else {
+          valid.append(heading, posts.bytes[post.payload])
+        }
       }
       keep(valid)
     }
@@ -187,14 +192,11 @@
       outbox.append(kind, correlation: correlation, head: head, payload: payload, size: size)
     }
 
-    private mutating func check(_ subject: String) -> Bool {
-      if NATSSubject.isName(subject) { return true }
-      incidents.append(
-        .refused(
-          subject: subject,
-          "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "
-            + "them, without spaces and without the signs * and >."))
-      return false
+    private static func objection(to subject: String) -> String? {
+      NATSSubject.isName(subject)
+        ? nil
+        : "NATS takes names of \(NATSSubject.limit) bytes at the most, tokens with dots between "
+          + "them, without spaces and without the signs * and >."
     }
 
     private mutating func subscribe(_ pattern: String, answers: Bool) {
@@ -360,16 +362,17 @@
     /// The server doesn't take as much as the item that was sent last has.
     private mutating func refuseLast(_ item: Outbox.Item, _ server: ServerInfo) {
       guard let subject = outbox.dropLast() else { return }
-      incidents.append(
-        .refused(
-          subject: subject,
-          "A message has \(item.size) bytes with its headers; the server takes "
-            + "\(server.maxPayload) at the most."))
+      let reason =
+        "A \(item.kind == .request ? "request" : "message") has \(item.size) bytes with its headers; "
+        + "the server takes \(server.maxPayload) at the most."
+      // Of a request, who asks is told.
+      if item.kind != .request { incidents.append(.refused(subject: subject, reason)) }
       switch item.kind {
       // The attempt is over, and the next post is the oldest.
       case .post where vain != nil: (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
       case .request where requests.ended(item.token):
-        incidents.append(.reply(correlation: item.token, .nobodyAnswers, payload: []))
+        incidents.append(
+          .reply(correlation: item.token, .refused, payload: Array(reason.utf8)))
       case .reply:
         // Whoever asked has to know.
         let text = Array("The answer is longer than the server takes.".utf8)

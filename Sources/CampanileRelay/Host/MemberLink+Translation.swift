@@ -5,7 +5,7 @@ extension ReplyStatus {
     switch status {
     case .answered: self = .ok
     case .nobodyAnswers: self = .nobody
-    case .failed, .timedOut, .disconnected: self = .failed
+    case .failed, .timedOut, .disconnected, .refused: self = .failed
     }
   }
 }

@@ -21,7 +21,8 @@ extension Relay {
   ///   - limit: How long to wait, at most seven weeks.
   /// - Returns: The answer.
   /// - Throws: A ``RelayError``, whose ``RelayError/Code`` is the reason. If nobody answers such
-  ///   requests, or the request has more bytes than a message may have, it is thrown at once. Also
+  ///   requests, or the request or its name has more bytes than is possible, it is thrown at once. A NATS
+  ///   server may take fewer bytes: that is known when the request is to be sent. Also
   ///   errors of the encoder and the decoder, and `CancellationError` if the task is canceled.
   public func request<M: RelayedMessage, Reply: Decodable & Sendable>(
     _ message: M, as type: Reply.Type = Reply.self, within limit: Duration
@@ -96,7 +97,7 @@ extension Relay {
   /// answer is asked. Of several answers in one relay, the one that was registered first answers alone.
   ///
   /// Other processes can reach the answer once ``flush()`` has returned. After the relay has ended, or
-  /// once it is being drained, nothing is answered.
+  /// once it is being drained, nothing more arrives to be answered.
   ///
   /// - Parameters:
   ///   - type: The type of the requests. Its relay subject is their name.

@@ -124,7 +124,8 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
     public static let failed = Code(description: "failed")
     /// The connection was lost before the answer arrived; the request may have been answered.
     public static let disconnected = Code(description: "disconnected")
-    /// The request was not sent, because it has more bytes than a relay carries.
+    /// The request was not sent, because it or its name has more bytes than a relay carries, or because
+    /// NATS takes no such name.
     public static let refused = Code(description: "refused")
   }
 

@@ -53,6 +53,8 @@ package enum AnswerStatus: UInt8, Sendable {
   case nobodyAnswers
   case disconnected
   case timedOut
+  /// It was not sent; the payload is the reason, as a sentence.
+  case refused
 }
 
 /// What a link tells its relay, on the link's queue.

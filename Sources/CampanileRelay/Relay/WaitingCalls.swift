@@ -100,6 +100,7 @@ final class WaitingCalls: Sendable {
         .failure(RelayError(.failed, String(decoding: payload, as: UTF8.self)))
       case .nobodyAnswers:
         .failure(RelayError(.nobodyAnswers, "Nobody on the bus answers such requests."))
+      case .refused: .failure(RelayError(.refused, String(decoding: payload, as: UTF8.self)))
       case .timedOut: .failure(RelayError(.timedOut, "No answer came in time."))
       case .disconnected:
         .failure(

@@ -79,7 +79,7 @@
       #expect(told(&session) == ["refused \(subject)"])
       session.perform(
         .request(correlation: 1, subject: subject, version: 0, payload: [], milliseconds: 1))
-      #expect(told(&session).last == "reply 1 nobodyAnswers")
+      #expect(told(&session) == ["reply 1 refused"])
       #expect(written(&session).text == "")
     }
 
@@ -123,6 +123,12 @@
       session.perform(post("a", bytes: 990))
       #expect(written(&session).text == "")
       #expect(told(&session) == ["refused a"])
+      session.perform(
+        .request(
+          correlation: 1, subject: "a", version: 0, payload: [UInt8](repeating: 0, count: 990),
+          milliseconds: 1))
+      #expect(written(&session).text == "")
+      #expect(told(&session) == ["reply 1 refused"])
       var info = ServerInfo()
       info.maxPayload = 2_000
       session.updated(info)
