@@ -134,6 +134,7 @@
 
     /// Leaves the server, and looks for one as if the server had ended the connection.
     mutating func reconnect() {
+      session.asksForDenied = true
       guard let current, let line = lines[current] else { return connect() }
       // A connection that is not open yet is a new one.
       if line.state.isOpen { leave(current) }
@@ -144,6 +145,7 @@
     /// - Parameter other: The servers, and how to authenticate if their addresses say so.
     mutating func reconnect(to other: NATSConfiguration) {
       if isStopped { return }
+      session.asksForDenied = true
       if other.authentication != .none { configuration.authentication = other.authentication }
       pool.replaceServers(with: other.servers, &random)
       // A connection that is not open yet is to one of the servers before, too.

@@ -189,7 +189,9 @@
       case let subject:
         if denial.kind == .subscribing {
           // Final: the server has no such subscription.
-          subscriptions = subscriptions.filter { $0.value.pattern.text != subject }
+          for (sid, subscription) in subscriptions where subscription.pattern.text == subject {
+            denied[sid] = subscriptions.removeValue(forKey: sid)
+          }
         }
         guard denial.kind == .publishing, let subject else {
           return incidents.append(.denied(subject: subject, denial.text))

@@ -41,6 +41,10 @@
     /// Subscriptions for requests that have ended: requests may have arrived at the relay before the
     /// server knew.
     var ending: [UInt64: Subscription] = [:] { didSet { meaning = nil } }
+    /// Subscriptions that a server has denied.
+    var denied: [UInt64: Subscription] = [:]
+    /// Whether they are asked for again on the next connection.
+    var asksForDenied = false
     /// What the last message was, which the next one often is too.
     var meaning: Meaning?
     private var lastSid: UInt64 = Self.firstSid
@@ -217,6 +221,7 @@
 
     private mutating func unsubscribe(_ pattern: String, answers: Bool) {
       let found = subscriptions.values.first { $0.pattern.text == pattern && $0.answers == answers }
+      denied = denied.filter { $0.value.pattern.text != pattern || $0.value.answers != answers }
       guard let found else { return }
       subscriptions[found.sid] = nil
       if isStored(found) { return patternsChanged() }
@@ -263,6 +268,10 @@
       wantsPing = !heldFlushes.isEmpty
       durable?.connected(info, isSubscribed: isSubscribed)
       if isSubscribed { return }
+      if asksForDenied {
+        subscriptions.merge(denied) { $1 }
+        (denied, asksForDenied) = ([:], false)
+      }
       writeSubscriptions(to: &output)
       announce(asksForAnswers: true)
       incidents.append(.connected)

@@ -309,6 +309,29 @@
       #expect(incidents.contains { if case .flushed(7) = $0 { true } else { false } })
     }
 
+    // Broken by: NATSSession.denied, if it forgets for ever what was denied.
+    @Test("A name that was denied is asked for again when the relay is asked to connect again")
+    func deniedBefore() {
+      var link = link
+      link.perform([.subscribe("x.1"), .subscribe("x.2"), .answer("x.3")])
+      _ = link.takeEffects()
+      for subject in ["x.1", "x.2", "x.3"] {
+        link.session.denied(.init(kind: .subscribing, subject: subject, text: "no"))
+      }
+      link.perform([.unsubscribe("x.2")])
+      link.handle(.closed(nil), of: 1)
+      _ = link.takeEffects()
+      #expect(open(2, &link) == [])
+      for _ in 1...3 { link.tick() }
+      link.reconnect()
+      _ = link.takeEffects()
+      #expect(open(3, &link).map { String($0.prefix(7)) } == ["SUB x.1", "SUB x.3"])
+      for _ in 1...3 { link.tick() }
+      link.handle(.closed(nil), of: 3)
+      _ = link.takeEffects()
+      #expect(open(4, &link).map { String($0.prefix(7)) } == ["SUB x.1", "SUB x.3"])
+    }
+
     // Broken by: LinkState.closed, if it connects again at once, however short the connections are.
     @Test("Servers that accept the relay and then end the connection are tried after a pause")
     func shortConnections() {
