@@ -8,28 +8,6 @@
   /// ordered consumer. If a message is missing, the consumer is created again, after the last
   /// message that arrived.
   struct DurableState {
-    enum Phase: Equatable {
-      /// Not connected, or nothing to receive.
-      case idle
-      /// Gives the server a second to delete the files of the stream or of the consumer.
-      ///
-      /// The server reports a deletion before it deletes the files. A stream that is created meanwhile
-      /// loses its own (`stream.stop` and `consumer.stopWithFlags` of nats-server 2.9 to 2.15).
-      case awaitingDeletion
-      case creatingStream
-      /// Asks where the stream ends, and whether it is still the same stream.
-      case locating
-      /// Waits until the subscriptions have not changed for a second.
-      ///
-      /// A consumer with a name doesn't keep messages that it isn't asked for.
-      case gathering
-      case creatingConsumer
-      /// Waits until the server sends unacknowledged messages again, so that newer ones don't
-      /// overtake them.
-      case settling(seconds: Int)
-      case pulling
-    }
-
     let options: DurableOptions
     private let id: String
     private(set) var phase = Phase.idle
@@ -42,8 +20,7 @@
     private var isStreamReady = false
     /// Which stream it is: another one counts from one again.
     private var identity = StreamIdentity()
-    /// Whether messages of a receiver with a name may have been sent and not received.
-    private var mustSettle = true
+    private var settling = Settling()
     private var consumer = ""
     private var terms: ConsumerTerms
     /// How long no expected message has arrived.
@@ -108,7 +85,8 @@
     /// - Parameter isSubscribed: Whether the connection takes the place of one that was there until now,
     ///   and is subscribed to the same.
     mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
-      (isConnected, mustSettle, hasAwaitedDeletion) = (true, true, false)
+      (isConnected, hasAwaitedDeletion) = (true, false)
+      settling.isMissing()
       terms.isRecent = info.isAtLeast(2, 10)
       if !isSubscribed { connection += 1 }
       pulls = PullBudget()
@@ -144,7 +122,7 @@
       if patterns.isEmpty {
         (hasHeard, hasGathered) = (false, false)
         // What the last pull still brings is not heard, and arrives again.
-        mustSettle = true
+        settling.isMissing()
         pulls.forget()
       }
       guard isConnected && isStreamReady else { return }
@@ -168,7 +146,8 @@
     }
 
     private mutating func awaitDeletion() {
-      (mustSettle, hasAwaitedDeletion) = (true, true)
+      hasAwaitedDeletion = true
+      settling.isMissing()
       isStreamUnknown = !options.subjects.isEmpty
       if !isNamed { consumer = "" }
       begin(.awaitingDeletion)
@@ -202,7 +181,7 @@
 
     /// Receives anew: messages may be missing, and pulls may have ended.
     private mutating func receiveAnew() {
-      mustSettle = true
+      settling.isMissing()
       locate()
     }
 
@@ -249,7 +228,7 @@
       generation += 1
       (self.phase, silence, lastConsumerSequence) = (phase, 0, 0)
       // The pulls of a consumer with a name go on while it is changed.
-      if !isNamed || mustSettle { pulls.forget() }
+      if !isNamed || settling.isDue { pulls.forget() }
     }
 
     // MARK: Answers
@@ -299,17 +278,17 @@
         unansweredCount = 0
         let isAnother = identity.consumerIsThere(response.created) && isNamed
         let (rest, open) = (max(0, unnoticedEnd - seconds), response.num_ack_pending ?? 0)
-        if mustSettle, isNamed, rest > 0 || open > 0 {
-          phase = .settling(seconds: rest + ConsumerTerms.acknowledgmentWait + 1)
+        // It may have begun before what is carried has changed.
+        if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open > 0 {
+          settling.begin(after: rest)
           // What could not be delivered to a connection that has ended is to be sent again at once,
           // maybe in another order (`consumer.didNotDeliver` of nats-server). This pull takes it. It
           // is not heard, and comes again, in order, with the rest.
           if open > 0 {
             ask(PullRequest(batch: min(open, 4 * PullBudget.batch), bytes: 1 << 30, seconds: 1))
           }
-        } else {
-          pull()
         }
+        if settling.isOver { pull() } else { phase = .settling }
         // Nobody has said so, if there was no connection, or no pull.
         if isAnother { return reportDeletion() }
       default: break
@@ -341,7 +320,8 @@
     }
 
     private mutating func pull() {
-      (phase, silence, mustSettle) = (.pulling, 0, false)
+      (phase, silence) = (.pulling, 0)
+      settling.end()
       guard !hasEndedHearing, let pull = pulls.next() else { return }
       pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
       ask(pull)
@@ -381,17 +361,18 @@
         guard let status = message.headers.status else { return .none }
         return received(status, of: message).map(News.refusal) ?? .none
       }
-      switch phase {
-      case .pulling: break
       // A pull of the connection before this one goes on. What it sends would overtake what that
       // connection has lost, and is sent again later.
-      case .settling(let seconds):
-        phase = .settling(seconds: max(seconds, ConsumerTerms.acknowledgmentWait + 1))
+      if settling.hasBegun {
+        settling.arrived()
         return .none
+      }
+      switch phase {
+      case .pulling: break
       // The pulls of a consumer with a name go on while it is changed.
       case .gathering, .locating, .creatingConsumer:
-        guard isNamed, !mustSettle else { return .none }
-      case .idle, .awaitingDeletion, .creatingStream: return .none
+        guard isNamed, !settling.isDue else { return .none }
+      case .idle, .awaitingDeletion, .creatingStream, .settling: return .none
       }
       heardOfPull()
       // The rest of a consumer before this one.
@@ -419,7 +400,7 @@
       case .pulling:
         guard isNamed || message.subject.hasSuffix(".\(generation)") else { return nil }
       case .gathering, .locating, .creatingConsumer:
-        guard isNamed, !mustSettle else { return nil }
+        guard isNamed, !settling.isDue else { return nil }
       default: return nil
       }
       func number(_ field: String) -> UInt64? {
@@ -448,7 +429,7 @@
       default:
         let text = message.headers.statusText
         if phase == .pulling || text.contains(Self.deletion) { return refused(status, text) }
-        mustSettle = true
+        settling.isMissing()
         pulls.forget()
       }
       return nil
@@ -477,7 +458,8 @@
         // It might refuse the next pull as well: that waits for a second.
         deleteConsumer()
         begin(.locating)
-        (mustSettle, silence) = (true, patience - 1)
+        settling.isMissing()
+        silence = patience - 1
         let answer = text.isEmpty ? "\(status)" : "\(status) \(text)"
         return report("JetStream sends nothing of the stream \"\(options.stream)\": \(answer).")
       }
@@ -521,6 +503,7 @@
     mutating func tick() -> String? {
       guard isConnected else { return nil }
       silence += 1
+      settling.tick()
       switch phase {
       case .idle: break
       case .awaitingDeletion:
@@ -542,12 +525,8 @@
           locate()
           return unanswered()
         }
-      case .settling(let seconds):
-        if seconds > 1 {
-          phase = .settling(seconds: seconds - 1)
-        } else {
-          pull()
-        }
+      case .settling:
+        if settling.isOver { pull() }
       // A server with nothing to send says so each five seconds.
       case .pulling:
         if silence > 2 * Self.shortestPatience {

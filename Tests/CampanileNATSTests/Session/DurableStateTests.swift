@@ -534,6 +534,33 @@
       }
     }
 
+    // Broken by: DurableState.answered, if it begins to wait again for each change.
+    @Test("R2 What is carried while a receiver waits for the rest does not make it wait longer")
+    func carriedWhileSettling() {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      var (seconds, pulls): (Int, [String]) = (0, [])
+      while !state.isReady, seconds < 60 {
+        seconds += 1
+        state.tick()
+        // Another one is carried every three seconds.
+        if seconds % 3 == 0 {
+          state.setPatterns((0...seconds).map { try! SubjectPattern(validating: "a\($0)") })
+        }
+        while let request = state.requests.first {
+          state.requests.removeFirst()
+          if request.subject.hasPrefix("$JS.API.CONSUMER.MSG.NEXT") {
+            pulls.append(String(decoding: request.json, as: UTF8.self))
+          }
+          let json = #"{"created":"2026","state":{"last_seq":1},"num_ack_pending":3}"#
+          _ = state.answered(request.token[...], message(nil, "", json))
+        }
+      }
+      #expect(seconds < 15)
+      #expect(pulls.map { $0.contains("\"expires\":1000000000") } == [true, false])
+    }
+
     // Broken by: DurableState.pull, if it goes on when the relay ends.
     @Test("A receiver that ends hears what has been sent, and asks for nothing more")
     func endsHearing() {
