@@ -61,6 +61,8 @@
     private var handOverSeconds = 0
     /// The relay's operations that wait while connections change.
     private var deferred: [RelayOperation] = []
+    /// Acknowledgments that wait likewise.
+    private var deferredAcknowledgments: [String] = []
     private var lastNumber = 0
     /// The number of the last pause: the ends of those before mean nothing.
     private var pauseNumber = 0
@@ -99,6 +101,23 @@
       }
     }
 
+    /// Messages have been delivered to all who observe them.
+    mutating func acknowledge(_ subjects: [String]) {
+      // What is written while the first server sends its rest is sent to neither.
+      if isHandingOver {
+        deferredAcknowledgments += subjects
+      } else {
+        session.acknowledge(subjects)
+      }
+    }
+
+    private mutating func performDeferred() {
+      let (operations, subjects) = (deferred, deferredAcknowledgments)
+      (deferred, deferredAcknowledgments) = ([], [])
+      perform(operations)
+      session.acknowledge(subjects)
+    }
+
     private var nextIsOpen: Bool { next.flatMap { lines[$0]?.state.isOpen } == true }
 
     mutating func setReading(_ reads: Bool) -> [NATSConnection] {
@@ -109,6 +128,7 @@
     /// - Returns: Where to say the last words, and those to close at once.
     mutating func stop() -> (last: (NATSConnection, ByteBuffer)?, others: [NATSConnection]) {
       isStopped = true
+      session.acknowledge(deferredAcknowledgments)
       session.leave()
       let last = current.flatMap { lines[$0]?.connection }
       let others = next.flatMap { lines[$0]?.connection }
@@ -315,8 +335,7 @@
       effects.hasChangedServers = true
       for message in line.held { session.received(message, isHeld: true) }
       lines[new]?.held = []
-      perform(deferred)
-      deferred = []
+      performDeferred()
     }
 
     /// The link ends a connection.
@@ -331,8 +350,7 @@
       if number == next {
         // The first connection stays, until there is another one or it ends.
         (next, isHandingOver) = (nil, false)
-        perform(deferred)
-        return deferred = []
+        return performDeferred()
       }
       current = nil
       let wasOpen = line.state.isOpen

@@ -139,7 +139,7 @@
       if delivered.isEmpty { return }
       receiver.receive([
         .delivered { [weak self, queue] in
-          queue.async { self?.act { $0.session.acknowledge(delivered) } }
+          queue.async { self?.act { $0.acknowledge(delivered) } }
         }
       ])
     }

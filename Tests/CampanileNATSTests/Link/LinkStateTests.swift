@@ -154,6 +154,52 @@
       #expect(requests(after: .pong, reply: "r.2") == 0)
     }
 
+    // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
+    @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
+    func acknowledgedMeanwhile() throws {
+      let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
+      let options = DurableOptions(stream: "S", subjects: [], replicas: 1, consumer: "me")
+      let session = NATSSession(id: 0xAB, name: "me", processID: 1, durable: options)
+      var link = LinkState(session, configuration)
+      link.perform([.subscribe("a")])
+      link.connect()
+      link.handle(.connected(first), of: 1)
+      receive(.info(Self.info()), .pong, from: 1, &link)
+      for _ in 1...2 { link.tick() }
+      func answer(_ token: String, _ json: String) {
+        let message = ServerMessage(
+          subject: "_INBOX.ab.\(token)", sid: NATSSession.inboxSid, reply: nil, headers: .none,
+          payload: Array(json.utf8))
+        receive(.messages([message]), from: 1, &link)
+      }
+      let requests = link.takeEffects().sends.map { String(buffer: $0.bytes) }.joined()
+      let generation = try #require(
+        requests.firstMatch(of: /_INBOX\.ab\.i([0-9]+)/).flatMap { Int($0.1) })
+      answer("i\(generation)", #"{"created":"2026","state":{"last_seq":1}}"#)
+      answer("c\(generation + 1)", "{}")
+      let reply = "$JS.ACK.S.me.1.2.1.1.0"
+      let message = ServerMessage(
+        subject: "a", sid: NATSSession.streamSid, reply: reply, headers: .none, payload: [])
+      receive(.messages([message]), from: 1, &link)
+      #expect(link.takeEffects().acknowledgments == [reply])
+      receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
+      link.tick()
+      link.handle(.connected(second), of: 2)
+      receive(.info(Self.info()), from: 2, &link)
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      _ = link.takeEffects()
+      link.acknowledge([reply])
+      #expect(link.takeEffects().sends.isEmpty)
+      // A relay that ends now does so on the first server.
+      var ended = link
+      let last = try #require(ended.stop().last)
+      #expect(last.0 === first && String(buffer: last.1).contains("PUB \(reply) 4\r\n+ACK"))
+      // The first answer is to an earlier ping.
+      for _ in 1...2 { receive(.pong, from: 1, &link) }
+      let sent = link.takeEffects().sends.filter { $0.connection === second }
+      #expect(sent.contains { String(buffer: $0.bytes).contains("PUB \(reply) 4\r\n+ACK") })
+    }
+
     // Broken by: LinkState.confirmed, if all questions for the rest have one mark.
     @Test("R1 The answer to the first attempt to leave a server does not confirm what came later")
     func secondAttempt() {
