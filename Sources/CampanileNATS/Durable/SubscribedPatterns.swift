@@ -21,9 +21,8 @@
     ///   - start: The message after which new ones are heard; `nil` for the last one of the stream
     ///     when it is located.
     mutating func replace(with new: [SubjectPattern], startingAfter start: UInt64?) {
-      patterns = new.map { pattern in
-        patterns.first { $0.pattern == pattern } ?? Pattern(pattern: pattern, start: start)
-      }
+      let known = Dictionary(uniqueKeysWithValues: patterns.map { ($0.pattern.text, $0) })
+      patterns = new.map { known[$0.text] ?? Pattern(pattern: $0, start: start) }
     }
 
     /// Another stream has the name: what was heard before is heard of that.

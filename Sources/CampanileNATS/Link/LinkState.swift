@@ -91,14 +91,10 @@
     mutating func perform(_ operations: [RelayOperation]) {
       // The next connection has the subscriptions that there were when it was opened.
       let isChanging = isHandingOver || nextIsOpen
-      for operation in operations {
-        // Posts are bounded by the outbox.
-        if isChanging, !operation.isPost {
-          deferred.append(operation)
-        } else {
-          session.perform(operation)
-        }
-      }
+      if !isChanging { return session.perform(operations) }
+      // Posts are bounded by the outbox.
+      session.perform(operations.filter(\.isPost))
+      deferred += operations.filter { !$0.isPost }
     }
 
     /// Messages have been delivered to all who observe them.

@@ -77,6 +77,8 @@
     private var bytesSincePing = 0
     /// After so many bytes a ping follows, so that the server confirms while more is sent.
     private static let pingInterval = 256 << 10
+    /// Whether the stream is to be asked for other messages.
+    private var hasNewPatterns = false
     /// The bytes that are written at once, about.
     private static let outputSize = 192 << 10
 
@@ -104,7 +106,16 @@
 
     // MARK: What the relay wants
 
-    mutating func perform(_ operation: RelayOperation) {
+    mutating func perform(_ operation: RelayOperation) { perform([operation]) }
+
+    mutating func perform(_ operations: [RelayOperation]) {
+      for operation in operations { performOne(operation) }
+      // Once for all of them: each change is compared with what is heard.
+      if hasNewPatterns { patternsChanged() }
+      hasNewPatterns = false
+    }
+
+    private mutating func performOne(_ operation: RelayOperation) {
       switch operation {
       case .subscribe(let pattern): subscribe(pattern, answers: false)
       case .answer(let pattern): subscribe(pattern, answers: true)
@@ -213,7 +224,7 @@
       let new = Subscription(sid: lastSid, pattern: known, answers: answers)
       subscriptions[lastSid] = new
       if isStored(new) {
-        patternsChanged()
+        hasNewPatterns = true
       } else if server != nil {
         output.writeSubscribe(pattern, sid: lastSid)
       }
@@ -224,7 +235,7 @@
       denied = denied.filter { $0.value.pattern.text != pattern || $0.value.answers != answers }
       guard let found else { return }
       subscriptions[found.sid] = nil
-      if isStored(found) { return patternsChanged() }
+      if isStored(found) { return hasNewPatterns = true }
       if server != nil { output.writeUnsubscribe(sid: found.sid) }
       if answers { return endAnswering(found) }
       let others = subscriptions.values.filter { !$0.answers }.map(\.pattern)

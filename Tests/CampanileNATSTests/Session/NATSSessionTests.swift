@@ -412,6 +412,14 @@
       #expect(!written(&session).text.contains("HPUB a "))
     }
 
+    // Broken by: NATSSession.perform, if it asks the stream for each pattern.
+    @Test("A stream is asked once for all that is carried together")
+    func carriedTogether() {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      session.perform((1...100).map { .subscribe("a.\($0)") } + [.flush(1)])
+      #expect(written(&session).text.split(separator: "STREAM.INFO").count == 2)
+    }
+
     @Test("A subscription that is denied is not asked for again")
     func denied() {
       var session = connected()

@@ -292,6 +292,19 @@
 
   @Suite("Numbers of messages on NATS")
   struct MessageNumbersTests {
+    // Broken by: SentNumbers.skip, if it counts one by one.
+    @Test("Numbers of messages that are not sent are passed over, however many they are")
+    func skippedNumbers() {
+      var (sent, expected) = (SentNumbers(limit: 2), SentNumbers(limit: 2))
+      for (subject, count) in [("a", 3), ("a", 1), ("b", 2), ("c", 4), ("a", 5)] {
+        sent.skip(subject, count)
+        for _ in 1...count { _ = expected.next(subject) }
+        #expect(sent.next(subject) == expected.next(subject))
+      }
+      sent.skip("a", 1 << 60)
+      #expect(sent.next("a").number > 1 << 60)
+    }
+
     @Test("Each subject is counted from one")
     func sent() {
       var sent = SentNumbers()
