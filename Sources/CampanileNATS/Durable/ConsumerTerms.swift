@@ -12,7 +12,8 @@
     private var deliversAll = false
     /// Whether the other policy has been tried since the stream was located.
     private var hasTriedPolicies = false
-    /// Whether the server refuses to filter, for as long as the stream is as it was when located.
+    /// Whether the server refuses to filter, or the filters are too long for a request, for as long as
+    /// the stream is as it was when located.
     private var isUnfiltered = false
     /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
     /// inactivity as are asked for.
@@ -76,6 +77,9 @@
       }
       return configuration
     }
+
+    /// The filters are too long: the consumer sends all that the stream has.
+    mutating func leaveOutFilters() { isUnfiltered = true }
 
     /// The server refuses what was asked for.
     ///

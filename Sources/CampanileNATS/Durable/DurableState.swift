@@ -23,6 +23,8 @@
     private var settling = Settling()
     private var consumer = ""
     private var terms: ConsumerTerms
+    /// How many bytes a request may have.
+    private var maxPayload = 0
     /// How long no expected message has arrived.
     private var silence = 0
     private var pulls = PullBudget()
@@ -88,6 +90,7 @@
       (isConnected, hasAwaitedDeletion) = (true, false)
       settling.isMissing()
       terms.isRecent = info.isAtLeast(2, 10)
+      maxPayload = info.maxPayload
       if !isSubscribed { connection += 1 }
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
@@ -208,12 +211,20 @@
     private mutating func createConsumer() {
       begin(.creatingConsumer)
       consumer = options.consumer ?? "relay\(id)n\(generation)"
+      var request = consumerRequest()
+      if request.json.count > maxPayload {
+        terms.leaveOutFilters()
+        request = consumerRequest()
+      }
+      requests.append(request)
+    }
+
+    private func consumerRequest() -> StreamRequest {
       let configuration = terms.configuration(
         consumer, of: patterns.all, after: heardThrough)
-      requests.append(
-        StreamRequest(
-          "CONSUMER.CREATE.\(options.stream).\(consumer)", token: "c\(generation)",
-          ConsumerRequest(stream_name: options.stream, config: configuration)))
+      return StreamRequest(
+        "CONSUMER.CREATE.\(options.stream).\(consumer)", token: "c\(generation)",
+        ConsumerRequest(stream_name: options.stream, config: configuration))
     }
 
     /// A receiver without a name leaves no consumer behind: an account may have a limited number.

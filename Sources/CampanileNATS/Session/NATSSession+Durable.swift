@@ -61,6 +61,12 @@
     mutating func writeStreamRequests() {
       guard let requests = durable?.requests, !requests.isEmpty else { return }
       for request in requests {
+        // The server would end the connection, again and again.
+        if let server, request.json.count > server.maxPayload {
+          let text = "A request to JetStream has more bytes than the server takes."
+          reportOnce(.init(kind: .publishing, subject: request.subject, text: text), "max_payload")
+          continue
+        }
         output.writePublish(
           request.subject, reply: inbox + request.token,
           payload: request.json)

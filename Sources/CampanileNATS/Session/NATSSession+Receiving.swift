@@ -224,7 +224,7 @@
     }
 
     /// - Parameter use: What the relay goes on trying.
-    private mutating func reportOnce(_ denial: ConnectionState.Denial, _ use: String?) {
+    mutating func reportOnce(_ denial: ConnectionState.Denial, _ use: String?) {
       if reportedDenials[use, default: []].insert(denial.kind).inserted {
         incidents.append(.denied(subject: denial.subject, denial.text))
       }

@@ -420,6 +420,27 @@
       #expect(written(&session).text.split(separator: "STREAM.INFO").count == 2)
     }
 
+    // Broken by: NATSSession.writeStreamRequests, if it sends what ends the connection.
+    @Test(
+      "Of a stream whose filters are too long for a request, all is asked for",
+      arguments: [(1_000, true), (100, false)])
+    func longFilters(limit: Int, isSent: Bool) {
+      var session = NATSSession(
+        id: 0xAB, name: "me", processID: 1,
+        durable: DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for number in 1...100 { session.perform(.subscribe("clock.alarm.\(number)")) }
+      var info = ServerInfo()
+      (info.maxPayload, info.version) = (limit, "2.15.1")
+      session.connected(info)
+      session.incidents = []
+      _ = written(&session)
+      answer(&session, "i1", #"{"created":"2026","state":{"last_seq":1}}"#)
+      let text = written(&session).text
+      #expect(text.contains("CONSUMER.CREATE.S") == isSent)
+      #expect(!text.contains("filter"))
+      #expect(told(&session) == (isSent ? [] : ["denied $JS.API.CONSUMER.CREATE.S.relayabn2"]))
+    }
+
     @Test("A subscription that is denied is not asked for again")
     func denied() {
       var session = connected()
