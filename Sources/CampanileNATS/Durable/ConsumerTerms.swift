@@ -12,8 +12,9 @@
     private var deliversAll = false
     /// Whether the other policy has been tried since the stream was located.
     private var hasTriedPolicies = false
-    /// Whether the server refuses to filter, or the filters are too long for a request, for as long as
-    /// the stream is as it was when located.
+    /// Whether the server refuses to filter, or the filters are too long for a request.
+    ///
+    /// It holds for as long as the stream is as it was when located.
     private var isUnfiltered = false
     /// Whether the server permits less, likewise, than as many unacknowledged messages or as much
     /// inactivity as are asked for.

@@ -121,6 +121,8 @@
 
     var error: Failure?
     var num_ack_pending: Int?
+    /// How many pulls of a consumer are open, without those whose connection is known to have ended.
+    var num_waiting: Int?
     /// When a stream or a consumer was created.
     var created: String?
     /// The state of a stream.

@@ -32,6 +32,8 @@
     private var pullsEnd = 0
     /// The second until which the server may send to a connection that has ended.
     private var unnoticedEnd = 0
+    /// How often the server has said that pulls of others are open, until this connection has pulled.
+    private var pullsOfOthers: Int?
     /// Counts connections: the pulls of one end with it, since nobody is subscribed to them any more.
     private var connection = 0
     /// Whether anything has ever been known about the stream that is to be created.
@@ -91,7 +93,7 @@
       settling.isMissing()
       terms.isRecent = info.isAtLeast(2, 10)
       maxPayload = info.maxPayload
-      if !isSubscribed { connection += 1 }
+      if !isSubscribed { (connection, pullsOfOthers) = (connection + 1, 0) }
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
@@ -220,8 +222,7 @@
     }
 
     private func consumerRequest() -> StreamRequest {
-      let configuration = terms.configuration(
-        consumer, of: patterns.all, after: heardThrough)
+      let configuration = terms.configuration(consumer, of: patterns.all, after: heardThrough)
       return StreamRequest(
         "CONSUMER.CREATE.\(options.stream).\(consumer)", token: "c\(generation)",
         ConsumerRequest(stream_name: options.stream, config: configuration))
@@ -287,8 +288,19 @@
         }
         terms.consumerIsCreated()
         unansweredCount = 0
+        let open = response.num_ack_pending ?? 0
+        var rest = max(0, unnoticedEnd - seconds)
+        if let count = pullsOfOthers, isNamed, rest == 0, response.num_waiting ?? 0 > 0 {
+          pullsOfOthers = count + 1
+          // Another server of the cluster may not know yet that the connection of a pull has ended.
+          if count == 0 {
+            askInASecond()
+            return nil
+          }
+          // The process before has ended, or is cut off, and its server has not noticed.
+          rest = PullBudget.longest + 1
+        }
         let isAnother = identity.consumerIsThere(response.created) && isNamed
-        let (rest, open) = (max(0, unnoticedEnd - seconds), response.num_ack_pending ?? 0)
         // It may have begun before what is carried has changed.
         if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open > 0 {
           settling.begin(after: rest)
@@ -319,9 +331,7 @@
 
     private mutating func report(_ error: StreamResponse.Failure) -> String? {
       unansweredCount = 0
-      return report(
-        "JetStream refuses the stream \"\(options.stream)\": "
-          + "\(error.text).")
+      return report("JetStream refuses the stream \"\(options.stream)\": \(error.text).")
     }
 
     /// - Returns: The sentence, unless it was the last one too: it is tried again and again.
@@ -331,7 +341,7 @@
     }
 
     private mutating func pull() {
-      (phase, silence) = (.pulling, 0)
+      (phase, silence, pullsOfOthers) = (.pulling, 0, nil)
       settling.end()
       guard !hasEndedHearing, let pull = pulls.next() else { return }
       pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
@@ -468,13 +478,17 @@
       } else {
         // It might refuse the next pull as well: that waits for a second.
         deleteConsumer()
-        begin(.locating)
         settling.isMissing()
-        silence = patience - 1
+        askInASecond()
         let answer = text.isEmpty ? "\(status)" : "\(status) \(text)"
         return report("JetStream sends nothing of the stream \"\(options.stream)\": \(answer).")
       }
       return nil
+    }
+
+    private mutating func askInASecond() {
+      begin(.locating)
+      silence = patience - 1
     }
 
     private mutating func reportDeletion() -> String? {

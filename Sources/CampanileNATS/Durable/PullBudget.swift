@@ -3,13 +3,15 @@
   struct PullBudget {
     /// How many messages a pull asks for, and for how many seconds: less where the server does not
     /// permit as much.
-    private var (size, seconds) = (Self.batch, 20)
+    private var (size, seconds) = (Self.batch, Self.longest)
     /// How many bytes a pull asks for: more where a message has more, and never more than the limit.
     private var (bytes, limit) = (2 << 20, 1 << 30)
     /// How many messages the server may still send.
     private var open = 0
 
     static let batch = 500
+    /// So many seconds a pull lasts at the most.
+    static let longest = 20
 
     /// Whether so many messages are still to come that no pull is due.
     var isUsedUp: Bool { open > size / 2 }

@@ -1,6 +1,8 @@
 #if NATS
-  /// How long a receiver with a name waits until the server has sent again what a connection that has
-  /// ended was sent, so that newer messages don't overtake that.
+  /// How long a receiver with a name waits before it hears newer messages.
+  ///
+  /// The server sends what it has sent to a connection that has ended again. Newer messages must not
+  /// overtake that.
   struct Settling {
     /// Whether messages may have been sent and not received.
     private(set) var isDue = true

@@ -238,6 +238,36 @@
       #expect(secondsToPull(isUnnoticed: true) == 18 + 7)
     }
 
+    // Broken by: DurableState.answered, if it believes the first answer, or does not look at the pulls.
+    @Test(
+      "R2 While the server keeps a pull of a process before, nothing is pulled",
+      arguments: [(0, 0), (1, 1), (2, 1 + 21 + 7)])
+    func pullOfProcessBefore(answers: Int, seconds: Int) {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      while state.phase == .gathering { state.tick() }
+      var (answers, waited) = (answers, 0)
+      while !state.isReady, waited < 100 {
+        while state.phase == .locating, !state.requests.isEmpty { _ = locate(&state) }
+        if state.phase == .creatingConsumer {
+          #expect(answer(&state, #"{"num_waiting":\#(answers > 0 ? 1 : 0)}"#) == nil)
+          answers -= 1
+          continue
+        }
+        waited += 1
+        state.tick()
+        _ = state.tickDeliveries()
+      }
+      #expect(waited == seconds)
+      // Its own pulls do not matter.
+      state.setPatterns(patterns("a", "b"))
+      for _ in 1...2 { state.tick() }
+      _ = locate(&state)
+      #expect(answer(&state, #"{"num_waiting":1}"#) == nil)
+      #expect(state.isReady)
+    }
+
     @Test("A server that refuses a filter is asked for all that the stream has")
     func unfiltered() {
       var state = DurableState(options(nil), id: "x")
