@@ -47,6 +47,8 @@
     ///
     /// - Parameter prefix: A subject without wildcards. Give no messages names that begin with it. Who
     ///   listens with a wildcard does not hear them.
+    /// - Precondition: `prefix` is a name of at most 3,072 bytes: tokens with dots between them, without
+    ///   spaces and without the signs `*` and `>`.
     public static func inboxPrefix(_ prefix: String) -> Self {
       precondition(
         NATSSubject.isName(prefix),
@@ -73,6 +75,8 @@
     ///   - receiver: A name under which the server records which messages this process has heard.
     ///     Only one process may use the name at a time. Without a name, the process does not hear
     ///     messages that are posted while it does not run.
+    /// - Precondition: `stream` and `receiver` have 1 to 255 characters of ASCII, without dots, spaces,
+    ///   slashes and the signs `*` and `>`.
     public static func durable(
       _ stream: String, creating subjects: [String] = [], replicas: Int = 1,
       as receiver: String? = nil
@@ -136,7 +140,8 @@
     ///
     /// The default is 5 seconds. It may take up to a second more until the relay gives up.
     ///
-    /// - Parameter time: From a second to a day. Parts of a second are rounded up.
+    /// - Parameter time: The time. Parts of a second are rounded up.
+    /// - Precondition: `time` is from a second to a day.
     public static func connectTimeout(_ time: Duration) -> Self {
       let seconds = seconds(time, "timeout of connections")
       return Self("connectTimeout(\(time))") { $0.connectTimeout = seconds }
@@ -147,7 +152,8 @@
     /// The relay leaves a server that has not answered two pings in a row, after two to three times this
     /// time. The default is 10 seconds.
     ///
-    /// - Parameter time: From a second to a day. Parts of a second are rounded up.
+    /// - Parameter time: The time. Parts of a second are rounded up.
+    /// - Precondition: `time` is from a second to a day.
     public static func pingInterval(_ time: Duration) -> Self {
       let seconds = seconds(time, "interval of pings")
       return Self("pingInterval(\(time))") { $0.pingInterval = seconds }
@@ -160,7 +166,8 @@
     /// and its limit, so that many relays do not come at the same time. After a connection, the pauses
     /// begin anew.
     ///
-    /// - Parameter time: From a second to a day. Parts of a second are rounded up.
+    /// - Parameter time: The time. Parts of a second are rounded up.
+    /// - Precondition: `time` is from a second to a day.
     public static func reconnectDelay(upTo time: Duration) -> Self {
       let seconds = seconds(time, "delay before connecting again")
       return Self("reconnectDelay(upTo: \(time))") { $0.longestPause = seconds * 1_000 }
@@ -189,7 +196,8 @@
     /// Never connects to servers that were not given.
     ///
     /// Without this option, the relay also tries the other servers of a cluster, which a server has
-    /// reported. Use this option if they have addresses that this process can't reach.
+    /// reported. If it reaches none, it tries servers that have left the cluster, too. Use this option if
+    /// they have addresses that this process can't reach, or must not connect to.
     public static var onlyGivenServers: Self {
       Self("onlyGivenServers") { $0.usesReportedServers = false }
     }

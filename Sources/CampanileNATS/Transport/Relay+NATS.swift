@@ -9,8 +9,9 @@
     /// let relay = Relay(.nats("nats://a,nats://b", .credentials("/etc/player.creds")))
     /// ```
     ///
-    /// A server reports the other servers of its cluster, and the relay tries these too. Without a
-    /// connection, the relay never stops trying.
+    /// A server reports the other servers of its cluster, and the relay tries these too. If it reaches none,
+    /// it also tries servers that have left the cluster. The option ``NATSOption/onlyGivenServers``
+    /// prevents both. Without a connection, the relay never stops trying.
     ///
     /// - Parameters:
     ///   - servers: Addresses with commas between them: `nats://host:4222`, or `tls://host` for a
@@ -42,7 +43,8 @@
     ///
     /// Use it after credentials have changed, or to distribute relays over servers again. The call
     /// returns at once, from any thread. The relay connects as after a lost connection: it tries the
-    /// other servers first, reads its credentials again, and subscribes again.
+    /// other servers first, reads its credentials again, and subscribes again. It also subscribes to names
+    /// that a server has denied.
     ///
     /// Nothing that was posted is lost. The relay sends waiting and unconfirmed messages on the next
     /// connection, and flushes wait for it. Messages that other relays send before that connection are
@@ -72,6 +74,10 @@
     /// ``reconnect()``: nothing that was posted is lost, and the options apply as before. With one
     /// server in the list, you choose the server. Other servers of its cluster, which it reports, are
     /// tried after the connection ends, unless the option ``NATSOption/onlyGivenServers`` is set.
+    ///
+    /// Another cluster may have an older stream of the same name. Of that one, a receiver without a name
+    /// hears what is stored after the relay has connected. A receiver with a name goes on there as the
+    /// cluster has recorded, or begins then.
     ///
     /// - Parameter servers: Addresses as for ``Transport/nats(_:_:)``. A name, a password or a token in
     ///   them replaces how the relay authenticates.
