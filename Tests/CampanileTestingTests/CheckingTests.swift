@@ -1,6 +1,7 @@
 import Campanile
 import CampanileTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("LeakTracker")
@@ -51,9 +52,9 @@ struct LeakTrackerTests {
       defer { slot.record(true) }
       try await leaks.expectGone(within: .seconds(100), clock: clock)
     }()
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     clock.advance(by: .seconds(1))
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     #expect(slot.count == 0)
     holder.drop()
     clock.advance(by: .seconds(1))
@@ -68,7 +69,7 @@ struct LeakTrackerTests {
     async let result = failure { [leaks] in
       try await leaks.expectGone(within: .seconds(10), clock: clock)
     }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     clock.advance(by: .seconds(10))
     #expect(await result?.code == .alive)
     withExtendedLifetime(screen) {}
@@ -82,7 +83,7 @@ struct LeakTrackerTests {
       try await leaks.expectGone(within: .seconds(100), clock: clock)
     }
     for _ in 0..<100 {
-      try await clock.waitForSleepers()
+      try await clock.waitForSleepers(within: patience)
       clock.advance(by: .seconds(1))
     }
     #expect(

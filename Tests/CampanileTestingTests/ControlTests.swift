@@ -17,11 +17,11 @@ struct GateTests {
       after.record(number)
     }
     ticks.send(1)
-    try await gate.reached()
+    try await gate.reached(within: patience)
     #expect(token.cancel() == .endedWhileMaybeRunning)
     #expect(after.values == [])
     gate.open()
-    try await after.expect(1)
+    try await after.expect(1, within: patience)
     gate.pass()  // an open gate holds nobody
     #expect(gate.arrivalCount == 2)
   }
@@ -33,7 +33,7 @@ struct GateTests {
     async let two = failure {
       try await asyncGate.reached(by: 2, within: .seconds(5), clock: clock)
     }
-    try await clock.waitForSleepers(2)
+    try await clock.waitForSleepers(2, within: patience)
     clock.advance(by: .seconds(5))
     #expect(
       await one?.message
@@ -94,11 +94,11 @@ struct GateTests {
       await gate.pass()
       done.record(Task.isCancelled)
     }
-    try await gate.reached()
+    try await gate.reached(within: patience)
     task.cancel()
     #expect(done.values == [])
     gate.open()
-    try await done.expect(true)
+    try await done.expect(true, within: patience)
   }
 
   @Test("Tasks go on in the order in which they came")
@@ -255,13 +255,13 @@ struct ManualDeliveryTests {
     // An immediate observer is called when what others are sent waits for them.
     let sent = Recorder(observing: ticks)
     async let first: Void = ticks.sendAndWait(1)
-    try await sent.expect(1)
+    try await sent.expect(1, within: patience)
     ticks.send(2)
     manual.runNext()
     try await first
     #expect(heard.values == ["1"])
     async let third: Void = ticks.sendAndWait(3)
-    try await sent.expect(2, 3)
+    try await sent.expect(2, 3, within: patience)
     #expect(manual.pendingCount == 2)
     manual.end()
     manual.end()
@@ -372,7 +372,7 @@ struct VirtualClockTests {
     async let none = failure {
       try await clock.waitForSleepers(2, within: .seconds(5), clock: real)
     }
-    try await real.waitForSleepers()
+    try await real.waitForSleepers(within: patience)
     real.advance(by: .seconds(5))
     #expect(
       await none?.description
@@ -397,13 +397,13 @@ struct VirtualClockTests {
         woken.record(seconds)
       }
     }
-    try await clock.waitForSleepers(3)
+    try await clock.waitForSleepers(3, within: patience)
     #expect(clock.now.offset == .zero)
     clock.advance(by: .seconds(1))
-    try await woken.expect(1)
+    try await woken.expect(1, within: patience)
     #expect(clock.sleeperCount == 2)
     clock.advance(to: .init(offset: .seconds(3)))
-    #expect(Set(try await woken.next(2)) == [2, 3])
+    #expect(Set(try await woken.next(2, within: patience)) == [2, 3])
     clock.advance(to: .init(offset: .zero))
     #expect(clock.now.offset == .seconds(3))
     try await clock.sleep(until: .init(offset: .seconds(3)), tolerance: nil)
@@ -436,9 +436,9 @@ struct VirtualClockTests {
       }
     }
     for number in 1...3 {
-      try await clock.waitForSleepers()
+      try await clock.waitForSleepers(within: patience)
       clock.advance(by: .seconds(10))
-      try await ticks.expect(number)
+      try await ticks.expect(number, within: patience)
     }
     try await task.value
   }
@@ -446,7 +446,7 @@ struct VirtualClockTests {
   @Test("A cancelled sleep throws, and is not counted")
   func cancelled() async throws {
     let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(clock.sleeperCount == 0)
@@ -467,7 +467,7 @@ struct VirtualClockTests {
       let tasks = (0..<width).map { _ in
         Task { [clock] in try? await clock.sleep(for: .seconds(1)) }
       }
-      try await clock.waitForSleepers(width)
+      try await clock.waitForSleepers(width, within: patience)
       async let cancelled: Void = { for task in tasks { task.cancel() } }()
       clock.advance(by: .seconds(1))
       await cancelled

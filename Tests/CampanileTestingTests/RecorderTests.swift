@@ -81,9 +81,9 @@ struct RecorderTests {
     feed.onTermination = { _ in ended.record(true) }
     var reader: Recorder<Int>? = Recorder(reading: numbers)
     feed.yield(1)
-    try await reader?.expect(1)
+    try await reader?.expect(1, within: patience)
     reader = nil
-    try await ended.expect(true)
+    try await ended.expect(true, within: patience)
     withExtendedLifetime(feed) {}
   }
 
@@ -119,7 +119,10 @@ struct RecorderTests {
   func next() async throws {
     let recorder = Recorder(observing: ticks)
     ticks.send(1)
-    async let taken = (recorder.next(), recorder.next(2), recorder.next())
+    async let taken = (
+      recorder.next(within: patience), recorder.next(2, within: patience),
+      recorder.next(within: patience)
+    )
     for number in 2...5 { ticks.send(number) }
     let (one, two, four) = try await taken
     #expect((one, two, four) == (1, [2, 3], 4))
@@ -155,7 +158,7 @@ struct RecorderTests {
   func timeout() async throws {
     let recorder = Recorder(observing: ticks, timeout: .seconds(60), clock: clock)
     async let waiting = failure { try await recorder.expect(1, 2) }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     ticks.send(1)
     clock.advance(by: .seconds(59))
     #expect(clock.sleeperCount == 1)
@@ -179,12 +182,12 @@ struct RecorderTests {
   func nothing() async throws {
     let recorder = Recorder(observing: ticks, clock: clock)
     async let quiet: Void = recorder.expectNothing(for: .seconds(3_600))
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     clock.advance(by: .seconds(3_600))
     try await quiet
 
     async let loud = failure { try await recorder.expectNothing(for: .seconds(3_600)) }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     ticks.send(9)
     #expect(await loud?.message == "Expected nothing more, and 1 value came: [9].")
 
@@ -198,7 +201,7 @@ struct RecorderTests {
   func ownLimit() async throws {
     let recorder = Recorder<Int>(timeout: .seconds(60), clock: clock)
     async let waiting = failure { try await recorder.next(within: .seconds(5)) }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     clock.advance(by: .seconds(5))
     #expect(await waiting?.message == "Expected 1 value within 5.0 seconds, and none came.")
   }
@@ -207,7 +210,7 @@ struct RecorderTests {
   func cancelled() async throws {
     let recorder = Recorder<Int>(clock: clock)
     let task = Task { try await recorder.next() }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     let late = Task {
@@ -217,7 +220,7 @@ struct RecorderTests {
     await #expect(throws: CancellationError.self) { try await late.value }
     let reader = Recorder(reading: ticks.values(), clock: clock)
     let end = Task { try await reader.expectEnd() }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     end.cancel()
     await #expect(throws: CancellationError.self) { try await end.value }
   }
@@ -227,13 +230,13 @@ struct RecorderTests {
     let read = Recorder(reading: ticks.values())
     ticks.send(1)
     ticks.send(2)
-    try await read.expect(1, 2)
+    try await read.expect(1, 2, within: patience)
     ticks.finish()
-    try await read.expectEnd()
+    try await read.expectEnd(within: patience)
 
     let broken = Recorder(
       reading: AsyncThrowingStream<Int, any Error> { $0.finish(throwing: TestError()) })
-    let failure = await failure { try await broken.expectEnd() }
+    let failure = await failure { try await broken.expectEnd(within: patience) }
     #expect(failure?.code == .ended)
     #expect(failure?.message == "Expected the sequence to end, and it threw TestError().")
   }
@@ -242,7 +245,7 @@ struct RecorderTests {
   func endless() async throws {
     let endless = Recorder(reading: ticks.values(), clock: clock)
     async let waiting = failure { try await endless.expectEnd(within: .seconds(1)) }
-    try await clock.waitForSleepers()
+    try await clock.waitForSleepers(within: patience)
     clock.advance(by: .seconds(1))
     #expect(await waiting?.code == .ended)
     endless.stop()
@@ -270,7 +273,7 @@ struct RecorderTests {
     other.sync { ticks.send(1) }
     queue.resume()
     manual.runAll()
-    try await onQueue.expect(1)
+    try await onQueue.expect(1, within: patience)
     try await onMain.expect(1, within: patience)
     let place = onQueue.entries[0].place
     #expect(place.isOn(.queue(queue)) && !place.isOn(.queue(other)) && !place.isMain)
@@ -336,7 +339,7 @@ struct RecorderTests {
     let listener = Listener()
     await listener.observe(ticks)
     ticks.send(1)
-    try await listener.heard.expect(1)
+    try await listener.heard.expect(1, within: patience)
     #expect(listener.heard.entries[0].place.isOn(listener))
     #expect(!listener.heard.entries[0].place.isOn(Listener()))
   }

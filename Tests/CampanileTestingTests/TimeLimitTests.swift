@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CampanileTesting
@@ -11,7 +12,7 @@ struct TimeLimitTests {
     let limit = TimeLimit(.seconds(5), by: clock)
     clock.advance(by: .seconds(5))
     let wait = Task { passed.record(await limit.pass()) }
-    try await passed.expect(true)
+    try await passed.expect(true, within: patience)
     await wait.value
   }
 
@@ -42,9 +43,9 @@ struct TimeLimitTests {
       gate.pass(warningAfter: .zero, within: limit) { warnings.record("\($0)") }
       passed.record(1)
     }
-    _ = try await warnings.next()
+    _ = try await warnings.next(within: patience)
     gate.open()
-    _ = try await passed.next()
+    _ = try await passed.next(within: patience)
     #expect(warnings.count == 1)
   }
 

@@ -105,7 +105,7 @@ struct OperationQueueTests {
   }
 
   @Test(
-    "Operations that are canceled discard what waits, and count it", .timeLimit(.minutes(10)))
+    "Operations that are canceled discard what waits, and count it", .timeLimit(.long))
   func canceled() {
     struct Cargo: MessageCenter.Message { let probe: OnRelease }
     let (queue, released) = (makeQueue(), DispatchSemaphore(value: 0))
@@ -189,7 +189,7 @@ struct OperationQueueTests {
     #expect(Delivery.operationQueue(queue).description == ".operationQueue(test)")
   }
 
-  @Test("K16 a queue that nobody observes on is released", .timeLimit(.minutes(10)))
+  @Test("K16 a queue that nobody observes on is released", .timeLimit(.long))
   func released() {
     let released = DispatchSemaphore(value: 0)
     func observe() {

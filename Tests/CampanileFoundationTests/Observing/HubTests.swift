@@ -82,7 +82,7 @@ struct HubTests {
     center.post(.tock, 2)
     // The tokens' registrations name lists, which do not keep the hub.
     // Who makes a hub for another center may be looking at this one, and hold it for a moment.
-    try await leaks.expectGone(within: .seconds(60))
+    try await leaks.expectGone(within: patience)
     #expect(hub == nil)
     #expect(NotificationHub.existing(center) == nil)
     let again = center.observe(.tick) { [heard] in heard.record($0.number) }
@@ -127,7 +127,7 @@ struct HubTests {
       #expect(tokens.values.allSatisfy { $0.isActive })
     }
     // Who makes a hub for another center may be looking at this one, and hold it for a moment.
-    try await leaks.expectGone(within: .seconds(60))
+    try await leaks.expectGone(within: patience)
     #expect(tokens.values.allSatisfy { !$0.isActive })
   }
 

@@ -177,7 +177,7 @@
       await page.stop()
     }
 
-    @Test("Ten thousand requests are each answered, and the page goes on", .timeLimit(.minutes(10)))
+    @Test("Ten thousand requests are each answered, and the page goes on", .timeLimit(.long))
     func tenThousand() async throws {
       let page = try await inspector.serve(.patient)
       let wrong = "GET /guess/ HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n"

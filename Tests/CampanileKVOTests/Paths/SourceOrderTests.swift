@@ -105,7 +105,7 @@ struct SourceOrderTests {
     ]
     list.mutableArray(\.items).append(7)
     queue.flush()
-    try await heard.expect(3, 3)
+    try await heard.expect(3, 3, within: patience)
     for replica in replicas {
       #expect(replica.faults == [])
       #expect(replica.elements == list.items)
@@ -169,7 +169,7 @@ struct SourceOrderTests {
     queue.flush()
     #expect(heard.values == [1, 2, 3])
     #expect(mapped.values == [1, 2, 3])
-    try await heardAsync.expect(1, 2, 3)
+    try await heardAsync.expect(1, 2, 3, within: patience)
     withExtendedLifetime(tokens) {}
   }
 
@@ -216,7 +216,7 @@ struct SourceOrderTests {
     queue.letGo()
     queue.flush()
     #expect(heard.values == [2])
-    try await heardAsync.expect(10, 2)
+    try await heardAsync.expect(10, 2, within: patience)
     withExtendedLifetime(tokens) {}
   }
 

@@ -32,7 +32,7 @@ struct QueuedCallTests {
   // Broken by: ReleasingOperation.cancel, if it keeps what the operation was to run.
   @Test(
     "A7 the poster goes on if the queue is suspended and cancels its operations",
-    .timeLimit(.minutes(10)))
+    .timeLimit(.long))
   func canceledWhileSuspended() {
     let queue = WatchedQueue()
     _ = center.addObserver(forName: .tick, object: nil, queue: queue) { [heard] _ in
@@ -48,7 +48,7 @@ struct QueuedCallTests {
 
   // Broken by: QueuedCall.run, if it calls the block outside of the post.
   @Test(
-    "K4 a block on a queue is inside an observer, and waits for none", .timeLimit(.minutes(10)))
+    "K4 a block on a queue is inside an observer, and waits for none", .timeLimit(.long))
   func cancelAndWait() {
     let waits = Recorder<Registration.Wait>()
     let victim = center.observe(.tick) { _ in }

@@ -12,14 +12,14 @@ final class XCTestTests: XCTestCase {
       of: .forwarded, to: Foundation.NotificationCenter.default)
     let forwarded = expectation(forNotification: .forwarded, object: nil)
     NotificationCenter.default.post(name: .forwarded, object: nil)
-    wait(for: [forwarded], timeout: 60)
+    wait(for: [forwarded], timeout: patience / .seconds(1))
     withExtendedLifetime(forwarding) {}
   }
 
   func testRecorderHearsWithoutForwarding() async throws {
     let recorder = Recorder(observing: NotificationCenter.default.notifications(of: .recorded))
     NotificationCenter.default.post(name: .recorded, object: nil, userInfo: ["number": 1])
-    let posted = try await recorder.next()
+    let posted = try await recorder.next(within: patience)
     XCTAssertEqual(posted["number"], 1)
   }
 }

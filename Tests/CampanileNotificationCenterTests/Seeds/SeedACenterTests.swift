@@ -133,7 +133,7 @@ struct SeedACenterTests {
 
   // Broken by: Waiter.wait, if it looks at no desk.
   @Test(
-    "A7 A to B to A ends, with one-wide queues and with the main queue", .timeLimit(.minutes(10)),
+    "A7 A to B to A ends, with one-wide queues and with the main queue", .timeLimit(.long),
     arguments: Circle.allCases)
   func a7(circle: Circle) {
     let (center, log) = (Ours(), Recorder<String>())
@@ -301,7 +301,7 @@ struct SeedACenterTests {
 
   // Broken by: KeyedCenter.post, if it holds a lock while observers are called.
   @Test(
-    "A13 no thread waits for another one's post", .timeLimit(.minutes(10)), arguments: [1, 2, 8])
+    "A13 no thread waits for another one's post", .timeLimit(.long), arguments: [1, 2, 8])
   func a13Threads(width: Int) {
     let (center, gate, heard) = (Ours(), Gate(), Recorder<Int>())
     center.add(.tick) { notification in

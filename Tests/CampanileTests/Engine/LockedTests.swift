@@ -3,7 +3,7 @@ import Testing
 
 @testable import Campanile
 
-@Suite("A lock around state", .timeLimit(.minutes(10)))
+@Suite("A lock around state", .timeLimit(.long))
 struct LockedTests {
   // Broken by: Locked.withLockSteppingBack, if it goes in while another thread is there.
   @Test(

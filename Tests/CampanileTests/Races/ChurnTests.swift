@@ -51,7 +51,7 @@ struct ChurnTests {
   // `reopen`.
   @Test(
     "K3, K7, K16 Nothing is called after its release and nothing leaks",
-    .timeLimit(.minutes(10)), arguments: [1, 2, 8])
+    .timeLimit(.long), arguments: [1, 2, 8])
   func churn(width: Int) async {
     let rounds = Effort.times(1_500, long: 4_000) / width
     await withCheckedContinuation { continuation in

@@ -251,7 +251,11 @@ struct TicketTests {
       let returned = DispatchSemaphore(value: 0)
       let results = Recorder<DispatchTimeoutResult>()
       let victim = source.observe {
-        [end = AtTheEnd { results.record(returned.wait(timeout: .now() + 60)) }] _ in
+        [
+          end = AtTheEnd {
+            results.record(returned.wait(timeout: .now() + patience / .seconds(1)))
+          }
+        ] _ in
         end.touch()
       }
       let poster = onThread { [source] in Self.runAbandoned { source.send(1) } }

@@ -88,8 +88,8 @@ struct BroadcasterTests {
     ticks.send(1)
     ticks.finish()
     let read = Recorder(reading: gathered)
-    try await read.expect(1)
-    try await read.expectEnd()
+    try await read.expect(1, within: patience)
+    try await read.expectEnd(within: patience)
   }
 
   @Test("finish() inside an observer skips those that come after it")

@@ -88,15 +88,15 @@ struct CenterFinishTests {
     center.post(Tick(number: 1))
     center.finish()
     let ticks = Recorder(reading: gathered)
-    try await ticks.expect(Tick(number: 1))
-    try await ticks.expectEnd()
-    try await Recorder(reading: about).expectEnd()
-    try await Recorder(reading: any).expectEnd()
-    try await Recorder(reading: silent).expectEnd()
+    try await ticks.expect(Tick(number: 1), within: patience)
+    try await ticks.expectEnd(within: patience)
+    try await Recorder(reading: about).expectEnd(within: patience)
+    try await Recorder(reading: any).expectEnd(within: patience)
+    try await Recorder(reading: silent).expectEnd(within: patience)
     // Further readers of those that are there, and new ones.
-    try await Recorder(reading: gathered).expectEnd()
-    try await Recorder(reading: center.messages(of: Tick.self).values()).expectEnd()
-    try await Recorder(reading: center.anyMessage.values()).expectEnd()
+    try await Recorder(reading: gathered).expectEnd(within: patience)
+    try await Recorder(reading: center.messages(of: Tick.self).values()).expectEnd(within: patience)
+    try await Recorder(reading: center.anyMessage.values()).expectEnd(within: patience)
   }
 
   @Test("K13 K15 Observers of the events and the failures stay until the center is released")
@@ -108,10 +108,10 @@ struct CenterFinishTests {
       throw TestFailure()
     }
     center.post(Tick(number: 1))
-    try await gate.reached()
+    try await gate.reached(within: patience)
     center.finish()
     gate.open()
-    _ = try await failures.next()
+    _ = try await failures.next(within: patience)
     while !events.values.contains(where: { $0.kind == .returned }) { await Task.yield() }
     let kinds: Set<SourceEvent.Kind> = [
       .registered, .posted, .postReturned, .queued, .called, .ended, .failed, .returned,

@@ -362,8 +362,8 @@ struct CurrentValueTests {
     queue.flush()
     #expect(heard.values.isEmpty)
     let read = Recorder(reading: gathered.map(\.new))
-    try await read.expect(1)
-    try await read.expectEnd()
+    try await read.expect(1, within: patience)
+    try await read.expectEnd(within: patience)
     withExtendedLifetime(token) {}
   }
 

@@ -105,7 +105,7 @@ struct RegistrationListTests {
     ]
     queue.hold()
     center.post(Tick(number: 0))
-    try await gate.reached(by: 2)
+    try await gate.reached(by: 2, within: patience)
     for number in 1...6 { center.post(Tick(number: number)) }
     let listed = center.registrations
     #expect(listed.map(\.waitingCount) == [2, 3, 0, 0, 0])
