@@ -98,10 +98,11 @@ struct NotificationSourceTests {
   // Broken by: NotificationSource, if it keeps the hub alone.
   @Test(
     "K16 a source keeps its center, and what is observed through it does not",
-    arguments: Kind.allCases)
-  func center(kind: Kind) {
+    .timeLimit(.long), arguments: Kind.allCases)
+  func center(kind: Kind) async {
     let bell = Bell()
     weak var seen: NotificationCenter?
+    let released = Recorder<Bool>()
     func observe() -> ObservationToken {
       let source: Signal<Int>
       do {
@@ -110,7 +111,10 @@ struct NotificationSourceTests {
         source = kind.source(center, about: bell)
       }
       #expect(seen != nil)
-      let token = source.observe { [heard] in heard.record($0) }
+      let token = source.observe { [heard, cargo = OnRelease { released.record(true) }] in
+        cargo.touch()
+        heard.record($0)
+      }
       seen?.post(Rung(number: 1), object: bell)
       #expect(token.isActive)
       withExtendedLifetime(source) {}
@@ -118,6 +122,8 @@ struct NotificationSourceTests {
     }
     let token = observe()
     #expect(seen == nil)
+    // Who makes a hub for another center may be looking at this one's, and hold it for a moment.
+    _ = await released.values(count: 1)
     #expect(!token.isActive)
     #expect(heard.values == [1])
   }
@@ -125,7 +131,7 @@ struct NotificationSourceTests {
   // Broken by: PostedNotifications.weakly, if it keeps the center.
   @Test(
     "K16 a sequence ends with its center, and so does one that begins to be read later",
-    .timeLimit(.minutes(10)), arguments: Kind.allCases)
+    .timeLimit(.long), arguments: Kind.allCases)
   func sequenceEnds(kind: Kind) async {
     let bell = Bell()
     weak var seen: NotificationCenter?
@@ -146,7 +152,7 @@ struct NotificationSourceTests {
   // Broken by: PostedNotifications.weakly, if it keeps to the hub that it was made with.
   @Test(
     "A sequence is read again while its center lives, after nobody observed",
-    .timeLimit(.minutes(10)), arguments: Kind.allCases)
+    .timeLimit(.long), arguments: Kind.allCases)
   func readAgain(kind: Kind) async {
     let bell = Bell()
     let values = kind.source(center, about: bell).values()
