@@ -1,10 +1,11 @@
 import Campanile
 import CampanileTesting
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
 
-@Suite("Draining a relay that is not connected", .timeLimit(.minutes(10)))
+@Suite("Draining a relay that is not connected", .timeLimit(.long))
 struct DrainTests {
   /// A relay that has been told to drain while it connects, and what its link is to do after that.
   private func draining() async -> (
@@ -32,6 +33,22 @@ struct DrainTests {
     while let operation = await operations.next() {
       guard case .flushPosts(let token) = operation else { continue }
       flushes += 1
+      link.say(.flushed(token))
+    }
+    #expect(flushes == 2)
+    await draining.value
+  }
+
+  // Broken by: RelayCore.sendPosts, if it asks for the state once more.
+  @Test("If it loses its connection at once, it waits for the next one")
+  func connectionLost() async {
+    var (link, draining, operations) = await draining()
+    for incident in [.connected, .disconnected("")] as [RelayIncident] { link.say(incident) }
+    var flushes = 0
+    while let operation = await operations.next() {
+      guard case .flushPosts(let token) = operation else { continue }
+      flushes += 1
+      link.say(.connected)
       link.say(.flushed(token))
     }
     #expect(flushes == 2)
@@ -93,7 +110,7 @@ struct DrainTests {
     let pattern = String(repeating: "a", count: 65_537)
     do {
       let token = relay.raw(pattern).observe { _ in }
-      #expect(try await events.next().kind == .denied)
+      #expect(try await events.next(within: patience).kind == .denied)
       withExtendedLifetime(token) {}
     }
     relay.cancel()
