@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Processes that are killed and stopped while all post.
-@Suite("R4 Processes that die or stop under load", .serialized, .timeLimit(.minutes(10)))
+@Suite("R4 Processes that die or stop under load", .serialized, .onOwnThread, .timeLimit(.long))
 struct KillTests {
   enum Victim: CaseIterable, Sendable {
     case hub

@@ -44,7 +44,7 @@ final class MemberProcess {
     try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
   }
 
-  /// The next line.
+  /// The next line; blocks the thread until it is there.
   ///
   /// It fails if no line comes within the limit of a test.
   func hear() throws -> String {
@@ -85,8 +85,11 @@ final class MemberProcess {
   func report() throws -> Report { try Report(ask("report")) }
 
   /// What its relay has reported: how many of what, from whom and why.
+  ///
+  /// A slow attempt to connect is reported too, and left out.
   func events() throws -> [String] {
     try ask("events").split(separator: "|").dropFirst().map(String.init)
+      .filter { !$0.contains(" unavailable ") }
   }
 
   var isHub: Bool {
@@ -205,4 +208,30 @@ extension MemberProcess {
     try ask("carry both")
     try ask("flush")
   }
+}
+
+/// Tests that block their thread, which is not one of those that the tasks of all tests share.
+struct OwnThread: SuiteTrait, TestTrait, TestScoping {
+  private final class Executor: TaskExecutor {
+    private let queue = DispatchQueue(label: "test.processes")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      // SAFETY: the executor lives for as long as this runs.
+      queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    try await withTaskExecutorPreference(Executor()) { try await function() }
+  }
+}
+
+extension Trait where Self == OwnThread {
+  static var onOwnThread: Self { Self() }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// Processes of a user whose bus it is not.
 @Suite(
-  "Processes of another user", .serialized, .timeLimit(.minutes(10)),
+  "Processes of another user", .serialized, .onOwnThread, .timeLimit(.minutes(10)),
   .enabled(
     "Only root can start a process of another user, with setpriv, and needs a toolchain that all can read"
   ) { try await OtherUser.isPossible }
