@@ -1,10 +1,11 @@
 import Campanile
 import CampanileTesting
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
 
-@Suite("A center that has ended", .timeLimit(.minutes(10)))
+@Suite("A center that has ended", .timeLimit(.long))
 struct EndedCenterTests {
   @Test("What was carried in a center that has ended is not received any more")
   func unsubscribes() async throws {

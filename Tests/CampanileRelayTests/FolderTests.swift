@@ -51,7 +51,7 @@ private final class ClosingHub: Sendable {
 }
 
 /// Where a bus cannot be had, a relay says why, and goes on trying.
-@Suite("Folders of a bus", .timeLimit(.minutes(10)))
+@Suite("Folders of a bus", .timeLimit(.long))
 struct FolderTests {
   /// The sentence of a relay whose bus is in a folder.
   private func trouble(_ path: String, bus: String = "test") async throws -> String {
@@ -142,16 +142,12 @@ struct FolderTests {
 
   @Test("A hub that closes each connection is asked ever more rarely, and that is said")
   func closedAtOnce() async throws {
-    var attempts = 0
     // A hub that the system leaves no time for half a second loses its office.
-    while try await becomesHub() {
-      attempts += 1
-      try #require(attempts < 5, "The hub has never had time")
-    }
+    try await someAttempts(orElse: "The hub has never had time") { try await saysThatHubCloses() }
   }
 
-  /// Whether a relay takes over from a hub that closes its connections, instead of saying so.
-  private func becomesHub() async throws -> Bool {
+  /// Whether a relay says that the hub closes its connections, instead of taking over from it.
+  private func saysThatHubCloses() async throws -> Bool {
     try await withFolder { path in
       let folder = BusFolder(bus: "test", in: path.path)
       try folder.prepare()
@@ -163,7 +159,7 @@ struct FolderTests {
       #expect(try await states.next() == .connecting)
       let state = try await states.next()
       let count = hub.end()
-      if state == .connected { return true }
+      if state == .connected { return false }
       #expect(
         state
           == .unavailable(
@@ -171,7 +167,7 @@ struct FolderTests {
               + "it uses another version of this package."))
       #expect(count >= 8)
       #expect(try await states.next() == .connected)
-      return false
+      return true
     }
   }
 
@@ -196,7 +192,7 @@ struct FolderTests {
     }
   }
 
-  @Test("A disk that takes nothing more is named, and nothing is left of the file")
+  @Test("A disk that takes nothing more is named, and nothing is left of the file", .onOwnThread)
   func full() async throws {
     try await withFolder { folder in
       // A process that may write no bytes to files, and that a signal does not end for trying.
@@ -255,7 +251,8 @@ struct FolderTests {
       #expect(try folder.highestGeneration() == 0)
       let relay = Relay(.host("test", in: path.path))
       try await relay.flush()
-      #expect(try folder.highestGeneration() == 1)
+      // A hub that has had no time is followed by others.
+      #expect(1...50 ~= (try folder.highestGeneration()))
     }
   }
 
@@ -269,13 +266,22 @@ struct FolderTests {
       while case .connecting = try await states.next() {}
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
       try await relay.flush()
-      #expect(relay.state.value == .connected)
+      // The hub of the relay may lose its office meanwhile.
+      while try await states.next() != .connected {}
       withExtendedLifetime((relay, token)) {}
     }
   }
 
   @Test("A hub that slept through two generations is told that there is a later one")
   func removedGenerations() async throws {
+    // A program that another test has just begun to start may have copies of the locks.
+    try await someAttempts(orElse: "A generation that is gone is kept") {
+      try await keepsWhatIsNeeded()
+    }
+  }
+
+  /// Whether a folder keeps the generations of a hub that lives and of the last one, and no others.
+  private func keepsWhatIsNeeded() async throws -> Bool {
     try await withFolder { folder in
       let bus = BusFolder(bus: "test", in: folder.path)
       try bus.prepare()
@@ -287,17 +293,17 @@ struct FolderTests {
         bus.removeGenerations(before: generation)
         #expect(bus.isClaimed(2))
       }
-      #expect(!bus.isClaimed(3))
+      if bus.isClaimed(3) { return false }
       sleeping = nil
       bus.removeGenerations(before: 4)
       let kept = (1...4 as ClosedRange<UInt64>).filter { bus.isClaimed($0) }
-      #expect(kept == [4])
+      return kept == [4]
     }
   }
 
   @Test("The folder, the socket and the locks are the user's alone, whatever the umask says")
   func modes() async throws {
-    try await withFolder { folder in
+    try await withOneHub { folder in
       let relay = Relay(.host("test", in: folder.path))
       try await relay.flush()
       func mode(_ path: String) throws -> Int {
@@ -323,7 +329,7 @@ extension FolderTests {
   // Broken by: MemberLink.renewFiles, if it forgets a file.
   @Test("Files that a bus needs get the present time, so that nothing removes them as forgotten")
   func renewed() async throws {
-    try await withFolder { folder in
+    try await withOneHub { folder in
       let relay = Relay(.host("test", in: folder.path))
       try await relay.flush()
       let bus = folder.appending(path: "test")
@@ -369,7 +375,7 @@ extension FolderTests {
 }
 
 /// Somebody of the same user who does not speak as a member does.
-@Suite("Strangers at a hub", .timeLimit(.minutes(10)))
+@Suite("Strangers at a hub", .timeLimit(.long))
 struct StrangerTests {
   @Test(
     "Garbage, half a frame and a giant length are cut off, and the others go on",
@@ -378,9 +384,12 @@ struct StrangerTests {
       [5, 0, 0, 0, 99, 1, 2, 3, 4], [5, 0, 0, 0, 1, 0, 0, 0, 0],
     ])
   func garbage(bytes: [UInt8]) async throws {
-    try await withFolder { folder in
+    try await withOneHub { folder in
       let bus = Relay.Transport.host("test", in: folder.path)
       let (one, two) = (Member(bus), Member(bus))
+      let events = Recorder<RelayEvent>(timeout: .seconds(600))
+      // The hub is part of one of them.
+      let tokens = [one, two].map { $0.relay.events.observe { events.record($0) } }
       for member in [one, two] { try await member.relay.flush() }
       let path = try BusFolder(bus: "test", in: folder.path).socketOfHub()
       let stranger = try connect(to: path)
@@ -391,13 +400,14 @@ struct StrangerTests {
         try Task.checkCancellation()
         await Task.yield()
       }
-      let hub = one.relay.peers.value.contains(where: \.isHub) ? two : one
-      let event = try await hub.events.next()
+      var event = try await events.next()
+      // A slow attempt to connect is reported, too.
+      while event.kind == .unavailable { event = try await events.next() }
       #expect(event.kind == .refused && event.count == 0 && event.subject == nil)
       #expect(event.reason.hasPrefix("A process was sent away. "), "\(event)")
       one.post([1])
       #expect(try await two.ticks.next() == 1)
-      withExtendedLifetime((one, two)) {}
+      withExtendedLifetime((one, two, tokens)) {}
     }
   }
 

@@ -1,9 +1,10 @@
 import Campanile
+import TestSupport
 import Testing
 
 @testable import CampanileRelay
 
-@Suite("Requests that nobody waits for any more", .timeLimit(.minutes(10)))
+@Suite("Requests that nobody waits for any more", .timeLimit(.long))
 struct GivenUpRequestTests {
   // Broken by: RelayCore.giveUp, if it does not tell the link.
   @Test("The link is told of a request that is canceled, and of one whose time is over")

@@ -2,9 +2,10 @@ import Campanile
 import CampanileRelay
 import CampanileTesting
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Who is the hub", .timeLimit(.minutes(10)))
+@Suite("Who is the hub", .timeLimit(.long))
 struct HubTests {
   @Test("R2 R4 One who becomes the hub takes over under load, and nothing is lost")
   func takesOver() async throws {
@@ -39,6 +40,11 @@ struct HubTests {
   // Broken by: HubState.reply, if a flush of the hub's own member does not wait for it.
   @Test("Answers of the relay with the hub arrive when it is drained, however long they are")
   func answersLong() async throws {
+    try await someAttempts(orElse: "The answer does not arrive") { try await answersBeforeItEnds() }
+  }
+
+  /// Whether a relay with the hub answers before it is drained, and keeps its office until then.
+  private func answersBeforeItEnds() async throws -> Bool {
     try await withFolder { folder in
       let bus = Relay.Transport.host("test", in: folder.path, becomesHub: true)
       let one = Member(bus, "one")
@@ -53,25 +59,27 @@ struct HubTests {
       }
       for member in [one, two] { try await member.relay.flush() }
       let asking = Task {
-        try await two.relay.request(raw: [], to: "long", within: .seconds(600))
+        defer { asked.record(0) }
+        return try await two.relay.request(raw: [], to: "long", within: longPatience)
       }
       _ = try await asked.next()
       async let drained: Void = one.relay.drain()
       open.finish()
       await drained
-      #expect(try await asking.value.count == 1 << 20)
-      withExtendedLifetime((one, two, token)) {}
+      defer { withExtendedLifetime((one, two, token)) {} }
+      do {
+        #expect(try await asking.value.count == 1 << 20)
+        return true
+      } catch let error as RelayError where error.isOfOtherHub {
+        return false
+      }
     }
   }
 
   @Test("Two who become the hub take over once each")
   func twice() async throws {
-    var attempts = 0
     // A hub that the system leaves no time for half a second loses its office all the same.
-    while try await !givesWay() {
-      attempts += 1
-      try #require(attempts < 5, "The first has come back")
-    }
+    try await someAttempts(orElse: "The first has come back") { try await givesWay() }
   }
 
   /// Whether the first of two who become the hub gives way, and does not come back.
@@ -82,15 +90,14 @@ struct HubTests {
       try await one.relay.flush()
       let two = Member(bus, "two")
       try await two.relay.flush()
-      _ = await one.relay.peers.values(.initial).first { $0.new.contains(where: \.isHub) }
-      #expect(one.relay.peers.value.map(\.name) == ["two"])
       one.post(1...3)
       two.post(4...6)
       try await one.relay.flush()
       try await two.relay.flush()
       #expect(Set(try await one.ticks.next(6)) == [1, 2, 3, 4, 5, 6])
       defer { withExtendedLifetime((one, two)) {} }
-      return one.relay.peers.value.map(\.isHub) == [true]
+      let peers = one.relay.peers.value
+      return peers.map(\.name) == ["two"] && peers.map(\.isHub) == [true]
     }
   }
 }

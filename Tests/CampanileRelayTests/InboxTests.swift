@@ -68,7 +68,7 @@ struct InboxTests {
     #expect(!inbox.isBehind(count + 2))
   }
 
-  @Test("A relay ends its deliveries although each brings another one", .timeLimit(.minutes(10)))
+  @Test("A relay ends its deliveries although each brings another one", .timeLimit(.long))
   func takesTurns() async {
     let relay = Relay(.loopback("turns"))
     let isOver = Locked(false)
@@ -81,7 +81,7 @@ struct InboxTests {
   }
 
   // Broken by: RelayCore.finishDeliveries, if it asks elsewhere than on the queue of deliveries.
-  @Test("Who waits for what has come waits for the end of the last batch", .timeLimit(.minutes(10)))
+  @Test("Who waits for what has come waits for the end of the last batch", .timeLimit(.long))
   func waitsForLastBatch() async throws {
     let relay = Relay(.loopback("\(UInt64.random(in: 0 ... .max))"))
     // The link says nothing more.

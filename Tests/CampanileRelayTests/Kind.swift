@@ -1,5 +1,6 @@
 import CampanileRelay
 import Foundation
+import TestSupport
 
 /// What connects the relays of a test: each a bus of its own.
 enum Kind: CaseIterable, Sendable {
@@ -19,12 +20,4 @@ enum Kind: CaseIterable, Sendable {
       try await withFolder { try await body(.host("test", in: $0.path)) }
     }
   }
-}
-
-/// Calls `body` with the path of a folder of the user's own, which does not exist yet, and whose name
-/// is short.
-func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-  let folder = URL(filePath: "/tmp/c\(UInt32.random(in: 0 ... .max))")
-  defer { try? FileManager.default.removeItem(at: folder) }
-  return try await body(folder)
 }

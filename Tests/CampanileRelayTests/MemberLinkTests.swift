@@ -34,6 +34,7 @@ private final class Receiver: RelayReceiver {
 
 extension RelayIncident {
   fileprivate var isConnected: Bool { if case .connected = self { true } else { false } }
+  fileprivate var isLost: Bool { if case .lost = self { true } else { false } }
   fileprivate var isFlushed: Bool { if case .flushed = self { true } else { false } }
   fileprivate var isMessage: Bool { if case .message = self { true } else { false } }
   fileprivate var isDisconnected: Bool {
@@ -90,16 +91,14 @@ private final class RawHub: Sendable {
   }
 }
 
-@Suite("The link of a member", .timeLimit(.minutes(10)))
+@Suite("The link of a member", .timeLimit(.long))
 struct MemberLinkTests {
   // Broken by: MemberLink.incident, if it traps at a number that is no Int.
   @Test("Numbers that no hub says are survived, and the hub is succeeded when it is silent")
   func strangeNumbers() async throws {
-    var attempts = 0
     // A hub that the system leaves no time for half a second says nothing in time.
-    while try await !survivesStrangeNumbers() {
-      attempts += 1
-      try #require(attempts < 5, "The hub has never had time")
+    try await someAttempts(orElse: "The hub has never had time") {
+      try await survivesStrangeNumbers()
     }
   }
 
@@ -122,6 +121,9 @@ struct MemberLinkTests {
       link.start(receiver)
       guard let connection = connection() else { return false }
       _ = try await receiver.incidents { $0.isConnected }
+      // Of a hub of its own, which it makes when the other one is silent, it hears no loss.
+      let isSucceeded = try folder.highestGeneration() != 1
+      if isSucceeded && !receiver.incidents.values.contains(where: \.isLost) { return false }
       let lost = try await receiver.incidents.next()
       guard case .lost(5, "a", .some(.max), _) = lost else {
         Issue.record("No loss: \(lost)")
@@ -129,7 +131,7 @@ struct MemberLinkTests {
       }
       // It says nothing more.
       _ = try await receiver.incidents { $0.isConnected }
-      #expect(try folder.highestGeneration() == 2)
+      #expect(try folder.highestGeneration() >= 2)
       withExtendedLifetime((hub, connection)) {}
       return true
     }
@@ -139,11 +141,7 @@ struct MemberLinkTests {
   @Test(
     "R1 A process that takes no messages because it has many follows the others to the next hub")
   func followsWithoutReading() async throws {
-    var attempts = 0
-    while try await !isFollowing() {
-      attempts += 1
-      try #require(attempts < 5, "The hub has never had time")
-    }
+    try await someAttempts(orElse: "The hub has never had time") { try await isFollowing() }
   }
 
   /// - Returns: Whether the first hub could say all.
@@ -166,7 +164,7 @@ struct MemberLinkTests {
       // The connection stays open, and the old hub is never silent for a member that does not read.
       let next = try RawHub(in: folder, generation: 2)
       let second = next.say(.welcome(generation: 2, busID: 7))
-      #expect(second() != nil)
+      guard second() != nil else { return false }
       withExtendedLifetime((hub, connection, next)) {}
       return true
     }
@@ -177,12 +175,10 @@ struct MemberLinkTests {
     "R4 A process that takes no messages because it has many hears what arrived before it leaves",
     arguments: [true, false])
   func hearsWhatArrived(isFollowed: Bool) async throws {
-    var attempts = 0
-    while try await !withFolder({ path in
-      try await isHearing(isFollowed: isFollowed, in: BusFolder(bus: "test", in: path.path))
-    }) {
-      attempts += 1
-      try #require(attempts < 5, "The hub has never had time")
+    try await someAttempts(orElse: "The hub has never had time") {
+      try await withFolder { path in
+        try await isHearing(isFollowed: isFollowed, in: BusFolder(bus: "test", in: path.path))
+      }
     }
   }
 

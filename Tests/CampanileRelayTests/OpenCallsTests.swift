@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileRelay
 
-@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.minutes(10)))
+@Suite("Calls that are open, and whoever waits for their ends", .timeLimit(.long))
 struct OpenCallsTests {
   private let calls = OpenCalls()
 

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Processes of a user whose bus it is not.
 @Suite(
-  "Processes of another user", .serialized, .onOwnThread, .timeLimit(.minutes(10)),
+  "Processes of another user", .serialized, .onOwnThread, .timeLimit(.long),
   .enabled(
     "Only root can start a process of another user, with setpriv, and needs a toolchain that all can read"
   ) { try await OtherUser.isPossible }
@@ -12,7 +13,7 @@ struct OtherUserTests {
   @Test("A relay in another user's folder says whose it is, and does not join")
   func folder() async throws {
     try await OtherUser.withProgram { program in
-      try await withFolder { folder in
+      try await withOneHub { folder in
         let members = try [MemberProcess].start(2, in: folder)
         let command = [program.path, folder.path, "test", "other"]
         let other = try MemberProcess(OtherUser.command(command), "other")
@@ -28,7 +29,7 @@ struct OtherUserTests {
 
   @Test("At a folder that has been opened to all, another user's process is sent away and counted")
   func socket() async throws {
-    try await withFolder { folder in
+    try await withOneHub { folder in
       let members = try [MemberProcess].start(2, in: folder)
       let socket = folder.appending(path: "test/hub.1.sock")
       #expect(try OtherUser.connect(to: socket) == "Permission denied")

@@ -144,7 +144,7 @@ struct PostQueueTests {
   }
 }
 
-@Suite("R6: what cannot be carried takes no room", .timeLimit(.minutes(10)))
+@Suite("R6: what cannot be carried takes no room", .timeLimit(.long))
 struct RefusedPostTests {
   @Test("R6 R7 Bytes that are too long are refused, and nothing that waits is dropped for them")
   func tooLong() async throws {
@@ -170,7 +170,7 @@ private struct Small: RelayedMessage {
   static var relaySubject: RelaySubject<Self> { "small" }
 }
 
-@Suite("R1: what is refused has its place among what comes", .timeLimit(.minutes(10)))
+@Suite("R1: what is refused has its place among what comes", .timeLimit(.long))
 struct RefusedInOrderTests {
   // Broken by: RelayCore.report, if it reports behind all that has come, and not in its place.
   @Test("R1 R7 A refusal is reported before what comes later, also while much is delivered")

@@ -7,14 +7,23 @@ final class RawMember: Sendable {
   private let socket: UnixSocket
   private let parser = Locked(FrameParser<HubFrame>())
 
+  /// There has been a hub of the generation, and another one has followed it.
+  struct HubIsGone: Error {}
+
   /// Connects to the hub of a generation, once there is one.
   init(_ folder: BusFolder, generation: UInt64) async throws {
-    socket = try await Self.connected(to: folder.socketPath(generation))
+    socket = try await Self.connected(to: folder, generation)
   }
 
-  private static func connected(to path: String) async throws -> UnixSocket {
+  private static func connected(
+    to folder: BusFolder, _ generation: UInt64
+  ) async throws -> UnixSocket {
     while true {
-      if let socket = try UnixSocket.connecting(to: path) { return socket }
+      let isGone = folder.isClaimed(generation + 1)
+      if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
+        return socket
+      }
+      if isGone { throw HubIsGone() }
       try Task.checkCancellation()
       await Task.yield()
     }

@@ -1,6 +1,7 @@
 import Campanile
 import CampanileRelay
 import Foundation
+import TestSupport
 import Testing
 
 /// Messages of one subject, as a program's versions would have them.

@@ -2,9 +2,10 @@ import Campanile
 import CampanileRelay
 import CampanileTesting
 import Dispatch
+import TestSupport
 import Testing
 
-@Suite("Carrying messages", .timeLimit(.minutes(10)))
+@Suite("Carrying messages", .timeLimit(.long))
 struct RelayTests {
   @Test(
     "R1 R2 What is posted is heard by all others, once, in order", arguments: Kind.allCases, [2, 5])
@@ -347,14 +348,19 @@ struct RelayTests {
 
   @Test("A relay that is drained before it is connected loses nothing", arguments: Kind.allCases)
   func drainedEarly(kind: Kind) async throws {
-    try await kind.withBus { bus in
-      let two = Member(bus, "two")
-      try await two.relay.flush()
-      let one = Member(bus, "one")
-      one.post(1...100)
-      await one.relay.drain()
-      #expect(try await two.ticks.next(100) == Array(1...100))
-      withExtendedLifetime((one, two)) {}
+    try await someAttempts(orElse: "There has never been a bus") {
+      try await kind.withBus { bus in
+        let two = Member(bus, "two")
+        try await two.relay.flush()
+        let one = Member(bus, "one")
+        one.post(1...100)
+        await one.relay.drain()
+        // What a relay without a bus has not sent is discarded.
+        if one.events.values.contains(where: { $0.kind == .unavailable }) { return false }
+        #expect(try await two.ticks.next(100) == Array(1...100))
+        withExtendedLifetime((one, two)) {}
+        return true
+      }
     }
   }
 
@@ -372,7 +378,8 @@ struct RelayTests {
       await one.relay.drain()
       queue.resume()
       var last: RelayEvent?
-      for await event in events { last = event }
+      // A slow attempt to connect is reported, too.
+      for await event in events where event.kind != .unavailable { last = event }
       #expect(last?.kind == .refused)
       while try await reasons.next() != .refused {}
       withExtendedLifetime((one, token)) {}

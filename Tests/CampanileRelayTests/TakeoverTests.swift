@@ -24,14 +24,20 @@ private struct PlainHub {
   }
 }
 
-@Suite("One hub follows another", .timeLimit(.minutes(10)))
+@Suite("One hub follows another", .timeLimit(.long))
 struct TakeoverTests {
-  /// Calls `body` with the folder of a bus.
-  private func withBus<Result>(_ body: (BusFolder) async throws -> Result) async throws -> Result {
-    try await withFolder { path in
-      let folder = BusFolder(bus: "test", in: path.path)
-      try folder.prepare()
-      return try await body(folder)
+  /// Calls `body` with the folder of a bus, until it succeeds.
+  ///
+  /// A hub that the system leaves no time for half a second loses its office, and is not waited for.
+  private func withBus(
+    orElse failure: Comment, _ body: (BusFolder) async throws -> Bool
+  ) async throws {
+    try await someAttempts(orElse: failure) {
+      try await withFolder { path in
+        let folder = BusFolder(bus: "test", in: path.path)
+        try folder.prepare()
+        do { return try await body(folder) } catch is RawMember.HubIsGone { return false }
+      }
     }
   }
 
@@ -42,17 +48,7 @@ struct TakeoverTests {
 
   @Test("R1 R4 One who becomes the hub waits for the process of the hub that gives way")
   func waitsForTheOldHub() async throws {
-    var attempts = 0
-    // A hub that the system leaves no time for half a second is not waited for.
-    while try await opensWithoutTheOldHub() {
-      attempts += 1
-      try #require(attempts < 5, "The new hub does not wait for the old one")
-    }
-  }
-
-  /// Whether a new hub opens before the member joins that the old hub is part of.
-  private func opensWithoutTheOldHub() async throws -> Bool {
-    try await withBus { folder in
+    try await withBus(orElse: "The new hub does not wait for the old one") { folder in
       let old = try PlainHub(in: folder, busID: folder.identify())
       let own = try await RawMember(folder, generation: 1)
       own.say(.hello(.init(1)))
@@ -63,13 +59,14 @@ struct TakeoverTests {
       watcher.say(.hello(.init(2)))
       let frames = try await watcher.frames { $0.isPing }
       withExtendedLifetime((old, new)) {}
-      return frames.contains { $0.isOpen }
+      // Nor does it open before the member joins that the old hub is part of.
+      return !frames.contains { $0.isOpen }
     }
   }
 
   @Test("A hub looks for a later one when a member leaves, and tells nobody who has left")
   func looksWhenAMemberLeaves() async throws {
-    try await withBus { folder in
+    try await withBus(orElse: "There has been no hub") { folder in
       let hub = try PlainHub(in: folder, busID: folder.identify())
       let one = try await RawMember(folder, generation: 1)
       one.say(.hello(.init(1)))
@@ -80,12 +77,14 @@ struct TakeoverTests {
       two.close()
       while let frame = try await one.hear() { #expect(frame.peerCount == nil) }
       withExtendedLifetime((hub, claim)) {}
+      return true
     }
   }
 
   @Test("What a member leaves in the folder is removed when its process has died")
   func removesLocks() async throws {
-    try await withBus { folder in
+    // A program that another test has just begun to start may have a copy of the lock.
+    try await withBus(orElse: "The lock is not removed") { folder in
       let hub = try PlainHub(in: folder, busID: folder.identify())
       let one = try await RawMember(folder, generation: 1)
       one.say(.hello(.init(1)))
@@ -97,14 +96,14 @@ struct TakeoverTests {
       two.close()
       _ = try await one.frames { $0.peerCount == 1 }
       let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      #expect(names.filter { $0.hasPrefix("member.") } == ["member.1.lock"])
       withExtendedLifetime((hub, lock)) {}
+      return names.filter { $0.hasPrefix("member.") } == ["member.1.lock"]
     }
   }
 
   @Test("R4 A hub continues the bus that its member was on, though the file of the bus was lost")
   func keepsTheBus() async throws {
-    try await withBus { folder in
+    try await withBus(orElse: "The hub is on another bus") { folder in
       var old: PlainHub? = try PlainHub(in: folder, busID: 7)
       #expect(try folder.identify() != 7)
       let own = try await RawMember(folder, generation: 1)
@@ -116,8 +115,8 @@ struct TakeoverTests {
       old = nil
       let watcher = try await RawMember(folder, generation: 2)
       watcher.say(.hello(.init(2)))
-      #expect(try await watcher.hear() == .welcome(generation: 2, busID: 7))
       withExtendedLifetime((old, new)) {}
+      return try await watcher.hear() == .welcome(generation: 2, busID: 7)
     }
   }
 }

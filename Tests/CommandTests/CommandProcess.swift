@@ -121,8 +121,10 @@ private final class Lines: Sendable {
 
 /// A bus of a test's own, whose folder is gone afterwards.
 final class TestBus {
-  /// Short: the path of a socket is.
-  let folder = "/tmp/k\(UInt32.random(in: 0 ... .max))"
+  let folder: String
+
+  /// - Parameter folder: Its path is short, since that of a socket is.
+  init(in folder: String = "/tmp/k\(UInt32.random(in: 0 ... .max))") { self.folder = folder }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The other commands", .timeLimit(.minutes(10)))
+@Suite("The other commands", .timeLimit(.long))
 struct CommandTests {
   private let bus = TestBus()
 
@@ -16,6 +16,10 @@ struct CommandTests {
 
   @Test("A request writes the answer, or why there is none")
   func request() async throws {
+    try await withOneHub { try await request(on: TestBus(in: $0.path)) }
+  }
+
+  private func request(on bus: TestBus) async throws {
     let relay = Relay(bus.transport)
     let tokens = [
       relay.answer(raw: "double") { _, bytes in
@@ -67,32 +71,48 @@ struct CommandTests {
 
   @Test("peers writes who else is on the bus, and which one passes messages on")
   func peers() async throws {
+    // A process that the system leaves no time passes nothing on, or is not among the others.
+    try await someAttempts(orElse: "The command has not found all") {
+      try await findsPeers(TestBus())
+    }
+  }
+
+  private func findsPeers(_ bus: TestBus) async throws -> Bool {
     let alone = try await bus.start("peers").result()
-    #expect(alone == (1, [], ["campanile: Nobody else is on the bus 'test'."]))
+    if alone != (1, [], ["campanile: Nobody else is on the bus 'test'."]) { return false }
     let hub = try bus.start("hub")
     #expect(await hub.line() == "This process passes messages on.")
     let listener = try bus.start("listen", ">")
     await listener.waitUntilListening()
     let (status, lines, notes) = try await bus.start("peers").result()
-    #expect(status == 0 && notes.isEmpty && lines.count == 2)
-    #expect(lines.first?.hasPrefix("campanile hub (process \(hub.processID)) ") == true)
-    #expect(lines.first?.hasSuffix(" hub") == true)
-    #expect(lines.last?.hasPrefix("campanile listen (process \(listener.processID)) ") == true)
-    #expect(lines.last?.hasSuffix(" hub") == false)
     hub.signal(SIGTERM)
     #expect(await hub.status() == 128 + SIGTERM)
+    guard status == 0, notes.isEmpty, lines.count == 2 else { return false }
+    return lines[0].hasPrefix("campanile hub (process \(hub.processID)) ")
+      && lines[0].hasSuffix(" hub")
+      && lines[1].hasPrefix("campanile listen (process \(listener.processID)) ")
+      && !lines[1].hasSuffix(" hub")
   }
 
   @Test("hub takes over from the process that passed the messages on")
   func hub() async throws {
+    // The first one takes over again from a process that the system leaves no time.
+    try await someAttempts(orElse: "The command has not taken over") {
+      try await takesOver(TestBus())
+    }
+  }
+
+  private func takesOver(_ bus: TestBus) async throws -> Bool {
     let relay = Relay(bus.transport, name: "first")
     try await relay.flush()
+    let hubs = Recorder<String>()
+    let token = relay.peers.observe { change in
+      for peer in change.new where peer.isHub { hubs.record(peer.name) }
+    }
     let hub = try bus.start("hub")
     while let line = await hub.line(), line != "This process passes messages on." {}
-    let peers = try #require(
-      await relay.peers.values(.initial).first { $0.new.contains(where: \.isHub) })
-    #expect(peers.new.first { $0.isHub }?.name == "campanile hub")
-    withExtendedLifetime(relay) {}
+    defer { withExtendedLifetime((relay, token)) {} }
+    return await hubs.waits(for: 1, within: .seconds(10)) && hubs.values[0] == "campanile hub"
   }
 
   @Test("A message that cannot be sent ends post with 1")
@@ -163,7 +183,7 @@ struct CommandTests {
 }
 
 /// What needs no bus.
-@Suite("The command line of campanile", .timeLimit(.minutes(10)))
+@Suite("The command line of campanile", .timeLimit(.long))
 struct CommandLineTests {
   @Test(
     "A mistake is one sentence, and ends with 2",
