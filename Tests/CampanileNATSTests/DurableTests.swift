@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import TestSupport
   import Testing
 
   extension Member {
@@ -17,7 +18,7 @@
     }
   }
 
-  @Suite("Messages that a stream stores", .withServers, .timeLimit(.minutes(10)))
+  @Suite("Messages that a stream stores", .withServers, .timeLimit(.long))
   struct DurableTests {
     private func server(_ program: String) throws -> NATSServer {
       try NATSServer(program, "jetstream { store_dir: \"FOLDER/js\" }")
@@ -34,7 +35,7 @@
         var state: State
       }
       let bytes = try await relay.request(
-        raw: [], to: "$JS.API.STREAM.INFO.S", within: .seconds(60))
+        raw: [], to: "$JS.API.STREAM.INFO.S", within: longPatience)
       return try JSONDecoder().decode(Info.self, from: Data(bytes)).state.messages
     }
 
@@ -281,7 +282,7 @@
       for relays in [[one, two], [one]] {
         if relays.count == 1 { two.relay.cancel() }
         _ = try await one.relay.request(
-          raw: [], to: "$JS.API.STREAM.DELETE.S", within: .seconds(60))
+          raw: [], to: "$JS.API.STREAM.DELETE.S", within: longPatience)
         one.post(11...20)
         try await one.relay.flush()
         #expect(try await count(one.relay) == 10)
@@ -354,7 +355,7 @@
          "num_replicas":1,"discard":"new","discard_new_per_subject":true,"max_msgs_per_subject":1}
         """
       _ = try await one.relay.request(
-        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: .seconds(60))
+        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: longPatience)
       for subject in ["clock.a", "clock.a", "clock.b"] { one.relay.post(raw: [1], to: subject) }
       try await one.relay.flush()
       let event = try await one.event(.refused)
@@ -392,7 +393,7 @@
       }
       let token = two.relay.answer(raw: "clock.now") { _, _ in Array("noon".utf8) }
       try await two.relay.flush()
-      let answer = try await one.relay.request(raw: [], to: "clock.now", within: .seconds(60))
+      let answer = try await one.relay.request(raw: [], to: "clock.now", within: longPatience)
       #expect(answer == Array("noon".utf8))
       token.cancel()
       withExtendedLifetime((one, two)) {}

@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import TestSupport
   import Testing
 
   /// A program with libnats, the client in C, which Debian's package libnats-dev has.
@@ -55,7 +56,7 @@
         check(natsMsg_Create(&m, "clock.tick", NULL, "{\"number\":8}", 12));
         check(natsMsgHeader_Set(m, "Any", "thing"));
         check(natsConnection_PublishMsg(c, m));
-        for (int i = 0; i < 3; i++) check(natsSubscription_NextMsg(&m, s, 60000));
+        for (int i = 0; i < 3; i++) check(natsSubscription_NextMsg(&m, s, 3000000));
         check(natsMsgHeader_Get(m, "Campanile", &value));
         printf("%.*s\n%s\n", natsMsg_GetDataLength(m), natsMsg_GetData(m), value);
       }
@@ -65,9 +66,9 @@
         natsMsg *m;
         const char *value;
         check(natsConnection_Subscribe(&s, c, "c", answer, NULL));
-        check(natsConnection_RequestString(&m, c, "double", "ab", 60000));
+        check(natsConnection_RequestString(&m, c, "double", "ab", 3000000));
         printf("%.*s\n", natsMsg_GetDataLength(m), natsMsg_GetData(m));
-        check(natsConnection_RequestString(&m, c, "double", "", 60000));
+        check(natsConnection_RequestString(&m, c, "double", "", 3000000));
         check(natsMsgHeader_Get(m, "Nats-Service-Error", &value));
         printf("%s\n", value);
         fflush(stdout);
@@ -80,7 +81,7 @@
         natsMsgList list;
         check(natsConnection_JetStream(&js, c, NULL));
         check(js_PullSubscribe(&s, js, "clock.tick", "c", NULL, NULL, NULL));
-        check(natsSubscription_Fetch(&list, s, 3, 60000, NULL));
+        check(natsSubscription_Fetch(&list, s, 3, 3000000, NULL));
         for (int i = 0; i < list.Count; i++) {
           natsMsg *m = list.Msgs[i];
           printf("%.*s\n", natsMsg_GetDataLength(m), natsMsg_GetData(m));
@@ -110,7 +111,7 @@
   }
 
   @Suite(
-    "Messages to and from libnats", .withServers, .timeLimit(.minutes(10)),
+    "Messages to and from libnats", .withServers, .timeLimit(.long),
     .enabled(if: Libnats.isInstalled, "libnats-dev is missing"))
   struct LibnatsTests {
     @Test(
@@ -139,7 +140,7 @@
       let peer = try Libnats.run(server.url, "requests")
       #expect(try await peer.hear() == "abab")
       #expect(try await peer.hear() == "nothing to double")
-      let answer = try await one.relay.request(raw: Array("x".utf8), to: "c", within: .seconds(60))
+      let answer = try await one.relay.request(raw: Array("x".utf8), to: "c", within: longPatience)
       #expect(String(decoding: answer, as: UTF8.self) == "c:x")
       try peer.say("")
       withExtendedLifetime((one, token, peer)) {}

@@ -7,6 +7,7 @@
   import enum CoreMetrics.MetricsSystem
   import MetricsTestKit
   import ServiceLifecycle
+  import TestSupport
   import Testing
 
   /// Keeps what is logged.
@@ -33,7 +34,7 @@
     return metrics
   }()
 
-  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.minutes(10)))
+  @Suite("A relay on NATS in a program that runs", .withServers, .timeLimit(.long))
   struct OperationsTests {
     @Test(
       "Connections, their ends and refusals are logged, without secrets",

@@ -4,6 +4,7 @@
   import CampanileRelay
   import CampanileTesting
   import Foundation
+  import TestSupport
   import Testing
 
   /// A message whose encoding waits at the gate of its test.
@@ -24,7 +25,7 @@
     init(relayPayload: [UInt8], version: Int) { test = 0 }
   }
 
-  @Suite("What a poster waits for on NATS", .withServers, .timeLimit(.minutes(10)))
+  @Suite("What a poster waits for on NATS", .withServers, .timeLimit(.long))
   struct PosterTests {
     /// What the connection is while messages are posted.
     enum Connection: CaseIterable {

@@ -49,7 +49,7 @@
     return !text.contains("v2.9.")
   }
 
-  @Suite("Who may use a server of NATS", .withServers, .timeLimit(.minutes(10)))
+  @Suite("Who may use a server of NATS", .withServers, .timeLimit(.long))
   struct AuthenticationAtServersTests {
     @Test("Names and passwords, in an option or in the address", arguments: NATSServer.programs)
     func passwords(program: String) async throws {
@@ -139,7 +139,7 @@
     }
   }
 
-  @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.minutes(10)))
+  @Suite("Encrypted connections with servers of NATS", .withServers, .timeLimit(.long))
   struct TLSTests {
     /// A folder with a certificate for 127.0.0.1 and localhost, and one for a client.
     private func certificates() throws -> URL {
@@ -232,7 +232,7 @@
     }
   }
 
-  @Suite("Servers that are none", .withServers, .timeLimit(.minutes(10)))
+  @Suite("Servers that are none", .withServers, .timeLimit(.long))
   struct HostileServerTests {
     /// Says something to a client, and nothing more, or pings after that.
     private final class Speaker: ChannelInboundHandler, Sendable {

@@ -1,8 +1,9 @@
 #if NATS
   import CampanileNATS
+  import TestSupport
   import Testing
 
-  @Suite("Options of NATS", .timeLimit(.minutes(10)))
+  @Suite("Options of NATS", .timeLimit(.long))
   struct NATSOptionTests {
     private static let longest = String(repeating: "a", count: 255)
 
