@@ -287,6 +287,8 @@ private final class PostedChange<Value: Sendable>: Sendable {
   /// The observers with their own buffer at which a newer change has arrived first, with that
   /// change.
   private let overtaken = Locked<[(receipt: Receipt, newer: PostedChange)]>([])
+  /// Whether there are any, so that nearly all deliveries take no lock.
+  private let isOvertaken = Atomic<Bool>(false)
 
   init(_ change: KVOChange<Value>, _ number: UInt) {
     original = change
@@ -299,13 +301,13 @@ private final class PostedChange<Value: Sendable>: Sendable {
   func noteArrival(at receipt: Receipt) -> PostedChange? {
     guard let newer else { return nil }
     overtaken.withLock { $0.append((receipt, newer)) }
+    isOvertaken.store(true, ordering: .releasing)
     return newer
   }
 
   /// The newer change that had arrived at an observer's own buffer before this one.
   func newer(at receipt: Receipt) -> PostedChange? {
-    // Nearly always none has.
-    if newer == nil { return nil }
+    if !isOvertaken.load(ordering: .acquiring) { return nil }
     return overtaken.withLock { $0.first { $0.receipt === receipt }?.newer }
   }
 
