@@ -45,7 +45,7 @@
       #expect(refused.reason.contains("1024"))
       let long = await #expect(throws: RelayError.self) {
         try await one.relay.request(
-          raw: [UInt8](repeating: 0x20, count: 2_000), to: "double", within: .seconds(60))
+          raw: [UInt8](repeating: 0x20, count: 2_000), to: "double", within: longPatience)
       }
       #expect(long?.code == .refused && long?.message.contains("1024") == true)
       // The limit is another one after the server has started again.

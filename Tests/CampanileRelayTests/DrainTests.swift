@@ -19,8 +19,8 @@ struct DrainTests {
     while let operation = await operations.next() {
       if case .endHearing = operation { break }
     }
-    // It would have been over by now.
-    for _ in 1...100 { await Task.yield() }
+    // Its tasks have seen the state.
+    while relay.core.state.registrations.count < 2 { await Task.yield() }
     return (link, draining, operations)
   }
 

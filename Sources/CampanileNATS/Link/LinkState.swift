@@ -301,8 +301,9 @@
       }
     }
 
-    /// How many seconds the second server has to confirm the subscriptions, and then the first one for
-    /// the rest of what it has to send.
+    /// How many seconds the first server has for the rest of what it has to send.
+    ///
+    /// Before, the second one has as long to confirm the subscriptions as it had to accept the relay.
     private static let handOverLimit = 2
 
     /// Is added to the mark of a ping that asks a server for the rest of what it has to send.
@@ -395,7 +396,7 @@
       if let next, nextIsOpen, isReading {
         handOverSeconds += 1
         // One of the two says nothing more, and the pings would take long to find out.
-        if handOverSeconds > Self.handOverLimit {
+        if handOverSeconds > (isHandingOver ? Self.handOverLimit : configuration.connectTimeout) {
           if isHandingOver { handOver() } else { end(next, nil) }
         }
       }

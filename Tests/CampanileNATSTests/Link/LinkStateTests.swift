@@ -247,7 +247,7 @@
       receive(.pong, from: 2, &link)
       link.perform([.subscribe("x"), .flush(7)])
       #expect(effects(&link).sent == ["2: PING"])
-      for _ in 1...2 { link.tick() }
+      for _ in 1...5 { link.tick() }
       #expect(effects(&link) == ([], []))
       link.tick()
       let (sent, closed) = effects(&link)
