@@ -35,8 +35,8 @@
       (leavesOutPending, leavesOutInactivity, leavesOutReplicas) = (false, false, false)
     }
 
-    /// All of the stream is to be heard.
-    mutating func streamIsCreatedAgain() { deliversAll = true }
+    /// Another stream has the name, and all of it is to be heard.
+    mutating func streamIsAnother() { deliversAll = true }
 
     /// There is such a consumer.
     ///

@@ -18,8 +18,12 @@
     /// Counts requests: answers to older ones are not heard.
     private var generation = 0
     private var isStreamReady = false
-    /// Which stream it is: another one counts from one again.
-    private var identity = StreamIdentity()
+    /// When the stream was created, as the server writes it: another stream counts from one again.
+    ///
+    /// Servers of a cluster may name different times for the same stream, so a time says nothing more.
+    private var created = ""
+    /// When the consumer was created.
+    private var consumerCreated: String?
     private var settling = Settling()
     private var consumer = ""
     private var terms: ConsumerTerms
@@ -191,16 +195,14 @@
     }
 
     private mutating func located(_ created: String, _ last: UInt64) {
-      switch identity.located(created) {
-      case .first, .same: break
-      case .createdAgain:
-        patterns.streamIsAnother(startingAfter: 0)
-        (heardThrough, deliveries) = (0, NamedDeliveries())
-        terms.streamIsCreatedAgain()
-      case .other:
-        // A consumer with a name begins by itself.
-        patterns.streamIsAnother(startingAfter: isNamed ? 0 : nil)
-        (hasHeard, deliveries) = (false, NamedDeliveries())
+      if created != self.created {
+        if !self.created.isEmpty {
+          patterns.streamIsAnother()
+          (heardThrough, deliveries) = (0, NamedDeliveries())
+          terms.streamIsAnother()
+        }
+        consumerCreated = nil
+        self.created = created
       }
       terms.streamIsLocated()
       // A stream that has lost its end uses these numbers again.
@@ -300,7 +302,8 @@
           // The process before has ended, or is cut off, and its server has not noticed.
           rest = PullBudget.longest + 1
         }
-        let isAnother = identity.consumerIsThere(response.created) && isNamed
+        let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
+        consumerCreated = response.created
         // It may have begun before what is carried has changed.
         if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open > 0 {
           settling.begin(after: rest)
@@ -468,8 +471,7 @@
       if pulls.shrink(by: text) {
         pull()
       } else if text.contains(Self.deletion) {
-        isUnanswered = false
-        identity.consumerIsDeleted()
+        (isUnanswered, consumerCreated) = (false, nil)
         awaitDeletion()
         return isNamed ? reportDeletion() : nil
       } else if Self.ends.contains(where: text.contains) || status == 503 && !isUnanswered {

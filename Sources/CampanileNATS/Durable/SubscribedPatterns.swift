@@ -25,12 +25,10 @@
       patterns = new.map { known[$0.text] ?? Pattern(pattern: $0, start: start) }
     }
 
-    /// Another stream has the name: what was heard before is heard of that.
-    ///
-    /// - Parameter start: The message after which it is heard; `nil` for the last one of the stream.
-    mutating func streamIsAnother(startingAfter start: UInt64?) {
+    /// Another stream has the name: all that is in it came after these patterns.
+    mutating func streamIsAnother() {
       for index in patterns.indices where patterns[index].start != nil {
-        patterns[index].start = start
+        patterns[index].start = 0
       }
     }
 

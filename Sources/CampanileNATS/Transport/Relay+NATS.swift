@@ -75,9 +75,8 @@
     /// server in the list, you choose the server. Other servers of its cluster, which it reports, are
     /// tried after the connection ends, unless the option ``NATSOption/onlyGivenServers`` is set.
     ///
-    /// Another cluster may have an older stream of the same name. Of that one, a receiver without a name
-    /// hears what is stored after the relay has connected. A receiver with a name goes on there as the
-    /// cluster has recorded, or begins then.
+    /// If the relay uses a stream, and another cluster has a stream of the same name, the relay hears all
+    /// that is stored there.
     ///
     /// - Parameter servers: Addresses as for ``Transport/nats(_:_:)``. A name, a password or a token in
     ///   them replaces how the relay authenticates.
