@@ -8,26 +8,27 @@ import Testing
 @Suite("Draining a relay that is not connected", .timeLimit(.long))
 struct DrainTests {
   /// A relay that has been told to drain while it connects, and what its link is to do after that.
-  private func draining() async -> (
+  private func draining() async throws -> (
     RecordingLink, Task<Void, Never>, AsyncStream<RelayOperation>.AsyncIterator
   ) {
     let link = RecordingLink()
     let relay = Relay(Relay.Transport { _, _ in link })
     var operations = link.operations.makeAsyncIterator()
+    let seen = Recorder(observing: relay.core.state.events)
     relay.post(raw: [1], to: "a")
     let draining = Task { await relay.drain() }
     while let operation = await operations.next() {
       if case .endHearing = operation { break }
     }
-    // Its tasks have seen the state.
-    while relay.core.state.registrations.count < 2 { await Task.yield() }
+    // Its tasks look at the state.
+    for _ in 1...2 { while try await seen.next(within: longPatience).kind != .registered {} }
     return (link, draining, operations)
   }
 
   // Broken by: RelayCore.sendPosts, if it does not wait while the relay connects.
   @Test("While it connects, it waits until the carrier has what was posted")
-  func connecting() async {
-    var (link, draining, operations) = await draining()
+  func connecting() async throws {
+    var (link, draining, operations) = try await draining()
     link.say(.connected)
     var flushes = 0
     while let operation = await operations.next() {
@@ -41,8 +42,8 @@ struct DrainTests {
 
   // Broken by: RelayCore.sendPosts, if it asks for the state once more.
   @Test("If it loses its connection at once, it waits for the next one")
-  func connectionLost() async {
-    var (link, draining, operations) = await draining()
+  func connectionLost() async throws {
+    var (link, draining, operations) = try await draining()
     for incident in [.connected, .disconnected("")] as [RelayIncident] { link.say(incident) }
     var flushes = 0
     while let operation = await operations.next() {
@@ -57,8 +58,8 @@ struct DrainTests {
 
   // Broken by: RelayCore.sendPosts, if it waits for a relay that cannot connect.
   @Test("If it cannot connect, or the task is canceled, it ends", arguments: [true, false])
-  func unavailable(isCancelled: Bool) async {
-    var (link, draining, operations) = await draining()
+  func unavailable(isCancelled: Bool) async throws {
+    var (link, draining, operations) = try await draining()
     if isCancelled { draining.cancel() } else { link.say(.disconnected("There is no server.")) }
     while let operation = await operations.next() {
       if case .flushPosts = operation { Issue.record("It waits for what nobody takes.") }
@@ -68,8 +69,8 @@ struct DrainTests {
 
   // Broken by: RelayCore.sendPosts, if it waits for a connection that was lost.
   @Test("If the connection is lost meanwhile, it ends")
-  func lost() async {
-    var (link, draining, operations) = await draining()
+  func lost() async throws {
+    var (link, draining, operations) = try await draining()
     link.say(.connected)
     while let operation = await operations.next() {
       if case .flushPosts = operation { link.say(.disconnected("The server has ended.")) }

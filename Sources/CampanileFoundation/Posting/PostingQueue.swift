@@ -29,9 +29,9 @@ public import Foundation
 ///
 /// Enqueuing first removes the waiting entries that coalesce with the new entry, whatever their
 /// style and their own coalescing. Then it appends the new entry: the last entry decides what is
-/// posted, and when. Entries for other centers stay. Entries are found by name and subject, so the cost does not depend on
-/// the number of waiting entries. Task-local values of the code that enqueues are not carried to
-/// observers, except with the style `now`.
+/// posted, and when. Entries for other centers stay. Entries are found by name and subject, so the
+/// cost does not depend on the number of waiting entries. Task-local values of the code that
+/// enqueues are not carried to observers, except with the style `now`.
 ///
 /// A subject that is in its `deinit` when it is enqueued cannot be kept. The entry is then posted
 /// without a subject, as a notification without an object, and observers of that subject do not

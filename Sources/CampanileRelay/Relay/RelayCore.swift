@@ -9,7 +9,7 @@ final class RelayCore: RelayReceiver, Sendable {
   let events = Broadcaster<RelayEvent>()
   /// Waits for the deliveries of all events.
   ///
-  /// No task waits for it, so it is no part of the call in which the relay was created.
+  /// No task waits for it, so the call in which the relay was created does not count as waiting.
   private let eventDeliveries = DeliveryTracker(isAwaited: false)
   /// What comes, for those who listen by name.
   let payloads = Broadcaster<RelayedPayload>()
@@ -261,7 +261,7 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Waits while the relay connects, and then until what was posted before is taken.
   ///
-  /// It does not wait, or no longer, for a relay that cannot connect.
+  /// It stops waiting when the relay cannot connect, or has lost its connection.
   func sendPosts() async {
     let states = state.readOnly
     await withTaskGroup { group in
