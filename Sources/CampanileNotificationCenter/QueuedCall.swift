@@ -68,10 +68,9 @@ final class QueuedCall: Sendable {
   /// Makes the call as a part of the post, in its context.
   private func makeInPost(_ body: @escaping @Sendable () -> Void) {
     Self.calls.post { [context, post] in
-      let outer = SourceRegistry.currentPost
-      SourceRegistry.currentPost = post
-      if let context { context.restore(from: 0, body) } else { body() }
-      SourceRegistry.currentPost = outer
+      SourceRegistry.asPart(of: post) {
+        if let context { context.restore(from: 0, body) } else { body() }
+      }
     }
   }
 

@@ -66,7 +66,7 @@
       arguments: NATSServer.programs)
     func lameDuck(program: String) async throws {
       // On a busy machine the server may have ended before it is left.
-      try await someAttempts(orElse: "The server is left when it has ended") {
+      try await someAttempts(3, orElse: "The server is left when it has ended") {
         try await leavesBefore(program)
       }
     }

@@ -63,14 +63,18 @@ struct HubTests {
         return try await two.relay.request(raw: [], to: "long", within: longPatience)
       }
       _ = try await asked.next()
+      let hasLostOffice = hasOtherHub(folder)
+      let start = ContinuousClock.now
       async let drained: Void = one.relay.drain()
       open.finish()
       await drained
+      // After half a second a drain ends without the answer.
+      let mayBeLate = hasLostOffice || start.duration(to: .now) > .milliseconds(400)
       defer { withExtendedLifetime((one, two, token)) {} }
       do {
         #expect(try await asking.value.count == 1 << 20)
         return true
-      } catch let error as RelayError where error.isOfOtherHub {
+      } catch let error as RelayError where mayBeLate && error.isOfOtherHub {
         return false
       }
     }

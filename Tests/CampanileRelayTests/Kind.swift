@@ -10,6 +10,9 @@ enum Kind: CaseIterable, Sendable {
   /// Those with which nobody hears an answer before its question.
   static var withOneOrder: [Kind] { allCases }
 
+  /// Whether a busy machine may give the bus another hub.
+  var mayGetOtherHub: Bool { self == .host }
+
   /// Calls `body` with a bus that is gone afterwards.
   func withBus<Result>(
     _ body: (Relay.Transport) async throws -> Result

@@ -234,7 +234,7 @@ struct ProcessTests {
   /// for it. So each has some attempts.
   private func lastOne(of count: Int, after command: String) async throws {
     for survivor in stride(from: 1, to: count, by: Effort.times(3, long: 1)) {
-      try await someAttempts(orElse: "m\(survivor) does not have what was posted") {
+      try await someAttempts(5, orElse: "m\(survivor) does not have what was posted") {
         try await has(survivor, of: count, after: command)
       }
     }

@@ -16,16 +16,17 @@ extension TimeLimitTrait.Duration {
 /// Only what never comes takes so long.
 package let longPatience = Duration.seconds(3_000)
 
-/// Makes attempts until one succeeds; a test has failed if none of fifty does.
+/// Makes attempts until one succeeds; a test has failed if none does.
 ///
 /// - Parameters:
+///   - count: The number of attempts. It is small where nothing shows that the machine is to blame.
 ///   - failure: What it means if none succeeds.
 ///   - succeeds: An attempt, which returns `false` if the machine may have left it too little time.
 package func someAttempts(
-  orElse failure: Comment, at location: SourceLocation = #_sourceLocation,
+  _ count: Int = 50, orElse failure: Comment, at location: SourceLocation = #_sourceLocation,
   _ succeeds: () async throws -> Bool
 ) async throws {
-  for _ in 1...50 {
+  for _ in 1...count {
     if try await succeeds() { return }
   }
   try #require(Bool(false), failure, sourceLocation: location)
@@ -64,7 +65,7 @@ package func withOneHub(
 }
 
 /// Whether the bus `test` in a folder has had another hub after the first one.
-private func hasOtherHub(_ folder: URL) -> Bool {
+package func hasOtherHub(_ folder: URL) -> Bool {
   let names = try? FileManager.default.contentsOfDirectory(
     atPath: folder.appending(path: "test").path)
   return names?.contains { $0.hasPrefix("hub.") && !$0.hasPrefix("hub.1.") } ?? false

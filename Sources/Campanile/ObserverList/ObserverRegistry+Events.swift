@@ -8,7 +8,7 @@ private let postNumbers = Atomic<UInt64>(0)
 
 extension ObserverRegistry {
   /// The number of the post whose observer is running here; 0 if there is none that was reported.
-  private static var currentPost: UInt64 {
+  static var currentPost: UInt64 {
     let number = unsafe ThreadRecord.current.pointee.post
     return number == 0 ? AsyncCall.currentPost : number
   }

@@ -3,10 +3,19 @@ extension SourceRegistry {
   /// The identifier of the calling thread, which no other living thread has; never 0.
   package static var currentThread: UInt { ThreadRecord.currentID }
 
-  /// The number of the reported post that the calling thread is part of; 0 if there is none.
-  package static var currentPost: UInt64 {
-    get { unsafe ThreadRecord.current.pointee.post }
-    set { unsafe ThreadRecord.current.pointee.post = newValue }
+  /// The number of the reported post that the calling code is part of; 0 if there is none.
+  package static var currentPost: UInt64 { ObserverRegistry.currentPost }
+
+  /// Runs `body` as part of a reported post.
+  ///
+  /// - Parameter post: The number of the post, or 0.
+  package static func asPart(of post: UInt64, _ body: () -> Void) {
+    // The record is the thread's own, and `body` cannot leave the thread.
+    let record = unsafe ThreadRecord.current
+    let outer = unsafe record.pointee.post
+    unsafe record.pointee.post = post
+    body()
+    unsafe record.pointee.post = outer
   }
 
   /// Runs `body` with `scope` as the scope of the calling thread's code.

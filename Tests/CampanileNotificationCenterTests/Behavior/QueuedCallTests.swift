@@ -81,6 +81,23 @@ struct QueuedCallTests {
     center.removeObserver(token)
   }
 
+  // Broken by: SourceRegistry.currentPost, if it knows the thread alone.
+  @Test("K15 what a block on a queue sends names the asynchronous call that has led to the block")
+  func asynchronousCause() async throws {
+    let (first, second) = (Broadcaster<Int>(), Broadcaster<Int>())
+    let causes = Recorder(observing: first.events.filter { $0.kind == .posted })
+    let effects = Recorder(observing: second.events.filter { $0.kind == .posted })
+    let block = center.addObserver(forName: .tick, object: nil, queue: makeQueue()) { _ in
+      second.send(2)
+    }
+    let token = first.observeAsync { [center] _ in center.post(name: .tick, object: nil) }
+    first.send(1)
+    let effect = try await effects.next(within: patience)
+    #expect(effect.parentNumber != nil)
+    #expect(effect.parentNumber == causes.values.first?.postNumber)
+    withExtendedLifetime(token) { center.removeObserver(block) }
+  }
+
   @Test("K3 an observer that is removed while its block waits for the queue is not called")
   func removedMeanwhile() {
     let (queue, gate) = (WatchedQueue(), Gate())
