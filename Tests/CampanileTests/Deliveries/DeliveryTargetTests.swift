@@ -9,7 +9,8 @@ struct DeliveryTargetTests {
   private let target = ManualTarget()
 
   // Broken by: ActorTarget.of, if it knows an actor by its address alone.
-  @Test("K9 an actor is not taken for one that died at its address and whose target is still in use")
+  @Test(
+    "K9 an actor is not taken for one that died at its address and whose target is still in use")
   func successor() async throws {
     let center = MessageCenter()
     var reused = 0
