@@ -59,7 +59,7 @@ def check(query, source):
            and all("in tasks" in (row["thread"] or "") and not row["main"] for row in rows),
            f"the observer in tasks, {tasks}, on tracks of its own", rows)
     rows = query("select value from stats where name = 'slice_drop_overlapping_complete_event'")
-    expect(all(row["value"] == 0 for row in rows), "no slice that was dropped", rows)
+    expect([row["value"] for row in rows] == [0], "no slice that was dropped", rows)
 
     rows = query(
         "select extract_arg(arg_set_id, 'args.from') as place, count(*) as posts from slice"

@@ -1,10 +1,14 @@
-// expect-error: non-Sendable type 'Log'
+// expect-error: capture of 'self' with non-Sendable type 'Log' in a '@Sendable' closure
 import Campanile
 
 struct TrackChanged: MessageCenter.Message { var title: String }
 
-final class Log { var titles: [String] = [] }
+final class Log {
+  var titles: [String] = []
 
-func observe(_ center: MessageCenter, _ log: Log) -> ObservationToken {
-  center.observe(TrackChanged.self) { log.titles.append($0.title) }
+  func follow(_ center: MessageCenter) -> ObservationToken {
+    center.observe(TrackChanged.self) { self.titles.append($0.title) }
+  }
 }
+
+// language mode 5: accepted

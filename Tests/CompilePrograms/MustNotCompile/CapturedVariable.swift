@@ -7,3 +7,5 @@ func observe(_ center: MessageCenter) -> ObservationToken {
   var count = 0
   return center.observe(TrackChanged.self) { _ in count += 1 }
 }
+
+// language mode 5: warning

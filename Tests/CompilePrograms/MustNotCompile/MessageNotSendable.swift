@@ -1,6 +1,8 @@
-// expect-error: non-Sendable type 'Cover'
+// expect-error: stored property 'cover' of 'Sendable'-conforming struct 'CoverLoaded' has non-Sendable type 'Cover'
 import Campanile
 
 final class Cover { var data: [UInt8] = [] }
 
-struct CoverChanged: MessageCenter.Message { var cover: Cover }
+struct CoverLoaded: MessageCenter.Message { var cover: Cover }
+
+// language mode 5: warning

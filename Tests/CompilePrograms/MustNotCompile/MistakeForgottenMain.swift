@@ -14,3 +14,5 @@ final class Screen {
     }
   }
 }
+
+// language mode 5: error

@@ -9,3 +9,5 @@ final class Log {
     center.observe(TrackChanged.self, owner: self) { _, message in print(message.title) }
   }
 }
+
+// language mode 5: accepted
