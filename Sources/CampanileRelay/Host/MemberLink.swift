@@ -125,10 +125,11 @@ final class MemberLink: RelayLink {
         subject: subject, version: version, payload: payload, milliseconds: milliseconds,
         &actions)
       state.correlations[number] = correlation
-    case .forget(let requests):
-      let numbers = state.correlations.filter { requests.contains($0.value) }.keys.sorted()
+    case .forget(let tokens):
+      let numbers = state.correlations.filter { tokens.contains($0.value) }.keys.sorted()
       for number in numbers { state.correlations[number] = nil }
       state.member.forget(requests: numbers)
+      state.member.forget(flushes: tokens)
     case .reply(let to, let correlation, let status, let payload):
       let request = Request(
         correlation: correlation, from: MemberID(rawValue: to), subject: "", version: 0,

@@ -141,6 +141,11 @@ struct MemberState {
     outbox.forgetRequests(numbers.filter { requests.end($0) })
   }
 
+  /// Nobody waits for the ends of some flushes any more.
+  ///
+  /// Those that have not been sent are not sent.
+  mutating func forget(flushes tokens: Set<UInt64>) { outbox.forgetFlushes(tokens) }
+
   /// Replies to a request, after all messages that were posted before.
   ///
   /// Does nothing when closed.

@@ -44,15 +44,26 @@ struct Outbox {
 
   /// Takes back requests that have not been sent.
   mutating func forgetRequests(_ correlations: [UInt64]) {
-    if correlations.isEmpty || frames.isEmpty { return }
+    if correlations.isEmpty { return }
     let forgotten = Set(correlations)
-    var kept = Queue<(after: UInt64, frame: MemberFrame)>()
-    while let next = frames.popFirst() {
-      if case .request(let request, _) = next.frame, forgotten.contains(request.correlation) {
-        continue
-      }
-      kept.append(next)
+    removeFrames {
+      guard case .request(let request, _) = $0 else { return false }
+      return forgotten.contains(request.correlation)
     }
+  }
+
+  /// Takes back flushes that have not been sent, and does not tell the ends of others.
+  mutating func forgetFlushes(_ tokens: Set<UInt64>) {
+    let count = flushes.count
+    flushes.removeAll { tokens.contains($0.token) }
+    if flushes.count == count { return }
+    removeFrames { if case .flush(let token) = $0 { tokens.contains(token) } else { false } }
+  }
+
+  private mutating func removeFrames(where isOver: (MemberFrame) -> Bool) {
+    if frames.isEmpty { return }
+    var kept = Queue<(after: UInt64, frame: MemberFrame)>()
+    while let next = frames.popFirst() { if !isOver(next.frame) { kept.append(next) } }
     frames = kept
   }
 

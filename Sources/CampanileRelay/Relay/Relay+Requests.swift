@@ -52,6 +52,7 @@ extension Relay {
     if let reason = RelayLimits.objection("A request", to: bytes.count, named: subject) {
       throw RelayError(.refused, reason)
     }
+    try Task.checkCancellation()
     let (core, waiting) = (core, core.waiting)
     let correlation = Locked<UInt64?>(nil)
     // The task that ends the wait is canceled with this one, or by the answer.

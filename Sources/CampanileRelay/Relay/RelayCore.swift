@@ -102,7 +102,7 @@ final class RelayCore: RelayReceiver, Sendable {
       case .message(let message):
         encode(message, &operations)
         if let hold = message.hold { holds.append(hold) }
-      case .operation(let operation): operations.append(operation)
+      case .operation(let operation): if isWanted(operation) { operations.append(operation) }
       case nil: break
       }
       if operations.isFull || DispatchTime.now() >= end { break }
@@ -117,6 +117,12 @@ final class RelayCore: RelayReceiver, Sendable {
       operations.append(.flushPosts(token))
     }
     link.perform(operations.takeAll())
+  }
+
+  /// Whether an operation is not a request that has been given up.
+  private func isWanted(_ operation: RelayOperation) -> Bool {
+    guard case .request(let correlation, _, _, _, _) = operation else { return true }
+    return waiting.isWaiting(for: correlation)
   }
 
   private func encode(_ message: OutgoingMessage, _ operations: inout OutgoingOperations) {
@@ -256,7 +262,12 @@ final class RelayCore: RelayReceiver, Sendable {
   func flush(onlyPosts: Bool = false) async throws {
     let token = try waiting.makeToken()
     send(onlyPosts ? .flushPosts(token) : .flush(token))
-    try await waiting.wait(for: token)
+    do {
+      try await waiting.wait(for: token)
+    } catch is CancellationError {
+      send(.forget([token]))
+      throw CancellationError()
+    }
   }
 
   /// Waits while the relay connects, and then until what was posted before is taken.

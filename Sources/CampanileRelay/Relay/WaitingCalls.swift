@@ -92,6 +92,11 @@ final class WaitingCalls: Sendable {
     return correlation
   }
 
+  /// Whether somebody waits for the answer to a request.
+  func isWaiting(for correlation: UInt64) -> Bool {
+    state.withLock { $0.requests[correlation] != nil }
+  }
+
   func answer(_ correlation: UInt64, _ status: AnswerStatus, _ payload: [UInt8]) {
     let result: Result<[UInt8], RelayError> =
       switch status {
