@@ -59,39 +59,33 @@ final class Session: Sendable {
   /// the bus.
   func run(_ body: @escaping @Sendable (Session) async throws -> Ending) async -> Ending {
     let signals = endOnSignals()
-    let ending = await withTaskGroup(of: Ending?.self) { group in
-      group.addTask {
-        do {
-          try await self.connect()
-          return try await body(self)
-        } catch let ending as Ending {
-          return ending
-        } catch {
-          return .failed("\(error)")
-        }
+    let command = Task {
+      do {
+        try await self.connect()
+        self.end(try await body(self))
+      } catch let ending as Ending {
+        self.end(ending)
+      } catch {
+        self.end(.failed("\(error)"))
       }
-      group.addTask {
-        for await ending in self.endings { return ending }
-        return nil
-      }
-      defer { group.cancelAll() }
-      while let ending = await group.next() {
-        if let ending { return ending }
-      }
-      return .done
     }
-    await leave(within: ending.status > 128 ? .seconds(2) : nil)
+    let ending = await endings.first { _ in true } ?? .done
+    command.cancel()
+    await leave(after: command, within: ending.status > 128 ? .seconds(2) : nil)
     for signal in signals { signal.cancel() }
     return ending
   }
 
-  /// Leaves the bus.
+  /// Waits for the end of the command, and leaves the bus.
   ///
-  /// - Parameter limit: The time for deliveries in progress, or `nil` for no limit. A delivery may
-  ///   block on a full pipe.
-  private func leave(within limit: Duration?) async {
+  /// - Parameters:
+  ///   - command: The command, which has been canceled.
+  ///   - limit: The time for the command and for deliveries in progress, or `nil` for no limit.
+  ///     Both may block on a full pipe.
+  private func leave(after command: Task<Void, Never>, within limit: Duration?) async {
     let (end, source) = AsyncStream<Never>.makeStream()
     Task { [relay] in
+      await command.value
       await relay.drain()
       source.finish()
     }

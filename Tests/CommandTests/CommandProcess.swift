@@ -65,6 +65,9 @@ final class CommandProcess: Sendable {
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
+  /// Waits until there is some output, and reads none of it.
+  func waitUntilWriting() async { await onThread { self.output.waitForSome() } }
+
   /// Reads no more of the output.
   func closeOutput() throws { try output.pipe.fileHandleForReading.close() }
 
@@ -110,6 +113,12 @@ private final class Lines: Sendable {
         bytes += new
       }
     }
+  }
+
+  func waitForSome() {
+    var waiting = pollfd(
+      fd: pipe.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    _ = unsafe poll(&waiting, 1, -1)
   }
 
   func rest() -> [String] {

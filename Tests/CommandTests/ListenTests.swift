@@ -162,6 +162,19 @@ struct ListenTests {
     withExtendedLifetime(relay) {}
   }
 
+  // Broken by: Session.run, if it waits for the command after a signal.
+  @Test("A signal ends a request whose answer nobody reads")
+  func signalWhileAnswerIsBlocked() async throws {
+    let relay = Relay(bus.transport)
+    let token = relay.answer(raw: "big") { _, _ in [UInt8](repeating: 0x61, count: 500_000) }
+    try await relay.flush()
+    let asker = try bus.start("request", "big", "{}", "--within", "600")
+    await asker.waitUntilWriting()
+    asker.signal(SIGTERM)
+    #expect(await asker.status() == 128 + SIGTERM)
+    withExtendedLifetime((relay, token)) {}
+  }
+
   // Broken by: Session.endOnSignals, if it takes a signal that is ignored.
   @Test("A signal that whoever started it ignores does not end it")
   func ignoredSignal() async throws {
