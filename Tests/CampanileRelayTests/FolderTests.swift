@@ -218,7 +218,7 @@ struct FolderTests {
       try make(folder)
       let path = folder.path + "/" + String(repeating: "f", count: 90)
       try make(URL(filePath: path))
-      let socket = path + "/test/hub.9999999.sock"
+      let socket = path + "/test/hub.zzzzzzz.sock"
       #expect(
         try await trouble(path)
           == "The path of the bus's socket has \(socket.utf8.count) bytes and may have "
@@ -234,10 +234,10 @@ struct FolderTests {
   @Test("A bus whose name leaves room for a socket leaves room for those of all later hubs")
   func roomForLaterHubs() throws {
     for length in 1...40 {
-      // Room for "/", a name of twenty bytes, and "/hub.9999999.sock".
+      // Room for "/", a name of twenty bytes, and "/hub.zzzzzzz.sock".
       let folder = "/" + String(repeating: "f", count: UnixSocket.pathLimit - 39)
       let bus = BusFolder(bus: String(repeating: "n", count: length), in: folder)
-      #expect(bus.socketPath(9_999_999).utf8.count <= UnixSocket.pathLimit)
+      #expect(bus.socketPath(78_364_164_095).utf8.count <= UnixSocket.pathLimit)
       #expect(bus.path.hasSuffix("/" + String(repeating: "n", count: length)) == (length <= 20))
     }
   }
@@ -253,6 +253,20 @@ struct FolderTests {
       try await relay.flush()
       // A hub that has had no time is followed by others.
       #expect(1...50 ~= (try folder.highestGeneration()))
+    }
+  }
+
+  // Broken by: BusFolder.claim, if it claims a generation that others ignore.
+  @Test("A bus that can have no more hubs says so")
+  func lastGeneration() async throws {
+    try await withFolder { path in
+      let folder = BusFolder(bus: "test", in: path.path)
+      try folder.prepare()
+      try Data().write(to: URL(filePath: folder.path + "/hub.zzzzzzz.lock"))
+      #expect(
+        try await trouble(path.path)
+          == "The bus has had 78364164095 hubs, and can have no more. End the processes that use "
+          + "it, and remove the folder \(folder.path).")
     }
   }
 

@@ -8,9 +8,9 @@
 
 /// The folder of a bus, which is one user's.
 ///
-/// A hub of the generation 7 has `hub.7.lock`, which it made and keeps locked, and listens at
-/// `hub.7.sock`. A member keeps `member.1f2e3d4c.lock` locked. The system takes the locks away when a
-/// process dies.
+/// A hub of the generation 35 has `hub.z.lock`, which it made and keeps locked, and listens at
+/// `hub.z.sock`. A member keeps `member.1f2e3d4c.lock` locked. The system takes the locks away when
+/// a process dies.
 struct BusFolder: Sendable {
   let path: String
 
@@ -27,12 +27,15 @@ struct BusFolder: Sendable {
     path = folder + (fits || name.utf8.count <= short.utf8.count ? name : short)
   }
 
-  /// The highest generation, of which there is one for each takeover.
+  /// The highest generation: seven digits of base 36.
   ///
-  /// The path of a socket is as long as the number of its generation.
-  private static let lastGeneration: UInt64 = 9_999_999
+  /// There is one for each takeover, and for each process that finds nobody on the bus. The path of
+  /// a socket is as long as the number of its generation.
+  private static let lastGeneration: UInt64 = 78_364_164_095
 
-  private static func lastSocket(in path: String) -> String { path + "/hub.\(lastGeneration).sock" }
+  private static func lastSocket(in path: String) -> String {
+    path + "/hub." + String(lastGeneration, radix: 36) + ".sock"
+  }
 
   /// The place in the paths of messages that the bus is, the same for all of its members.
   var step: UInt64 { hash(path) ^ Self.host }
@@ -104,8 +107,11 @@ struct BusFolder: Sendable {
 
   // MARK: Generations
 
-  func lockPath(_ generation: UInt64) -> String { path + "/hub.\(generation).lock" }
-  func socketPath(_ generation: UInt64) -> String { path + "/hub.\(generation).sock" }
+  func lockPath(_ generation: UInt64) -> String { hubPath(generation, "lock") }
+  func socketPath(_ generation: UInt64) -> String { hubPath(generation, "sock") }
+  private func hubPath(_ generation: UInt64, _ kind: String) -> String {
+    path + "/hub." + String(generation, radix: 36) + "." + kind
+  }
   private func memberPath(_ id: UInt64) -> String {
     path + "/member." + String(id, radix: 16) + ".lock"
   }
@@ -120,7 +126,7 @@ struct BusFolder: Sendable {
     let parts = name.split(separator: ".")
     guard parts.count == 3, parts[0] == "hub", parts[2] == "lock" else { return nil }
     // A file of somebody else; there would be no generation after it.
-    return UInt64(parts[1]).flatMap { $0 <= lastGeneration ? $0 : nil }
+    return UInt64(parts[1], radix: 36).flatMap { $0 <= lastGeneration ? $0 : nil }
   }
 
   private func names() throws(SystemError) -> [String] {
@@ -144,6 +150,11 @@ struct BusFolder: Sendable {
   ///
   /// - Returns: `nil` if it is another one's.
   func claim(_ generation: UInt64) throws(SystemError) -> FileLock? {
+    if generation > Self.lastGeneration {
+      throw SystemError(
+        sentence: "The bus has had \(Self.lastGeneration) hubs, and can have no more. End the "
+          + "processes that use it, and remove the folder \(path).")
+    }
     let path = lockPath(generation)
     let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     if descriptor < 0 {
