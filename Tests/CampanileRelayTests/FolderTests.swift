@@ -120,6 +120,47 @@ struct FolderTests {
     }
   }
 
+  // Broken by: BusFolder.step, if it is of the path as it is written.
+  @Test("R3 A folder with several paths is one folder, and nothing that comes from its bus returns")
+  func paths() async throws {
+    try await withFolder { folder in
+      try make(folder)
+      try make(folder.appending(path: "real"))
+      try FileManager.default.createSymbolicLink(
+        at: folder.appending(path: "link"), withDestinationURL: folder.appending(path: "real"))
+      let paths = ["real/bus", "link/bus", "./real/bus"].map { folder.path + "/" + $0 }
+      // Before it exists, and while it does.
+      func steps() -> Set<UInt64> { Set(paths.map { BusFolder(bus: "test", in: $0).step }) }
+      #expect(steps().count == 1)
+      let center = MessageCenter()
+      let relays = paths.map { Relay(.host("test", in: $0)) }
+      let heard = Recorder<Int>(timeout: .seconds(600))
+      for relay in relays { relay.carry(Tick.self, in: center) }
+      // Called after those who carry.
+      let token = center.observe(Tick.self) { heard.record($0.number) }
+      let others = [Member(.host("test", in: paths[0])), Member(.host("test", in: paths[0]))]
+      for relay in relays + others.map(\.relay) { try await relay.flush() }
+      #expect(steps().count == 1)
+      others[0].post([1])
+      #expect(try await heard.next(3) == [1, 1, 1])
+      // What the relays would send is on its way.
+      for relay in relays { try await relay.flush() }
+      others[1].relay.link.queue.sync {}
+      await others[1].relay.core.finishDeliveries()
+      #expect(others[1].ticks.values == [1])
+      withExtendedLifetime((relays, token, others)) {}
+    }
+  }
+
+  @Test("A relative path is of the folder in which the process is")
+  func relativePath() {
+    let current = FileManager.default.currentDirectoryPath
+    let name = "c\(UInt32.random(in: 0 ... .max))"
+    #expect(
+      BusFolder(bus: "test", in: name).step
+        == BusFolder(bus: "test", in: current + "/" + name).step)
+  }
+
   @Test("A member that joins while others look for the dead is not taken for dead")
   func announcing() async throws {
     try await withFolder { path in

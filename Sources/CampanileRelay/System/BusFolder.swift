@@ -38,7 +38,23 @@ struct BusFolder: Sendable {
   }
 
   /// The place in the paths of messages that the bus is, the same for all of its members.
-  var step: UInt64 { hash(path) ^ Self.host }
+  ///
+  /// It is of the folder that the path leads to now.
+  var step: UInt64 { hash(Self.resolved(path)) ^ Self.host }
+
+  /// The path without links, as far as it leads to something.
+  private static func resolved(_ path: String) -> String {
+    // SAFETY: the text is copied, and then freed.
+    if let real = unsafe realpath(path, nil) {
+      defer { unsafe free(real) }
+      return unsafe String(cString: real)
+    }
+    guard let slash = path.lastIndex(of: "/") else {
+      return path == "." ? path : resolved(".") + "/" + path
+    }
+    let outer = path[..<slash]
+    return resolved(outer.isEmpty ? "/" : String(outer)) + path[slash...]
+  }
 
   /// Identifies the host.
   private static let host: UInt64 = {
