@@ -54,6 +54,11 @@ private enum Song {
     }
   }
 
+  struct Slashes: RelayedMessage {
+    static let relaySubject: RelaySubject<Self> = "songs/of.\(\.day).played"
+    var day = "today"
+  }
+
   struct OneWay: RelayedMessage {
     static let relaySubject: RelaySubject<Self> = "one.way"
     init() {}
@@ -136,6 +141,17 @@ struct RelaySamplesTests {
       #expect(try failure(Song.Bytes(byte: 200), folder) == nil)
       try Data().write(to: folder.appending(path: "song.0.json"))
       #expect(try #require(try failure(Song.Bytes(byte: 200), folder)).contains("no longer"))
+    }
+  }
+
+  @Test("The slashes of a subject are escaped in the names of files")
+  func slashes() async throws {
+    try await withFolder { folder in
+      let message = Song.Slashes()
+      #expect(try failure(message, folder) != nil)
+      #expect(try failure(message, folder) == nil)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names == ["songs%2Fof.%.played.0.json"])
     }
   }
 

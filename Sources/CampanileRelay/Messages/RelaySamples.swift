@@ -41,9 +41,10 @@ public struct RelaySamples: Sendable {
   /// Checks that the samples of a message's type can be decoded, and that its fields match the
   /// sample of its version.
   ///
-  /// The sample of version 2 of `player.track.changed` is `player.track.changed.2.json`. A key path
-  /// in the relay subject becomes a percent sign in the file name. If the bytes are JSON, the check
-  /// compares the names of the fields at each depth, and their kinds, such as text or number.
+  /// The sample of version 2 of `player.track.changed` is `player.track.changed.2.json`. In the
+  /// file name, a key path of the relay subject becomes a percent sign, and a slash becomes `%2F`.
+  /// If the bytes are JSON, the check compares the names of the fields at each depth, and their
+  /// kinds, such as text or number.
   ///
   /// - Parameter message: A message with a value in each field. Pass the same fields in each check
   ///   of a version, because an optional field that is `nil` is not encoded.
@@ -86,9 +87,9 @@ public struct RelaySamples: Sendable {
 
   // MARK: Files
 
-  /// The relay subject, of which no part that is written has a percent sign.
+  /// The relay subject as a name of a file; no part that is written has a percent sign.
   private func name<M: RelayedMessage>(of type: M.Type) -> String {
-    String(M.relaySubject.pattern(where: [:]).map { $0 == "*" ? "%" : $0 })
+    M.relaySubject.pattern(where: [:]).replacing("*", with: "%").replacing("/", with: "%2F")
   }
 
   /// The names of the samples of a type, by version.
