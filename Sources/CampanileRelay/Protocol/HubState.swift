@@ -48,6 +48,8 @@ struct HubState {
 
   /// How many ticks of 100 ms a hub waits for a member.
   static let patience = 5
+  /// After how many ticks without a hello a connection is closed.
+  private static let longestGreeting = 50
 
   /// - Parameters:
   ///   - generation: A number that no hub of this bus has had.
@@ -193,9 +195,20 @@ struct HubState {
       let position = members[place].stage == .open ? last : .none
       send(.ping(position), to: place, &actions)
     }
+    closeGreeting(&actions)
     tickJoining(&actions)
     tickRequests(&actions)
     tickFlushes(&actions)
+  }
+
+  /// Closes the connections on which nobody has said hello for too long.
+  ///
+  /// A member that was stopped meanwhile connects again.
+  private mutating func closeGreeting(_ actions: inout [HubAction]) {
+    for place in members.indices.reversed()
+    where members[place].stage == .greeting && members[place].silentTicks >= Self.longestGreeting {
+      close(place, reason: "It has said nothing for five seconds.", &actions)
+    }
   }
 
   /// The transport has some bytes of a connection that it could not write yet.

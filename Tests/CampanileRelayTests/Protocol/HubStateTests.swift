@@ -199,6 +199,18 @@ final class HubStateTests {
     #expect(receive(5, .hello(hello)).contains { $0.closes(5) })
   }
 
+  // Broken by: HubState.tick, if it waits forever for a connection to say hello.
+  @Test("A connection on which nobody says hello for five seconds is closed, and no other one")
+  func closesWhoSaysNothing() {
+    _ = join(1)
+    for id in [2, 3] { hub.connected(ConnectionID(rawValue: id)) }
+    _ = join(4)
+    #expect(!actions { for _ in 1...49 { $0.tick(&$1) } }.contains { $0.closes(2) })
+    let last = actions { $0.tick(&$1) }
+    let closed = (1...4).filter { id in last.contains { $0.closes(id) } }
+    #expect(closed == [2, 3])
+  }
+
   @Test func flushWaitsForAcknowledgements() {
     for id in 1...3 { _ = join(id) }
     for id in 1...3 { _ = receive(id, .pong(at(2, 0))) }
