@@ -12,6 +12,9 @@ extension Relay {
   /// If the type is carried in this center already, this changes the direction and the filters. The
   /// change is in effect when ``flush()`` returns. After the relay has ended, this does nothing.
   ///
+  /// A type can be carried in several centers. What is posted in one of them is not heard in the
+  /// others of the same relay. A message that cannot be decoded is reported once for each center.
+  ///
   /// - Parameters:
   ///   - type: The type.
   ///   - center: The center, which is held weakly. When it ends, nothing more is carried.

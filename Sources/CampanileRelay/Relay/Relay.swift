@@ -67,8 +67,9 @@ public final class Relay: Sendable {
 
   /// The other relays on the bus, ordered by name.
   ///
-  /// A process that is stopped stays in the list. When the relay ends, the list is empty. Sequences of
-  /// its changes go on as long as the relay is kept.
+  /// A process that is stopped stays in the list, unless another process becomes the hub. Then it
+  /// is missing until it runs again. When the relay ends, the list is empty. Sequences of its
+  /// changes go on as long as the relay is kept.
   public var peers: ReadOnlyState<[RelayPeer]> { core.peers.readOnly }
 
   /// Reports losses, refusals, and messages that cannot be decoded.
