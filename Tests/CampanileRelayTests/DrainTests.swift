@@ -1,5 +1,6 @@
 import Campanile
 import CampanileTesting
+import Dispatch
 import TestSupport
 import Testing
 
@@ -114,6 +115,8 @@ struct DrainTests {
       #expect(try await events.next(within: patience).kind == .denied)
       withExtendedLifetime(token) {}
     }
+    // What has been queued is handed over.
+    link.queue.sync {}
     relay.cancel()
     for await operation in link.operations { Issue.record("\(operation) is not expected.") }
   }
