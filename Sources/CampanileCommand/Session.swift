@@ -121,6 +121,8 @@ final class Session: Sendable {
         endingSource.yield(Ending(status: 128 + number))
         // A second signal ends the program.
         signal(number, SIG_DFL)
+        // With one processor, a command that blocks has the only thread that tasks run on.
+        DispatchQueue.global().asyncAfter(deadline: .now() + 3) { exit(128 + number) }
       }
       arrival.resume()
       return arrival

@@ -47,15 +47,16 @@ struct FlushTests {
     _ kind: Kind, after wait: (Member, ClosedRange<Int>) async throws -> Void
   ) async throws -> Bool {
     try await kind.withBus { bus in
+      // Five ticks without a word are half a second, or less if the first one is late. They may
+      // begin in one round and end in the next.
+      let (clock, silence) = (ContinuousClock(), Duration.milliseconds(300))
+      var (before, start, mayHaveStopped) = (clock.now, clock.now, false)
       let (poster, others) = (Member(bus), [Member(bus), Member(bus)])
       for member in [poster] + others { try await member.relay.flush() }
-      // Five ticks without a word are half a second, or less if the first one is late.
-      let (clock, silence) = (ContinuousClock(), Duration.milliseconds(300))
-      var (start, mayHaveStopped) = (clock.now, false)
       for round in 0..<20 {
         try await wait(poster, round * 100 + 1...round * 100 + 100)
-        if clock.now - start >= silence { mayHaveStopped = true }
-        start = clock.now
+        if clock.now - before >= silence { mayHaveStopped = true }
+        (before, start) = (start, clock.now)
         for member in others {
           // A link says that it has something just before it hands it over.
           member.relay.link.queue.sync {}

@@ -141,7 +141,7 @@ struct HubState {
     _ frame: MemberFrame, from connection: ConnectionID, _ actions: inout [HubAction]
   ) {
     guard let place = place(of: connection) else { return }
-    members[place].silentTicks = 0
+    if members[place].stage != .greeting { members[place].silentTicks = 0 }
     switch frame {
     case .message(let message): post(message, isForgotten: false, from: place, &actions)
     case .pong(let position): acknowledged(position, by: place, &actions)
@@ -150,7 +150,9 @@ struct HubState {
         sender: members[place].peer.id, number: number, position: .none, subject: subject,
         version: 0, path: [], payload: [])
       post(message, isForgotten: true, from: place, &actions)
-    case .hello(let hello): join(hello, place, &actions)
+    case .hello(let hello):
+      members[place].silentTicks = 0
+      join(hello, place, &actions)
     case .subscribe(let text), .unsubscribe(let text), .answer(let text), .stopAnswering(let text):
       setPattern(text, frame, place, &actions)
     case .request(let request, let deadline): ask(request, deadline, from: place, &actions)
@@ -207,7 +209,7 @@ struct HubState {
   private mutating func closeGreeting(_ actions: inout [HubAction]) {
     for place in members.indices.reversed()
     where members[place].stage == .greeting && members[place].silentTicks >= Self.longestGreeting {
-      close(place, reason: "It has said nothing for five seconds.", &actions)
+      close(place, reason: "It has not said hello for five seconds.", &actions)
     }
   }
 

@@ -43,7 +43,7 @@ struct BusFolder: Sendable {
   var step: UInt64 { hash(Self.resolved(path)) ^ Self.host }
 
   /// The path without links, as far as it leads to something.
-  private static func resolved(_ path: String) -> String {
+  static func resolved(_ path: String) -> String {
     // SAFETY: the text is copied, and then freed.
     if let real = unsafe realpath(path, nil) {
       defer { unsafe free(real) }
@@ -52,8 +52,8 @@ struct BusFolder: Sendable {
     guard let slash = path.lastIndex(of: "/") else {
       return path == "." ? path : resolved(".") + "/" + path
     }
-    let outer = path[..<slash]
-    return resolved(outer.isEmpty ? "/" : String(outer)) + path[slash...]
+    let outer = slash == path.startIndex ? "/" : resolved(String(path[..<slash]))
+    return (outer == "/" ? "" : outer) + path[slash...]
   }
 
   /// Identifies the host.

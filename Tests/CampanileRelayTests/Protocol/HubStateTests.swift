@@ -206,6 +206,8 @@ final class HubStateTests {
     for id in [2, 3] { hub.connected(ConnectionID(rawValue: id)) }
     _ = join(4)
     #expect(!actions { for _ in 1...49 { $0.tick(&$1) } }.contains { $0.closes(2) })
+    // What else comes is no hello.
+    _ = receive(2, .pong(at(2, 0)))
     let last = actions { $0.tick(&$1) }
     let closed = (1...4).filter { id in last.contains { $0.closes(id) } }
     #expect(closed == [2, 3])
