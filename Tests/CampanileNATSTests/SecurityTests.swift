@@ -308,7 +308,11 @@
     func pingFlood() async throws {
       let server = try await hostile(Self.greeting + "PONG\r\n", pings: true)
       let port = try #require(server.localAddress?.port)
-      try await Relay(.nats("nats://127.0.0.1:\(port)")).reaches("doesn't read the answers")
+      let relay = Relay(.nats("nats://127.0.0.1:\(port)"))
+      let reasons = Recorder<String>(timeout: .seconds(600))
+      let token = relay.events.observe { reasons.record($0.reason) }
+      while try await !reasons.next().contains("doesn't read the answers") {}
+      withExtendedLifetime((relay, token)) {}
       try await server.close().get()
     }
 

@@ -350,14 +350,14 @@
         return performDeferred()
       }
       current = nil
-      let wasOpen = line.state.isOpen
+      let wasOpen = session.server != nil
       if wasOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
       if nextIsOpen { return handOver() }
       let sentence = line.state.closed(reason)
       let text = sentence.map { "\(line.address): \(Self.cut($0))" } ?? ""
       if reported.count >= Self.reasonLimit { reported = [] }
       if session.server != nil || reported.insert(text).inserted {
-        session.disconnected(text, isUnnoticed: isUnnoticed)
+        session.disconnected(text, isRepeated: shortCount > 1, isUnnoticed: isUnnoticed)
       }
       // A second connection that is not ready takes the place of the first.
       if let next {

@@ -53,7 +53,7 @@
         connections.increment()
         isConnected.record(1)
         logger?.info("Connected to NATS.")
-      case .disconnected(let reason):
+      case .disconnected(let reason, _):
         isConnected.record(0)
         logger?.notice("No connection to NATS.", metadata: ["reason": "\(reason)"])
       case .lost(_, let subject, let count, let reason):

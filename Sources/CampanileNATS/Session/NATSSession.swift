@@ -291,8 +291,12 @@
     /// The server has changed what it takes.
     mutating func updated(_ info: ServerInfo) { if server != nil { server = info } }
 
-    /// - Parameter isUnnoticed: Whether the server may not know that the connection has ended.
-    mutating func disconnected(_ reason: String, isUnnoticed: Bool = false) {
+    /// - Parameters:
+    ///   - isRepeated: Whether connections have ended as soon as they were open, one after another.
+    ///   - isUnnoticed: Whether the server may not know that the connection has ended.
+    mutating func disconnected(
+      _ reason: String, isRepeated: Bool = false, isUnnoticed: Bool = false
+    ) {
       guard server != nil else { return incidents.append(.disconnected(reason)) }
       server = nil
       let sent = endConnection(isUnnoticed: isUnnoticed)
@@ -300,7 +304,7 @@
       let waiting = outbox.waitingRequests
       endRequests(sent + requests.open.filter { !waiting.contains($0) })
       presence.disconnect()
-      incidents += [.peers([]), .disconnected(reason)]
+      incidents += [.peers([]), .disconnected(reason, isInterruption: !isRepeated)]
     }
 
     /// Handles the end of a connection that another one takes the place of: what was sent on it is sent

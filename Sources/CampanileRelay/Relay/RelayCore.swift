@@ -229,13 +229,13 @@ final class RelayCore: RelayReceiver, Sendable {
     case .denied(let subject, let reason):
       tell(RelayEvent(.denied, subject: subject, reason))
     case .connected: state.value = .connected
-    case .disconnected(let reason):
-      if !reason.isEmpty {
+    case .disconnected(let reason, let isInterruption):
+      if !isInterruption, !reason.isEmpty {
         state.value = .unavailable(reason)
-        tell(RelayEvent(.unavailable, count: 0, reason))
       } else if state.value == .connected {
         state.value = .connecting
       }
+      if !reason.isEmpty { tell(RelayEvent(.unavailable, count: 0, reason)) }
     case .peers(let peers):
       let names = peers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       routes.setPeers(names)

@@ -27,7 +27,7 @@ public struct RelayEvent: Sendable, CustomStringConvertible {
     /// It is also reported when a stream is missing, or does not store a message. The relay then
     /// tries again.
     public static let denied = Kind(description: "denied")
-    /// The relay is not connected, and keeps trying.
+    /// The relay cannot connect, or its connection has ended for a known reason; it keeps trying.
     public static let unavailable = Kind(description: "unavailable")
   }
 

@@ -70,7 +70,10 @@ package enum RelayIncident: Sendable {
   /// The carrier, which is a part of this relay, has sent somebody away; the reason is a sentence.
   case sentAway(String)
   case connected
-  case disconnected(String)
+  /// The link has no connection; the reason is a sentence, or an empty text.
+  ///
+  /// An interruption is the end of a connection that lasted: the next attempt follows at once.
+  case disconnected(String, isInterruption: Bool = false)
   case peers([RelayPeer])
   /// To be called once what came before has been delivered to all who observe it, on queues and in tasks
   /// too.

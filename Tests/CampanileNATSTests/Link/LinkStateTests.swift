@@ -339,7 +339,7 @@
       #expect(effects.sends.isEmpty)
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.connects.map(\.address.description) == ["nats://b:1"])
-      guard case .disconnected("")? = effects.incidents.last else {
+      guard case .disconnected("", isInterruption: true)? = effects.incidents.last else {
         Issue.record("\(effects.incidents)")
         return
       }
@@ -376,6 +376,37 @@
       link.handle(.closed(nil), of: 3)
       _ = link.takeEffects()
       #expect(open(4, &link).map { String($0.prefix(7)) } == ["SUB x.1", "SUB x.3"])
+    }
+
+    // Broken by: LinkState.closed, if it takes the reason of an end for that of a failed attempt.
+    @Test("A connection that is reset, or not answered, is an interruption, and others are not")
+    func interruptions() {
+      func ends(_ effects: LinkState.Effects) -> [String] {
+        effects.incidents.compactMap {
+          guard case .disconnected(let reason, let isInterruption) = $0 else { return nil }
+          return "\(reason) \(isInterruption)"
+        }
+      }
+      var link = link
+      link.handle(.closed("Connection reset by peer"), of: 1)
+      #expect(ends(link.takeEffects()) == ["nats://a:1: Connection reset by peer true"])
+      link.handle(.closed("no"), of: 2)
+      #expect(ends(link.takeEffects()) == ["nats://b:1: no false"])
+      link = self.link
+      var reasons: [String] = []
+      for _ in 1...30 {
+        link.tick()
+        reasons += ends(link.takeEffects())
+      }
+      #expect(reasons.map { $0.hasSuffix(" true") } == [true])
+      // A server that ends each connection at once is as good as none.
+      link = self.link
+      for number in 1...2 {
+        if number > 1 { _ = open(number, &link) }
+        link.handle(.closed("Connection reset by peer"), of: number)
+        reasons = ends(link.takeEffects())
+      }
+      #expect(reasons == ["nats://b:1: Connection reset by peer false"])
     }
 
     // Broken by: LinkState.closed, if it connects again at once, however short the connections are.
@@ -495,7 +526,7 @@
       for round in 1...500 {
         let effects = link.takeEffects()
         if let wait = effects.wait { link.waited(wait.number) }
-        for case .disconnected(let reason) in effects.incidents {
+        for case .disconnected(let reason, _) in effects.incidents {
           reported += 1
           #expect(reason.utf8.count <= 3_000)
         }
