@@ -43,8 +43,12 @@
     private var age = 0
     /// How many keep-alive pings in a row have no answer.
     private var unanswered = 0
+    /// How many of them the server has not said anything after.
+    private var ignored = 0
     /// Whether the server has said nothing for so long that it may not notice the end.
-    var isSilent: Bool { unanswered >= 2 }
+    var isSilent: Bool { ignored >= 2 }
+    /// So many answers a server may owe while it sends other things, which may take long.
+    private static let answerLimit = 30
     /// How many seconds in a row nothing has been heard of the server.
     private var silence = 0
     /// Whether the server has said nothing for so long that it may not notice if it is left now.
@@ -68,7 +72,7 @@
 
     mutating func received(_ frame: ServerFrame, _ actions: inout [Action]) {
       if phase == .closed { return }
-      silence = 0
+      (silence, ignored) = (0, 0)
       switch frame {
       case .messages(let messages):
         if phase == .open {
@@ -175,9 +179,13 @@
       case .open:
         guard isReading, age % pingInterval == 0 else { return }
         if isSilent {
-          return close("The server has not answered two pings in a row.", &actions)
+          return close("The server has said nothing after two pings in a row.", &actions)
+        }
+        if unanswered >= Self.answerLimit {
+          return close("The server has not answered \(unanswered) pings in a row.", &actions)
         }
         unanswered += 1
+        ignored += 1
         pings.append(nil)
         actions.append(.sendPing)
       case .closed: break

@@ -149,8 +149,9 @@
 
     /// Sets the time between two pings, which find out that a server does not answer any more.
     ///
-    /// The relay leaves a server that has not answered two pings in a row, after two to three times this
-    /// time. The default is 10 seconds.
+    /// The relay leaves a server that says nothing after two pings in a row, after two to three times this
+    /// time. It leaves a server that sends other things, and answers none of thirty pings, after thirty-one
+    /// times this time. The default is 10 seconds.
     ///
     /// - Parameter time: The time. Parts of a second are rounded up.
     /// - Precondition: `time` is from a second to a day.

@@ -101,6 +101,24 @@
       #expect(state.isOpen)
     }
 
+    // Broken by: ConnectionState.received, if only answers to pings show that the server is there.
+    @Test("A server that sends all the time is given up late, if it never answers")
+    func answersLate() {
+      let message = ServerMessage(subject: "a", sid: 1, reply: nil, headers: .none, payload: [])
+      var state = opened()
+      for _ in 1...300 {
+        #expect(receive(&state, .messages([message])) == [.messages([message])])
+        let actions = act(&state) { $0.tick(isReading: true, &$1) }
+        #expect(actions.isEmpty || actions == [.sendPing])
+      }
+      #expect(!state.isSilent)
+      for _ in 1...10 {
+        _ = receive(&state, .messages([message]))
+        _ = act(&state) { $0.tick(isReading: true, &$1) }
+      }
+      #expect(state.isClosed)
+    }
+
     @Test("A server whose answer is not read is not given up")
     func opensUnread() {
       var state = ConnectionState()
