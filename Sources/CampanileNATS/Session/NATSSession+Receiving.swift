@@ -117,6 +117,7 @@
       _ message: ServerMessage, _ envelope: Envelope?, isHeld: Bool
     ) {
       guard let reply = message.reply, envelope?.isRequest ?? true,
+        envelope?.sender != id || isOpen(reply),
         // Others may have one place for the answers to all their requests. While a subscription ends,
         // another one may receive the same request.
         let correlation = requests.received(
@@ -124,11 +125,16 @@
           isOnly: envelope != nil || isHeld
             || ending.values.contains { $0.pattern.matches(message.subject) })
       else { return }
-      if let envelope { know(envelope) }
+      if let envelope, envelope.sender != id { know(envelope) }
       incidents.append(
         .request(
           from: envelope?.sender ?? 0, correlation: correlation, subject: message.subject,
           version: envelope?.version ?? 0, payload: message.payload))
+    }
+
+    /// Whether the relay waits for an answer there; it has sent the request on another connection.
+    private func isOpen(_ reply: String) -> Bool {
+      reply.hasPrefix(inbox) && UInt64(reply.dropFirst(inbox.count)).map(requests.isOpen) == true
     }
 
     mutating func receivedAnswer(_ message: ServerMessage) {

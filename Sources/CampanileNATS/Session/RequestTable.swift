@@ -24,11 +24,13 @@
     /// Where the answers of those that were received go.
     private var replies: [UInt64: String] = [:]
     private var numbers: [String: UInt64] = [:]
+    /// The numbers of all of them, oldest first, and of some that have been answered.
     private var order = CircularBuffer<UInt64>()
     private var last: UInt64 = 0
-    /// The number of requests that may be open; an answer that comes after as many other requests
-    /// is not sent.
+    /// The number of requests that may be open; beyond that, the oldest one is not answered.
     static let limit = 65_536
+    /// How many numbers are kept to find the oldest one.
+    var orderCount: Int { order.count }
 
     // MARK: Sent
 
@@ -46,6 +48,8 @@
 
     /// The requests that are open, oldest first.
     var open: [UInt64] { asked.keys.sorted() }
+
+    func isOpen(_ correlation: UInt64) -> Bool { asked[correlation] != nil }
 
     /// The open requests to a subject, oldest first.
     func open(to subject: String) -> [UInt64] {
@@ -77,7 +81,8 @@
       last += 1
       (replies[last], numbers[reply]) = (reply, last)
       order.append(last)
-      if order.count > Self.limit, let oldest = order.popFirst() { _ = answered(oldest) }
+      while replies.count > Self.limit, let oldest = order.popFirst() { _ = answered(oldest) }
+      if order.count > 2 * Self.limit { order.removeAll { replies[$0] == nil } }
       return last
     }
 

@@ -299,6 +299,48 @@
       #expect(told(&session) == ["request a"])
     }
 
+    // Broken by: RequestTable.received, if it counts requests that have been answered.
+    @Test("An answer that takes long is sent, however many other requests are answered meanwhile")
+    func slowAnswer() {
+      var table = RequestTable()
+      func open(_ reply: String) -> UInt64 { table.received(reply, isOnly: true) ?? 0 }
+      let slow = open("slow")
+      for number in 1...RequestTable.limit * 3 { _ = table.answered(open("r\(number)")) }
+      #expect(table.orderCount <= 2 * RequestTable.limit)
+      for number in 1..<RequestTable.limit { _ = open("s\(number)") }
+      #expect(table.answered(slow) == "slow")
+      // So many are not answered: the oldest one has no place any more.
+      let oldest = open("s") - UInt64(RequestTable.limit) + 1
+      _ = open("t")
+      #expect(table.answered(oldest) == nil)
+      #expect(table.answered(oldest + 1) == "s2")
+    }
+
+    // Broken by: NATSSession.receivedRequest, if it takes each request for one of another relay.
+    @Test("The relay answers its own request from another connection only while it is open")
+    func ownRequests() {
+      var session = connected()
+      session.perform(.answer("q"))
+      for number in 1...2 {
+        session.perform(
+          .request(
+            correlation: UInt64(number), subject: "q", version: 0, payload: [],
+            milliseconds: 60_000))
+        _ = written(&session)
+        // The server reads the first one after the relay has subscribed on the next connection.
+        if number == 1 {
+          session.disconnected("")
+          session.connected(ServerInfo())
+        }
+      }
+      #expect(told(&session) == ["reply 1 disconnected", "disconnected"])
+      session.received(message("q", sid: 10, reply: "_INBOX.ab.1", "ab 0 0 1 me -"))
+      #expect(told(&session) == [])
+      session.received(message("q", sid: 10, reply: "_INBOX.ab.2", "ab 0 0 1 me -"))
+      #expect(told(&session) == ["request q"])
+      #expect(session.presence.list.isEmpty)
+    }
+
     @Test("Posts to a stream that are denied end, with the flush behind them")
     func deniedStored() {
       var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
