@@ -30,6 +30,15 @@ struct InboxTests {
     #expect(inbox.next()?.resumes == false)
   }
 
+  // Broken by: RelayIncident.size, if a list of peers has the size of a number.
+  @Test("R6 The link stops reading while many long lists of peers wait")
+  func listsOfPeers() {
+    let peer = RelayPeer(id: 1, name: "x", processID: 1, isHub: false)
+    let peers = RelayIncident.peers([RelayPeer](repeating: peer, count: 4_096))
+    for _ in 1...3 { #expect(!inbox.append([peers]).pauses) }
+    #expect(inbox.append(Array(repeating: peers, count: 10)).pauses)
+  }
+
   @Test("Who delivers is told once, and again when there was nothing left")
   func schedules() {
     #expect(inbox.append([.connected]).isFirst)

@@ -427,7 +427,7 @@
       }
       swap(&effects.messageCount, &session.messageCount)
       swap(&effects.sentCount, &session.sentCount)
-      swap(&effects.incidents, &session.incidents)
+      effects.incidents = session.takeIncidents()
       swap(&effects.acknowledgments, &session.acknowledgments)
       defer { effects = Effects() }
       return effects

@@ -240,15 +240,38 @@
 
     static let presenceToken = "here"
 
+    /// So many peers are listed at the most before the incidents are taken, in all lists together.
+    private static let listedLimit = 65_536
+
+    /// Before a message: its sender is known from then on, and so are those that have announced
+    /// themselves.
     mutating func know(_ envelope: Envelope) {
-      if presence.heard(from: envelope.sender, name: envelope.name) {
-        incidents.append(.peers(presence.list))
-      }
+      if presence.heard(from: envelope.sender, name: envelope.name) { hasNewPeers = true }
+      // Anybody may announce others as often as messages come.
+      if hasNewPeers, listedPeers < Self.listedLimit { tellPeers() }
+    }
+
+    /// Tells which relays are there, if that has changed.
+    private mutating func tellPeers() {
+      if !hasNewPeers { return }
+      let list = presence.list
+      incidents.append(.peers(list))
+      (hasNewPeers, listedPeers) = (false, listedPeers + list.count)
+    }
+
+    /// Takes what the relay is to be told.
+    mutating func takeIncidents() -> [RelayIncident] {
+      tellPeers()
+      listedPeers = 0
+      var taken: [RelayIncident] = []
+      swap(&taken, &incidents)
+      return taken
     }
 
     mutating func receivedPresence(_ message: ServerMessage) {
       guard let line = Presence.Line(message.payload), line.id != id else { return }
-      if presence.heard(line) { incidents.append(.peers(presence.list)) }
+      // Told once for all lines in a row.
+      if presence.heard(line) { hasNewPeers = true }
       if let reply = message.reply, NATSSubject.isName(reply) { announce(to: reply) }
     }
 
@@ -278,7 +301,7 @@
       }
       guard server != nil else { return }
       let (hasChanged, announces) = presence.tick(isReading: isReading)
-      if hasChanged { incidents.append(.peers(presence.list)) }
+      if hasChanged { hasNewPeers = true }
       if announces { announce() }
     }
 

@@ -51,6 +51,10 @@
     var heard = HeardNumbers()
     var requests = RequestTable()
     var presence = Presence()
+    /// Whether the relay is to be told of a change of its peers.
+    var hasNewPeers = false
+    /// How many peers are in all lists among the incidents.
+    var listedPeers = 0
     /// What is asked for again and again, and was reported to be denied: subjects, and kinds of use.
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
@@ -303,6 +307,7 @@
       // Also those that the server had taken: whoever answers may have lost them with it.
       let waiting = outbox.waitingRequests
       endRequests(sent + requests.open.filter { !waiting.contains($0) })
+      hasNewPeers = false
       presence.disconnect()
       incidents += [.peers([]), .disconnected(reason, isInterruption: !isRepeated)]
     }

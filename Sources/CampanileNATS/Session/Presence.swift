@@ -42,7 +42,7 @@
         let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
         guard words.count == 4, let id = UInt64(words[0], radix: 16), let process = Int32(words[1]),
           let seconds = Int(words[2]), (0...3_600).contains(seconds),
-          let name = SubjectName.unescaped(words[3])
+          let name = SubjectName.unescaped(words[3]), Presence.isName(name)
         else { return nil }
         self.init(id: id, processID: process, seconds: seconds, name: name)
       }
@@ -53,6 +53,11 @@
 
     var list: [RelayPeer] {
       peers.map { RelayPeer(id: $0, name: $1.name, processID: $1.processID, isHub: false) }
+    }
+
+    /// Whether a relay may have such a name.
+    private static func isName(_ text: String) -> Bool {
+      text.utf8.count <= RelayLimits.relayName
     }
 
     /// - Returns: Whether the list has changed.
@@ -73,8 +78,9 @@
     /// - Returns: Whether the list has changed.
     mutating func heard(from sender: UInt64, name: @autoclosure () -> String) -> Bool {
       guard let deadline = peers[sender]?.deadline else {
-        let seconds = Self.messageSeconds / 3
-        return heard(Line(id: sender, processID: 0, seconds: seconds, name: name()))
+        let (text, seconds) = (name(), Self.messageSeconds / 3)
+        guard Self.isName(text) else { return false }
+        return heard(Line(id: sender, processID: 0, seconds: seconds, name: text))
       }
       // Written once a second at the most, however many messages there are.
       if deadline < hearing + Self.messageSeconds {

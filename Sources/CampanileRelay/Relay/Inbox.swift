@@ -99,6 +99,7 @@ extension RelayIncident {
     case .message(_, _, _, _, let payload), .request(_, _, _, _, let payload),
       .reply(_, _, let payload):
       payload.count + 128
+    case .peers(let peers): 64 * (peers.count + 1)
     default: 64
     }
   }

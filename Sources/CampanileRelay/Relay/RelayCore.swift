@@ -414,6 +414,8 @@ package enum RelayLimits {
   static var payload: Int { 1 << 20 }
   /// The bytes of the name of one message.
   private static var name: Int { 1 << 16 }
+  /// The bytes of the name of a relay.
+  package static var relayName: Int { Peer.nameLimit }
 
   /// Why a message, a request or an answer cannot be carried, as a sentence; `nil` if it can.
   package static func objection(

@@ -388,8 +388,7 @@
       session.perform(.subscribe("a"))
       var changes = 0
       func countChanges() {
-        for case .peers in session.incidents { changes += 1 }
-        session.incidents = []
+        for case .peers in session.takeIncidents() { changes += 1 }
       }
       for number in 1...100 {
         session.received([message("a", "1 \(number) 1 0 n -")])
@@ -404,6 +403,67 @@
       for _ in 1...40 { session.tick(isReading: true) }
       countChanges()
       #expect(changes == 2)
+    }
+
+    private func presence(_ line: String) -> ServerMessage {
+      ServerMessage(
+        subject: NATSSubject.presence, sid: NATSSession.presenceSid, reply: nil, headers: .none,
+        payload: Array(line.utf8))
+    }
+
+    // Broken by: NATSSession.receivedPresence, if it lists all peers for each line.
+    @Test("R6 However many lines announce other relays, few lists of them wait to be delivered")
+    func manyAnnouncements() {
+      var session = connected()
+      session.perform(.subscribe("a"))
+      func lists() -> [[RelayPeer]] {
+        session.takeIncidents().compactMap { if case .peers(let list) = $0 { list } else { nil } }
+      }
+      // Its own lines are not among them.
+      for id in 1...4_097 { session.received(presence("\(String(id, radix: 16)) 1 10 x")) }
+      #expect(lists().map(\.count) == [4_096])
+      for number in 1...1_000 {
+        session.received(presence("1 1 10 \(number)"))
+        session.received(message("a", "1 \(number) 1 0 n -"))
+      }
+      let all = lists()
+      #expect(1..<100 ~= all.count)
+      #expect(all.last?.contains { $0.name == "1000" } == true)
+    }
+
+    // Broken by: NATSSession.know, if it does not tell what has been announced before a message.
+    @Test("A relay is known before its first message, and until its last one")
+    func announcedBefore() {
+      var session = connected()
+      session.perform(.subscribe("a"))
+      session.received(presence("1 1 10 x"))
+      session.received(message("a", "1 1 1 0 x -"))
+      session.received(presence("1 1 0 x"))
+      let order = session.takeIncidents().map { incident in
+        switch incident {
+        case .peers(let list): "\(list.count)"
+        case .message: "message"
+        default: "other"
+        }
+      }
+      #expect(order == ["1", "message", "0"])
+    }
+
+    // Broken by: Presence.heard, if it keeps whatever others write as their names.
+    @Test("R6 A relay whose name is longer than the name of any relay is not known")
+    func longNames() {
+      var session = connected()
+      session.perform(.subscribe("a"))
+      let (longest, longer) = (
+        String(repeating: "x", count: 1_024), String(repeating: "x", count: 1_025)
+      )
+      session.received(presence("1 1 10 \(longer)"))
+      session.received(message("a", "2 1 1 0 \(longer) -"))
+      #expect(told(&session) == ["message a of 2"])
+      #expect(session.presence.list.isEmpty)
+      session.received(presence("1 1 10 \(longest)"))
+      session.received(message("a", "2 2 1 0 \(longest) -"))
+      #expect(session.presence.list.count == 2)
     }
 
     @Test("Replies do not pile up while a stream is not ready, and flushes wait")
