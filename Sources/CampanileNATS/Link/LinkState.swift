@@ -21,6 +21,8 @@
       var pongs = 0
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
+      /// The bytes of what has arrived with them, about.
+      var heldBytes = 0
       /// For how many seconds it has been open.
       var age = 0
       /// How many times it was asked for the rest of what it has to send, and has not answered.
@@ -150,21 +152,9 @@
 
     /// Leaves the server, and looks for one as if the server had ended the connection.
     mutating func reconnect() {
-      session.asksForDenied = true
-      guard let current, let line = lines[current] else { return connect() }
-      // A connection that is not open yet is a new one.
-      if line.state.isOpen { leave(current) }
-    }
-
-    /// Leaves the server for one of another list.
-    ///
-    /// - Parameter other: The servers, and how to authenticate if their addresses say so.
-    mutating func reconnect(to other: NATSConfiguration) {
       if isStopped { return }
       session.asksForDenied = true
-      if other.authentication != .none { configuration.authentication = other.authentication }
-      pool.replaceServers(with: other.servers, &random)
-      // A connection that is not open yet is to one of the servers before, too.
+      // Whatever is not open yet may have authenticated as before.
       if let next { end(next, nil) }
       if let current, lines[current]?.state.isOpen == true { return leave(current) }
       // One that is not open yet has not failed.
@@ -173,6 +163,16 @@
       }
       current = nil
       connect()
+    }
+
+    /// Leaves the server for one of another list.
+    ///
+    /// - Parameter other: The servers, and how to authenticate if their addresses say so.
+    mutating func reconnect(to other: NATSConfiguration) {
+      if isStopped { return }
+      if other.authentication != .none { configuration.authentication = other.authentication }
+      pool.replaceServers(with: other.servers, &random)
+      reconnect()
     }
 
     /// Leaves a server, which is asked first whether it will notice, if that matters.
@@ -208,17 +208,31 @@
       case .connected(let connection):
         lines[number]?.connection = connection
         if !isReading { connection.setReading(false) }
-      case .frames(let frames, _, _):
+      case .frames(let frames, let byteCount, _):
         guard var state = lines[number]?.state else { return }
         var actions: [ConnectionState.Action] = []
         for frame in frames { state.received(frame, &actions) }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
         if lines[number]?.leavingSeconds != nil { end(number, nil) }
+        if number == next { hold(byteCount) }
       case .closed(let reason):
         closed(number, reason, isUnnoticed: lines[number]?.state.isSilent == true)
       }
     }
+
+    /// Counts what has arrived by the second connection.
+    ///
+    /// If it is too much, the rest of the first one is not waited for.
+    private mutating func hold(_ byteCount: Int) {
+      guard let next, lines[next]?.held.isEmpty == false else { return }
+      lines[next]!.heldBytes += byteCount
+      let count = lines[next]!.held.count
+      if lines[next]!.heldBytes + count * Self.heldCost > Self.heldLimit { handOver() }
+    }
+
+    /// The bytes that may be held, and what each message takes in addition to its bytes.
+    private static let (heldLimit, heldCost) = (4 << 20, 128)
 
     private mutating func perform(_ action: ConnectionState.Action, on number: Int) {
       guard lines[number] != nil else { return }
@@ -269,7 +283,7 @@
         handOverSeconds = 0
         session.writeSubscriptions(to: &lines[number]!.output)
         lines[number]!.output.writePing()
-        lines[number]!.state.pinged(marking: 0)
+        lines[number]!.state.pinged(marking: Self.firstFlag)
       }
     }
 
@@ -285,6 +299,8 @@
 
     private mutating func confirmed(_ mark: UInt64, on number: Int) {
       if number == current {
+        // It may have become the present connection before this answer, which confirms no posts.
+        if mark == Self.firstFlag { return }
         let isLast = mark & Self.lastFlag != 0
         session.confirmed(mark & ~Self.lastFlag, isOwnPing: !isLast)
         if !isLast { return }
@@ -308,6 +324,8 @@
 
     /// Is added to the mark of a ping that asks a server for the rest of what it has to send.
     private static let lastFlag: UInt64 = 1 << 63
+    /// The mark of the ping that asks a second server whether it has the subscriptions.
+    private static let firstFlag: UInt64 = 1 << 62
 
     // MARK: Changing connections
 

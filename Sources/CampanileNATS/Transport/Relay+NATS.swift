@@ -56,8 +56,9 @@
     /// Without one, or if the relay reads nothing, it hears nothing for up to half a minute. Otherwise
     /// it would hear newer messages first.
     ///
-    /// Without a connection, the relay tries the next server at once. On another transport, and
-    /// after the relay has ended, the call does nothing.
+    /// Without a connection, the relay tries the next server at once, and gives up an attempt that is
+    /// under way. If it has tried all servers, it pauses first. On another transport, and after the relay
+    /// has ended, the call does nothing.
     public func reconnect() { (link as? NATSLink)?.reconnect() }
 
     /// Replaces the list of servers, closes the connection, and connects to one of the new list.

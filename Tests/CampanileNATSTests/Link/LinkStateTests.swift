@@ -142,16 +142,17 @@
       link.handle(.closed(nil), of: 2)
       link.perform([.stopAnswering("q")])
       #expect(effects(&link).sent == ["1: PING"])
-      func requests(after frame: ServerFrame, reply: String) -> Int {
-        let message = ServerMessage(
-          subject: "q", sid: 10, reply: reply, headers: .none, payload: [])
-        receive(frame, .messages([message]), from: 1, &link)
-        return link.takeEffects().incidents.count {
-          if case .request = $0 { true } else { false }
-        }
-      }
-      #expect(requests(after: .pong, reply: "r.1") == 1)
-      #expect(requests(after: .pong, reply: "r.2") == 0)
+      #expect(requests(after: .pong, reply: "r.1", from: 1, &link) == 1)
+      #expect(requests(after: .pong, reply: "r.2", from: 1, &link) == 0)
+    }
+
+    /// Receives a frame and a request, and counts the requests that arrive at the relay.
+    private func requests(
+      after frame: ServerFrame, reply: String, from number: Int, _ link: inout LinkState
+    ) -> Int {
+      let message = ServerMessage(subject: "q", sid: 10, reply: reply, headers: .none, payload: [])
+      receive(frame, .messages([message]), from: number, &link)
+      return link.takeEffects().incidents.count { if case .request = $0 { true } else { false } }
     }
 
     // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
@@ -265,6 +266,51 @@
       link.handle(.closed(nil), of: 1)
       #expect(effects(&link).sent == ["2: HPUB a", "2: PING", "2: PING", "2: SUB x "])
       #expect(link.session.server != nil)
+    }
+
+    // Broken by: LinkState.confirmed, if the answer to its first ping counts as one for the session's.
+    @Test("Requests are taken until the second server knows that they have ended")
+    func endsEarlyWithAnswers() {
+      var link = link
+      link.perform([.answer("q")])
+      receive(.pong, from: 2, &link)
+      link.perform([.stopAnswering("q")])
+      link.handle(.closed(nil), of: 1)
+      #expect(effects(&link).sent == ["2: PING", "2: PING"])
+      #expect(requests(after: .pong, reply: "r.1", from: 2, &link) == 1)
+      #expect(requests(after: .pong, reply: "r.2", from: 2, &link) == 0)
+    }
+
+    // Broken by: LinkState.reconnect, if it hands over to the second server.
+    @Test("Told to connect again, it leaves the second server, too")
+    func reconnecting() {
+      var link = link
+      receive(.pong, from: 2, &link)
+      _ = link.takeEffects()
+      link.reconnect()
+      let effects = link.takeEffects()
+      #expect(effects.closes.map { $0 === second } == [true, false])
+      #expect(effects.connects.map(\.number) == [3])
+      #expect(link.session.server == nil)
+    }
+
+    // Broken by: LinkState.hold, if it does not count.
+    @Test("R6 If the second server sends much, the first one is left")
+    func holdsMuch() {
+      var link = link
+      link.perform([.subscribe("x")])
+      receive(.pong, from: 2, &link)
+      _ = link.takeEffects()
+      let message = ServerMessage(subject: "x", sid: 10, reply: nil, headers: .none, payload: [])
+      for _ in 1...4 {
+        link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
+      }
+      var effects = link.takeEffects()
+      #expect(effects.closes.isEmpty && effects.messageCount == 0)
+      link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
+      effects = link.takeEffects()
+      #expect(effects.closes.map { $0 === first } == [true])
+      #expect(effects.messageCount == 5)
     }
 
     @Test("If the first server ends before the second one is open, that one is waited for")
@@ -436,14 +482,15 @@
     }
 
     @Test(
-      "While it connects, it goes on; while it waits, it tries at once; at last, it does nothing")
+      "While it connects or waits, it tries the next server at once; at last, it does nothing")
     func otherwise() {
       var link = link
       link.reconnect()
       _ = link.takeEffects()
       link.reconnect()
-      #expect(link.takeEffects().connects.isEmpty)
-      link.handle(.closed("no"), of: 2)
+      let effects = link.takeEffects()
+      #expect(effects.closes.map { $0 === connection } == [true])
+      #expect(effects.connects.map(\.number) == [3])
       link.handle(.closed("no"), of: 3)
       #expect(link.takeEffects().wait != nil)
       link.reconnect()
