@@ -9,6 +9,8 @@
     /// The bytes of a subject at the most: a line of the protocol has 4,096, and more than the
     /// subject in it.
     static let limit = 3_072
+    /// The bytes of a prefix of inboxes at the most, which may be in the same line.
+    static let prefixLimit = 512
 
     /// Whether messages can be sent under this name.
     static func isName(_ text: String) -> Bool {

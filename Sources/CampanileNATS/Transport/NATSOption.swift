@@ -47,12 +47,13 @@
     ///
     /// - Parameter prefix: A subject without wildcards. Give no messages names that begin with it. Who
     ///   listens with a wildcard does not hear them.
-    /// - Precondition: `prefix` is a name of at most 3,072 bytes: tokens with dots between them, without
+    /// - Precondition: `prefix` is a name of at most 512 bytes: tokens with dots between them, without
     ///   spaces and without the signs `*` and `>`.
     public static func inboxPrefix(_ prefix: String) -> Self {
       precondition(
-        NATSSubject.isName(prefix),
-        "\"\(prefix)\" was given as a prefix of inboxes; it is no subject")
+        NATSSubject.isName(prefix) && prefix.utf8.count <= NATSSubject.prefixLimit,
+        "\"\(prefix)\" was given as a prefix of inboxes; it takes a subject of at most "
+          + "\(NATSSubject.prefixLimit) bytes")
       return Self("inboxPrefix(\(prefix))") { $0.inboxPrefix = prefix }
     }
 

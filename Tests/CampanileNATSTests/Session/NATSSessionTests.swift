@@ -230,6 +230,27 @@
         ])
     }
 
+    // Broken by: NATSSubject, if its limits take no account of each other.
+    @Test("The longest name and the longest prefix of inboxes make a line that servers take")
+    func longestLine() {
+      var session = NATSSession(
+        id: .max, name: "me", processID: 1,
+        inboxPrefix: String(repeating: "p", count: NATSSubject.prefixLimit),
+        durable: DurableOptions(stream: "S", subjects: [], replicas: 1))
+      var info = ServerInfo()
+      info.maxPayload = 64 << 20
+      session.connected(info)
+      let name = String(repeating: "n", count: NATSSubject.limit)
+      session.perform(post(name, bytes: 1 << 20))
+      session.perform(
+        .request(correlation: .max, subject: name, version: 0, payload: [], milliseconds: 1_000))
+      for _ in 1...5 { session.tickDurable() }
+      let lines = written(&session).text.split(separator: "\r\n")
+      #expect(lines.count { $0.hasPrefix("HPUB \(name)") } == 2)
+      // A server takes 4,096 bytes in a line, if its operator has not set `max_control_line`.
+      #expect(lines.filter { !$0.hasPrefix("x") }.allSatisfy { $0.utf8.count < 4_000 })
+    }
+
     @Test("A request whose time is over before it could be sent is not sent")
     func requestThatWaited() {
       var session = connected()

@@ -13,6 +13,16 @@
     }
 
     @Test(
+      "A prefix of inboxes that no server takes stops the program",
+      arguments: ["", "a..b", "a.*", "a b", String(repeating: "a", count: 513)])
+    func otherPrefixes(prefix: String) async {
+      _ = NATSOption.inboxPrefix(String(repeating: "a", count: 512))
+      await #expect(processExitsWith: .failure) { [prefix] in
+        _ = NATSOption.inboxPrefix(prefix)
+      }
+    }
+
+    @Test(
       "Other names stop the program",
       arguments: ["", "a.b", "a*", ">", "a/b", #"a\b"#, "a b", "\u{7F}", "ä", longest + "a"])
     func otherNames(name: String) async {
