@@ -13,7 +13,11 @@
     public func run() async throws {
       do {
         try await gracefulShutdown()
-        await drain()
+        await withTaskCancellationHandler {
+          await drain()
+        } onCancel: {
+          cancel()
+        }
       } catch {
         cancel()
       }
