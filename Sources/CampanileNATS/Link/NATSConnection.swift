@@ -23,18 +23,27 @@
       (self.channel, self.backlog) = (channel, backlog)
     }
 
-    /// What has been read and not taken, and whether more is to be read.
+    /// What has been read and not taken, or sent and not written, and whether more is to be read.
+    ///
+    /// A server that reads nothing, and sends what is to be answered, is not read either. So it is
+    /// silent, and is left.
     final class Backlog: Sendable {
       private struct State {
         var byteCount = 0
+        var unwrittenCount = 0
         var isWanted = true
         var channel: (any Channel)?
 
-        var reads: Bool { isWanted && byteCount <= Backlog.limit }
+        var reads: Bool {
+          isWanted && byteCount <= Backlog.limit && unwrittenCount <= Backlog.unwrittenLimit
+        }
       }
 
       private let state = Locked(State())
-      private static let limit = 4 << 20
+      /// The second is more than all posts that are sent without being confirmed.
+      private static let (limit, unwrittenLimit) = (4 << 20, 16 << 20)
+      /// What bytes that wait to be written take in addition.
+      private static let overhead = 256
 
       /// Whether more is to be read.
       var reads: Bool { state.withLock { $0.reads } }
@@ -48,6 +57,10 @@
       func arrived(_ byteCount: Int) { change { $0.byteCount += byteCount } }
 
       func taken(_ byteCount: Int) { change { $0.byteCount -= byteCount } }
+
+      func sent(_ byteCount: Int) { change { $0.unwrittenCount += byteCount + Self.overhead } }
+
+      func written(_ byteCount: Int) { change { $0.unwrittenCount -= byteCount + Self.overhead } }
 
       /// Sets whether anything more is wanted.
       func set(_ isWanted: Bool) { change { $0.isWanted = isWanted } }
@@ -119,9 +132,13 @@
 
     /// - Parameter count: How many answers to pings are among the bytes.
     func send(_ bytes: ByteBuffer, pongs count: Int = 0) {
-      if count == 0 { return channel.writeAndFlush(bytes, promise: nil) }
-      pongs.withLock { $0 += count }
-      channel.writeAndFlush(bytes).whenComplete { [self] _ in pongs.withLock { $0 -= count } }
+      let byteCount = bytes.readableBytes
+      backlog.sent(byteCount)
+      if count > 0 { pongs.withLock { $0 += count } }
+      channel.writeAndFlush(bytes).whenComplete { [self] _ in
+        backlog.written(byteCount)
+        if count > 0 { pongs.withLock { $0 -= count } }
+      }
     }
 
     func setReading(_ reads: Bool) { backlog.set(reads) }
