@@ -60,9 +60,12 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   ///
   /// Use it for two states that follow each other, where the owner of the skipped follower knows
   /// `newValue` already. The next change that the follower receives has `newValue` as its old value.
-  /// A paused follower does not receive the changes that it missed before: when it resumes, it
-  /// receives only later ones. If it is not paused, changes that were queued on its target are still
-  /// delivered.
+  ///
+  /// If the follower is paused when the value is set, it receives no earlier change, even if it
+  /// resumes before such a change reaches it. When it resumes, it receives only later ones. Its
+  /// initial call, if it is due, carries `newValue` or a newer value. If the follower is not paused,
+  /// changes that were queued on its target are still delivered. The calls of a concurrent follower
+  /// come in any order, so an earlier change may come after a later one.
   ///
   /// A registration of another source, or one that has ended, makes no difference.
   public func set(_ newValue: Value, skipping registration: Registration) {
@@ -126,7 +129,7 @@ extension CurrentValue: StateBase {
     _ options: SourceOptions<ValueChange<Value>>
   ) -> Registration {
     let (registry, list) = (storage.registry, storage.list)
-    let missed = MissedChanges(of: storage)
+    let missed = MissedChanges(of: storage, isInitialDue: options.isInitial)
     request.skipKeeper = missed
     let isWanted = body.isWanted
     var follower: Follower<Value>?

@@ -2,7 +2,8 @@
 /// resumes.
 ///
 /// While anything is stored here, a bit in the registration word is set. While the bit is set,
-/// every change for the follower passes through here.
+/// every change for the follower passes through here. After a set that skips a paused follower, the
+/// bit stays set until a newer change reaches the follower.
 final class MissedChanges<Value: Sendable>: Sendable {
   typealias Change = ValueChange<Value>
 
@@ -61,17 +62,17 @@ final class MissedChanges<Value: Sendable>: Sendable {
       return Change(old: range.old, new: change.new, revision: change.revision)
     }
 
-    /// Forgets what was missed before `change`.
+    /// Forgets what was missed up to `change`.
     ///
-    /// - Parameter isInitialDue: Whether the initial call is still to be requested, with the value
-    ///   of `change`.
-    mutating func drop(before change: Change, isInitialDue: Bool) {
-      if missed == nil { return }
-      missed = isInitialDue ? Range(.initialRequest(change.new)) : nil
+    /// Another thread may have delivered later changes already; they remain.
+    @_optimize(size)
+    mutating func drop(upTo change: Change) {
+      guard let range = missed, range.revisions.lowerBound <= change.revision else { return }
+      let last = range.revisions.upperBound
+      missed =
+        last > change.revision
+        ? Range(old: change.new, new: range.new, revisions: change.revision + 1...last) : nil
     }
-
-    /// - Returns: The request for the initial call, if only that was missed.
-    mutating func endRequest() -> Change? { missed?.isRequest == true ? end() : nil }
 
     /// - Returns: One change in place of the missed ones, if any; the request for the initial call,
     ///   if only that was missed.
@@ -94,8 +95,15 @@ final class MissedChanges<Value: Sendable>: Sendable {
     var including: UInt64 = 0
     /// The newest change whose value the follower knows without being told of the change.
     var known: UInt64 = 0
+    /// Whether changes up to `known` may be on their way.
+    var areKnownOnTheirWay = false
+    /// Whether the initial call has not begun.
+    var isInitialDue: Bool
 
-    var isAnyMissed: Bool { !unsent.isEmpty || !untold.isEmpty }
+    /// Whether every change for the follower is to pass through here.
+    var isNeeded: Bool {
+      !unsent.isEmpty || !untold.isEmpty || requestCount != 0 || areKnownOnTheirWay
+    }
 
     /// - Returns: The change that answers a request, or the request itself if it must be sent on.
     mutating func answer(_ request: Change, isArrival: Bool) -> Change? {
@@ -109,18 +117,28 @@ final class MissedChanges<Value: Sendable>: Sendable {
     }
 
     /// Drops what was missed before a change that is not for the follower.
+    @_optimize(size)
     mutating func omit(_ change: Change) {
       known = max(known, change.revision)
-      // The initial call may have been made since. Then its request has no effect.
-      unsent.drop(before: change, isInitialDue: hasMissedRequest)
-      untold.drop(before: change, isInitialDue: hasMissedRequest)
+      areKnownOnTheirWay = true
+      unsent.drop(upTo: change)
+      untold.drop(upTo: change)
+      if isInitialDue {
+        // A change that is dropped on its way may have taken the place of the request.
+        hasMissedRequest = true
+        untold.miss(.initialRequest(change.new))
+      }
     }
   }
 
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let storage: StateStorage<Value>
 
-  init(of storage: StateStorage<Value>) { self.storage = storage }
+  /// - Parameter isInitialDue: Whether the follower asked for an initial call.
+  init(of storage: StateStorage<Value>, isInitialDue: Bool) {
+    self.storage = storage
+    state = Locked(State(isInitialDue: isInitialDue))
+  }
 
   /// Whether a change was sent in place of missed ones, while older ones were not told.
   func includesUntold(_ change: Change) -> Bool {
@@ -142,16 +160,21 @@ final class MissedChanges<Value: Sendable>: Sendable {
     }
   }
 
-  /// Drops what a paused follower missed before a change that was set for all other followers.
+  /// Drops what a paused follower missed before a change that is set for all other followers.
   ///
-  /// The owner of the follower knows the value of that change, and must not receive an older one. If
-  /// the follower has resumed, it receives what is on its way.
+  /// The owner of the follower knows the value of that change, and must not receive an older one. A
+  /// follower that is not paused receives what is on its way.
   func omit(_ change: Change, for observer: AnyObserver) {
-    edit(observer) { if observer.isPaused { $0.omit(change) } }
+    edit(observer) { if observer.noteMiss() { $0.omit(change) } }
   }
 
   /// Notes that the initial call carries the value of a change, which may arrive later.
-  func noteTold(_ revision: UInt64) { state.withLock { $0.known = max($0.known, revision) } }
+  func noteTold(_ revision: UInt64) {
+    state.withLock { state in
+      state.known = max(state.known, revision)
+      state.isInitialDue = false
+    }
+  }
 
   @_optimize(size)
   private func edit<Result: Sendable>(
@@ -161,7 +184,7 @@ final class MissedChanges<Value: Sendable>: Sendable {
     let (result, before) = state.withLock { state -> (Result, State) in
       let before = state
       let result = body(&state)
-      if !state.isAnyMissed && state.requestCount == 0 { observer.forgetMiss() }
+      if !state.isNeeded { observer.forgetMiss() }
       return (result, before)
     }
     withExtendedLifetime(before) {}
@@ -178,9 +201,10 @@ final class MissedChanges<Value: Sendable>: Sendable {
       state.requestCount -= 1
       return nil
     }
-    if !change.isInitial && change.revision <= state.known {
-      // It may have taken the place of the request for the initial call, in a full buffer.
-      return isArrival && !observer.isPaused ? state.untold.endRequest() : nil
+    if !change.isInitial {
+      if change.revision <= state.known { return nil }
+      // The older ones have arrived, except for a concurrent observer.
+      if isArrival { state.areKnownOnTheirWay = false }
     }
     let isPaused = observer.noteMiss()
     if isPaused && change.isInitial { state.hasMissedRequest = true }
@@ -201,9 +225,6 @@ protocol SkipKeeper: AnyObject, Sendable {
   /// - Returns: The value to call the observer with instead, if it is to be called.
   func admit<Value>(_ value: Value, to observer: AnyObserver, isArrival: Bool) -> Value?
 
-  /// Notes a value that was posted to all observers except this one.
-  func omit<Value>(_ value: Value, for observer: AnyObserver)
-
   /// Notes that a newer value has taken the place of a request to tell the observer what it missed.
   ///
   /// - Returns: Whether `value` is such a request.
@@ -220,10 +241,6 @@ extension MissedChanges: SkipKeeper {
   func admit<Skipped>(_ value: Skipped, to observer: AnyObserver, isArrival: Bool) -> Skipped? {
     guard let change = value as? Change else { return nil }
     return admit(change, to: observer, isArrival: isArrival) as? Skipped
-  }
-
-  func omit<Skipped>(_ value: Skipped, for observer: AnyObserver) {
-    if let change = value as? Change { omit(change, for: observer) }
   }
 
   @_optimize(size)
@@ -243,12 +260,6 @@ extension MissedChanges: SkipKeeper {
     }
     if isToAsk { storage.tellMissed(registration) }
   }
-}
-
-extension AnyObserver {
-  /// Notes a value that was posted to all observers except this one.
-  @inline(never)
-  func omit<Value>(_ value: Value) { details?.skipKeeper?.omit(value, for: self) }
 }
 
 extension ObserverRegistry {
@@ -278,7 +289,7 @@ extension ObserverRegistry {
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: isArrival)
     else {
-      if observer.isPaused { note(.skipped, of: post, observer, registration()) }
+      noteSkipped(observer, registration(), post)
       return
     }
     let call = isArrival ? begin(observer, registration(), post) : nil
@@ -303,12 +314,22 @@ extension ObserverRegistry {
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: true)
     else {
-      if observer.isPaused {
-        note(.skipped, of: post, observer, Registration(list: list, id: id, counters: nil))
-      }
+      noteSkipped(observer, Registration(list: list, id: id, counters: nil), post)
       return nil
     }
     return callArrival(observer, told, post, at: id, in: list)
+  }
+
+  /// Reports that an observer is not called because of a pause now or before, unless it has ended.
+  ///
+  /// A request of a state is reported only during a pause.
+  @inline(never)
+  @_optimize(size)
+  private func noteSkipped(
+    _ observer: AnyObserver, _ registration: Registration, _ post: borrowing Post
+  ) {
+    if observer.isEnded || post.number == 0 && !observer.isPaused { return }
+    note(.skipped, of: post, observer, registration)
   }
 
   /// The observer of a registration, unless it has ended.

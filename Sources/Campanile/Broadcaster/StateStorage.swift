@@ -80,22 +80,25 @@ final class StateStorage<Value: Sendable>: Sendable {
 
   func set(_ newValue: Value, skipping registration: Registration) {
     checkAccess()
-    setInContext(newValue, skippedID: registry.ownID(of: registration))
+    setInContext(newValue, skipping: registration)
   }
 
   @inline(never)
   @_optimize(size)
-  private func setInContext(_ newValue: Value, skippedID: UInt64 = 0) {
+  private func setInContext(_ newValue: Value, skipping follower: Registration? = nil) {
     let context = ContextCarrier.isAnyInstalled ? PostContext.current : nil
-    set(newValue, context, skippedID: skippedID)
+    set(newValue, context, skipping: follower)
   }
 
   /// - Parameters:
   ///   - context: The context to restore if another thread delivers the change.
-  ///   - skippedID: The follower to skip, or 0.
+  ///   - follower: The follower to skip, if any.
   @inline(__always)
-  private func set(_ newValue: Value, _ context: PostContext?, skippedID: UInt64 = 0) {
+  private func set(
+    _ newValue: Value, _ context: PostContext?, skipping follower: Registration? = nil
+  ) {
     var other = newValue
+    let skippedID = follower.map { registry.ownID(of: $0) } ?? 0
     let place = current.withLock { state, value -> Place? in
       swap(&value, &other)
       guard var place = enqueue(&state) else { return nil }
@@ -105,6 +108,7 @@ final class StateStorage<Value: Sendable>: Sendable {
     }
     // The old value goes with this, if nobody is told it, and not under the lock.
     guard let place else { return }
+    if skippedID != 0, let follower { omit(newValue, place, for: follower) }
     if place.turn == .first { tell(other, newValue, place) } else { leave(newValue, place) }
   }
 
@@ -279,6 +283,18 @@ final class StateStorage<Value: Sendable>: Sendable {
   }
 
   // MARK: Pauses
+
+  /// Drops what the follower that a set skips missed before, if the follower is paused.
+  ///
+  /// Here and not when the change is delivered: the follower may have resumed by then.
+  @inline(never)
+  @_optimize(size)
+  private func omit(_ new: Value, _ place: Place, for follower: Registration) {
+    guard let observer = registry.observer(of: follower),
+      let missed = observer.details?.skipKeeper as? MissedChanges<Value>
+    else { return }
+    missed.omit(ValueChange(old: nil, new: new, revision: place.revision), for: observer)
+  }
 
   /// Queues a request to deliver to a resumed follower what it missed.
   ///

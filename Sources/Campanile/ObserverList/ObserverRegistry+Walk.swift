@@ -491,7 +491,7 @@ extension ObserverRegistry {
     _ post: borrowing Post, _ portion: Portion
   ) {
     guard portion.includes(observer) else { return }
-    if post.skippedID == id { return observer.omit(value) }
+    if post.skippedID == id { return }
     let claim = observer.claim()
     if claim == .skip { return callSkipped(observer, id, in: list, value, post) }
     // An observer with a place of its own is called there.

@@ -33,7 +33,7 @@ struct FollowerTests {
     let storage = StateStorage(1, ObserverRegistry())
     let follower = Follower<Int>(
       SourceOptions(isOnce: true), isImmediate: false, isBounded: false, location, storage,
-      MissedChanges(of: storage)
+      MissedChanges(of: storage, isInitialDue: true)
     )
     let body = follower.wrap(ObserverBody(.concurrent) { _ in await gate.pass() })
     guard case .async(_, _, _, let call) = body.kind else {

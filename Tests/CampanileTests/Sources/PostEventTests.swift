@@ -74,6 +74,19 @@ struct PostEventTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("K15 A change that is queued, and left out because its follower knows more, is skipped")
+  func known() {
+    let (state, target) = (CurrentValue(0), ManualTarget())
+    let token = state.observe(on: .target(target), buffering: .newest(4)) { _ in }
+    let events = Recorder(observing: state.events)
+    state.value = 1
+    token.pause()
+    state.set(2, skipping: token.registration)
+    token.resume()
+    target.runAll()
+    #expect(events.values.filter { $0.registration != nil }.map(\.kind) == [.queued, .skipped])
+  }
+
   @Test("K15 a delivery that is queued says what becomes of it")
   func fates() {
     let (center, target) = (MessageCenter(), ManualTarget())
