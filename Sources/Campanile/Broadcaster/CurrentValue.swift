@@ -75,9 +75,10 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Changes the value in place, with every other reader and writer waiting, then notifies the
   /// followers.
   ///
-  /// The closure must be short. Using this object inside the closure is a precondition failure.
-  /// This includes the deinit of anything that the closure removes from the value. If the closure
-  /// throws, the changes that it made remain, and are delivered.
+  /// The closure must be short. Reading, setting or updating this object inside the closure is a
+  /// precondition failure; do not use it there in any other way. This includes the deinit of
+  /// anything that the closure removes from the value. If the closure throws, the changes that it
+  /// made remain, and are delivered.
   ///
   /// - Returns: What `body` returns.
   @discardableResult
