@@ -12,17 +12,17 @@ extension StateSource {
   /// Once one of the states has finished, changes of the pair carry the last value that it told. The
   /// pair's `value` still reads both states.
   ///
-  /// Make a combined state once, and keep it. An observer keeps it too. If an owner without a
-  /// ``Lifetime`` dies, its observer and this state stay for a while. The next change of either state
-  /// releases them, or further owners that observe this state do.
+  /// Make a combined state once, and keep it: it keeps both states alive. Its observers do not. They
+  /// keep only its observations of the two states, and end when both states have ended. If an owner
+  /// without a ``Lifetime`` dies, its observer and these observations stay for a while. The next
+  /// change of either state releases them, or further owners that observe this state do.
   ///
   /// - Parameters:
   ///   - other: The state whose value is the second of the pair.
   ///   - file: The caller's file, for descriptions of the two states.
   ///   - line: The caller's line.
   /// - Returns: A state that keeps both states alive, and ends when both have ended. Each observer
-  ///   runs on its own delivery, once for each change of either state. The pair allocates two
-  ///   objects.
+  ///   runs on its own delivery, once for each change of either state.
   public func combined<Other: StateSource>(
     with other: Other, file: StaticString = #fileID, line: UInt = #line
   ) -> ReadOnlyState<(Value, Other.Value)> {

@@ -88,6 +88,20 @@ struct DerivedStateTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test(
+    "A combined state keeps the two states, and its observers do not", arguments: [true, false])
+  func combinedKeeps(isKept: Bool) {
+    var kept: ReadOnlyState<(Int, Int)>?
+    func observe() -> ObservationToken {
+      let both = CurrentValue(1).combined(with: CurrentValue(2))
+      if isKept { kept = both }
+      return both.observe { _ in }
+    }
+    let token = observe()
+    #expect(token.isActive == isKept)
+    withExtendedLifetime(kept) {}
+  }
+
   @Test("Mapped, combined and distinct together")
   func derived() {
     let (isLoggedIn, count) = (CurrentValue(false), CurrentValue(0))
