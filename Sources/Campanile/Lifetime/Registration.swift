@@ -76,6 +76,10 @@ public struct Registration: Sendable, Hashable {
   /// begins later. Inside any observer it returns `insideObserver` at once, so observers that
   /// cancel each other cannot deadlock. It does not know about locks: if the caller holds a lock
   /// that the running observer needs, both wait forever.
+  ///
+  /// Do not call it on the main actor, another actor or a queue to which a call in progress must
+  /// return: both would wait forever. Such a call is that of an `observeAsync(on: .main)` observer.
+  /// Write `await` there.
   @available(*, noasync, message: "Write await cancelAndWait(), which suspends instead of blocking")
   @discardableResult
   public func cancelAndWait() -> Wait {
