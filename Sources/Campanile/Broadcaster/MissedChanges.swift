@@ -74,6 +74,9 @@ final class MissedChanges<Value: Sendable>: Sendable {
         ? Range(old: change.new, new: range.new, revisions: change.revision + 1...last) : nil
     }
 
+    /// - Returns: The request for the initial call, if only that was missed.
+    mutating func endRequest() -> Change? { missed?.isRequest == true ? end() : nil }
+
     /// - Returns: One change in place of the missed ones, if any; the request for the initial call,
     ///   if only that was missed.
     mutating func end() -> Change? {
@@ -202,7 +205,10 @@ final class MissedChanges<Value: Sendable>: Sendable {
       return nil
     }
     if !change.isInitial {
-      if change.revision <= state.known { return nil }
+      if change.revision <= state.known {
+        // It may have taken the place of the request for the initial call, in a full buffer.
+        return isArrival && !observer.isPaused ? state.untold.endRequest() : nil
+      }
       // The older ones have arrived, except for a concurrent observer.
       if isArrival { state.areKnownOnTheirWay = false }
     }
