@@ -551,6 +551,19 @@
       }
     }
 
+    // Broken by: NamedDeliveries.open, if it is sorted as text.
+    @Test("R2 The server is told in the order of the stream what is still being delivered")
+    func orderOfProgress() {
+      var state = pulling("me")
+      let replies = (9...11).map { "$JS.ACK.S.me.1.\($0).\($0).1.0" }
+      for reply in replies {
+        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      }
+      var told: [String] = []
+      for _ in 1...3 { told += state.tickDeliveries() }
+      #expect(told == replies)
+    }
+
     // Broken by: DurableState.answered, if it begins to wait again for each change.
     @Test("R2 What is carried while a receiver waits for the rest does not make it wait longer")
     func carriedWhileSettling() {
