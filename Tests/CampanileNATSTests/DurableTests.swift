@@ -163,6 +163,34 @@
       withExtendedLifetime((one, two, three, four, token)) {}
     }
 
+    // Broken by: PullBudget.next, if what was sent before has to fit in the bytes of a pull.
+    @Test(
+      "R2 Large messages that a receiver with a name did not acknowledge come again in order",
+      arguments: NATSServer.programs)
+    func largeAgain(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: nil)
+      let two = Member(bus(server, as: "two"), carrying: nil)
+      let queue = DispatchQueue(label: "observers")
+      queue.suspend()
+      defer { queue.resume() }
+      let came = Recorder<UInt8>(timeout: .seconds(600))
+      let heard = Recorder<UInt8>(timeout: .seconds(600))
+      let waiting = two.relay.raw("clock.>").observe(on: .queue(queue)) { _ in }
+      let coming = two.relay.raw("clock.>").observe { came.record($0.bytes[0]) }
+      for member in [one, two] { try await member.relay.flush() }
+      let numbers: [UInt8] = [1, 2, 3, 4]
+      for number in numbers {
+        one.relay.post(raw: [UInt8](repeating: number, count: 700_000), to: "clock.large")
+      }
+      #expect(try await came.next(4) == numbers)
+      two.relay.cancel()
+      let three = Member(bus(server, as: "two"), carrying: nil)
+      let hearing = three.relay.raw("clock.>").observe { heard.record($0.bytes[0]) }
+      #expect(try await heard.next(4) == numbers)
+      withExtendedLifetime((one, two, three, waiting, coming, hearing)) {}
+    }
+
     // Broken by: Relay.drain, if it does not wait for observers that run elsewhere.
     @Test(
       "R4 A receiver with a name that is drained has acknowledged what runs on a queue",

@@ -74,11 +74,13 @@
     var batch: Int
     var expires: Int
     var idle_heartbeat: Int
-    var max_bytes: Int
+    var max_bytes: Int?
 
-    /// - Parameter seconds: How long the server may take; it says at least each five seconds that it has
-    ///   nothing to send.
-    init(batch: Int, bytes: Int, seconds: Int) {
+    /// - Parameters:
+    ///   - bytes: The limit of bytes; `nil` for none.
+    ///   - seconds: How long the server may take; it says at least each five seconds that it has
+    ///     nothing to send.
+    init(batch: Int, bytes: Int?, seconds: Int) {
       self.batch = batch
       max_bytes = bytes
       expires = seconds * 1_000_000_000

@@ -290,7 +290,7 @@
         }
         terms.consumerIsCreated()
         unansweredCount = 0
-        let open = response.num_ack_pending ?? 0
+        let open = min(max(0, response.num_ack_pending ?? 0), 4 * PullBudget.batch)
         var rest = max(0, unnoticedEnd - seconds)
         if let count = pullsOfOthers, isNamed, rest == 0, response.num_waiting ?? 0 > 0 {
           pullsOfOthers = count + 1
@@ -305,14 +305,9 @@
         let isAnother = consumerCreated != nil && consumerCreated != response.created && isNamed
         consumerCreated = response.created
         // It may have begun before what is carried has changed.
-        if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open > 0 {
-          settling.begin(after: rest)
-          // What could not be delivered to a connection that has ended is to be sent again at once,
-          // maybe in another order (`consumer.didNotDeliver` of nats-server). This pull takes it. It
-          // is not heard, and comes again, in order, with the rest.
-          if open > 0 {
-            ask(PullRequest(batch: min(open, 4 * PullBudget.batch), bytes: 1 << 30, seconds: 1))
-          }
+        if settling.isDue, !settling.hasBegun, isNamed, rest > 0 || open + settling.count > 0 {
+          settling.begin(after: rest, unacknowledged: open)
+          take()
         }
         if settling.isOver { pull() } else { phase = .settling }
         // Nobody has said so, if there was no connection, or no pull.
@@ -343,8 +338,20 @@
       return reported == sentence ? nil : sentence
     }
 
+    /// Takes what the server is to send again at once, to hear it later.
+    ///
+    /// What could not be delivered to a connection that has ended is to be sent again at once, maybe
+    /// in another order (`consumer.didNotDeliver` of nats-server). It is not heard, and comes again,
+    /// in order, with the rest. The server ends a connection that is slow to read many megabytes.
+    private mutating func take() {
+      let size = PullBudget.count(in: 8 << 20, maxPayload: maxPayload)
+      guard let batch = settling.next(atMost: size) else { return }
+      ask(PullRequest(batch: batch, bytes: nil, seconds: 1))
+    }
+
     private mutating func pull() {
       (phase, silence, pullsOfOthers) = (.pulling, 0, nil)
+      if settling.count > 0 { pulls.hearAgain(settling.count, maxPayload: maxPayload) }
       settling.end()
       guard !hasEndedHearing, let pull = pulls.next() else { return }
       pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
@@ -389,13 +396,18 @@
       // connection has lost, and is sent again later.
       if settling.hasBegun {
         settling.arrived()
+        take()
         return .none
       }
       switch phase {
       case .pulling: break
       // The pulls of a consumer with a name go on while it is changed.
       case .gathering, .locating, .creatingConsumer:
-        guard isNamed, !settling.isDue else { return .none }
+        guard isNamed, !settling.isDue else {
+          // The answer for the consumer may have been written before the server sent this.
+          if isNamed { settling.arrived() }
+          return .none
+        }
       case .idle, .awaitingDeletion, .creatingStream, .settling: return .none
       }
       heardOfPull()

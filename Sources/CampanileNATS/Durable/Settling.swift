@@ -8,6 +8,10 @@
     private(set) var isDue = true
     /// For how many seconds more it waits, once it has begun to.
     private var seconds: Int?
+    /// How many messages the server sends again before newer ones, at the most.
+    private(set) var count = 0
+    /// How many messages are still to be taken, and how many of those have been asked for.
+    private var (rest, open) = (0, 0)
 
     /// After so many seconds, the server has sent again what nobody has acknowledged.
     private static let time = ConsumerTerms.acknowledgmentWait + 1
@@ -17,16 +21,41 @@
     var isOver: Bool { seconds ?? 0 == 0 }
 
     /// Messages may be missing.
-    mutating func isMissing() { (isDue, seconds) = (true, nil) }
+    mutating func isMissing() { self = Settling() }
 
     /// Everything is in order.
-    mutating func end() { (isDue, seconds) = (false, nil) }
+    mutating func end() {
+      self = Settling()
+      isDue = false
+    }
 
-    /// - Parameter rest: For how many seconds the server may send to nobody.
-    mutating func begin(after rest: Int) { seconds = rest + Self.time }
+    /// - Parameters:
+    ///   - time: For how many seconds the server may send to nobody.
+    ///   - unacknowledged: How many messages it has sent that nobody has acknowledged.
+    mutating func begin(after time: Int, unacknowledged: Int) {
+      seconds = time + Self.time
+      // What it sends to nobody is not known.
+      count += time > 0 ? 4 * PullBudget.batch : unacknowledged
+      rest = unacknowledged
+    }
+
+    /// What is to be sent again at once can be taken.
+    ///
+    /// - Parameter size: How many messages one pull may bring.
+    /// - Returns: How many messages to ask for, if all have come that were asked for.
+    mutating func next(atMost size: Int) -> Int? {
+      if open > 0 || rest == 0 { return nil }
+      open = min(rest, size)
+      rest -= open
+      return open
+    }
 
     /// What has arrived is not heard, and arrives again.
-    mutating func arrived() { seconds = max(seconds ?? 0, Self.time) }
+    mutating func arrived() {
+      count += 1
+      open = max(0, open - 1)
+      seconds = seconds.map { max($0, Self.time) }
+    }
 
     /// One second has passed.
     mutating func tick() { seconds = seconds.map { max(0, $0 - 1) } }

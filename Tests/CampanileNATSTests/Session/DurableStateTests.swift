@@ -551,6 +551,68 @@
       }
     }
 
+    // Broken by: DurableState.take, if it asks for all at once, or goes on before that has come.
+    @Test("What an ended connection was sent is taken a few megabytes at a time")
+    func takenInParts() throws {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      while state.phase == .gathering { state.tick() }
+      _ = locate(&state)
+      #expect(answer(&state, #"{"num_ack_pending":20}"#) == nil)
+      var number = 0
+      for size in [8, 8, 4] {
+        let pulls = asked(&state)
+        let pull = try #require(pulls.first)
+        #expect(pulls.count == 1 && pull.body.contains("\"batch\":\(size)"))
+        #expect(!pull.body.contains("max_bytes"))
+        for _ in 1...size {
+          #expect(state.requests.isEmpty)
+          number += 1
+          #expect(state.received(message("$JS.ACK.S.me.2.\(number).\(number).1.0")) == .none)
+        }
+      }
+      #expect(state.requests.isEmpty)
+    }
+
+    // Broken by: PullBudget.next, if what was sent before has to fit in the bytes of a pull.
+    @Test("R2 The server passes over nothing that it sends again")
+    func heardAgain() throws {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      while state.phase == .gathering { state.tick() }
+      _ = locate(&state)
+      #expect(answer(&state, #"{"num_ack_pending":9}"#) == nil)
+      state.requests = []
+      while !state.isReady { state.tick() }
+      var bodies: [String] = []
+      for number in 1...9 {
+        bodies += asked(&state).map(\.body)
+        let reply = "$JS.ACK.S.me.2.\(number).\(number).1.0"
+        #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      }
+      #expect(bodies.allSatisfy { $0.contains("\"batch\":2,") || $0.contains("\"batch\":2}") })
+      #expect(!bodies.contains { $0.contains("max_bytes") })
+      let last = try #require(asked(&state).last)
+      #expect(last.body.contains("\"batch\":500") && last.body.contains("max_bytes"))
+    }
+
+    // Broken by: DurableState.received, if it forgets what it does not hear.
+    @Test("R2 What arrives just before the answer for the consumer is heard before newer messages")
+    func beforeAnswer() {
+      var state = pulling("me")
+      state.connected(info, isSubscribed: true)
+      _ = locate(&state)
+      let reply = "$JS.ACK.S.me.1.11.1.1.0"
+      #expect(state.received(message(reply)) == .none)
+      #expect(answer(&state, #"{"num_ack_pending":0}"#) == nil)
+      #expect(!state.isReady)
+      for _ in 1...ConsumerTerms.acknowledgmentWait + 1 { state.tick() }
+      #expect(state.isReady)
+      #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+    }
+
     // Broken by: NamedDeliveries.open, if it is sorted as text.
     @Test("R2 The server is told in the order of the stream what is still being delivered")
     func orderOfProgress() {
