@@ -172,8 +172,9 @@
         state.requests = state.requests.filter { $0.subject.hasSuffix("STREAM.INFO.S") }
         #expect(locate(&state, last: last, created: created) == nil)
       }
-      let request = String(decoding: state.requests.last?.json ?? [], as: UTF8.self)
-      #expect(request.contains("\"opt_start_seq\":1,"))
+      // The members of an object have no order.
+      let json = state.requests.last?.json ?? []
+      #expect(json.contains("\"opt_start_seq\":1,") || json.contains("\"opt_start_seq\":1}"))
     }
 
     // Broken by: DurableState.tick, if it is always as patient, or again after an answer on the way.
