@@ -143,9 +143,12 @@
         append(
           .request, correlation: correlation, to: subject, reply: inbox + String(correlation),
           headers, payload)
-      case .forget(let correlations):
-        let open = correlations.filter { requests.ended($0) }
+      case .forget(let tokens):
+        let open = tokens.filter { requests.ended($0) }
         if !open.isEmpty { outbox.forget(requests: open) }
+        outbox.forget(flushes: tokens)
+        flushesOfPatterns.subtract(tokens)
+        heldFlushes.removeAll { tokens.contains($0) }
       case .reply(_, let correlation, let status, let payload):
         guard let subject = requests.answered(correlation) else { return }
         if subject.hasPrefix(inbox), let own = UInt64(subject.dropFirst(inbox.count)) {

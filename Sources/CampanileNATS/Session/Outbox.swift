@@ -164,6 +164,13 @@
       again.removeAll(where: isOver)
     }
 
+    /// Forgets flushes that nobody waits for, as far as they have not been sent.
+    mutating func forget(flushes: Set<UInt64>) {
+      rest.removeAll {
+        if case .other(.flush, let token, _, _) = $0 { flushes.contains(token) } else { false }
+      }
+    }
+
     /// Keeps posts.
     ///
     /// - Parameter dropped: Called with the subject of each post that does not fit.

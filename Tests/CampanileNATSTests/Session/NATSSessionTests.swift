@@ -1187,6 +1187,22 @@
       #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
     }
 
+    // Broken by: Outbox.forget, if it leaves the flushes.
+    @Test("A flush that nobody waits for is not kept until there is a connection")
+    func forgottenFlushes() {
+      var session = NATSSession(id: 0xAB, name: "me", processID: 1, limit: 10_000)
+      for token in 1...9 as ClosedRange<UInt64> {
+        session.perform(token.isMultiple(of: 2) ? .flush(token) : .flushPosts(token))
+      }
+      session.perform(.forget([1, 2, 3, 4, 5, 6, 7, 8]))
+      #expect(session.outbox.restCount == 1)
+      session.connected(ServerInfo())
+      _ = written(&session)
+      session.confirmed(session.outbox.sentMark)
+      #expect(told(&session).contains("flushed 9"))
+      #expect(session.outbox.isEmpty)
+    }
+
     @Test("A message of another client is heard once, and numbers that are still needed are kept")
     func severalPatterns() {
       var session = connected()
