@@ -149,6 +149,8 @@
   /// The place of a message in a stream, from tokens of the subject for its acknowledgement.
   struct StreamPlace: Equatable {
     var consumer: Substring
+    /// How often the message has been sent.
+    var deliveryCount: UInt64
     var streamSequence: UInt64
     var consumerSequence: UInt64
     /// When the message was stored, in nanoseconds.
@@ -162,10 +164,11 @@
       guard let reply, reply.hasPrefix("$JS.ACK.") else { return nil }
       let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)
       let first = tokens.count == 9 ? 5 : 7
-      guard tokens.count == 9 || tokens.count >= 11, let stream = UInt64(tokens[first]),
+      guard tokens.count == 9 || tokens.count >= 11,
+        let deliveryCount = UInt64(tokens[first - 1]), let stream = UInt64(tokens[first]),
         let consumer = UInt64(tokens[first + 1]), let time = UInt64(tokens[first + 2])
       else { return nil }
-      self.consumer = tokens[first - 2]
+      (self.consumer, self.deliveryCount) = (tokens[first - 2], deliveryCount)
       (streamSequence, consumerSequence) = (stream, consumer)
       (self.time, acknowledgment) = (time, reply)
     }

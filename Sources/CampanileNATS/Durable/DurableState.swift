@@ -344,8 +344,7 @@
     /// in another order (`consumer.didNotDeliver` of nats-server). It is not heard, and comes again,
     /// in order, with the rest. The server ends a connection that is slow to read many megabytes.
     private mutating func take() {
-      let size = PullBudget.count(in: 8 << 20, maxPayload: maxPayload)
-      guard let batch = settling.next(atMost: size) else { return }
+      guard let batch = settling.next(atMost: PullBudget.againSize(maxPayload)) else { return }
       ask(PullRequest(batch: batch, bytes: nil, seconds: 1))
     }
 
@@ -375,6 +374,9 @@
 
     // MARK: Messages
 
+    /// A part of a message has arrived; nothing else arrives until the rest has.
+    mutating func receivedPart() { if phase == .pulling { silence = 0 } }
+
     enum News: Equatable {
       case new(acknowledgment: String?)
       /// It has been heard before, or nobody here subscribes to it.
@@ -395,7 +397,7 @@
       // A pull of the connection before this one goes on. What it sends would overtake what that
       // connection has lost, and is sent again later.
       if settling.hasBegun {
-        settling.arrived()
+        settling.arrived(again: place.deliveryCount > 1)
         take()
         return .none
       }
@@ -405,7 +407,7 @@
       case .gathering, .locating, .creatingConsumer:
         guard isNamed, !settling.isDue else {
           // The answer for the consumer may have been written before the server sent this.
-          if isNamed { settling.arrived() }
+          if isNamed { settling.arrived(again: false) }
           return .none
         }
       case .idle, .awaitingDeletion, .creatingStream, .settling: return .none

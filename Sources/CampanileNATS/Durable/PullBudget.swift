@@ -24,12 +24,12 @@
 
     private var nextSize: Int { againCount > 0 ? min(size, againSize) : size }
 
-    /// How many messages so many bytes have room for, whatever the messages are.
-    static func count(in bytes: Int, maxPayload: Int) -> Int { max(1, bytes / max(1, maxPayload)) }
+    /// How many messages a pull without a limit of bytes asks for: eight megabytes at the most.
+    static func againSize(_ maxPayload: Int) -> Int { max(1, (8 << 20) / max(1, maxPayload)) }
 
     /// So many messages, at the most, come that were sent before.
     mutating func hearAgain(_ count: Int, maxPayload: Int) {
-      (againCount, againSize) = (count, Self.count(in: Self.bytes, maxPayload: maxPayload))
+      (againCount, againSize) = (count, Self.againSize(maxPayload))
     }
 
     /// The next pull, if one is due.

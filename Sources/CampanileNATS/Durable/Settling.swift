@@ -51,8 +51,10 @@
     }
 
     /// What has arrived is not heard, and arrives again.
-    mutating func arrived() {
-      count += 1
+    ///
+    /// - Parameter again: Whether it has been sent before, so that it is among the unacknowledged.
+    mutating func arrived(again: Bool) {
+      if !again { count += 1 }
       open = max(0, open - 1)
       seconds = seconds.map { max($0, Self.time) }
     }

@@ -89,8 +89,9 @@
       context.fireChannelReadComplete()
     }
 
+    /// Delivers what has been read, which may be a part of a frame.
     private func deliverFrames() {
-      if frames.isEmpty { return }
+      if byteCount == 0 { return }
       deliver(frames, byteCount)
       byteCount = 0
       frames.removeAll(keepingCapacity: true)

@@ -212,12 +212,16 @@
         guard var state = lines[number]?.state else { return }
         var actions: [ConnectionState.Action] = []
         for frame in frames { state.received(frame, &actions) }
+        if frames.isEmpty {
+          state.receivedPart()
+          if number == current { session.durable?.receivedPart() }
+        }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
         if lines[number]?.leavingSeconds != nil { end(number, nil) }
         if number == next { hold(byteCount) }
       case .closed(let reason):
-        closed(number, reason, isUnnoticed: lines[number]?.state.isSilent == true)
+        closed(number, reason, byServer: true, isUnnoticed: lines[number]?.state.isSilent == true)
       }
     }
 
@@ -359,8 +363,12 @@
       closed(number, reason, isUnnoticed: lines[number]?.state.isQuiet == true)
     }
 
-    /// - Parameter isUnnoticed: Whether the server may not know that the connection has ended.
-    private mutating func closed(_ number: Int, _ reason: String?, isUnnoticed: Bool) {
+    /// - Parameters:
+    ///   - byServer: Whether the link has not ended the connection itself.
+    ///   - isUnnoticed: Whether the server may not know that the connection has ended.
+    private mutating func closed(
+      _ number: Int, _ reason: String?, byServer: Bool = false, isUnnoticed: Bool
+    ) {
       guard var line = lines.removeValue(forKey: number) else { return }
       if number == next {
         // The first connection stays, until there is another one or it ends.
@@ -371,7 +379,10 @@
       let wasOpen = session.server != nil
       if wasOpen { shortCount = line.age < Self.shortAge ? shortCount + 1 : 0 }
       if nextIsOpen { return handOver() }
-      let sentence = line.state.closed(reason)
+      let sentence =
+        line.state.closed(reason)
+        ?? (byServer && wasOpen && shortCount > 1
+          ? "The server ends each connection at once." : nil)
       let text = sentence.map { "\(line.address): \(Self.cut($0))" } ?? ""
       if reported.count >= Self.reasonLimit { reported = [] }
       if session.server != nil || reported.insert(text).inserted {

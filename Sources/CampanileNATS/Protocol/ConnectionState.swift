@@ -88,6 +88,9 @@
       }
     }
 
+    /// A part of a frame has arrived, which may take long.
+    mutating func receivedPart() { if phase == .open { (silence, ignored) = (0, 0) } }
+
     private mutating func received(_ info: ServerInfo, _ actions: inout [Action]) {
       let isFirst = phase == .greeting
       let isLameDuck = self.info.isLameDuck

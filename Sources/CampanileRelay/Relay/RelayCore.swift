@@ -272,7 +272,7 @@ final class RelayCore: RelayReceiver, Sendable {
 
   /// Waits while the relay connects, and then until what was posted before is taken.
   ///
-  /// It stops waiting when the relay cannot connect, or has lost its connection.
+  /// It stops waiting when the relay cannot connect.
   func sendPosts() async {
     let states = state.readOnly
     await withTaskGroup { group in

@@ -72,7 +72,7 @@ package enum RelayIncident: Sendable {
   case connected
   /// The link has no connection; the reason is a sentence, or an empty text.
   ///
-  /// An interruption is the end of a connection that lasted: the next attempt follows at once.
+  /// An interruption is the end of a connection that was open: the next attempt follows at once.
   case disconnected(String, isInterruption: Bool = false)
   case peers([RelayPeer])
   /// To be called once what came before has been delivered to all who observe it, on queues and in tasks

@@ -585,15 +585,19 @@
       while state.phase == .gathering { state.tick() }
       _ = locate(&state)
       #expect(answer(&state, #"{"num_ack_pending":9}"#) == nil)
+      // What is taken meanwhile is not counted twice.
+      for number in 1...9 {
+        #expect(state.received(message("$JS.ACK.S.me.2.\(number).\(number).1.0")) == .none)
+      }
       state.requests = []
       while !state.isReady { state.tick() }
       var bodies: [String] = []
       for number in 1...9 {
         bodies += asked(&state).map(\.body)
-        let reply = "$JS.ACK.S.me.2.\(number).\(number).1.0"
+        let reply = "$JS.ACK.S.me.3.\(number).\(number).1.0"
         #expect(state.received(message(reply)) == .new(acknowledgment: reply))
       }
-      #expect(bodies.allSatisfy { $0.contains("\"batch\":2,") || $0.contains("\"batch\":2}") })
+      #expect(bodies.allSatisfy { $0.contains("\"batch\":8,") || $0.contains("\"batch\":8}") })
       #expect(!bodies.contains { $0.contains("max_bytes") })
       let last = try #require(asked(&state).last)
       #expect(last.body.contains("\"batch\":500") && last.body.contains("max_bytes"))
@@ -612,6 +616,17 @@
       for _ in 1...ConsumerTerms.acknowledgmentWait + 1 { state.tick() }
       #expect(state.isReady)
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+    }
+
+    // Broken by: DurableState.receivedPart, if it does nothing.
+    @Test("A message that takes long to arrive is waited for")
+    func slowMessage() {
+      var state = pulling("me")
+      for _ in 1...100 {
+        state.receivedPart()
+        state.tick()
+        #expect(state.isReady)
+      }
     }
 
     // Broken by: NamedDeliveries.open, if it is sorted as text.
