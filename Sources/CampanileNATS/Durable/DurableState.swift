@@ -31,6 +31,8 @@
     private var maxPayload = 0
     /// How long no expected message has arrived.
     private var silence = 0
+    /// Whether a part of a frame, and a whole one, have arrived since the last second.
+    private var (hasPart, hasFrame) = (false, false)
     private var pulls = PullBudget()
     /// The second in which the last pull ends, if nothing ends it before.
     private var pullsEnd = 0
@@ -374,8 +376,12 @@
 
     // MARK: Messages
 
-    /// A part of a message has arrived; nothing else arrives until the rest has.
-    mutating func receivedPart() { if phase == .pulling { silence = 0 } }
+    /// Something has arrived by the connection, which need not be of the stream.
+    ///
+    /// - Parameter isWhole: Whether there is a whole frame in it.
+    mutating func arrived(isWhole: Bool) {
+      if isWhole { hasFrame = true } else { hasPart = true }
+    }
 
     enum News: Equatable {
       case new(acknowledgment: String?)
@@ -543,7 +549,9 @@
     @discardableResult
     mutating func tick() -> String? {
       guard isConnected else { return nil }
-      silence += 1
+      // Nothing else arrives until the rest of a long message has.
+      if phase != .pulling || !hasPart || hasFrame { silence += 1 }
+      (hasPart, hasFrame) = (false, false)
       settling.tick()
       switch phase {
       case .idle: break

@@ -212,10 +212,8 @@
         guard var state = lines[number]?.state else { return }
         var actions: [ConnectionState.Action] = []
         for frame in frames { state.received(frame, &actions) }
-        if frames.isEmpty {
-          state.receivedPart()
-          if number == current { session.durable?.receivedPart() }
-        }
+        if frames.isEmpty { state.receivedPart() }
+        if number == current { session.durable?.arrived(isWhole: !frames.isEmpty) }
         lines[number]?.state = state
         for action in actions { perform(action, on: number) }
         if lines[number]?.leavingSeconds != nil { end(number, nil) }
@@ -229,10 +227,10 @@
     ///
     /// If it is too much, the rest of the first one is not waited for.
     private mutating func hold(_ byteCount: Int) {
-      guard let next, lines[next]?.held.isEmpty == false else { return }
+      guard let next, lines[next] != nil else { return }
       lines[next]!.heldBytes += byteCount
       let count = lines[next]!.held.count
-      if lines[next]!.heldBytes + count * Self.heldCost > Self.heldLimit { handOver() }
+      if count > 0, lines[next]!.heldBytes + count * Self.heldCost > Self.heldLimit { handOver() }
     }
 
     /// The bytes that may be held, and what each message takes in addition to its bytes.

@@ -169,6 +169,8 @@
       rest.removeAll {
         if case .other(.flush, let token, _, _) = $0 { flushes.contains(token) } else { false }
       }
+      front.removeAll { $0.kind == .flush && flushes.contains($0.token) }
+      again.removeAll { $0.kind == .flush && flushes.contains($0.token) }
     }
 
     /// Keeps posts.

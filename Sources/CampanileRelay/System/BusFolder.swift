@@ -50,10 +50,14 @@ struct BusFolder: Sendable {
       return unsafe String(cString: real)
     }
     guard let slash = path.lastIndex(of: "/") else {
-      return path == "." ? path : resolved(".") + "/" + path
+      return path == "." ? path : join(resolved("."), "/" + path)
     }
-    let outer = slash == path.startIndex ? "/" : resolved(String(path[..<slash]))
-    return (outer == "/" ? "" : outer) + path[slash...]
+    return join(
+      slash == path.startIndex ? "/" : resolved(String(path[..<slash])), path[slash...])
+  }
+
+  private static func join(_ outer: String, _ rest: some StringProtocol) -> String {
+    (outer == "/" ? "" : outer) + rest
   }
 
   /// Identifies the host.

@@ -618,15 +618,20 @@
       #expect(state.received(message(reply)) == .new(acknowledgment: reply))
     }
 
-    // Broken by: DurableState.receivedPart, if it does nothing.
-    @Test("A message that takes long to arrive is waited for")
+    // Broken by: DurableState.arrived, if it does nothing, or if parts of other messages count too.
+    @Test("A long message is waited for, and what else arrives does not hide that a pull is gone")
     func slowMessage() {
       var state = pulling("me")
       for _ in 1...100 {
-        state.receivedPart()
+        state.arrived(isWhole: false)
         state.tick()
         #expect(state.isReady)
       }
+      for _ in 1...20 {
+        for isWhole in [false, true, false] { state.arrived(isWhole: isWhole) }
+        state.tick()
+      }
+      #expect(!state.isReady)
     }
 
     // Broken by: NamedDeliveries.open, if it is sorted as text.
