@@ -21,6 +21,32 @@ struct CurrentValueTests {
     #expect(state.update { isKnownUniquelyReferenced(&$0) })
   }
 
+  #if DEBUG
+    // Broken by: StateStorage.tell, if it tells whoever is there when it tells.
+    @Test("K2 A follower that comes between a set and its telling does not hear of the set")
+    func comesBeforeTelling() {
+      let act = Locked<(@Sendable () -> Void)?>(nil)
+      let tokens = Locked<[ObservationToken]>([])
+      let registry = ObserverRegistry(probe: { checkpoint in
+        if checkpoint == .announced, let act = act.withLock({ $0.take() }) { act() }
+      })
+      let state = CurrentValue(0, registry: registry)
+      let token = state.observe { _ in }
+      act.withLock { act in
+        act = { [heard] in
+          let late = state.observe { heard.record($0.new) }
+          tokens.withLock { $0.append(late) }
+        }
+      }
+      state.value = 1
+      #expect(tokens.withLock { $0.count } == 1)
+      #expect(heard.values == [])
+      state.value = 2
+      #expect(heard.values == [2])
+      withExtendedLifetime(token) {}
+    }
+  #endif
+
   @Test("K14 a follower is told the old and the new value")
   func oldAndNew() {
     let changes = Recorder<ValueChange<Int>>()
