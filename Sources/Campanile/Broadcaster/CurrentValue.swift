@@ -62,10 +62,10 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// `newValue` already. The next change that the follower receives has `newValue` as its old value.
   ///
   /// If the follower is paused when the value is set, it receives no earlier change, even if it
-  /// resumes before such a change reaches it. If another thread pauses or resumes it meanwhile, that
-  /// counts as before or after the set. When it resumes, it receives only later ones. Its
+  /// resumes before such a change reaches it. When it resumes, it receives only later ones. Its
   /// initial call, if it is due, carries `newValue` or a newer value. If the follower is not paused,
-  /// changes that were queued on its target are still delivered. The calls of a concurrent follower
+  /// changes that were queued on its target are still delivered. A pause or a resume that another
+  /// thread makes during the set counts as before or after it. The calls of a concurrent follower
   /// come in any order, so an earlier change may come after a later one.
   ///
   /// A registration of another source, or one that has ended, makes no difference.

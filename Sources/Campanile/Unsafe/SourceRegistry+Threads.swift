@@ -10,7 +10,7 @@ extension SourceRegistry {
   ///
   /// - Parameter post: The number of the post, or 0.
   package static func asPart(of post: UInt64, _ body: () -> Void) {
-    // The record is the thread's own, and `body` cannot leave the thread.
+    // SAFETY: the record is the thread's own, and `body` cannot leave the thread.
     let record = unsafe ThreadRecord.current
     let outer = unsafe record.pointee.post
     unsafe record.pointee.post = post

@@ -36,7 +36,7 @@ package enum RelayOperation: Sendable {
     correlation: UInt64, subject: String, version: UInt32, payload: [UInt8], milliseconds: UInt32)
   /// Nobody waits for the ends of these requests and flushes any more.
   ///
-  /// Requests that have not been sent are not sent.
+  /// Those that have not been sent are not sent.
   case forget(Set<UInt64>)
   case reply(to: UInt64, correlation: UInt64, AnswerStatus, payload: [UInt8])
   /// Answered once what was posted before is taken, and what was asked to be heard is in force.

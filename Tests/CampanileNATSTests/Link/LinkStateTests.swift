@@ -1,5 +1,4 @@
 #if NATS
-  import Campanile
   import CampanileRelay
   import NIOCore
   import NIOEmbedded
@@ -475,35 +474,6 @@
         reasons = ends(link.takeEffects())
       }
       #expect(reasons == ["nats://b:1: The server ends each connection at once. false"])
-    }
-
-    // Broken by: FrameHandler.deliverFrames, if it keeps back a part of a frame.
-    @Test("A server is not silent while a message takes long to arrive")
-    func slowMessage() throws {
-      let configuration = try NATSConfiguration(servers: "nats://a:1")
-      let info = ByteBuffer(string: "INFO {\"headers\":true}\r\nPONG\r\nMSG x 1 90\r\n")
-      let address = try #require(configuration.servers.first)
-      let read = Locked<[NATSConnection.Event]>([])
-      let handler = FrameHandler(
-        address, configuration.tls, certificateName: nil, reason: EndReason()
-      ) { frames, count in
-        read.withLock { $0.append(.frames(frames, byteCount: count, .init())) }
-      }
-      let channel = EmbeddedChannel(handler: handler)
-      var link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
-      link.connect()
-      link.handle(.connected(first), of: 1)
-      for part in [info] + (1...80).map({ _ in ByteBuffer(string: "a") }) {
-        try channel.writeInbound(part)
-        let events = read.withLock { read in
-          defer { read = [] }
-          return read
-        }
-        for event in events { link.handle(event, of: 1) }
-        link.tick()
-      }
-      #expect(link.takeEffects().closes.isEmpty)
-      _ = try channel.finish()
     }
 
     // Broken by: LinkState.closed, if it connects again at once, however short the connections are.

@@ -51,6 +51,17 @@
       return answer(&state, #"{"created":"\#(created)","state":{"last_seq":\#(last)}}"#)
     }
 
+    /// A receiver that has found its stream, and asks for its consumer.
+    private func located(_ name: String?) -> DurableState {
+      var state = DurableState(options(name), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      // One with a name gathers first.
+      while state.phase == .gathering { state.tick() }
+      _ = locate(&state)
+      return state
+    }
+
     /// A message of the last consumer without a name.
     private func place(_ stream: Int, _ consumer: Int, generation: Int = 2) -> String {
       "$JS.ACK.S.relayxn\(generation).1.\(stream).\(consumer).0.0"
@@ -313,11 +324,7 @@
       arguments: [("me", "max_ack_pending", 10_121), (nil, "inactive_threshold", 10_153)]
         as [(String?, String, Int)])
     func consumerLimits(name: String?, field: String, code: Int) {
-      var state = DurableState(options(name), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      while state.phase == .gathering { state.tick() }
-      _ = locate(&state)
+      var state = located(name)
       #expect(state.requests.last?.json.contains(field) == true)
       let refusal = #"{"error":{"code":400,"err_code":\#(code),"description":"exceeded"}}"#
       #expect(answer(&state, refusal) == nil)
@@ -555,11 +562,7 @@
     // Broken by: DurableState.take, if it asks for all at once, or goes on before that has come.
     @Test("What an ended connection was sent is taken a few megabytes at a time")
     func takenInParts() throws {
-      var state = DurableState(options("me"), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      while state.phase == .gathering { state.tick() }
-      _ = locate(&state)
+      var state = located("me")
       #expect(answer(&state, #"{"num_ack_pending":20}"#) == nil)
       var number = 0
       for size in [8, 8, 4] {
@@ -579,11 +582,7 @@
     // Broken by: PullBudget.next, if what was sent before has to fit in the bytes of a pull.
     @Test("R2 The server passes over nothing that it sends again")
     func heardAgain() throws {
-      var state = DurableState(options("me"), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      while state.phase == .gathering { state.tick() }
-      _ = locate(&state)
+      var state = located("me")
       #expect(answer(&state, #"{"num_ack_pending":9}"#) == nil)
       // What is taken meanwhile is not counted twice.
       for number in 1...9 {
@@ -970,12 +969,7 @@
 
     /// A consumer that is asked for messages.
     private func pulling(_ name: String? = nil) -> DurableState {
-      var state = DurableState(options(name), id: "x")
-      state.setPatterns(patterns("a"))
-      state.connected(info)
-      // One with a name gathers first.
-      while state.phase == .gathering { state.tick() }
-      _ = locate(&state)
+      var state = located(name)
       _ = answer(&state)
       state.requests = []
       return state
