@@ -95,7 +95,8 @@ public final class Broadcaster<Element: Sendable>: ObservationSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// Queued deliveries are not made. A sequence still returns the values that it had stored. A
-  /// second call does nothing.
+  /// second call does nothing. The observers of ``events`` and ``failures`` stay until the
+  /// broadcaster is released.
   public func finish() {
     registry.finish([list])
   }

@@ -99,7 +99,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// Queued deliveries are not made. A sequence still returns the changes that it had stored. The
-  /// value can still be read and set. A second call does nothing.
+  /// value can still be read and set. A second call does nothing. The observers of ``events`` and
+  /// ``failures`` stay until the state is released.
   public func finish() {
     storage.registry.finish([storage.list])
   }

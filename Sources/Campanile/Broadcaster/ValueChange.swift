@@ -2,8 +2,8 @@
 public struct ValueChange<Value: Sendable>: Sendable {
   /// The value before the change.
   ///
-  /// It is `nil` in the first call of a follower that asked for `.initial`. It is also `nil` for a
-  /// change that was made when there were no followers.
+  /// It is `nil` in the first call of a follower that asked for `.initial`. It is also `nil` if the
+  /// first follower registered while `update(_:)` made the change.
   public let old: Value?
   /// The value after the change.
   public let new: Value

@@ -68,8 +68,9 @@ extension ObservationOptions where Source: StateSource {
   ///
   /// The call is made on the observer's delivery. It is made before `observe` returns if delivery
   /// is immediate. It is too if the caller is on the delivery's target already, and a post from there
-  /// would run the observer inline. A delivery that always queues makes it later: an `ordered` one,
-  /// and one to an actor, to a global queue or with a bounded buffer.
+  /// would run the observer inline. A delivery that always queues makes it later. It is an `ordered`
+  /// one, one with a bounded buffer, or one to an actor, an executor, a global queue or an
+  /// asynchronous observer.
   ///
   /// The first call of a combined state carries what its two states have told it. A change that one of
   /// them is still telling follows as a change.

@@ -6,8 +6,8 @@
   ///
   /// There is one connection, and a second one while the server of the first shuts down. The relay
   /// subscribes on the second before it leaves the first. Messages that arrive meanwhile on the
-  /// second wait until the first has sent all its messages. Duplicates are recognized by their
-  /// numbers. A server of the cluster that does not know the second connection yet sends only to
+  /// second wait until the first has sent all its messages. If they are many, the second is not read
+  /// until then. Duplicates are recognized by their numbers. A server of the cluster that does not know the second connection yet sends only to
   /// the first. Messages still on their way when the first answers the last ping are lost, and are
   /// counted like any gap.
   struct LinkState {
@@ -225,15 +225,19 @@
 
     /// Counts what has arrived by the second connection.
     ///
-    /// If it is too much, the rest of the first one is not waited for.
+    /// If it is too much, no more of it is read until the first one has sent its rest. A server that
+    /// sends so much before it has confirmed the subscriptions is heard at once.
     private mutating func hold(_ byteCount: Int) {
       guard let next, lines[next] != nil else { return }
       lines[next]!.heldBytes += byteCount
       let count = lines[next]!.held.count
-      if count > 0, lines[next]!.heldBytes + count * Self.heldCost > Self.heldLimit { handOver() }
+      guard count > 0, lines[next]!.heldBytes + count * Self.heldCost > Self.heldLimit else {
+        return
+      }
+      if isHandingOver { lines[next]!.connection?.setReading(false) } else { handOver() }
     }
 
-    /// The bytes that may be held, and what each message takes in addition to its bytes.
+    /// So many bytes may wait, and so many does each message take in addition to its own.
     private static let (heldLimit, heldCost) = (4 << 20, 128)
 
     private mutating func perform(_ action: ConnectionState.Action, on number: Int) {
@@ -346,6 +350,7 @@
         effects.closes.append(connection)
       }
       (current, next, isHandingOver) = (new, nil, false)
+      line.connection?.setReading(isReading)
       pool.connected(to: line.address, &random)
       session.lost()
       session.connected(line.state.info, isSubscribed: true)

@@ -11,8 +11,8 @@ extension Relay {
   /// and is not stopped. The relay that asks is itself asked only if no other one answers. On NATS,
   /// all of them are asked, and the first answer counts.
   ///
-  /// A request is sent once. It arrives after the messages that were posted before it. Requests and
-  /// answers do not count against the buffer. A request that timed out or was canceled before it was
+  /// A request is sent once. It arrives after the messages that were posted before it, except on NATS
+  /// with a stream. Requests and answers do not count against the buffer. A request that timed out or was canceled before it was
   /// sent is not sent; one that was sent may still be answered later.
   ///
   /// - Parameters:

@@ -21,10 +21,12 @@
   struct LinkStateTests {
     private var link: LinkState
     private let first = NATSConnection(EmbeddedChannel())
-    private let second = NATSConnection(EmbeddedChannel())
+    private let backlog = NATSConnection.Backlog()
+    private let second: NATSConnection
 
     /// A link whose first server has said that it ends soon, and that is connected to the second one.
     init() throws {
+      second = NATSConnection(EmbeddedChannel(), backlog)
       let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
       link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
       link.connect()
@@ -294,23 +296,55 @@
       #expect(link.session.server == nil)
     }
 
-    // Broken by: LinkState.hold, if it does not count.
-    @Test("R6 If the second server sends much, the first one is left")
+    /// Lets the second server send five megabytes of messages, in five parts.
+    private func receiveMuch(_ link: inout LinkState) {
+      let message = ServerMessage(subject: "x", sid: 10, reply: nil, headers: .none, payload: [])
+      for _ in 1...4 {
+        link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
+      }
+      let effects = link.takeEffects()
+      #expect(effects.closes.isEmpty && effects.messageCount == 0 && backlog.reads)
+      link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
+    }
+
+    // Broken by: LinkState.hold, if it does not count; handOver, if it does not read again.
+    @Test("R6 If the second server sends much, it waits until the first one has sent its rest")
     func holdsMuch() {
       var link = link
       link.perform([.subscribe("x")])
       receive(.pong, from: 2, &link)
       _ = link.takeEffects()
-      let message = ServerMessage(subject: "x", sid: 10, reply: nil, headers: .none, payload: [])
-      for _ in 1...4 {
-        link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
-      }
-      var effects = link.takeEffects()
-      #expect(effects.closes.isEmpty && effects.messageCount == 0)
-      link.handle(.frames([.messages([message])], byteCount: 1_000_000, .init()), of: 2)
-      effects = link.takeEffects()
+      receiveMuch(&link)
+      #expect(!backlog.reads)
+      #expect(effects(&link) == ([], []))
+      receive(.pong, from: 1, &link)
+      let effects = link.takeEffects()
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
+      #expect(backlog.reads)
+    }
+
+    // Broken by: LinkState.handOver, if it reads a server whose messages the relay does not take.
+    @Test("R6 A relay that takes nothing does not read the second server after the first has gone")
+    func takesNothing() {
+      var link = link
+      receive(.pong, from: 2, &link)
+      for connection in link.setReading(false) { connection.setReading(false) }
+      link.handle(.closed(nil), of: 1)
+      #expect(link.session.server != nil)
+      #expect(!backlog.reads)
+    }
+
+    // Broken by: LinkState.hold, if it waits for a server that has not confirmed the subscriptions.
+    @Test("R6 If the second server sends much before it confirms anything, the first one is left")
+    func holdsMuchTooEarly() {
+      var link = link
+      link.perform([.subscribe("x")])
+      receiveMuch(&link)
+      let effects = link.takeEffects()
+      #expect(effects.closes.map { $0 === first } == [true])
+      #expect(effects.messageCount == 5)
+      #expect(backlog.reads)
     }
 
     @Test("If the first server ends before the second one is open, that one is waited for")

@@ -20,11 +20,14 @@ func zipInCampanile() async -> Screen {
   let titles = Broadcaster<String>()
   let covers = Broadcaster<String>()
   let pairs = zip(titles.values(), covers.values())
+  let task = Task {
+    for await (title, cover) in pairs { screen.show("\(title) with \(cover)") }
+  }
   titles.send("Aria")
   titles.send("Var. 1")
   covers.send("a bell")
   covers.send("a rope")
   titles.finish()
-  for await (title, cover) in pairs { screen.show("\(title) with \(cover)") }
+  await task.value
   return screen
 }
