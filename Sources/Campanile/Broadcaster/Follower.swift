@@ -349,7 +349,7 @@ final class Follower<Value: Sendable>: Sendable {
   private func report(_ error: any Error) throws {
     if error is ObservationIsOver { throw error }
     if let registration = registration.withLock({ $0 }) {
-      storage.registry.note(.failed, of: Post(), at: registration.id, in: registration.list)
+      storage.registry.noteFailed(registration, location)
     }
     storage.registry.report(error, at: location, valueType: Value.self)
   }

@@ -231,7 +231,7 @@ protocol SkipKeeper: AnyObject, Sendable {
   /// - Returns: The value to call the observer with instead, if it is to be called.
   func admit<Value>(_ value: Value, to observer: AnyObserver, isArrival: Bool) -> Value?
 
-  /// Notes that a newer value has taken the place of a request to tell the observer what it missed.
+  /// Notes that a request to tell the observer what it missed is not delivered.
   ///
   /// - Returns: Whether `value` is such a request.
   func forget<Value>(_ value: Value, of observer: AnyObserver) -> Bool
@@ -268,21 +268,25 @@ extension MissedChanges: SkipKeeper {
   }
 }
 
-extension ObserverRegistry {
-  /// Forgets a request to tell a follower what it missed, which a newer value has taken the place of.
+extension Envelope {
+  /// Forgets a request to tell a follower what it missed, which is not delivered.
   ///
-  /// The newer value includes what was missed before it.
+  /// A newer value has taken its place, or its target discards what waits. The follower gets what it
+  /// missed with the next value, or after its next pause.
   ///
-  /// - Parameter envelope: The envelope of such a request, or of what answers one.
-  /// - Returns: Whether it is the request.
+  /// - Returns: Whether `value` is the request.
   @inline(never)
-  func takeBack<Value>(_ value: Value, _ envelope: Envelope) -> Bool {
-    let (list, id) = envelope.arrival
-    guard let list, let observer = observer(of: Registration(list: list, id: id, counters: nil))
+  @_optimize(size)
+  func takeBack<Value>(_ value: Value) -> Bool {
+    let (list, id) = destination
+    guard isResumption, let list,
+      let observer = list.registry.observer(of: Registration(list: list, id: id, counters: nil))
     else { return false }
     return observer.details?.skipKeeper?.forget(value, of: observer) ?? false
   }
+}
 
+extension ObserverRegistry {
   /// Calls an observer of a state instead of skipping it: the state keeps what the observer missed.
   @inline(never)
   @_optimize(size)

@@ -112,8 +112,7 @@ public final class Mailbox: Sendable {
     if admission == .free { return }
     // What is not kept is here now, and goes outside the lock.
     if admission != nil {
-      let isRequest = envelope.isResumption && list.registry.takeBack(value, envelope)
-      if !isRequest { counters.countDrop() }
+      if !envelope.takeBack(value) { counters.countDrop() }
       envelope.noteDropped()
     }
     envelope.tracker?.end()
@@ -196,16 +195,14 @@ extension Mailbox: Drainable {
   }
 
   /// Discards what waits, and ends the registrations whose owner has died with the target.
+  @_optimize(size)
   func discardPending(_ priority: Urgency) {
     var batch = RecordBuffer()
     var only: Registration?
     while decide({ $0.giveUp(&batch, of: priority, keeping: &only) }) {
-      if let only {
-        for _ in 0..<batch.count { counters.countDrop() }
-        only.list.registry.endDead(only)
-      }
+      if let only { only.list.registry.endDead(only) }
       // What is discarded may be the last that keeps the registration.
-      batch.discardAll()
+      batch.discardAll(only == nil ? nil : counters)
       only = nil
     }
   }

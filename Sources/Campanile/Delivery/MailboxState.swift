@@ -87,7 +87,7 @@ struct MailboxState: ~Copyable {
       value = filling.takeFirst(&envelope)
       filling.append(newEnvelope, newValue)
     case .free:
-      if list == nil { (list, id) = envelope.arrival }
+      if list == nil { (list, id) = envelope.destination }
       filling.append(envelope, value)
     }
     if !isRead { wake = activity.arrive(poster()) }

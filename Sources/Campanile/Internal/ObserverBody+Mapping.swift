@@ -122,12 +122,8 @@ extension ObserverBody {
         try await turn.use { try await observer(value, subject) }
       },
       read: { source, subject, take, _ in
-        // What is read later must not hold an object that is in its deinit.
-        let isGone = isTold && subject.map { isDeinitializing($0) } == true
         do {
-          try transform(source, isGone ? nil : subject) { value in
-            try turn.use { try take(value, subject) }
-          }
+          try transform(source, subject) { value in try turn.use { try take(value, subject) } }
         } catch let over as ObservationIsOver {
           throw over
         } catch {

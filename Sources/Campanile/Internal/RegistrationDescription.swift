@@ -100,18 +100,25 @@ extension ObserverRegistry {
   @inline(never)
   @_optimize(size)
   private func describe(_ found: [PlacedRegistration]) -> [RegistrationDescription] {
-    found.ordered { $0.registration.id < $1.registration.id }.compactMap { found in
-      let (registration, observer) = (found.registration, found.observer)
-      let details = observer.details
-      if details?.isOwnerGone == true || observer.isEnded { return nil }
-      return RegistrationDescription(
-        valueType: registration.list.valueType, name: found.key, subject: registration.subject,
-        ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
-        isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
-        droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
-        line: observer.location.line, registration: registration,
-        target: found.target.map { TargetReference($0) })
-    }
+    found.ordered { $0.registration.id < $1.registration.id }
+      .compactMap { RegistrationDescription($0) }
+  }
+}
+
+extension RegistrationDescription {
+  /// Describes a registration, unless it has ended.
+  @_optimize(size)
+  fileprivate init?(_ found: PlacedRegistration) {
+    let (registration, observer) = (found.registration, found.observer)
+    let details = observer.details
+    if details?.isOwnerGone == true || observer.isEnded { return nil }
+    self.init(
+      valueType: registration.list.valueType, name: found.key, subject: registration.subject,
+      ownerType: details?.ownerType, delivery: details?.delivery ?? ".immediate",
+      isPaused: observer.isPaused, waitingCount: details?.buffer?.waitingCount() ?? 0,
+      droppedCount: details?.counters?.droppedCount ?? 0, file: observer.location.fileName,
+      line: observer.location.line, registration: registration,
+      target: found.target.map { TargetReference($0) })
   }
 }
 

@@ -27,6 +27,8 @@ public struct SourceEvent: Sendable {
     case queued
     /// An observer is about to be called.
     ///
+    /// The call has begun: to cancel the registration now does not prevent it.
+    ///
     /// A filter, or the option to leave out equal values, may still leave the value out, unless the
     /// observer has a bounded buffer. An observer whose owner has just died is not called, and `ended`
     /// and `returned` follow. A ``Multicast`` calls no member after an error. A change that arrives

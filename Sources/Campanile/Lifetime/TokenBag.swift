@@ -22,6 +22,30 @@ public final class TokenBag: Sendable {
     var tokens: [ObservationToken] = []
     var pauseCount = 0
     var schedule = PurgeSchedule(from: 32)
+
+    /// Forgets the registrations that have ended by themselves, once in a while.
+    ///
+    /// Not those whose only call runs in a task: to release their token would cancel the task.
+    ///
+    /// - Returns: What to release outside the lock: a handle may be the last to keep its source's
+    ///   closures.
+    @_optimize(size)
+    mutating func purge() -> ([ObservationToken], Set<Registration>) {
+      guard schedule.isDue(registrations.count) else { return ([], []) }
+      let before = registrations
+      for registration in before where !registration.isKept { registrations.drop(registration) }
+      var (kept, ended): ([ObservationToken], [ObservationToken]) = ([], [])
+      for token in tokens {
+        if registrations.contains(token.registration) {
+          kept.append(token)
+        } else {
+          ended.append(token)
+        }
+      }
+      tokens = kept
+      schedule.note(registrations.count)
+      return (ended, before)
+    }
   }
 
   private let state = Locked(State())
@@ -47,7 +71,7 @@ public final class TokenBag: Sendable {
   }
 
   private func insert(_ registration: Registration, keeping token: ObservationToken?) {
-    purge()
+    withExtendedLifetime(state.withLock { $0.purge() }) {}
     // Pausing is done under the lock, so that a pause or resume of the bag meanwhile is not missed;
     // it runs nothing foreign.
     state.withLock { state in
@@ -58,33 +82,6 @@ public final class TokenBag: Sendable {
       guard isNew else { return }
       for _ in 0..<state.pauseCount { registration.pause() }
     }
-  }
-
-  /// Forgets the registrations that have ended by themselves, once in a while.
-  ///
-  /// Not those whose only call runs in a task: to release their token would cancel the task.
-  @_optimize(size)
-  private func purge() {
-    let forgotten = state.withLock { state -> ([ObservationToken], Set<Registration>) in
-      guard state.schedule.isDue(state.registrations.count) else { return ([], []) }
-      // Released outside the lock: a handle may be the last to keep its source's closures.
-      let before = state.registrations
-      for registration in before where !registration.isKept {
-        state.registrations.drop(registration)
-      }
-      var (kept, ended): ([ObservationToken], [ObservationToken]) = ([], [])
-      for token in state.tokens {
-        if state.registrations.contains(token.registration) {
-          kept.append(token)
-        } else {
-          ended.append(token)
-        }
-      }
-      state.tokens = kept
-      state.schedule.note(state.registrations.count)
-      return (ended, before)
-    }
-    withExtendedLifetime(forgotten) {}
   }
 
   /// Ends everything in the bag and empties it.

@@ -155,14 +155,20 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     defer { withExtendedLifetime(subject) {} }
     let lifetime = subject.flatMap { registry.subjectLifetimes.lifetime(of: $0) }
     let registration = request.register(body, with: registry, subjectLifetime: lifetime) {
-      garbage, held in
-      if let key {
-        let topic = keys.makeTopic(of: key, valueType: Value.self, registry, &garbage, held)
-        return topic.destination(about: name, &garbage, held)
-      }
-      return wide.destination(about: name, &garbage, held)
+      destination(of: key, about: name, &$0, $1)
     }
     return registration ?? ended
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private func destination(
+    of key: String?, about name: SubjectName?, _ garbage: inout Garbage,
+    _ held: borrowing ObserverRegistry.Held
+  ) -> Destination {
+    guard let key else { return wide.destination(about: name, &garbage, held) }
+    return keys.makeTopic(of: key, valueType: Value.self, registry, &garbage, held)
+      .destination(about: name, &garbage, held)
   }
 
   /// A registration that has ended.
@@ -199,12 +205,7 @@ package final class KeyedCenter<Value: Sendable>: Sendable {
     let name = subject.flatMap { SubjectName(known: $0) }
     if subject != nil && name == nil { return [] }
     // Chosen under the lock: what a live registration stands in is there.
-    let chosen = registry.withState { state in
-      (state.owners[ObjectIdentifier(owner)]?.all ?? []).filter { _, list in
-        (key == nil || list.topicKey == key) && (name == nil || list.subject == name)
-      }
-    }
-    return chosen.map { Registration(list: $1, id: $0, counters: nil) }
+    return registry.withState { $0.registrations(ownedBy: owner, of: key, about: name) }
   }
 
   // MARK: Looking
@@ -223,4 +224,19 @@ extension ObserverList {
   ///
   /// Valid as `root` is.
   var topicKey: String? { (root as? TopicList)?.key }
+}
+
+extension ObserverRegistry.State {
+  @_optimize(size)
+  fileprivate func registrations(
+    ownedBy owner: AnyObject, of key: String?, about name: SubjectName?
+  ) -> [Registration] {
+    var chosen: [Registration] = []
+    for (id, list) in owners[ObjectIdentifier(owner)]?.all ?? [] {
+      if let key, list.topicKey != key { continue }
+      if let name, list.subject != name { continue }
+      chosen.append(Registration(list: list, id: id, counters: nil))
+    }
+    return chosen
+  }
 }

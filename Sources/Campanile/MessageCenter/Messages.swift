@@ -24,7 +24,7 @@ extension MessageCenter {
   public struct Posted<M: Message>: Sendable where M.Subject: Sendable {
     /// The message.
     public let message: M
-    /// The subject of the message, if it has one.
+    /// The subject of the message, if it has one that is not in its `deinit`.
     public let subject: M.Subject?
   }
 
@@ -52,7 +52,8 @@ extension MessageCenter {
 extension MessageCenter.Messages where M.Subject: Sendable {
   /// The same messages, each with its subject.
   ///
-  /// A queued delivery keeps the subject alive until it is made.
+  /// A queued delivery keeps the subject alive until it is made. If the subject posts in its `deinit`,
+  /// the observers get `nil` for it.
   public var withSubject: Signal<MessageCenter.Posted<M>> {
     Signal(base: PostedBase(signal))
   }
@@ -130,8 +131,11 @@ private final class PostedBase<M: MessageCenter.Message>: SignalBase where M.Sub
     _ options: SourceOptions<Element>
   ) -> Registration {
     let told = body.told(once: options.isOnce, isTold: true) { (message: M, subject, pass) in
+      // Whoever kept a subject that is in its deinit would stop the program.
+      let isGoing = subject.map { isDeinitializing($0) } ?? false
       // The subject of a message of type M is an M.Subject: `post` takes no other.
-      try pass(Element(message: message, subject: subject.map { $0 as! M.Subject }))
+      let subject = isGoing ? nil : subject.map { $0 as! M.Subject }
+      try pass(Element(message: message, subject: subject))
     }
     return messages.register(request, told, SourceOptions())
   }

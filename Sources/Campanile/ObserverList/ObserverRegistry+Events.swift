@@ -76,14 +76,21 @@ extension ObserverRegistry {
   /// Reports a registration that was made at `location`.
   @inline(__always)
   func noteRegistered(_ registration: Registration, _ location: CallSite) {
-    if isWatched { sendRegistered(registration, location) }
+    if isWatched { send(.registered, registration, location) }
+  }
+
+  /// Reports a failure of an observer that was registered at `location`.
+  func noteFailed(_ registration: Registration, _ location: CallSite) {
+    if isWatched { send(.failed, registration, location) }
   }
 
   @inline(never)
-  private func sendRegistered(_ registration: Registration, _ location: CallSite) {
+  private func send(
+    _ kind: SourceEvent.Kind, _ registration: Registration, _ location: CallSite
+  ) {
     let facts = observer(of: registration).map { ObserverFacts($0, registration) }
     // It may have ended meanwhile.
-    send(.registered, facts ?? ObserverFacts(registration, location), nil)
+    send(kind, facts ?? ObserverFacts(registration, location), nil)
   }
 
   /// Reports what became of a registration, or of a delivery that is part of `post`.

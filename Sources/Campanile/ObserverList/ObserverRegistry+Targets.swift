@@ -79,9 +79,11 @@
     details = isPlain ? nil : Details(Route(), id, .everyone, copy post, nil)
   }
 
-  /// The only registration that the envelope is for, of an arrival: its list, and its identifier.
-  var arrival: (list: ObserverList?, id: UInt64) {
-    (unsafe only.map { unsafe $0.takeUnretainedValue() }, newest)
+  /// The list and the identifier of the only registration that the envelope is for.
+  ///
+  /// That is so for an arrival, and for a request to tell what was missed.
+  var destination: (list: ObserverList?, id: UInt64) {
+    (unsafe (only ?? details?.lists.all.list).map { unsafe $0.takeUnretainedValue() }, newest)
   }
 
   /// Calls `body` with each list that a buffer is to keep for the envelope.

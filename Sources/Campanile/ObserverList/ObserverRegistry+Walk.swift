@@ -248,8 +248,12 @@ extension ObserverRegistry {
   ) {
     // One that was kept for later was reported where it was made.
     let isNew = post.number == 0
+    // Who registers while the post is reported hears the next one.
+    let newest = min(range.upperBound, now)
     let post = isNew ? notePosted(value, of: list.valueType, post) : copy post
-    postToEach(value, post, to: list, in: range)
+    if range.lowerBound <= newest {
+      postToEach(value, post, to: list, in: range.lowerBound...newest)
+    }
     if isNew { notePostReturned(list.valueType, post) }
   }
 

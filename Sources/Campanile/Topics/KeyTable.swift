@@ -29,12 +29,12 @@ struct KeyTable: ~Copyable, Sendable {
 
   /// The topic of a key, made if there is none.
   ///
-  /// - Parameter held: The registry's lock, so that no topic that is being filled is taken for an
+  /// - Parameter registryHeld: The registry's lock, so that no topic that is being filled is taken for an
   ///   empty one.
   @_optimize(size)
   func makeTopic(
     of key: String, valueType: any Any.Type, _ registry: ObserverRegistry,
-    _ garbage: inout Garbage, _ held: borrowing ObserverRegistry.Held
+    _ garbage: inout Garbage, _ registryHeld: borrowing ObserverRegistry.Held
   ) -> TopicList {
     var forgotten: [TopicList] = []
     let topic = state.withLock { state, held -> TopicList in
@@ -48,7 +48,8 @@ struct KeyTable: ~Copyable, Sendable {
         }
         state.schedule.note(state.topics.count)
       }
-      let topic = TopicList(registry: registry, valueType: valueType, key: key)
+      let topic = TopicList(
+        registry: registry, valueType: valueType, key: key, created: registry.tick(registryHeld))
       state.topics.put(topic, for: key)
       return topic
     }
@@ -228,7 +229,10 @@ extension ObserverRegistry {
     _ value: Value, _ post: borrowing Post, _ audience: borrowing KeyedAudience
   ) {
     let name = (value as? any EventNaming)?.eventName
+    // The observers of the events may take their time: what is made meanwhile is not held for them.
+    settle(audience.section)
     let post = notePosted(value, of: Value.self, name: name, post)
+    reopen(audience.section)
     postAlongAnyRoute(value, post, audience, .everyoneChecked)
     notePostReturned(Value.self, post)
   }

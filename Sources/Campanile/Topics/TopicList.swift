@@ -18,10 +18,12 @@ final class TopicList: ObserverList, @unchecked Sendable {
   /// The number of lists in the table; protected by the registry's lock.
   private var subjectCount = 0
 
-  init(registry: ObserverRegistry, valueType: any Any.Type, key: String? = nil) {
+  init(
+    registry: ObserverRegistry, valueType: any Any.Type, key: String? = nil, created: UInt64 = 0
+  ) {
     self.key = key
     keyIdentity = key.flatMap { StringIdentity($0) }
-    super.init(registry: registry, valueType: valueType)
+    super.init(registry: registry, valueType: valueType, created: created)
   }
 
   deinit {

@@ -200,8 +200,10 @@ import Synchronization
   ///
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
+  ///
+  /// - Parameter counters: Count each value, and no request, before a waiting thread goes on.
   @_optimize(size)
-  mutating func discardAll() {
+  mutating func discardAll(_ counters: DeliveryCounters? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()
     var trackers: [DeliveryTracker] = []
@@ -209,7 +211,8 @@ import Synchronization
       let (record, place) = unsafe removeFirst()
       func discard<Value>(_ type: Value.Type) {
         // SAFETY: as in `deliver`; the value is released before whoever waits is told.
-        unsafe place.assumingMemoryBound(to: type).deinitialize(count: 1)
+        let value = unsafe place.assumingMemoryBound(to: type).move()
+        if !record.envelope.takeBack(value) { counters?.countDrop() }
       }
       discard(record.valueType)
       record.envelope.noteDropped()

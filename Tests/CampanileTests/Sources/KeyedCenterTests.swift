@@ -236,6 +236,26 @@ struct KeyedCenterTests {
     for number in 0..<200 { observe("another key \(number)") { _ in }.cancel() }
   }
 
+  // Broken by: ObserverRegistry.postWatched, if the section has not settled when it reports the post.
+  @Test("K15 K16 what is made while a post is being reported is not held until the post returns")
+  func madeInReport() {
+    let order = Recorder<String>()
+    @Sendable func observeForAMoment() {
+      let probe = OnRelease { order.record("released") }
+      let body = ObserverBody<Int> { _ in withExtendedLifetime(probe) {} }
+      center.register(.inPlace(), body, of: "key", about: .none, once: false).cancel()
+    }
+    let watch = center.events.observe { event in
+      guard event.kind == .posted else { return }
+      observeForAMoment()
+      order.record("reported")
+    }
+    let token = observe("key") { _ in order.record("called") }
+    center.post(to: "key", about: nil) { 1 }
+    #expect(order.values == ["released", "reported", "called"])
+    withExtendedLifetime((token, watch)) {}
+  }
+
   @Test("K15 observers are listed with their key and their subject, also those of any key")
   func listed() {
     let player = Player()

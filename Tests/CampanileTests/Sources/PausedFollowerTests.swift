@@ -83,6 +83,42 @@ struct PausedFollowerTests {
     #expect(changes.values == ["0>1", "1>5", "5>6"])
   }
 
+  // Broken by: RecordBuffer.discardAll, if it does not take the request back, or counts it.
+  @Test(
+    "K14 A follower whose request to go on was discarded is told when it resumes again",
+    arguments: [Way.queued, .bounded])
+  func discardedRequest(way: Way) {
+    let (target, body) = (ManualTarget(), record())
+    let token =
+      way == .bounded
+      ? state.observe(on: .target(target), buffering: .newest(4)) { body($0) }
+      : state.observe(on: .target(target)) { body($0) }
+    state.value = 1
+    token.pause()
+    target.runAll()
+    // As if an operation queue canceled its operations.
+    func resumeInVain() {
+      token.resume()
+      #expect(target.takeJob() != nil)
+      target.runAll()
+    }
+    resumeInVain()
+    token.pause()
+    resumeInVain()
+    #expect(changes.values.isEmpty)
+    token.pause()
+    token.resume()
+    target.runAll()
+    #expect(changes.values == ["0>1"])
+    state.value = 2
+    token.pause()
+    target.runAll()
+    token.resume()
+    target.runAll()
+    #expect(changes.values == ["0>1", "1>2"])
+    #expect(token.registration.droppedCount == 0)
+  }
+
   // Broken by: Mailbox.append, if it counts the request as a value, or does not take it back.
   @Test("K12 K14 A request to go on takes no room in a buffer, and a newer value takes its place")
   func boundedRequest() {

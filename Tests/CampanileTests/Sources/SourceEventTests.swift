@@ -178,6 +178,54 @@ struct SourceEventTests {
   }
 
   // Broken by: ObserverList.addToPopulation, if the end of an observation does not clear isWatched.
+  // Broken by: Follower.report, if a follower that has ended is left out.
+  @Test("K13 K15 the failure of a follower is reported, although the follower has ended")
+  func failuresAtTheEnd() async throws {
+    let state = CurrentValue(0)
+    let events = Recorder<SourceEvent.Kind>()
+    let watch = state.events.observe { events.record($0.kind) }
+    let failures = Recorder(observing: state.failures.map { _ in "failed" })
+    let own = Slot<ObservationToken>()
+    own.set(
+      state.observe(.distinct) { _ in
+        own.value?.cancel()
+        throw TestFailure()
+      })
+    state.value = 1
+    #expect(events.values.count { $0 == .failed } == 1)
+    let once = state.observeAsync(.once) { _ in throw TestFailure() }
+    state.value = 2
+    try await failures.expect("failed", "failed", within: patience)
+    #expect(events.values.count { $0 == .failed } == 2)
+    withExtendedLifetime((watch, once)) {}
+  }
+
+  // Broken by: ObserverRegistry.postWatched, if it reads the clock after the report.
+  @Test("K2 K15 who registers while a post is reported hears the next one")
+  func registeredInReport() {
+    let (ticks, tocks, heard) = (Broadcaster<Int>(), MessageCenter(), Recorder<String>())
+    let tokens = TokenBag()
+    let watches = [
+      ticks.events.observe { event in
+        guard event.kind == .posted, heard.values.isEmpty else { return }
+        ticks.observe { heard.record("broadcaster \($0)") }.store(in: tokens)
+      },
+      tocks.events.observe { event in
+        guard event.kind == .posted, heard.values.isEmpty else { return }
+        tocks.observe(Tick.self) { heard.record("center \($0.number)") }.store(in: tokens)
+      },
+    ]
+    let first = (ticks.observe { _ in }, tocks.observe(Tick.self) { _ in })
+    ticks.send(1)
+    tocks.post(Tick(number: 1))
+    #expect(heard.values.isEmpty)
+    ticks.send(2)
+    #expect(heard.values == ["broadcaster 2"])
+    tocks.post(Tick(number: 2))
+    #expect(heard.values == ["broadcaster 2", "center 2"])
+    withExtendedLifetime((watches, first)) {}
+  }
+
   @Test("K15 several observe the events side by side, and while nobody does they are off")
   func sideBySide() {
     let center = MessageCenter()
