@@ -24,8 +24,7 @@ struct BridgedDeinitTests {
       }
       stage.letGo()
       let heard = await stage.heard.values(count: 8)
-      let told = place.isImmediate ? " of its subject" : " of none"
-      let expected = (0..<4).flatMap { ["\($0)", "\($0)" + told] }
+      let expected = (0..<4).flatMap { ["\($0)", "\($0) of none"] }
       #expect(heard.sorted() == expected, "\(isAboutObject)")
     }
   }
