@@ -35,7 +35,6 @@ public final class Trace: Sendable {
   }
 
   let storage: TraceStorage
-  private let describesValues: Bool
   private struct Following {
     var sources: [Followed] = []
     /// The last source that was added.
@@ -70,9 +69,9 @@ public final class Trace: Sendable {
   ///   - sources: Message centers, broadcasters, current values, notification sources of
   ///     Foundation's centers, and changes of key paths.
   ///   - capacity: The number of events that are kept. Newer events overwrite the oldest. Each
-  ///     takes about 150 bytes.
+  ///     takes about 150 bytes, and a post its description in addition.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting
-  ///     thread.
+  ///     thread. Of each description, the first 1,000 Unicode scalars are kept.
   ///   - callers: Whether the call stack of each post is captured. Of different call stacks, the
   ///     first 4,096 are. Posts with other call stacks have no callers.
   public init(
@@ -80,8 +79,7 @@ public final class Trace: Sendable {
     callers: Bool = true
   ) {
     precondition(capacity > 0, "A trace was asked to keep the last \(capacity) events")
-    storage = TraceStorage(capacity: capacity, takesCallers: callers)
-    describesValues = values
+    storage = TraceStorage(capacity: capacity, takesValues: values, takesCallers: callers)
     for source in sources { add(source) }
   }
 
@@ -98,7 +96,7 @@ public final class Trace: Sendable {
   /// more.
   public func add(_ source: any Traceable) {
     let name = source.traceName
-    let wish = describesValues ? (source as? any ValueDescribing)?.valueWish : nil
+    let wish = storage.takesValues ? (source as? any ValueDescribing)?.valueWish : nil
     var isAdded = false
     // If the trace is stopped meanwhile, the observation belongs to what has ended.
     while !isAdded {

@@ -23,7 +23,8 @@ struct TraceRecord: Sendable {
   let time: UInt64
   let began: UInt64
   let nestedTime: UInt64
-  let value: String?
+  /// The description of the posted value, which the storage sets on request.
+  var value: String?
 
   init(_ event: SourceEvent) {
     kind = event.kind
@@ -40,7 +41,6 @@ struct TraceRecord: Sendable {
     time = event.time
     began = event.began
     nestedTime = event.nestedTime
-    value = event.value
   }
 
   /// The observer of the event, unique in the process.

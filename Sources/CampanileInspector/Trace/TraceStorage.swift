@@ -71,11 +71,16 @@ final class TraceStorage: Sendable {
     var number = 0
   }
 
+  /// Whether the descriptions of posted values are kept.
+  ///
+  /// Events have them if any observer of the events asks for them.
+  let takesValues: Bool
   let callers: CallerTable?
   private let state: Locked<State>
 
-  init(capacity: Int, takesCallers: Bool) {
+  init(capacity: Int, takesValues: Bool, takesCallers: Bool) {
     state = Locked(State(ring: TraceRing(capacity: capacity)))
+    self.takesValues = takesValues
     callers = takesCallers ? CallerTable() : nil
   }
 
@@ -86,6 +91,7 @@ final class TraceStorage: Sendable {
   /// - Parameter sourceName: The name of the source.
   func record(_ event: SourceEvent, _ sourceName: String, by follower: Follower) {
     var record = TraceRecord(event)
+    if takesValues { record.value = event.value.map { $0.beginning(1_000) } }
     if event.kind == .posted { record.callers = callers?.number() }
     let isKnown = state.withLock { state in
       // Another observation records it, and knows the thread.
@@ -139,5 +145,14 @@ extension TraceStorage.State {
     default: return
     }
     times[place] = time
+  }
+}
+
+extension String {
+  /// The text, or its first scalars and an ellipsis.
+  fileprivate func beginning(_ count: Int) -> String {
+    if utf8.count <= count { return self }
+    let beginning = unicodeScalars.prefix(count)
+    return beginning.endIndex == endIndex ? self : String(beginning) + "…"
   }
 }
