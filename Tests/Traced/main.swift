@@ -77,6 +77,26 @@ extension NotificationCenter {
   }
 }
 
+struct Dived: MessageCenter.Message {}
+
+@inline(never)
+func dive(_ depth: Int) {
+  if depth == 0 { sea.post(Dived()) } else { dive(depth - 1) }
+  print("", terminator: "")
+}
+
+@inline(never)
+func diveFirst(_ depth: Int) {
+  dive(depth)
+  print("", terminator: "")
+}
+
+// Not of the same form as the first: the optimizer would make one function of both.
+@inline(never)
+func diveSecond(_ depth: Int) {
+  for depth in [depth].shuffled() { dive(depth) }
+}
+
 /// Uses up time.
 func work(milliseconds: Int) {
   let end = ContinuousClock.now + .milliseconds(milliseconds)
@@ -84,6 +104,7 @@ func work(milliseconds: Int) {
 }
 
 let center = MessageCenter(label: "traced")
+let sea = MessageCenter(label: "deep call stacks")
 let (screen, meter) = (Screen(), Meter())
 let queue = DispatchQueue(label: "levels")
 let trace = Trace(of: center, values: true)
@@ -135,5 +156,18 @@ for post in trace.posts(of: TitleChanged.self) {
 let callers = trace.posts(of: TitleChanged.self).flatMap(\.callers)
 let ownCallers = callers.filter { $0.path?.contains("/Sources/Campanile") == true }
 print("callers: \(callers.isEmpty ? "none" : "some"), of the package: \(ownCallers.count)")
+// Some of these stacks end where stacks are no longer told apart.
+let depths = 36...50
+let deepTrace = Trace(of: sea)
+for depth in depths {
+  diveFirst(depth)
+  diveSecond(depth)
+}
+let dives = deepTrace.posts(of: Dived.self).map(\.callers)
+let strangers = dives.enumerated().filter { index, callers in
+  let stranger = index.isMultiple(of: 2) ? "diveSecond" : "diveFirst"
+  return callers.contains { $0.function.hasPrefix(stranger) }
+}
+print("dives: \(dives.count), with the callers of others: \(strangers.count)")
 if CommandLine.arguments.count > 1 { try trace.write(to: CommandLine.arguments[1]) }
 withExtendedLifetime((screen, meter, leaked, asynchronous)) {}

@@ -6,6 +6,8 @@ package enum CallStack {
   ///
   /// About nine of them belong to this package, or twice as many if nothing is inlined. A bridge adds
   /// its own and Foundation's. The others belong to the code that posts.
+  ///
+  /// The table of callers in CampanileInspector stores four fewer, which all count in the fingerprint.
   #if DEBUG
     private static let depth = 64
   #else
@@ -14,8 +16,8 @@ package enum CallStack {
 
   /// A number that identifies the thread's call stack; `nil` if the C library cannot read it.
   ///
-  /// Two different stacks have the same number about as often as two random 64-bit numbers are
-  /// equal.
+  /// Stacks that differ only further out have the same number. Others have the same number about as
+  /// often as two random 64-bit numbers are equal.
   package static func fingerprint() -> UInt64? {
     #if canImport(Darwin) || canImport(Glibc)
       // SAFETY: the library writes so many addresses as it says, and `depth` at most.

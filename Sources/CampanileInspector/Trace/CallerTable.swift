@@ -57,6 +57,15 @@ final class CallerTable: Sendable {
     ///
     /// Posts with other call stacks have no callers.
     private let limit = 4_096
+    /// The number of functions that are stored of a call stack.
+    ///
+    /// Functions further out may differ between stacks of one fingerprint. The fingerprint reads four
+    /// more, some of which are its own.
+    #if DEBUG
+      private static let depth = 60
+    #else
+      private static let depth = 28
+    #endif
 
     init() {
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { _ = Program.images }
@@ -70,7 +79,7 @@ final class CallerTable: Sendable {
       }
       if known.number != nil || known.isFull { return known.number }
       guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-      let stack = try? Backtrace.capture(limit: 64, top: 0, images: Program.images)
+      let stack = try? Backtrace.capture(limit: Self.depth, top: 0, images: Program.images)
       return state.withLock { state in
         if let number = state.numbers[fingerprint] { return number }
         let number = UInt32(state.stacks.count)

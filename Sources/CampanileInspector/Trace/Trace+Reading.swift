@@ -119,8 +119,9 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   public let thread: UInt64
   /// The functions that posted, the innermost first.
   ///
-  /// There are none if call stacks cannot be read, or are not captured. There are none for a call
-  /// stack that the trace met after 4,096 different ones.
+  /// Of a deep call stack, the innermost are kept, in a release build about twenty. There are none if
+  /// call stacks cannot be read, or are not captured. There are none for a call stack that the trace
+  /// met after 4,096 different ones.
   public let callers: [Caller]
   /// The post that caused each kept post.
   ///
