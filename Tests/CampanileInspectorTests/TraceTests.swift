@@ -268,6 +268,7 @@ struct TraceTests {
     events.stop()
     // What happened, as if the calls had taken these milliseconds.
     let trace = Trace(callers: false)
+    let follower = TraceStorage.Follower(run: 0, trace.storage)
     var slowCalls: UInt64 = 0
     for var event in events.values {
       if event.kind == .returned {
@@ -281,7 +282,7 @@ struct TraceTests {
         }
         event.began = event.time - took * 1_000_000
       }
-      trace.storage.record(event, "center", by: .init(run: 0, number: 1))
+      trace.storage.record(event, "center", by: follower)
     }
     let times = trace.slowest()
     #expect(times.map(\.line) == [line, line - 1, line + 2])

@@ -6,7 +6,8 @@ extension Trace {
   /// The rows are sorted by ``ObserverTime/own``. So an observer that only posts comes after the
   /// slow observer that its post calls. Observers that run in tasks come last, because their time
   /// is mostly spent waiting. All calls since the beginning of the trace count, including those
-  /// whose events have been overwritten.
+  /// whose events have been overwritten. A call has no time if its source is released before it
+  /// returns, because the events end with the source.
   ///
   /// - Parameter count: The greatest number of rows.
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {
@@ -91,6 +92,8 @@ public struct TracedPost: Sendable, CustomStringConvertible {
     /// The time that the message waited, from the post to the call.
     public let waited: Duration
     /// The time that the call took; `nil` if it has not returned, or its return is not kept.
+    ///
+    /// The return of a call is not recorded if the source of the message is released before.
     public internal(set) var took: Duration?
 
     /// The place and the times.

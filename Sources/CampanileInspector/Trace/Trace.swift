@@ -37,14 +37,14 @@ public final class Trace: Sendable {
   let storage: TraceStorage
   private struct Following {
     var sources: [Followed] = []
-    /// The last source that was added.
-    var last = TraceStorage.Follower()
+    /// How often the trace was stopped.
+    var run = 0
     /// The number of sources at which those that have gone are forgotten.
     var limit = 16
 
-    /// Adds a source, unless the trace was stopped since `follower` was made.
-    mutating func add(_ one: Followed, by follower: TraceStorage.Follower) -> Bool {
-      guard last.run == follower.run else { return false }
+    /// Adds a source, unless the trace was stopped since `run` was read.
+    mutating func add(_ one: Followed, in run: Int) -> Bool {
+      guard self.run == run else { return false }
       sources.append(one)
       return true
     }
@@ -100,16 +100,14 @@ public final class Trace: Sendable {
     var isAdded = false
     // If the trace is stopped meanwhile, the observation belongs to what has ended.
     while !isAdded {
-      let follower = following.withLock { following in
-        following.last.number += 1
-        return following.last
-      }
+      let run = following.withLock { $0.run }
+      let follower = TraceStorage.Follower(run: run, storage)
       let token = source.events.observe { [storage] event in
         storage.record(event, name, by: follower)
       }
       let one = Followed(
         name: name, registrations: source.registrationsReader, token: token, wish: wish)
-      isAdded = following.withLock { $0.add(one, by: follower) }
+      isAdded = following.withLock { $0.add(one, in: run) }
     }
     let gone = following.withLock { $0.takeGone() }
     withExtendedLifetime(gone) {}
@@ -122,10 +120,11 @@ public final class Trace: Sendable {
   /// No event that happens after this returns is recorded.
   public func stop() {
     let followed = following.withLock { following in
-      following.last.run += 1
+      following.run += 1
       defer { following.sources = [] }
       return following.sources
     }
+    storage.prepareStop()
     for one in followed { one.token.cancel() }
     if !followed.isEmpty { storage.noteStop() }
   }

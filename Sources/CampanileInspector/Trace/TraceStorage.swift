@@ -18,7 +18,9 @@ final class TraceStorage: Sendable {
     /// When the trace was stopped.
     var stops: [UInt64] = []
     var totals: [TypeKey: TypeTotals] = [:]
-    var sources: [UInt64: Source] = [:]
+    fileprivate(set) var sources: [UInt64: Source] = [:]
+    /// The numbers of the sources that are recorded, until they are released.
+    fileprivate var followed: [ObjectIdentifier: UInt64] = [:]
     var threads: [UInt64: String] = [:]
     /// The number of threads at which the names of those without records are forgotten.
     private var threadLimit = 1_024
@@ -58,17 +60,26 @@ final class TraceStorage: Sendable {
   /// A source whose events were recorded.
   struct Source {
     let name: String
-    fileprivate let follower: Follower
+    fileprivate let follower: ObjectIdentifier
+    fileprivate let run: Int
+    /// When it was released; `nil` if the trace was stopped before.
+    fileprivate(set) var end: UInt64?
   }
 
   /// An observation of the events of a source that was added.
   ///
   /// Two such sources may have the same events, such as those of two names in one center. The first
   /// one whose event arrives records all of them, until the trace is stopped.
-  struct Follower: Equatable {
+  ///
+  /// Only the observation keeps it. So it is released when the source is, or the trace is stopped.
+  final class Follower: Sendable {
     /// How often the trace was stopped before.
-    var run = 0
-    var number = 0
+    let run: Int
+    private let storage: TraceStorage
+
+    init(run: Int, _ storage: TraceStorage) { (self.run, self.storage) = (run, storage) }
+
+    deinit { storage.noteEnd(of: ObjectIdentifier(self)) }
   }
 
   /// Whether the descriptions of posted values are kept.
@@ -105,11 +116,22 @@ final class TraceStorage: Sendable {
     if !isKnown { name(record.thread) }
   }
 
+  /// Prepares for a stop: the sources end with the trace, and not one by one before it.
+  func prepareStop() { state.withLock { $0.followed = [:] } }
+
   /// Notes that the sources are not followed any more.
   func noteStop() {
     // The clock of the events.
     let now = DispatchTime.now().uptimeNanoseconds
     state.withLock { $0.stops = $0.stops.suffix(1_023) + [now] }
+  }
+
+  private func noteEnd(of follower: ObjectIdentifier) {
+    let now = DispatchTime.now().uptimeNanoseconds
+    state.withLock { state in
+      guard let number = state.followed.removeValue(forKey: follower) else { return }
+      state.sources[number]?.end = now
+    }
   }
 
   private func name(_ thread: UInt64) {
@@ -123,10 +145,13 @@ extension TraceStorage.State {
   fileprivate mutating func follows(
     _ number: UInt64, _ name: String, _ follower: TraceStorage.Follower
   ) -> Bool {
-    if let known = sources[number]?.follower, known.run >= follower.run {
-      return known == follower
+    let id = ObjectIdentifier(follower)
+    if let known = sources[number] {
+      if known.run >= follower.run { return known.follower == id }
+      followed[known.follower] = nil
     }
-    sources[number] = TraceStorage.Source(name: name, follower: follower)
+    sources[number] = TraceStorage.Source(name: name, follower: id, run: follower.run)
+    followed[id] = number
     return true
   }
 

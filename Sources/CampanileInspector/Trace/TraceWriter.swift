@@ -63,9 +63,18 @@ struct TraceWriter {
 
   /// Ends posts and calls that had not returned, or whose end is not kept.
   private mutating func endCalls(at end: UInt64) {
-    for post in openPosts.values { addPost(post, until: end, isOpen: true) }
-    for call in calls.values { addCall(call, since: call.time, until: end, isOpen: true) }
+    for post in openPosts.values {
+      addPost(post, until: lastTime(of: post, until: end), isOpen: true)
+    }
+    for call in calls.values {
+      addCall(call, since: call.time, until: lastTime(of: call, until: end), isOpen: true)
+    }
     (openPosts, calls) = ([:], [:])
+  }
+
+  /// The time until which the return of a post or call would have been recorded.
+  private func lastTime(of record: TraceRecord, until end: UInt64) -> UInt64 {
+    min(end, state.sources[record.source]?.end ?? end)
   }
 
   private mutating func add(_ record: TraceRecord) {
@@ -196,7 +205,9 @@ struct TraceWriter {
     arguments["post"] = record.post.map { .number($0) }
     arguments["source"] = state.sources[record.source].map { .text($0.name) }
     arguments["registration"] = record.registration.map { .number($0) }
-    if isOpen { arguments["unfinished"] = .text("had not returned when the trace ended") }
+    if isOpen {
+      arguments["unfinished"] = .text("had not returned when the trace or the source ended")
+    }
     return arguments
   }
 }
