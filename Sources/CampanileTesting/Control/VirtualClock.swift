@@ -2,7 +2,7 @@ import Campanile
 
 /// A clock whose time changes only when a test advances it.
 ///
-/// Pass it to code that takes a clock, and to recorders for their time limits:
+/// Pass it to code that takes a clock:
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -15,6 +15,10 @@ import Campanile
 /// sleeps repeatedly, advance the clock in steps, with
 /// ``waitForSleepers(_:within:clock:file:line:)`` before each step. That takes no real time, and
 /// needs no guess of how often to yield.
+///
+/// A recorder can measure its time limits by this clock, too. Then only an advance ends the wait for
+/// a value that does not arrive, so another task has to advance the clock meanwhile. If none does,
+/// the test waits forever.
 ///
 /// All methods are safe to call from any thread.
 public final class VirtualClock: Clock {
@@ -63,6 +67,8 @@ public final class VirtualClock: Clock {
   public var minimumResolution: Duration { .zero }
 
   /// The number of sleeping tasks.
+  ///
+  /// The time limit of a waiting expectation is one of them, if this clock measures it.
   public var sleeperCount: Int { sleeping.value }
 
   /// Sleeps until the clock has been advanced to `deadline`.
@@ -116,6 +122,8 @@ public final class VirtualClock: Clock {
   }
 
   /// Waits until at least `count` tasks sleep.
+  ///
+  /// The tasks are those that ``sleeperCount`` counts, including time limits of expectations.
   ///
   /// - Parameters:
   ///   - count: The number of tasks.

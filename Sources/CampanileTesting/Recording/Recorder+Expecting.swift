@@ -62,7 +62,8 @@ extension Recorder {
 
   /// Waits for `duration` by the recorder's clock, and checks that no value is recorded.
   ///
-  /// It fails as soon as a value is recorded. With a ``VirtualClock``, it takes no real time.
+  /// It fails as soon as a value is recorded. With a ``VirtualClock``, it takes no real time, but
+  /// another task has to advance the clock: the wait ends only then.
   ///
   /// - Parameters:
   ///   - duration: How long to wait.

@@ -48,7 +48,8 @@ public final class Recorder<Value: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - timeout: How long its expectations wait by default.
-  ///   - clock: The clock that measures the timeouts.
+  ///   - clock: The clock that measures the timeouts. With a ``VirtualClock``, an expectation times
+  ///     out only if another task advances the clock.
   public init(
     timeout: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
   ) {
