@@ -14,7 +14,8 @@
   /// Computes sections of the page, once for all open pages, and only when one asks.
   ///
   /// No caller waits: it receives the last result. If a computation takes long, as for new call
-  /// stacks, the feed computes less often. So it takes little of the program's time.
+  /// stacks, the feed computes less often. It rests nine times as long, but ten seconds at most,
+  /// because the page shows the last result meanwhile.
   actor PageFeed {
     /// How long a result may be shown after the next one was due.
     private static let freshness = Duration.seconds(2)
@@ -25,7 +26,8 @@
     private var isMaking = false
     /// Whether the last result was too old to be shown.
     private var isNextShown = false
-    private var next: ContinuousClock.Instant
+    /// When the sections are due again.
+    private(set) var next: ContinuousClock.Instant
 
     init(
       interval: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -54,7 +56,7 @@
       made = sections
       isMaking = false
       let end = now()
-      let pause = min(start.duration(to: end) * 9, .seconds(2))
+      let pause = min(start.duration(to: end) * 9, .seconds(10))
       next = end.advanced(by: max(interval, pause))
     }
   }

@@ -318,6 +318,19 @@
       }
     }
 
+    // Broken by: PageFeed.take, if it rests two seconds at most.
+    @Test("After a long computation, the feed rests longer", arguments: [(1, 9), (3, 10)])
+    func rest(took: Int, rested: Int) async {
+      let start = ContinuousClock.now
+      let time = Locked(start)
+      let feed = PageFeed(interval: .seconds(1), now: { time.withLock { $0 } }) {
+        time.withLock { $0 = $0.advanced(by: .seconds(took)) }
+        return [PageSection(name: "empty", json: Data())]
+      }
+      while await feed.sections().isEmpty { await Task.yield() }
+      #expect(await feed.next == start.advanced(by: .seconds(took + rested)))
+    }
+
     @Test("A port that is taken is an error with a code")
     func taken() async throws {
       let inspector = Inspector(of: center)
