@@ -297,6 +297,15 @@ struct TraceTests {
     withExtendedLifetime((outer, slow, asynchronous)) {}
   }
 
+  @Test("A negative number of slowest observers stops the program with a sentence")
+  func negativeCount() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = Trace(callers: false).slowest(-1)
+      },
+      says: "The -1 slowest observers of a trace were asked for")
+  }
+
   @Test("What waited, was dropped, skipped or failed is counted for the line that registers")
   func counts() throws {
     let (center, target) = (MessageCenter(), ManualTarget())

@@ -9,8 +9,9 @@ extension Trace {
   /// whose events have been overwritten. A call has no time if its source is released before it
   /// returns, because the events end with the source.
   ///
-  /// - Parameter count: The greatest number of rows.
+  /// - Parameter count: The greatest number of rows. A negative one is a precondition failure.
   public func slowest(_ count: Int = 20) -> Report<ObserverTime> {
+    precondition(count >= 0, "The \(count) slowest observers of a trace were asked for")
     let times = storage.current.times.values
     let sorted = times.sorted { one, other in
       if one.isAsynchronous != other.isAsynchronous { return other.isAsynchronous }
