@@ -254,6 +254,44 @@ struct TraceFileTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test("A file that cannot be replaced stays as it was")
+  func fullDisk() async {
+    await #expect(processExitsWith: .success) {
+      let path = FileManager.default.temporaryDirectory
+        .appending(path: "campanile-\(UInt64.random(in: 0 ... .max)).json")
+      defer { try? FileManager.default.removeItem(at: path) }
+      try Data("before".utf8).write(to: path)
+      // Beyond this size, writing fails as on a full disk.
+      signal(SIGXFSZ, SIG_IGN)
+      var sizes = rlimit()
+      #expect(unsafe getrlimit(fileSize, &sizes) == 0)
+      sizes.rlim_cur = 16
+      #expect(unsafe setrlimit(fileSize, &sizes) == 0)
+      #expect(throws: (any Error).self) { try Trace(callers: false).write(to: path.path) }
+      sizes.rlim_cur = sizes.rlim_max
+      #expect(unsafe setrlimit(fileSize, &sizes) == 0)
+      #expect(try Data(contentsOf: path) == Data("before".utf8))
+    }
+  }
+
+  // Broken by: Trace.write, if it replaces what is no regular file.
+  @Test("A link is written through, and stays a link")
+  func link() throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "campanile-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    let trace = Trace(callers: false)
+    for _ in 0..<2 {
+      try trace.write(to: link.path)
+      #expect(try String(contentsOf: file, encoding: .utf8).contains("traceEvents"))
+      try Data().write(to: file)
+    }
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == file.path)
+  }
+
   @Test("A value of any text makes no other file than a valid one")
   func escaping() throws {
     let texts = Broadcaster<String>()
@@ -264,3 +302,9 @@ struct TraceFileTests {
     #expect(file.slices("post String").first?.args?["value"] == .text(nasty))
   }
 }
+
+#if canImport(Glibc)
+  private let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+#else
+  private let fileSize = RLIMIT_FSIZE
+#endif

@@ -23,10 +23,17 @@ extension Trace {
   ///
   /// The format is described in the document "Trace Event Format" of the Chromium project.
   ///
+  /// An existing file is replaced when the new one is complete. If writing fails, the existing file
+  /// stays as it was. A device or a symbolic link, such as `/dev/stdout`, is written to and not
+  /// replaced.
+  ///
   /// - Complexity: O(*n* log *n*) in the number of kept events; a second for a hundred thousand.
   /// - Throws: Errors of writing the file.
   public func write(to path: String) throws {
-    try Data(json().utf8).write(to: URL(filePath: path))
+    let content = try Data(json().utf8)
+    let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+    let isReplaced = type == nil || type == .typeRegular
+    try content.write(to: URL(filePath: path), options: isReplaced ? .atomic : [])
   }
 
   /// The content of the file, as text.
