@@ -1,5 +1,6 @@
 import Campanile
 public import Foundation
+import Synchronization
 
 /// A notification, and the values that were decoded from it on the posting thread.
 ///
@@ -100,6 +101,8 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   ///
   /// Only its address is kept. The memory cannot be reserved, since it may be on a stack.
   private let dying: ObjectIdentifier?
+  /// Whether the post has returned.
+  private let isSettled = Atomic<Bool>(false)
   // Cleared on the posting thread when the post returns. An object in its deinit is read on that
   // thread only. Everything else is cleared only if no observer reads it.
   private var sender: Any?
@@ -120,8 +123,10 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   override var userInfo: [AnyHashable: Any]? { info }
 
   override func isAbout(_ object: AnyObject) -> Bool {
-    // A later object at the same address is not in its deinit.
-    if let dying { return dying == ObjectIdentifier(object) && isDeinitializing(object) }
+    // A later object gets the address only after the post, and may be in its own deinit then.
+    if let dying {
+      return dying == ObjectIdentifier(object) && !isSettled.load(ordering: .acquiring)
+    }
     return Notification.subject(sender) === object
   }
 
@@ -130,6 +135,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   }
 
   override func settle() {
+    isSettled.store(true, ordering: .releasing)
     // A reader that was registered meanwhile set the flag first, so the flag is read again.
     let isRead = feed?.mayBeRead ?? true
     if !isRead || dying != nil { sender = nil }
