@@ -30,7 +30,9 @@ struct DistributedPost: Sendable {
     _ name: String, _ object: String?, _ userInfo: [AnyHashable: Any]?,
     _ options: DistributedCenter.Options
   ) throws -> [UInt8] {
-    var list: [String: Any] = [Key.name: name, Key.options: Int(options.rawValue)]
+    // Other bits need not fit in the integer that is sent.
+    let known = options.intersection([.deliverImmediately, .postToAllSessions])
+    var list: [String: Any] = [Key.name: name, Key.options: Int(known.rawValue)]
     if let object { list[Key.object] = object }
     if var userInfo {
       // It names centers of this process.

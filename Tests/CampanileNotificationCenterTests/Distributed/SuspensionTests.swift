@@ -108,6 +108,18 @@ struct SuspensionTests {
     withExtendedLifetime(screens) {}
   }
 
+  @Test("Options that are not known have no effect")
+  func unknownOptions() async throws {
+    let screen = makeScreen("drop", .drop)
+    center.suspended = true
+    let immediate = DistributedCenter.Options.deliverImmediately
+    center.postNotificationName(
+      .level, object: "unknown", options: .init(rawValue: .max).subtracting(immediate))
+    center.postNotificationName(.level, object: "all", options: .init(rawValue: .max))
+    #expect(try await heard.next() == "drop LevelChanged all")
+    withExtendedLifetime(screen) {}
+  }
+
   @Test("An observer that is delivered to immediately has what is held delivered first")
   func immediateObserver() async throws {
     let screens = [
