@@ -38,9 +38,11 @@ public import Foundation
 /// A released queue still posts what is waiting. Like Foundation's, a queue is for one thread.
 ///
 /// The first waiting notification adds a timer to the run loop, which stays until the thread ends.
-/// So `run()` does not return for lack of sources. If an observer runs the run loop inside a turn,
-/// waiting notifications of the same modes are posted after the observer has returned. Foundation's
-/// queue posts them inside that run loop.
+/// So `run()` does not return for lack of sources.
+///
+/// If an observer runs the run loop inside a turn, waiting notifications of the same modes are
+/// posted after the observer has returned. But if a notification of other modes is due in that run
+/// loop, all that are due are posted there, in order. Foundation's queue always posts them there.
 open class NotificationQueue: NSObject {
   /// When to post.
   public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle

@@ -43,6 +43,35 @@ struct NotificationQueueModeTests {
     #expect(heard.values == ["2", "1"])
   }
 
+  /// Enqueues notifications, with an observer of the first one that runs the run loop as `run` does.
+  private func enqueue(_ modes: [RunLoop.Mode], whileFirst run: @escaping @Sendable () -> Void) {
+    let token = center.addObserver(forName: .init("1"), object: nil, queue: nil) { [heard] _ in
+      run()
+      heard.record("returned")
+    }
+    enqueue(modes.map { (.asap, [$0]) })
+    center.removeObserver(token)
+  }
+
+  @Test("While an observer runs the run loop, what waits for the same modes alone goes on waiting")
+  func nested() {
+    enqueue([.default, .default]) {
+      for _ in 0..<5 { _ = RunLoop.current.run(mode: .default, before: Date()) }
+    }
+    #expect(heard.values == ["returned", "1", "2"])
+  }
+
+  @Test("While an observer runs the run loop, a turn for other modes posts all that is due")
+  func nestedForOtherModes() {
+    enqueue([.default, .default, .common, .default]) { [heard] in
+      let end = Date(timeIntervalSinceNow: 600)
+      while heard.count < 3, Date() < end {
+        _ = RunLoop.current.run(mode: .default, before: Date())
+      }
+    }
+    #expect(heard.values == ["2", "3", "4", "returned", "1"])
+  }
+
   @Test("In the default mode, a notification for the common modes is posted now")
   func now() {
     let token = center.addObserver(forName: .tick, object: nil, queue: nil) { [center, heard] _ in
