@@ -29,12 +29,13 @@ extension NotificationCenter {
     of name: Notification.Name?, from center: Foundation.NotificationCenter = .default,
     file: StaticString = #fileID, line: UInt = #line
   ) -> ObservationToken {
-    center.observe(name, file: file, line: line) { [weak self, weak center] posted in
-      guard let self, let center else { return }
+    let (origin, destination) = (center.pathStep, hub.pathStep)
+    return center.observe(name, file: file, line: line) { [weak self] posted in
+      guard let self else { return }
       let notification = posted.notification
       let path = notification.bridgePath
-      if path.contains(PathStep(self)) { return }
-      self.post(notification, along: path + [PathStep(center)])
+      if path.contains(destination) { return }
+      self.post(notification, along: path + [origin])
     }
   }
 
@@ -47,14 +48,15 @@ extension NotificationCenter {
     of name: Notification.Name?, to center: Foundation.NotificationCenter,
     file: StaticString = #fileID, line: UInt = #line
   ) -> ObservationToken {
-    let body = ObserverBody<PostedNotification>(inPlace: { [weak self, weak center] posted, post in
-      guard let self, let center else { return }
+    let (origin, destination) = (hub.pathStep, center.pathStep)
+    let body = ObserverBody<PostedNotification>(inPlace: { [weak center] posted, post in
+      guard let center else { return }
       // If code has posted the notification again, its user info names the centers that it came
       // through.
       let path = post.path.isEmpty ? posted.notification.bridgePath : post.path
-      if path.contains(PathStep(center)) { return }
+      if path.contains(destination) { return }
       var notification = posted.notification
-      notification.bridgePath = path + [PathStep(self)]
+      notification.bridgePath = path + [origin]
       center.post(notification)
     })
     return ObservationToken(

@@ -44,7 +44,7 @@ public import Foundation
 public final class NotificationCenter: Sendable {
   private static let shared = NotificationCenter()
 
-  private let hub = NotificationHub()
+  let hub = NotificationHub()
   /// The topics of the hub; a post counts no references to reach them.
   let topics: KeyedCenter<PostedNotification>
   let values = ValueSubjects()

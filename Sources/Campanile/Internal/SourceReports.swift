@@ -4,12 +4,14 @@ private let sourceNumbers = Atomic<UInt64>(0)
 
 /// The reports of a source: its events, and the errors of its observers.
 ///
-/// They are created at the first use of one of the two. Both are sources with their own registries.
+/// They are created at the first use. Both are sources with their own registries.
 final class SourceReports: Sendable {
   let events: Broadcaster<SourceEvent>
   let failures = Broadcaster<ObserverFailure>()
   /// The number of the source in events, which is unique in the process.
   let number = sourceNumbers.wrappingAdd(1, ordering: .relaxed).newValue
+  /// The step through the source, if it is a message center.
+  let pathStep = PathStep(number: .random(in: 0 ... .max))
   /// How many callers ask for descriptions of the posted values.
   private let valueWishes = Atomic<Int>(0)
 

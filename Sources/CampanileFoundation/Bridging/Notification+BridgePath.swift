@@ -16,3 +16,10 @@ extension Notification {
     }
   }
 }
+
+extension NotificationCenter {
+  /// The step through this center.
+  ///
+  /// The center keeps its hub from now on.
+  package var pathStep: PathStep { NotificationHub.of(self).lasting().pathStep }
+}

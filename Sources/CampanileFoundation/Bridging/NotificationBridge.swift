@@ -135,13 +135,14 @@ public final class NotificationBridge: Sendable {
   private func carryOut<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type, by attempt: Attempt, file: StaticString, line: UInt
   ) -> Registration {
-    messages.observeInPlace(type, file: file, line: line) {
-      [weak messages, weak notifications] message, post in
-      guard attempt.counts, let messages, let notifications else { return }
+    let (origin, destination) = (messages.pathStep, notifications.pathStep)
+    return messages.observeInPlace(type, file: file, line: line) {
+      [weak notifications] message, post in
+      guard attempt.counts, let notifications else { return }
       let path = post.path
-      if path.contains(PathStep(notifications)) { return }
+      if path.contains(destination) { return }
       var notification = message.notification(about: post.subject(of: type))
-      notification.bridgePath = path + [PathStep(messages)]
+      notification.bridgePath = path + [origin]
       notifications.post(notification)
     }
   }
@@ -149,13 +150,14 @@ public final class NotificationBridge: Sendable {
   private func carryIn<Carried: MessageCenter.Message & TypedNotification>(
     _ type: Carried.Type, by attempt: Attempt, file: StaticString, line: UInt
   ) -> Registration {
+    let (origin, destination) = (notifications.pathStep, messages.pathStep)
     let bridged = notifications.notifications(of: Carried.notificationName)
     return bridged.observe(owner: self.inward, file: file, line: line) {
-      [weak messages, weak notifications] _, posted in
-      guard attempt.counts, let messages, let notifications else { return }
+      [weak messages] _, posted in
+      guard attempt.counts, let messages else { return }
       let notification = posted.notification
       let path = notification.bridgePath
-      if path.contains(PathStep(messages)) { return }
+      if path.contains(destination) { return }
       let message: Carried
       do {
         message = try Carried(from: notification)
@@ -164,8 +166,7 @@ public final class NotificationBridge: Sendable {
         return
       }
       messages.post(
-        message, about: notification.subject as? Carried.Subject,
-        along: path + [PathStep(notifications)])
+        message, about: notification.subject as? Carried.Subject, along: path + [origin])
     }
   }
 }

@@ -7,8 +7,8 @@ import Synchronization
 /// A Foundation center has one block observer for each observed name, whatever the object. It has
 /// one more if all names are observed. The block feeds the source, which provides order, ends,
 /// owners and deliveries. The block keeps the hub. So the hub lives as long as a block is
-/// registered, and dies with the center. Once somebody has asked for the events, the hub has one more
-/// block, which stays as long as the center.
+/// registered, and dies with the center. Once somebody has asked for the events, or the center is in
+/// a path, the hub has one more block. That block stays as long as the center.
 ///
 /// A center that posts to the source itself keeps its hub, and its feeds have no blocks. They only
 /// record whether observers read more than decoded values.
@@ -80,6 +80,8 @@ package final class NotificationHub: Sendable {
   private static let table = Locked(WeakTable<ObjectIdentifier, NotificationHub>())
 
   package let topics = KeyedCenter<PostedNotification>()
+  /// The step through the center.
+  package let pathStep = PathStep(number: .random(in: 0 ... .max))
   let codecs = NotificationCodecs()
   private weak let center: NotificationCenter?
   /// Whether the center posts to `topics` itself.
@@ -201,21 +203,22 @@ package final class NotificationHub: Sendable {
       by: decodes ? state.withLock { $0.feeds[name]?.feed } : nil)
   }
 
-  /// The topics, which live as long as the center from now on.
+  /// This hub, which lives as long as the center from now on.
   ///
-  /// Observers of the events need that, since they do not keep the hub.
-  func lastingTopics() -> KeyedCenter<PostedNotification> {
+  /// Observers of the events need that, since they do not keep the hub. So do paths, which name the
+  /// center by its hub.
+  func lasting() -> NotificationHub {
     let wasLasting = state.withLock { state in
       defer { state.isLasting = true }
       return state.isLasting
     }
-    if wasLasting { return topics }
+    if wasLasting { return self }
     // The block is never called, since nobody posts under the name.
     let token = center?.addObserver(forName: Self.lastingName, object: nil, queue: nil) {
       [self] _ in withExtendedLifetime(self) {}
     }
     state.withLock { $0.lastingToken = BlockToken(object: token) }
-    return topics
+    return self
   }
 
   private static let lastingName = Notification.Name("CampanileFoundation.NotificationHub")

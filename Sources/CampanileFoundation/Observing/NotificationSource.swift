@@ -40,7 +40,7 @@ public struct NotificationSource: ObservationSource {
 extension NotificationSource: Traceable, ValueDescribing {
   /// Reports what happens at the center, for all names; see
   /// ``ObservableNotificationCenter/events``.
-  public var events: Signal<SourceEvent> { base.hub.lastingTopics().events }
+  public var events: Signal<SourceEvent> { base.hub.lasting().topics.events }
 
   /// The live observations of the center that Campanile knows of, for all names, oldest first.
   public var registrations: [RegistrationDescription] { base.hub.topics.registrations }
@@ -53,7 +53,7 @@ extension NotificationSource: Traceable, ValueDescribing {
     { [weak center = base.center] in center?.registrations ?? [] }
   }
 
-  package var valueWish: ValueWish { base.hub.lastingTopics().valueWish }
+  package var valueWish: ValueWish { base.hub.lasting().topics.valueWish }
 }
 
 extension PostedNotification: EventNaming {

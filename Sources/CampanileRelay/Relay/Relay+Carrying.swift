@@ -226,7 +226,7 @@ final class CarriedWay: Sendable {
     _ type: M.Type, in center: MessageCenter, _ file: StaticString, _ line: UInt,
     _ name: (@Sendable (borrowing Post) -> String?)? = nil
   ) {
-    let (step, carrier) = (PathStep(center), PathStep(number: core.link.step))
+    let (step, carrier) = (center.pathStep, PathStep(number: core.link.step))
     let registration = center.observeInPlace(type, file: file, line: line) {
       // The relay's end removes this observer, and with it the core.
       [self] message, post in
@@ -262,7 +262,7 @@ final class CarriedWay: Sendable {
         if let self { core?.carried.remove(self) }
         return
       }
-      if payload.path.contains(PathStep(center)) { return }
+      if payload.path.contains(center.pathStep) { return }
       let message: M
       do {
         message = try M(relayPayload: payload.bytes, version: payload.version)
