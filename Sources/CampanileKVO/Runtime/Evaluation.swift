@@ -342,14 +342,15 @@ class Evaluation {
     return isAny
   }
 
-  /// Forgets the changes of properties that have left the key path.
+  /// Forgets the changes of properties that have left the key path, or whose object has died.
   ///
-  /// A nested change has delivered the value that replaced them, and their ends do not arrive.
-  private func forget(_ links: [Link]) {
-    if links.isEmpty { return }
+  /// Their ends do not arrive. If they have left, a nested change has delivered the value that
+  /// replaced them.
+  func forget(_ links: [Link]) {
+    if links.isEmpty || !keeper.withLock({ $0.isInChange }) { return }
     let ids = Set(links.map { ObjectIdentifier($0) })
     // The old values of the changes are released here.
-    let forgotten = keeper.withLock { $0.forget(ids) }
+    let forgotten = keeper.withLock { ($0.forget(ids), $0.forgetKnown()) }
     withExtendedLifetime((links, forgotten)) {}
   }
 }

@@ -138,7 +138,10 @@ final class ObservedProperty: Sendable {
   func end() {
     let all = currentFollowers
     for follower in all { follower.evaluation.end(subject.id) }
-    for follower in all { follower.link.end() }
+    for follower in all {
+      follower.link.end()
+      follower.evaluation.forget([follower.link])
+    }
   }
 
   private var isFollowed: Bool { followerCount.load(ordering: .sequentiallyConsistent) != 0 }

@@ -164,6 +164,45 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
+  /// Adds the levels of two devices, and does not keep the second one.
+  @Observable final class Pair {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    let first: Device
+    weak var second: Device?
+    init(_ first: Device, _ second: Device) {
+      self.first = first
+      self.second = second
+    }
+    var sum: Int { first.level + (second?.level ?? 0) }
+  }
+
+  // Broken by: ObservedProperty.end, if the evaluations do not forget what was announced.
+  @Test("An object that dies before its change has ended silences no other object")
+  func deathBeforeEnd() {
+    let values = LiveCount()
+    var second: Device? = Device()
+    let pair = Pair(device, second!)
+    let token = pair.observe(of: { Sum(value: $0.sum, mark: Tracked(values)) }, .distinct) {
+      [log] _, change in log.lines.append("\(change.new.value)")
+    }
+    second?.will()
+    second = nil
+    // The old value is kept no longer.
+    #expect(values.current == 0)
+    device.will()
+    device.hardware = 5
+    device.did()
+    #expect(log.lines == ["0 -> 5", "5"])
+    withExtendedLifetime(token) {}
+  }
+
+  /// A value that can be compared and counted.
+  struct Sum: Equatable {
+    let value: Int
+    let mark: Tracked
+    static func == (left: Self, right: Self) -> Bool { left.value == right.value }
+  }
+
   @Test("withObservationTracking hears of an announced change")
   func tracking() {
     let tracked = Recorder<String>()
