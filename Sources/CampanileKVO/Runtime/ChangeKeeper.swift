@@ -102,6 +102,7 @@ struct ChangeKeeper {
       // A change announced by hand may end on another thread, and be delivered there separately.
       change.old = deferred[place].report.old
       change.isUnread = deferred[place].report.isUnread
+      change.transaction = deferred[place].transaction
       pending.append(change)
       return .known
     }
@@ -211,7 +212,33 @@ struct ChangeKeeper {
   mutating func takeDeferred(for transaction: ObjectIdentifier) -> ChangeReport? {
     guard let place = place(of: transaction) else { return nil }
     onTheWay += 1
-    return deferred.remove(at: place).complete
+    return takeDeferred(at: place)
+  }
+
+  /// A deferred report, to be delivered.
+  ///
+  /// The changes that outlast its transaction then have the delivered value as their old value.
+  private mutating func takeDeferred(at place: Int) -> ChangeReport {
+    let taken = deferred.remove(at: place)
+    var report = taken.complete
+    for index in pending.indices where pending[index].transaction == taken.transaction {
+      // The report keeps that value too, so it is not released here.
+      pending[index].old = nil
+      pending[index].isUnread = true
+      report.outlasted = taken.transaction
+    }
+    return report
+  }
+
+  /// Stores the value that is delivered for a transaction, for the changes that outlast it.
+  ///
+  /// - Parameter told: The box of the value.
+  mutating func keepOld(_ told: AnyObject, after transaction: ObjectIdentifier) {
+    for index in pending.indices where pending[index].transaction == transaction {
+      pending[index].transaction = nil
+      pending[index].old = told
+      pending[index].isUnread = false
+    }
   }
 
   private func place(of transaction: ObjectIdentifier) -> Int? {
@@ -254,7 +281,7 @@ struct ChangeKeeper {
     while !deferred.isEmpty, let place = deferred.lastIndex(where: { $0.thread == thread }) {
       // Deferred by a transaction of this thread that is delivering to others now. It is delivered
       // with this report.
-      var earlier = deferred.remove(at: place).complete
+      var earlier = takeDeferred(at: place)
       earlier.add(report)
       report = earlier
     }

@@ -16,6 +16,8 @@ struct PendingChange {
   var edit: AnnouncedEdit?
   /// Whether the old value has not been read.
   var isUnread = true
+  /// The transaction in which the change began, after another one, and whose old value it has.
+  var transaction: ObjectIdentifier?
 
   init(
     _ maker: ObservedProperty.Maker, _ link: Link, toldBefore: UInt, number: UInt
@@ -75,6 +77,8 @@ struct ChangeReport {
   var changed: ChangedPaths
   /// The box of the values before and after, if the class provided them.
   var values: AnyObject?
+  /// The transaction of the report, if changes that began in it have not ended.
+  var outlasted: ObjectIdentifier?
   /// Objects that this report has replaced.
   ///
   /// They are released with the report, because the report is changed under a lock.

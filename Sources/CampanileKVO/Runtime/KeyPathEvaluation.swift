@@ -154,6 +154,10 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
     state.number = 0
     let new = isDirect ? readDirectly(root) : readAndFollow(root)
     if handsOver { raiseFloor() }
+    if let transaction = report.outlasted, state.needsOld {
+      let old = OldValue(new)
+      keeper.withLock { $0.keepOld(old, after: transaction) }
+    }
     var edit: CollectionEdit?
     if let announced = report.edit, isPlaced(announced, atBeginning: false, { $0.ends(with: new) }),
       announced.edit.mayEnd(with: new)

@@ -231,6 +231,33 @@ struct ManualTests {
     #expect(log.lines == ["0 -> 3"])
   }
 
+  // Broken by: ChangeKeeper.takeDeferred, if it leaves the old values as they are.
+  @Test("A change that is announced in a transaction and ends after it has the old value then")
+  func announcedBeyondTransaction() {
+    log.kvo.observe(device, \.level, [.old, .distinct], policy: .append) { log, _, change in
+      log.lines.append("distinct \(change.old ?? -1) -> \(change.new)")
+    }
+    KVOTransaction.perform {
+      device.will()
+      device.hardware = 1
+      device.did()
+      device.will()
+    }
+    device.hardware = 2
+    device.did()
+    #expect(log.lines == ["0 -> 1", "distinct 0 -> 1", "1 -> 2", "distinct 1 -> 2"])
+    log.lines = []
+    KVOTransaction.perform {
+      device.will()
+      device.hardware = 3
+      device.did()
+      device.will()
+    }
+    device.hardware = 2
+    device.did()
+    #expect(log.lines == ["2 -> 3", "distinct 2 -> 3", "3 -> 2", "distinct 3 -> 2"])
+  }
+
   @Test("The prior call is made at the outermost announcement, with the value as it is")
   func prior() {
     log.kvo.unobserveAll()
