@@ -247,9 +247,10 @@ class Evaluation {
     }
     defer { for read in reads { read.property.letGo() } }
     collector.expect(reads)
-    // Not in a subclass, which can override the property and read others.
+    // Not in a subclass, which can override the property and read others. Not later than at first:
+    // what the getter has read besides, it may read again.
     let isDirect =
-      reads.count == 1 && reads[0].property.subject.id == rootID
+      !followsSomething && reads.count == 1 && reads[0].property.subject.id == rootID
       && reads[0].property.path == request.path && isOwn(request.path.identity.rootType)
     let isNew = isDirect && directProperty.load() == nil
     if isNew { _ = directProperty.storeIfNil(reads[0].property) }

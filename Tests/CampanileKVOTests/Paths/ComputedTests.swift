@@ -176,6 +176,29 @@ struct ComputedTests {
     #expect(log.lines.last == "[3, 4] -> [5, 4]")
   }
 
+  // Broken by: Evaluation.follow, if a path that has led elsewhere can become direct.
+  @Test("A property that reports itself may read others, and may do without them for a while")
+  func otherReadsReturn() {
+    final class Tuner: Observable {
+      private let registrar = KVORegistrar()
+      private var radio: Radio? = Radio()
+      var volume: Int {
+        registrar.access(self, keyPath: \.volume)
+        return radio?.volume ?? -1
+      }
+      func put(_ radio: Radio?) {
+        registrar.withMutation(of: self, keyPath: \.volume) { self.radio = radio }
+      }
+    }
+    let tuner = Tuner()
+    follow(tuner, \.volume, .old)
+    tuner.put(nil)
+    let radio = Radio()
+    tuner.put(radio)
+    radio.volume = 7
+    #expect(log.lines == ["0 -> -1", "-1 -> 0", "0 -> 7"])
+  }
+
   @Test("A change made in didSet of another property is told by itself")
   func didSetOfAnother() {
     final class Pair: Observable {
