@@ -39,13 +39,19 @@ extension Evaluation {
 
   /// Records that a change has ended, and delivers it unless another thread does.
   func end(_ event: ObservedProperty.Event, over link: Link) {
-    if let report = take(event, over: link) { tell(report) }
+    var strays = Strays()
+    let report = take(event, over: link, &strays)
+    strays.post()
+    if let report { tell(report) }
   }
 
   /// Records that a change has ended.
   ///
+  /// - Parameter strays: Receives what the caller has to post to the main actor.
   /// - Returns: What the caller has to deliver now.
-  fileprivate func take(_ event: ObservedProperty.Event, over link: Link) -> ChangeReport? {
+  fileprivate func take(
+    _ event: ObservedProperty.Event, over link: Link, _ strays: inout Strays
+  ) -> ChangeReport? {
     if isIgnored(event, over: link) { return nil }
     var event = event
     // The values of one property are not the values of another key path.
@@ -59,19 +65,20 @@ extension Evaluation {
       return claim { $0.endAndTell(event, over: link, on: thread, isReading: $1) }
     }
     guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
-    guard let transaction = Scope.current?.transaction else { return claimAtHome(report) }
-    return keep(report, for: transaction, link)
+    guard let transaction = Scope.current?.transaction else { return claim(report, &strays) }
+    return keep(report, for: transaction, of: link.property, event.number, &strays)
   }
 
   /// Whether this thread may read the key path.
   private var isAtHome: Bool { !request.isOnMain || SourceRegistry.isOnMain }
 
+  private func claim(_ report: ChangeReport, _ strays: inout Strays) -> ChangeReport? {
+    if isAtHome { return claimAtHome(report) }
+    strays.add(report, of: self)
+    return nil
+  }
+
   fileprivate func claimAtHome(_ report: ChangeReport) -> ChangeReport? {
-    if !isAtHome {
-      let strays = strays.load() ?? strays.storeIfNil(Strays(of: self))
-      strays.reports.post(report)
-      return nil
-    }
     let thread = SourceRegistry.currentThread
     if isInsidePlainChange {
       // The enclosing change delivers it at its end.
@@ -95,9 +102,11 @@ extension Evaluation {
 
   /// Defers a report to the end of the transaction.
   ///
+  /// - Parameter number: The number of the change of `property`.
   /// - Returns: What has to be delivered at once, because the transaction has ended.
   private func keep(
-    _ report: ChangeReport, for transaction: Transaction, _ link: Link
+    _ report: ChangeReport, for transaction: Transaction, of property: ObservedProperty,
+    _ number: UInt, _ strays: inout Strays
   ) -> ChangeReport? {
     let id = ObjectIdentifier(transaction)
     let thread = SourceRegistry.currentThread
@@ -105,10 +114,10 @@ extension Evaluation {
     if !keeper.withLock({ $0.keepBack(report, for: id, on: thread, changed: changed) }) {
       return nil
     }
-    let take = { [self] in
-      keeper.withLock { $0.takeDeferred(for: id) }.flatMap { claimAtHome($0) }
+    let take = { [self] (strays: inout Strays) in
+      keeper.withLock { $0.takeDeferred(for: id) }.flatMap { claim($0, &strays) }
     }
-    return transaction.add(self, link.property, take) ? nil : take()
+    return transaction.add(self, property, number, take) ? nil : take(&strays)
   }
 
   // MARK: Delivering
@@ -186,20 +195,31 @@ extension Evaluation {
   }
 }
 
-/// Changes of other threads that wait for the main actor.
-final class Strays: Sendable {
-  let reports: SourceList<ChangeReport>
+/// What one change has to deliver on the main actor, if another thread has made it.
+struct Strays {
+  private typealias Reports = [(state: EvaluationState, report: ChangeReport)]
+  private var reports: Reports = []
 
-  init(of evaluation: Evaluation) {
-    reports = SourceRegistry().makeList(of: ChangeReport.self)
-    let request = evaluation.request
-    _ = reports.addConfined(
-      on: .mainQueue.ordered, file: request.file, line: request.line
-    ) { [weak evaluation] report in
-      guard let evaluation, let report = evaluation.claimAtHome(report) else { return }
-      evaluation.tell(report)
+  /// The posts for all objects, in their order.
+  private static let posts: SourceList<Reports> = {
+    let posts = SourceRegistry().makeList(of: Reports.self)
+    _ = posts.addConfined(on: .mainQueue.ordered, file: #fileID, line: #line) { reports in
+      // An evaluation may have ended meanwhile.
+      Evaluation.tell(
+        reports.compactMap { state, report in
+          guard let evaluation = state.evaluation else { return nil }
+          return evaluation.claimAtHome(report).map { (evaluation, $0) }
+        })
     }
+    return posts
+  }()
+
+  mutating func add(_ report: ChangeReport, of evaluation: Evaluation) {
+    reports.append((evaluation.state, report))
   }
+
+  /// Posts everything at once, so that all observers are called in the order of their registration.
+  func post() { if !reports.isEmpty { Self.posts.post(reports) } }
 }
 
 extension Evaluation {
@@ -208,11 +228,13 @@ extension Evaluation {
   /// The observers of all of them are called in the order of their registration.
   static func end(_ event: ObservedProperty.Event, over followers: [ObservedProperty.Follower]) {
     var telling: [(evaluation: Evaluation, report: ChangeReport)] = []
+    var strays = Strays()
     for follower in followers {
-      if let report = follower.evaluation.take(event, over: follower.link) {
+      if let report = follower.evaluation.take(event, over: follower.link, &strays) {
         telling.append((follower.evaluation, report))
       }
     }
+    strays.post()
     tell(telling)
   }
 

@@ -78,8 +78,6 @@ class Evaluation {
   ///
   /// Used if values are compared, by the delivering thread.
   var told: AnyObject?
-  /// The list of changes that wait for the main actor, once another thread has made one.
-  let strays = LazyReference<Strays>()
 
   /// The links to the followed properties, and the number of observers.
   private struct Following {

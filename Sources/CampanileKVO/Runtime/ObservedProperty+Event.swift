@@ -69,6 +69,8 @@ extension ObservedProperty {
     var old: AnyObject?
     /// At the end, the number of changes of the property that had begun and not ended.
     var openCount: UInt = 0
+    /// At the end, the number of the change of the property.
+    var number: UInt = 0
   }
 
   /// A change whose values the class provides, from its beginning until its value has been stored.

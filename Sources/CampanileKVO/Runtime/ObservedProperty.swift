@@ -261,7 +261,9 @@ final class ObservedProperty: Sendable {
     if !isFollowed { return leaveHome() }
     let collector = Scope.current?.collector
     tell(
-      Event(maker: maker(), edit: nil, collector: collector, old: old, openCount: openCount))
+      Event(
+        maker: maker(), edit: nil, collector: collector, old: old, openCount: openCount,
+        number: number))
   }
 
   /// Announces to the evaluations that a change begins.
@@ -327,7 +329,7 @@ final class ObservedProperty: Sendable {
     let isEdit = begun == number && change.edit?.isNumber(number) == true
     let event = Event(
       maker: change.maker, edit: isEdit ? change.edit : nil, values: values,
-      collector: change.collector)
+      collector: change.collector, number: number)
     stored.withLock { $0.events.append(event) }
     return values
   }

@@ -18,8 +18,8 @@ final class Transaction: Sendable {
     ///
     /// The observers of all evaluations with the same change are called in one order.
     let change: (property: ObservedProperty, number: UInt)
-    /// Takes the report of the evaluation, on this thread.
-    let take: () -> ChangeReport?
+    /// Takes the report of the evaluation, on this thread or for the main actor.
+    let take: (inout Strays) -> ChangeReport?
   }
 
   /// The changed properties of one object.
@@ -41,13 +41,13 @@ final class Transaction: Sendable {
   ///
   /// `take` is called on this thread, at the end.
   ///
+  /// - Parameter number: The number of the change of `property`.
   /// - Returns: Whether the transaction was still open.
   func add(
-    _ evaluation: Evaluation, _ property: ObservedProperty,
-    _ take: @escaping () -> ChangeReport?
+    _ evaluation: Evaluation, _ property: ObservedProperty, _ number: UInt,
+    _ take: @escaping (inout Strays) -> ChangeReport?
   ) -> Bool {
-    let deferred = Deferred(
-      evaluation: evaluation, change: (property, property.revision), take: take)
+    let deferred = Deferred(evaluation: evaluation, change: (property, number), take: take)
     return state.withLock { state in
       if state.isOpen { state.deferred.append(deferred) }
       return state.isOpen
@@ -83,7 +83,10 @@ final class Transaction: Sendable {
       }
       rest = rest.dropFirst(same.count)
       Scope.withObservers {
-        Evaluation.tell(same.compactMap { one in one.take().map { (one.evaluation, $0) } })
+        var strays = Strays()
+        let telling = same.compactMap { one in one.take(&strays).map { (one.evaluation, $0) } }
+        strays.post()
+        Evaluation.tell(telling)
       }
     }
   }

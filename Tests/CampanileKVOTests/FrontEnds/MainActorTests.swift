@@ -80,6 +80,30 @@ struct MainActorTests {
     #expect(screen.lines == ["3", "4"])
   }
 
+  // Broken by: Evaluation.take, if it posts the change for one evaluation alone.
+  @Test(
+    "Observers of several paths are called in the order of registration for such a change too",
+    arguments: [false, true])
+  func strayedInOrder(isTransaction: Bool) async {
+    var lines: [String] = []
+    let tokens = [
+      stage.observe(\.counter.count) { _, change in lines.append("first \(change.new)") },
+      stage.observe(\.counter.double) { _, change in lines.append("double \(change.new)") },
+      stage.observe(\.counter.count) { _, change in lines.append("last \(change.new)") },
+    ]
+    let counter = stage.counter
+    await Task.detached {
+      if isTransaction {
+        KVOTransaction.perform { counter.count = 1 }
+      } else {
+        counter.count = 1
+      }
+    }.value
+    await drainMain()
+    #expect(lines == ["first 1", "double 2", "last 1"])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test(
     "A change that another thread makes on the way has no old value, and distinct lets it through")
   func strayedWithoutOld() async {
