@@ -3,7 +3,19 @@ import Synchronization
 
 /// For observers that compare values: the values they know, and the current value.
 extension Evaluation {
-  /// Whether a change has been delivered since the prior call in progress was made.
+  /// Records that the value for a prior call is about to be read.
+  ///
+  /// While other prior calls are in progress, their mark stays: they may be outdated. If the newer
+  /// call then seems outdated too, it gets the current value, as it should.
+  func beginPrior() {
+    if priorCount.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0 {
+      priorMark.store(state.count, ordering: .relaxed)
+    }
+  }
+
+  func endPrior() { priorCount.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+
+  /// Whether a change may have been delivered since the value of a prior call was read.
   var isPriorStale: Bool { priorMark.load(ordering: .relaxed) != state.count }
 
   /// The same change with the current value, because another change has been delivered meanwhile.

@@ -73,6 +73,9 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
   override func readOld(_ report: inout ChangeReport) -> AnyObject? {
     guard !changes.isEmpty, let root = living else { return nil }
     let needsOld = state.needsOld
+    let needsPrior = state.needsPrior
+    if needsPrior { beginPrior() }
+    defer { if needsPrior { endPrior() } }
     if !needsOld, let edit = report.edit, edit.isOf(Value.self, isDirect: isDirect) { return nil }
     let value: Value =
       isDirect
@@ -83,8 +86,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
     }
     if !needsOld { return nil }
     let old = OldValue(value)
-    priorMark.store(state.count, ordering: .relaxed)
-    if state.needsPrior {
+    if needsPrior {
       let change = Change(
         .prior, report.edit?.edit.deed, old: value, new: value, hasOld: true, path: request.path,
         changed: report.changed)
