@@ -116,6 +116,13 @@ struct ChangeKeeper {
       && (teller == 0 || teller == thread)
   }
 
+  /// Gives a number to changes in progress whose beginning was not recorded.
+  mutating func recordPlain() -> UInt {
+    isBehind = true
+    begun &+= 1
+    return begun
+  }
+
   /// Removes the announcements of links that have ended, since the ends of those changes do not
   /// arrive.
   ///
@@ -166,7 +173,7 @@ struct ChangeKeeper {
     guard let index = pending.firstIndex(where: { $0.maker == event.maker }) else {
       // The change began before the property was followed, or its beginning was not recorded.
       let isUnheard = !skipsBeginnings || link.isUnheard(event.openCount)
-      if !isUnheard { report.old = event.old }
+      report.old = event.old
       report.firstBegan = isUnheard ? link.began : .max
       report.lastBegan = report.firstBegan
       if event.values != nil { report.edit = event.edit }

@@ -193,6 +193,19 @@ class Evaluation {
   /// The number of changes that have begun.
   var begun: UInt { keeper.withLock { $0.begun } }
 
+  /// Records the plain changes in progress, so that an observer that is added now does not receive
+  /// them.
+  func recordPlainChanges() {
+    if request.isForAnyThread || !isInPlainChange { return }
+    let links = following.withLock { $0.links.filter(\.property.isInPlainChange) }
+    keeper.withLock {
+      if $0.isInChange { return }
+      idle.store(false, ordering: .relaxed)
+      let number = $0.recordPlain()
+      for link in links { link.record(as: number) }
+    }
+  }
+
   // MARK: Following
 
   /// How often a value is read again that changes while it is read.

@@ -7,20 +7,35 @@ import Synchronization
 /// property left, the evaluation may never receive its end.
 final class Link: Sendable {
   let property: ObservedProperty
-  /// The number of changes of the evaluation that had begun when it began to follow the property.
-  let began: UInt
+  /// The number of changes of the evaluation that had begun when it began to follow the property, or
+  /// when an observer was added during a plain change.
+  private let first: Atomic<UInt>
   private let ended = Atomic<Bool>(false)
   /// The number of open changes of the property that had begun before that.
   private let unheard: Atomic<UInt>
 
   init(_ property: ObservedProperty, began: UInt = 0) {
     self.property = property
-    self.began = began
-    let revision = property.revision
-    unheard = Atomic(property.begun &- revision)
+    first = Atomic(began)
+    unheard = Atomic(Self.openCount(of: property))
   }
 
-  /// Whether a change that ends had begun before the property was followed.
+  private static func openCount(of property: ObservedProperty) -> UInt {
+    let revision = property.revision
+    return property.begun &- revision
+  }
+
+  /// The number of the changes that are unheard.
+  var began: UInt { first.load(ordering: .relaxed) }
+
+  /// Gives the open changes, which are plain, a number.
+  func record(as number: UInt) {
+    first.store(number, ordering: .relaxed)
+    unheard.store(Self.openCount(of: property), ordering: .relaxed)
+  }
+
+  /// Whether a change that ends had begun before the property was followed, or before an observer was
+  /// added.
   ///
   /// Correct where nested changes end in reverse order.
   ///

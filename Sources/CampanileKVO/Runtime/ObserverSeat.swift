@@ -93,6 +93,7 @@ final class ObserverSeat {
 
   /// Lets the observer receive the changes that begin from here on.
   func start(at evaluation: Evaluation) {
+    evaluation.recordPlainChanges()
     comesAfter(evaluation.begun)
     lowest.store(evaluation.revision, ordering: .relaxed)
     if !wishes.contains(.initial) { settle() }
