@@ -265,25 +265,25 @@ struct ChangeKeeper {
 
   /// Combines `end` and `beginTelling`.
   mutating func endAndTell(
-    _ event: ObservedProperty.Event, over link: Link, on thread: UInt, isReading: Bool = false
+    _ event: ObservedProperty.Event, over link: Link, on thread: UInt, waits: Bool = false
   ) -> ChangeReport? {
     guard let report = report(of: event, over: link) else { return nil }
-    return tell(report, on: thread, isReading)
+    return tell(report, on: thread, waits)
   }
 
   /// Returns what `thread` has to deliver, or leaves the report to the delivering thread.
   ///
-  /// - Parameter isReading: Whether `thread` runs getters of the path. If it also delivers, the value
-  ///   that it reads is delivered first.
+  /// - Parameter waits: Whether the report waits if `thread` delivers another one already: because it
+  ///   runs getters of the path, whose value is delivered first, or because the property waits too.
   mutating func beginTelling(
-    _ report: consuming ChangeReport, on thread: UInt, isReading: Bool = false
+    _ report: consuming ChangeReport, on thread: UInt, waits: Bool = false
   ) -> ChangeReport? {
     onTheWay -= 1
-    return tell(report, on: thread, isReading)
+    return tell(report, on: thread, waits)
   }
 
   private mutating func tell(
-    _ report: consuming ChangeReport, on thread: UInt, _ isReading: Bool
+    _ report: consuming ChangeReport, on thread: UInt, _ waits: Bool
   ) -> ChangeReport? {
     while !deferred.isEmpty, let place = deferred.lastIndex(where: { $0.thread == thread }) {
       // Deferred by a transaction of this thread that is delivering to others now. It is delivered
@@ -293,7 +293,7 @@ struct ChangeKeeper {
       report = earlier
     }
     // A waiting report carries its values, and a later one must not overtake it.
-    if teller != 0 && (teller != thread || isReading || report.values != nil || tellsValues) {
+    if teller != 0 && (teller != thread || waits || report.values != nil || tellsValues) {
       waiting.append(report)
       return nil
     }

@@ -62,7 +62,7 @@ extension Evaluation {
     if !Scope.isAnyOpen && isAtHome && (request.isForAnyThread || !isInPlainChange) {
       // The common case: the lock is taken once.
       let thread = SourceRegistry.currentThread
-      return claim { $0.endAndTell(event, over: link, on: thread, isReading: $1) }
+      return claim { $0.endAndTell(event, over: link, on: thread, waits: $1) }
     }
     guard let report = keeper.withLock({ $0.end(event, over: link) }) else { return nil }
     guard let transaction = Scope.current?.transaction else { return claim(report, &strays) }
@@ -72,13 +72,15 @@ extension Evaluation {
   /// Whether this thread may read the key path.
   private var isAtHome: Bool { !request.isOnMain || SourceRegistry.isOnMain }
 
-  private func claim(_ report: ChangeReport, _ strays: inout Strays) -> ChangeReport? {
-    if isAtHome { return claimAtHome(report) }
+  private func claim(
+    _ report: ChangeReport, waits: Bool = false, _ strays: inout Strays
+  ) -> ChangeReport? {
+    if isAtHome { return claimAtHome(report, waits: waits) }
     strays.add(report, of: self)
     return nil
   }
 
-  fileprivate func claimAtHome(_ report: ChangeReport) -> ChangeReport? {
+  fileprivate func claimAtHome(_ report: ChangeReport, waits: Bool = false) -> ChangeReport? {
     let thread = SourceRegistry.currentThread
     if isInsidePlainChange {
       // The enclosing change delivers it at its end.
@@ -91,7 +93,7 @@ extension Evaluation {
       withExtendedLifetime(known) {}
       return nil
     }
-    return claim { $0.beginTelling(report, on: thread, isReading: $1) }
+    return claim { $0.beginTelling(report, on: thread, waits: $1 || waits) }
   }
 
   /// Whether a change is in progress whose beginning was not recorded, and whose end will be
@@ -114,10 +116,10 @@ extension Evaluation {
     if !keeper.withLock({ $0.keepBack(report, for: id, on: thread, changed: changed) }) {
       return nil
     }
-    let take = { [self] (strays: inout Strays) in
-      keeper.withLock { $0.takeDeferred(for: id) }.flatMap { claim($0, &strays) }
+    let take = { [self] (waits: Bool, strays: inout Strays) in
+      keeper.withLock { $0.takeDeferred(for: id) }.flatMap { claim($0, waits: waits, &strays) }
     }
-    return transaction.add(self, property, number, take) ? nil : take(&strays)
+    return transaction.add(self, property, number, take) ? nil : take(false, &strays)
   }
 
   // MARK: Delivering

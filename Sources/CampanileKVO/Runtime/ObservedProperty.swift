@@ -353,6 +353,9 @@ final class ObservedProperty: Sendable {
     if !isFollowed { leaveHome() }
   }
 
+  /// Whether a thread delivers stored changes.
+  var isTelling: Bool { stored.withLock { $0.isTelling } }
+
   /// How many changes a thread delivers before it offers the rest to the next thread that sets.
   private static var tellingLimit: Int { 64 }
 

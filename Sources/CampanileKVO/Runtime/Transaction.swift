@@ -19,7 +19,7 @@ final class Transaction: Sendable {
     /// The observers of all evaluations with the same change are called in one order.
     let change: (property: ObservedProperty, number: UInt)
     /// Takes the report of the evaluation, on this thread or for the main actor.
-    let take: (inout Strays) -> ChangeReport?
+    let take: (_ waits: Bool, inout Strays) -> ChangeReport?
   }
 
   /// The changed properties of one object.
@@ -45,7 +45,7 @@ final class Transaction: Sendable {
   /// - Returns: Whether the transaction was still open.
   func add(
     _ evaluation: Evaluation, _ property: ObservedProperty, _ number: UInt,
-    _ take: @escaping (inout Strays) -> ChangeReport?
+    _ take: @escaping (_ waits: Bool, inout Strays) -> ChangeReport?
   ) -> Bool {
     let deferred = Deferred(evaluation: evaluation, change: (property, number), take: take)
     return state.withLock { state in
@@ -84,7 +84,11 @@ final class Transaction: Sendable {
       rest = rest.dropFirst(same.count)
       Scope.withObservers {
         var strays = Strays()
-        let telling = same.compactMap { one in one.take(&strays).map { (one.evaluation, $0) } }
+        // As without a transaction: stored changes of the property wait for each other.
+        let waits = first.change.property.isTelling
+        let telling = same.compactMap { one in
+          one.take(waits, &strays).map { (one.evaluation, $0) }
+        }
         strays.post()
         Evaluation.tell(telling)
       }

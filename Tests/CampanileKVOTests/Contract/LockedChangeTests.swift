@@ -343,6 +343,35 @@ struct LockedChangeTests {
     #expect(others.values == [1, 5, 6])
   }
 
+  // Broken by: Transaction.close, if its reports do not wait.
+  @Test("What an observer sets comes after the change for all observers, also in a transaction")
+  func setInObserver() {
+    let cases: [[any KeyPath<Meter, Int> & Sendable]] = [
+      [\.count, \.double, \.count], [\.double, \.double],
+    ]
+    for paths in cases {
+      let lines = [false, true].map { isTransaction in
+        let (meter, lines) = (Meter(), Recorder<String>())
+        let tokens = paths.enumerated().map { index, path in
+          meter.observe(path) { meter, change in
+            lines.record("\(index): \(change.new)")
+            if lines.count != 1 { return }
+            if isTransaction {
+              KVOTransaction.perform { meter.count = 2 }
+            } else {
+              meter.count = 2
+            }
+          }
+        }
+        meter.count = 1
+        withExtendedLifetime(tokens) {}
+        return lines.values
+      }
+      #expect(lines[1] == lines[0])
+      #expect(lines[0].count == paths.count * 2)
+    }
+  }
+
   @Test("A set by an observer of a transaction comes after what another thread has set meanwhile")
   func setAtEndOfTransaction() {
     let meter = Meter()
