@@ -214,7 +214,38 @@ struct HierarchyTests {
     names = []
     // It has become nil by itself, which is seen at the next change.
     player.follower = nil
-    #expect(names.allSatisfy { $0 == "prior nil nil" || $0 == "changed nil nil" })
+    #expect(names == ["prior nil nil", "changed nil nil"])
     withExtendedLifetime(token) {}
+  }
+
+  @Test("A weak property that became nil by itself can be set to nil without a call")
+  func weakUnheard() {
+    let host = Host()
+    var lines: [String] = []
+    let tokens = [
+      host.observe(\.track?.title, .distinct) { _, change in lines.append(change.new ?? "nil") },
+      host.observe(\.ticket?.number) { _, change in lines.append("\(change.new ?? -1)") },
+    ]
+    do {
+      let (track, ticket) = (Track("Aria"), Ticket(7))
+      (host.track, host.ticket) = (track, ticket)
+      withExtendedLifetime((track, ticket)) {}
+    }
+    #expect(lines == ["Aria", "7"])
+    (host.track, host.ticket) = (nil, nil)
+    #expect(lines == ["Aria", "7"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Observable final class Host {
+    @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
+    weak var track: Track?
+    weak var ticket: Ticket?
+  }
+
+  final class Ticket: Equatable {
+    let number: Int
+    init(_ number: Int) { self.number = number }
+    static func == (left: Ticket, right: Ticket) -> Bool { left.number == right.number }
   }
 }
