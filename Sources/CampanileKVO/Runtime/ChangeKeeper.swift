@@ -273,8 +273,8 @@ struct ChangeKeeper {
 
   /// Returns what `thread` has to deliver, or leaves the report to the delivering thread.
   ///
-  /// - Parameter waits: Whether the report waits if `thread` delivers another one already: because it
-  ///   runs getters of the path, whose value is delivered first, or because the property waits too.
+  /// - Parameter waits: Whether the report waits if `thread` delivers another one already. It does if
+  ///   `thread` runs getters of the path, whose value is delivered first.
   mutating func beginTelling(
     _ report: consuming ChangeReport, on thread: UInt, waits: Bool = false
   ) -> ChangeReport? {

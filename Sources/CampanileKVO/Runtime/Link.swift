@@ -7,8 +7,9 @@ import Synchronization
 /// property left, the evaluation may never receive its end.
 final class Link: Sendable {
   let property: ObservedProperty
-  /// The number of changes of the evaluation that had begun when it began to follow the property, or
-  /// when an observer was added during a plain change.
+  /// The number of changes of the evaluation that had begun when it began to follow the property.
+  ///
+  /// It is replaced when an observer is added during a plain change.
   private let first: Atomic<UInt>
   private let ended = Atomic<Bool>(false)
   /// The number of open changes of the property that had begun before that.
