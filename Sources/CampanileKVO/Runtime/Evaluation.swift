@@ -196,8 +196,11 @@ class Evaluation {
   /// Records the plain changes in progress, so that an observer that is added now does not receive
   /// them.
   func recordPlainChanges() {
-    if request.isForAnyThread || !isInPlainChange { return }
+    if request.isForAnyThread { return }
+    // The common case, without the lock.
+    if isDirect, directProperty.load()?.isInPlainChange == false { return }
     let links = following.withLock { $0.links.filter(\.property.isInPlainChange) }
+    if links.isEmpty { return }
     keeper.withLock {
       if $0.isInChange { return }
       idle.store(false, ordering: .relaxed)
@@ -263,8 +266,9 @@ class Evaluation {
     // Not in a subclass, which can override the property and read others. Not later than at first:
     // what the getter has read besides, it may read again.
     let isDirect =
-      !followsSomething && reads.count == 1 && reads[0].property.subject.id == rootID
-      && reads[0].property.path == request.path && isOwn(request.path.identity.rootType)
+      reads.count == 1 && reads[0].property.subject.id == rootID
+      && reads[0].property.path == request.path && !followsSomething
+      && isOwn(request.path.identity.rootType)
     let isNew = isDirect && directProperty.load() == nil
     if isNew { _ = directProperty.storeIfNil(reads[0].property) }
     direct.store(isDirect, ordering: .releasing)
