@@ -312,8 +312,8 @@
     func holdsMuch() {
       var link = link
       link.perform([.subscribe("x")])
-      receive(.pong, from: 2, &link)
-      _ = link.takeEffects()
+      for _ in 1...2 { receive(.pong, from: 2, &link) }
+      #expect(effects(&link).sent == ["1: PING", "2: PING", "2: SUB x "])
       receiveMuch(&link)
       #expect(!backlog.reads)
       #expect(effects(&link) == ([], []))
@@ -340,6 +340,8 @@
     func holdsMuchTooEarly() {
       var link = link
       link.perform([.subscribe("x")])
+      receive(.pong, from: 2, &link)
+      _ = link.takeEffects()
       receiveMuch(&link)
       let effects = link.takeEffects()
       #expect(effects.closes.map { $0 === first } == [true])
