@@ -278,8 +278,9 @@ extension Envelope {
   @inline(never)
   @_optimize(size)
   func takeBack<Value>(_ value: Value) -> Bool {
+    guard isResumption else { return false }
     let (list, id) = destination
-    guard isResumption, let list,
+    guard let list,
       let observer = list.registry.observer(of: Registration(list: list, id: id, counters: nil))
     else { return false }
     return observer.details?.skipKeeper?.forget(value, of: observer) ?? false

@@ -200,9 +200,9 @@ extension Mailbox: Drainable {
     var batch = RecordBuffer()
     var only: Registration?
     while decide({ $0.giveUp(&batch, of: priority, keeping: &only) }) {
-      if let only { only.list.registry.endDead(only) }
-      // What is discarded may be the last that keeps the registration.
       batch.discardAll(only == nil ? nil : counters)
+      if let only { only.list.registry.endDead(only) }
+      // What was discarded may have been the last that kept the registration.
       only = nil
     }
   }

@@ -40,7 +40,7 @@ public struct SourceEvent: Sendable {
     ///
     /// If several threads post at once, each may report a value that a sequence has dropped only once.
     /// The request of a resumed observer for what it missed is reported, too, if newer values replace
-    /// it. ``Registration/droppedCount`` is exact.
+    /// it, or its target discards it. ``Registration/droppedCount`` is exact.
     case dropped
     /// A delivery was due while the registration was paused.
     case skipped

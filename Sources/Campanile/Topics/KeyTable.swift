@@ -29,8 +29,8 @@ struct KeyTable: ~Copyable, Sendable {
 
   /// The topic of a key, made if there is none.
   ///
-  /// - Parameter registryHeld: The registry's lock, so that no topic that is being filled is taken for an
-  ///   empty one.
+  /// - Parameter registryHeld: The registry's lock, so that no topic that is being filled is taken
+  ///   for an empty one.
   @_optimize(size)
   func makeTopic(
     of key: String, valueType: any Any.Type, _ registry: ObserverRegistry,

@@ -101,7 +101,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   ///
   /// Only its address is kept. The memory cannot be reserved, since it may be on a stack.
   private let dying: ObjectIdentifier?
-  /// Whether the post has returned.
+  /// Whether the immediate observers of the name have been called.
   private let isSettled = Atomic<Bool>(false)
   // Cleared on the posting thread when the post returns. An object in its deinit is read on that
   // thread only. Everything else is cleared only if no observer reads it.

@@ -112,7 +112,8 @@ public struct PostedNotification: Sendable {
   /// Whether the notification's object is this instance.
   ///
   /// The answer is `false` for an instance that was created later, even at the same address. It is
-  /// `false` for an instance that was in its `deinit`, once the post has returned.
+  /// `false` for an instance that was in its `deinit`, once the immediate observers of the name have
+  /// been called.
   public func isAbout(_ object: AnyObject) -> Bool { content.isAbout(object) }
 
   /// The object of the notification, if it is an instance of a class.

@@ -224,28 +224,31 @@ struct ChangeKeeper {
 
   /// A deferred report, to be delivered.
   ///
-  /// The changes that outlast its transaction then have the delivered value as their old value.
+  /// Changes that outlast its transaction have the value before it as their old value until then.
   private mutating func takeDeferred(at place: Int) -> ChangeReport {
     let taken = deferred.remove(at: place)
     var report = taken.complete
-    for index in pending.indices where pending[index].transaction == taken.transaction {
-      // The report keeps that value too, so it is not released here.
-      pending[index].old = nil
-      pending[index].isUnread = true
-      report.outlasted = taken.transaction
+    if pending.contains(where: { $0.transaction == taken.transaction }) {
+      report.outlasted = [taken.transaction]
     }
     return report
   }
 
-  /// Stores the value that is delivered for a transaction, for the changes that outlast it.
+  /// Stores the value that is delivered for transactions, for the changes that outlast them.
   ///
   /// - Parameter told: The box of the value.
-  mutating func keepOld(_ told: AnyObject, after transaction: ObjectIdentifier) {
-    for index in pending.indices where pending[index].transaction == transaction {
+  /// - Returns: The boxes that it replaces, to be released outside the lock.
+  mutating func keepOld(_ told: AnyObject, after transactions: [ObjectIdentifier]) -> [AnyObject] {
+    var replaced: [AnyObject] = []
+    for index in pending.indices {
+      guard let transaction = pending[index].transaction, transactions.contains(transaction)
+      else { continue }
+      if let old = pending[index].old { replaced.append(old) }
       pending[index].transaction = nil
       pending[index].old = told
       pending[index].isUnread = false
     }
+    return replaced
   }
 
   private func place(of transaction: ObjectIdentifier) -> Int? {

@@ -77,8 +77,8 @@ struct ChangeReport {
   var changed: ChangedPaths
   /// The box of the values before and after, if the class provided them.
   var values: AnyObject?
-  /// The transaction of the report, if changes that began in it have not ended.
-  var outlasted: ObjectIdentifier?
+  /// The transactions of the report in which changes began that have not ended, if any.
+  var outlasted: [ObjectIdentifier]?
   /// Objects that this report has replaced.
   ///
   /// They are released with the report, because the report is changed under a lock.
@@ -111,6 +111,7 @@ struct ChangeReport {
     if later.isUnread { isUnread = true }
     lastBegan = max(lastBegan, later.lastBegan)
     if let more = later.replaced { replaced = (replaced ?? []) + more }
+    if let more = later.outlasted { outlasted = (outlasted ?? []) + more }
     changed.add(later.changed)
   }
 

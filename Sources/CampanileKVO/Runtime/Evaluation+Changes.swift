@@ -117,7 +117,9 @@ extension Evaluation {
       return nil
     }
     let take = { [self] (waits: Bool, strays: inout Strays) in
-      keeper.withLock { $0.takeDeferred(for: id) }.flatMap { claim($0, waits: waits, &strays) }
+      keeper.withLock { $0.takeDeferred(for: id) }.flatMap {
+        claim($0, waits: waits || handsOver, &strays)
+      }
     }
     return transaction.add(self, property, number, take) ? nil : take(false, &strays)
   }

@@ -4,19 +4,24 @@ import Synchronization
 /// For observers that compare values: the values they know, and the current value.
 extension Evaluation {
   /// Records that the value for a prior call is about to be read.
-  ///
-  /// While other prior calls are in progress, their mark stays: they may be outdated. If the newer
-  /// call then seems outdated too, it gets the current value, as it should.
   func beginPrior() {
-    if priorCount.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0 {
-      priorMark.store(state.count, ordering: .relaxed)
+    let (thread, mark) = (SourceRegistry.currentThread, state.count)
+    priors.withLock { $0.append((thread, mark)) }
+  }
+
+  func endPrior() {
+    let thread = SourceRegistry.currentThread
+    priors.withLock { priors in
+      if let index = priors.lastIndex(where: { $0.thread == thread }) { priors.remove(at: index) }
     }
   }
 
-  func endPrior() { priorCount.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
-
-  /// Whether a change may have been delivered since the value of a prior call was read.
-  var isPriorStale: Bool { priorMark.load(ordering: .relaxed) != state.count }
+  /// Whether a change has been delivered since this thread has read the value of its prior call.
+  var isPriorStale: Bool {
+    let thread = SourceRegistry.currentThread
+    let mark = priors.withLock { priors in priors.last { $0.thread == thread }?.mark }
+    return mark.map { $0 != state.count } ?? false
+  }
 
   /// The same change with the current value, because another change has been delivered meanwhile.
   func renewed<Value>(_ change: KVOChange<Value>) -> KVOChange<Value> {

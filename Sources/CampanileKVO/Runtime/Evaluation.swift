@@ -68,10 +68,10 @@ class Evaluation {
   let readerCount = Atomic<Int>(0)
   /// Whether no change is recorded in `keeper`.
   let idle = Atomic<Bool>(false)
-  /// The number of changes for which prior calls are in progress.
-  let priorCount = Atomic<Int>(0)
-  /// The number of changes that had been delivered when the first of these calls began.
-  let priorMark = Atomic<UInt>(0)
+  /// The prior calls in progress: the threads, and the numbers of changes that had been delivered.
+  ///
+  /// The innermost call of a thread is its last.
+  let priors = Locked<[(thread: UInt, mark: UInt)]>([])
   /// The box of the value known before each change that is being delivered, the innermost last.
   ///
   /// Used if values are compared, by the delivering thread.

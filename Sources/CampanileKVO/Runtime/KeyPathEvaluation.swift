@@ -156,9 +156,10 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
     state.number = 0
     let new = isDirect ? readDirectly(root) : readAndFollow(root)
     if handsOver { raiseFloor() }
-    if let transaction = report.outlasted, state.needsOld {
+    if let transactions = report.outlasted, state.needsOld {
       let old = OldValue(new)
-      keeper.withLock { $0.keepOld(old, after: transaction) }
+      let replaced = keeper.withLock { $0.keepOld(old, after: transactions) }
+      withExtendedLifetime(replaced) {}
     }
     var edit: CollectionEdit?
     if let announced = report.edit, isPlaced(announced, atBeginning: false, { $0.ends(with: new) }),

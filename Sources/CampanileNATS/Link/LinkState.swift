@@ -6,10 +6,10 @@
   ///
   /// There is one connection, and a second one while the server of the first shuts down. The relay
   /// subscribes on the second before it leaves the first. Messages that arrive meanwhile on the
-  /// second wait until the first has sent all its messages. If they are many, the second is not read
-  /// until then. Duplicates are recognized by their numbers. A server of the cluster that does not know the second connection yet sends only to
-  /// the first. Messages still on their way when the first answers the last ping are lost, and are
-  /// counted like any gap.
+  /// second wait until the first has sent all its messages. If they are many, the second is not
+  /// read until then. Duplicates are recognized by their numbers. A server of the cluster that does
+  /// not know the second connection yet sends only to the first. Messages still on their way when
+  /// the first answers the last ping are lost, and are counted like any gap.
   struct LinkState {
     private struct Line {
       let address: ServerAddress
@@ -21,6 +21,8 @@
       var pongs = 0
       /// Messages that wait for the end of the other connection.
       var held: [ServerMessage] = []
+      /// Whether they are so many that the connection is not read until then.
+      var isHeldBack = false
       /// The bytes of what has arrived with them, about.
       var heldBytes = 0
       /// For how many seconds it has been open.
@@ -120,7 +122,7 @@
 
     mutating func setReading(_ reads: Bool) -> [NATSConnection] {
       isReading = reads
-      return lines.values.compactMap(\.connection)
+      return lines.values.filter { !reads || !$0.isHeldBack }.compactMap(\.connection)
     }
 
     /// - Returns: Where to say the last words, and those to close at once.
@@ -234,7 +236,9 @@
       guard count > 0, lines[next]!.heldBytes + count * Self.heldCost > Self.heldLimit else {
         return
       }
-      if isHandingOver { lines[next]!.connection?.setReading(false) } else { handOver() }
+      if !isHandingOver { return handOver() }
+      lines[next]!.isHeldBack = true
+      lines[next]!.connection?.setReading(false)
     }
 
     /// So many bytes may wait, and so many does each message take in addition to its own.
@@ -350,6 +354,7 @@
         effects.closes.append(connection)
       }
       (current, next, isHandingOver) = (new, nil, false)
+      lines[new]?.isHeldBack = false
       line.connection?.setReading(isReading)
       pool.connected(to: line.address, &random)
       session.lost()
@@ -417,7 +422,8 @@
       var actions: [ConnectionState.Action] = []
       for number in lines.keys.sorted() {
         if lines[number]?.state.isOpen == true { lines[number]?.age += 1 }
-        lines[number]?.state.tick(isReading: isReading, &actions)
+        let isRead = isReading && lines[number]?.isHeldBack == false
+        lines[number]?.state.tick(isReading: isRead, &actions)
         for action in actions { perform(action, on: number) }
         actions.removeAll(keepingCapacity: true)
         guard let seconds = lines[number]?.leavingSeconds else { continue }

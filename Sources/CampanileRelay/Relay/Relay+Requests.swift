@@ -12,8 +12,8 @@ extension Relay {
   /// all of them are asked, and the first answer counts.
   ///
   /// A request is sent once. It arrives after the messages that were posted before it, except on NATS
-  /// with a stream. Requests and answers do not count against the buffer. A request that timed out or was canceled before it was
-  /// sent is not sent; one that was sent may still be answered later.
+  /// with a stream. Requests and answers do not count against the buffer. A request that timed out or
+  /// was canceled before it was sent is not sent; one that was sent may still be answered later.
   ///
   /// - Parameters:
   ///   - message: The request. Its relay subject is the name of the request.

@@ -350,8 +350,15 @@ struct LockedChangeTests {
       [\.count, \.double, \.count], [\.double, \.double],
     ]
     for paths in cases {
-      let lines = [false, true].map { isTransaction in
+      let lines = [(false, false), (true, false), (false, true), (true, true)].map {
+        isTransaction, isOuter in
         let (meter, lines) = (Meter(), Recorder<String>())
+        if isOuter {
+          // Once the class has handed a value over, later changes wait for each other.
+          let token = meter.observe(\.count) { _, _ in }
+          meter.count = 0
+          withExtendedLifetime(token) {}
+        }
         let tokens = paths.enumerated().map { index, path in
           meter.observe(path) { meter, change in
             lines.record("\(index): \(change.new)")
@@ -363,11 +370,16 @@ struct LockedChangeTests {
             }
           }
         }
-        meter.count = 1
+        if isOuter {
+          KVOTransaction.perform { meter.count = 1 }
+        } else {
+          meter.count = 1
+        }
         withExtendedLifetime(tokens) {}
         return lines.values
       }
       #expect(lines[1] == lines[0])
+      #expect(lines[3] == lines[2])
       #expect(lines[0].count == paths.count * 2)
     }
   }

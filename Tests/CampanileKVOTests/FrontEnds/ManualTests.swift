@@ -271,7 +271,7 @@ struct ManualTests {
     #expect(log.lines == ["0 -> 3"])
   }
 
-  // Broken by: ChangeKeeper.takeDeferred, if it leaves the old values as they are.
+  // Broken by: ChangeKeeper.keepOld, if it leaves the old values as they are.
   @Test("A change that is announced in a transaction and ends after it has the old value then")
   func announcedBeyondTransaction() {
     log.kvo.observe(device, \.level, [.old, .distinct], policy: .append) { log, _, change in
@@ -405,7 +405,7 @@ struct ManualTests {
     withExtendedLifetime(token) {}
   }
 
-  // Broken by: KeyPathEvaluation.readOld, if a later prior call hides what an earlier one missed.
+  // Broken by: Evaluation.endPrior, if a later prior call hides what an earlier one missed.
   @Test("A prior call that comes after calls for other changes has the value that they left")
   func overtakenPrior() {
     let knob = Knob()
@@ -424,6 +424,32 @@ struct ManualTests {
       ])
     knob.did(\.level)
     withExtendedLifetime((setter, token)) {}
+  }
+
+  // Broken by: ChangeKeeper.takeDeferred, if it leaves changes that go on without an old value.
+  @Test("A change that ends while the transaction before it is told has an old value")
+  func endsWhileTold() {
+    let ending = Device()
+    var isToEnd = true
+    let tokens = [
+      ending.observe(\.twice) { device, _ in
+        guard isToEnd else { return }
+        isToEnd = false
+        device.hardware = 2
+        device.did()
+      },
+      ending.observe(\.level, .old) { [log] _, change in
+        log.lines.append("\(change.old ?? -1) -> \(change.new)")
+      },
+    ]
+    KVOTransaction.perform {
+      ending.will()
+      ending.hardware = 1
+      ending.did()
+      ending.will()
+    }
+    #expect(log.lines == ["0 -> 2", "0 -> 2"])
+    withExtendedLifetime(tokens) {}
   }
 
   // Broken by: ObservedProperty.didChange, if it does not look for the set that has begun.

@@ -316,6 +316,10 @@
       #expect(effects(&link).sent == ["1: PING", "2: PING", "2: SUB x "])
       receiveMuch(&link)
       #expect(!backlog.reads)
+      for reads in [false, true] {
+        for connection in link.setReading(reads) { connection.setReading(reads) }
+        #expect(!backlog.reads)
+      }
       #expect(effects(&link) == ([], []))
       receive(.pong, from: 1, &link)
       let effects = link.takeEffects()

@@ -177,7 +177,6 @@ struct SourceEventTests {
     #expect(count(.called, in: events) == 2)
   }
 
-  // Broken by: ObserverList.addToPopulation, if the end of an observation does not clear isWatched.
   // Broken by: Follower.report, if a follower that has ended is left out.
   @Test("K13 K15 the failure of a follower is reported, although the follower has ended")
   func failuresAtTheEnd() async throws {
@@ -226,6 +225,7 @@ struct SourceEventTests {
     withExtendedLifetime((watches, first)) {}
   }
 
+  // Broken by: ObserverList.addToPopulation, if the end of an observation does not clear isWatched.
   @Test("K15 several observe the events side by side, and while nobody does they are off")
   func sideBySide() {
     let center = MessageCenter()
