@@ -200,9 +200,8 @@ extension Mailbox: Drainable {
     var batch = RecordBuffer()
     var only: Registration?
     while decide({ $0.giveUp(&batch, of: priority, keeping: &only) }) {
-      batch.discardAll(only == nil ? nil : counters)
-      if let only { only.list.registry.endDead(only) }
-      // What was discarded may have been the last that kept the registration.
+      // What is discarded may be the last that keeps the registration.
+      batch.discardAll(of: only, counters)
       only = nil
     }
   }

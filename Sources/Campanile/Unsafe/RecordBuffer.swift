@@ -201,9 +201,11 @@ import Synchronization
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
   ///
-  /// - Parameter counters: Count each value, and no request, before a waiting thread goes on.
+  /// - Parameters:
+  ///   - only: The registration that all records are for, if they are arrivals.
+  ///   - counters: Count each of its values, and no request, before a waiting thread goes on.
   @_optimize(size)
-  mutating func discardAll(_ counters: DeliveryCounters? = nil) {
+  mutating func discardAll(of only: Registration? = nil, _ counters: DeliveryCounters? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()
     var trackers: [DeliveryTracker] = []
@@ -212,7 +214,7 @@ import Synchronization
       func discard<Value>(_ type: Value.Type) {
         // SAFETY: as in `deliver`; the value is released before whoever waits is told.
         let value = unsafe place.assumingMemoryBound(to: type).move()
-        if !record.envelope.takeBack(value) { counters?.countDrop() }
+        if !record.envelope.takeBack(value), only != nil { counters?.countDrop() }
       }
       discard(record.valueType)
       record.envelope.noteDropped()
@@ -225,6 +227,7 @@ import Synchronization
       let list = unsafe unsafeDowncast(list, to: ObserverList.self)
       list.registry.endDead(in: list)
     }
+    if let only { only.list.registry.endDead(only) }
     for tracker in trackers { tracker.end() }
   }
 }

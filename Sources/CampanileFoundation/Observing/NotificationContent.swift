@@ -31,7 +31,7 @@ package class NotificationContent: @unchecked Sendable {
   ///
   /// Called on the posting thread.
   ///
-  /// The poster calls `settle()` when the post has returned.
+  /// The poster calls `settle()` when the immediate observers have been called.
   ///
   /// - Parameters:
   ///   - instance: The object of the notification, if that is an instance of a class.
@@ -91,7 +91,8 @@ package class NotificationContent: @unchecked Sendable {
   package func settle() {}
 }
 
-/// The content of a notification of which a part is released when the post returns.
+/// The content of a notification of which a part is released once the immediate observers have been
+/// called.
 ///
 /// That is an object in its deinit, or everything that no observer reads.
 private final class TransientContent: NotificationContent, @unchecked Sendable {
@@ -101,9 +102,9 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   ///
   /// Only its address is kept. The memory cannot be reserved, since it may be on a stack.
   private let dying: ObjectIdentifier?
-  /// Whether the immediate observers of the name have been called.
+  /// Whether the immediate observers have been called.
   private let isSettled = Atomic<Bool>(false)
-  // Cleared on the posting thread when the post returns. An object in its deinit is read on that
+  // Cleared on the posting thread at that time. An object in its deinit is read on that
   // thread only. Everything else is cleared only if no observer reads it.
   private var sender: Any?
   private var info: [AnyHashable: Any]?

@@ -172,7 +172,8 @@ package final class NotificationHub: Sendable {
 
   /// The content that observers of a posted notification receive.
   ///
-  /// Called on the posting thread, which settles the content when the post has returned.
+  /// Called on the posting thread, which settles the content when the immediate observers have been
+  /// called.
   ///
   /// - Parameters:
   ///   - instance: The object of the notification, if that is an instance of a class.

@@ -18,10 +18,10 @@ public import Foundation
 /// released. Its content may be released on the thread of that copy. To read anything else of a
 /// notification, decode it where it is posted: see ``NotificationDescriptor``.
 ///
-/// An object that is in its `deinit` cannot be kept. It can be read on the posting thread until the
-/// post has returned. Elsewhere, and later, the notification has no object. Do not put an object
-/// into the user info in the object's own `deinit`: the program stops if an observer keeps the
-/// notification.
+/// An object that is in its `deinit` cannot be kept. It can be read on the posting thread while the
+/// immediate observers are called. Elsewhere, and later, the notification has no object. Do not put
+/// an object into the user info in the object's own `deinit`: the program stops if an observer keeps
+/// the notification.
 ///
 /// The named types must be concrete. At run time, `any Sendable` is the same type as `Any`, so a
 /// cast to it or to any other existential type proves nothing. Asking for an existential type is a
@@ -103,8 +103,8 @@ public struct PostedNotification: Sendable {
   ///
   /// `Object` must be a concrete type.
   ///
-  /// The result is `nil` for an object that was in its `deinit`, except on the posting thread
-  /// during the post.
+  /// The result is `nil` for an object that was in its `deinit`, except on the posting thread while
+  /// the immediate observers are called.
   public func object<Object: Sendable>(as type: Object.Type = Object.self) -> Object? {
     SendableCast.cast(content.object, to: type)
   }
@@ -112,8 +112,7 @@ public struct PostedNotification: Sendable {
   /// Whether the notification's object is this instance.
   ///
   /// The answer is `false` for an instance that was created later, even at the same address. It is
-  /// `false` for an instance that was in its `deinit`, once the immediate observers of the name have
-  /// been called.
+  /// `false` for an instance that was in its `deinit`, once the immediate observers have been called.
   public func isAbout(_ object: AnyObject) -> Bool { content.isAbout(object) }
 
   /// The object of the notification, if it is an instance of a class.

@@ -102,6 +102,7 @@ struct ChangeKeeper {
       // A change announced by hand may end on another thread, and be delivered there separately.
       change.old = deferred[place].report.old
       change.isUnread = deferred[place].report.isUnread
+      change.firstBegan = deferred[place].report.firstBegan
       change.transaction = deferred[place].transaction
       pending.append(change)
       return .known
@@ -185,7 +186,7 @@ struct ChangeKeeper {
     report.old = ended.old
     report.edit = event.values == nil ? ended.edit : event.edit
     report.toldBefore = ended.toldBefore
-    report.firstBegan = ended.number
+    report.firstBegan = ended.firstBegan
     report.lastBegan = ended.number
     report.isUnread = ended.isUnread
     return report
@@ -246,6 +247,7 @@ struct ChangeKeeper {
       if let old = pending[index].old { replaced.append(old) }
       pending[index].transaction = nil
       pending[index].old = told
+      pending[index].firstBegan = pending[index].number
       pending[index].isUnread = false
     }
     return replaced

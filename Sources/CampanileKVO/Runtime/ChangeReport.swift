@@ -12,6 +12,8 @@ struct PendingChange {
   let toldBefore: UInt
   /// The number of the change, counted per evaluation.
   let number: UInt
+  /// The number of the change whose old value this one has: its own, or that of the transaction.
+  var firstBegan: UInt
   var old: AnyObject?
   var edit: AnnouncedEdit?
   /// Whether the old value has not been read.
@@ -26,6 +28,7 @@ struct PendingChange {
     first = ObjectIdentifier(link)
     self.toldBefore = toldBefore
     self.number = number
+    firstBegan = number
   }
 
   var isOver: Bool { depth == 0 && others?.isEmpty != false }

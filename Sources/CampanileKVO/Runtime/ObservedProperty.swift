@@ -292,7 +292,7 @@ final class ObservedProperty: Sendable {
   static var isAnyHandedOver: Bool { anyHandedOver.load(ordering: .relaxed) }
   private static let anyHandedOver = Atomic<Bool>(false)
 
-  /// Whether the class has provided values of this property.
+  /// Whether the class sets this property through its registrar, which knows the values.
   var handsOver: Bool { hasHandedOver.load(ordering: .acquiring) }
 
   /// Begins a change whose values the class provides.
@@ -300,11 +300,11 @@ final class ObservedProperty: Sendable {
   /// - Returns: `nil` if the change is part of a transaction or of a change announced by hand. The
   ///   value is then read at the end of that change.
   func beginKnown() -> KnownChange? {
-    if isAnnouncedByHand || Scope.current?.transaction != nil { return nil }
     if !handsOver {
       Self.anyHandedOver.store(true, ordering: .relaxed)
       hasHandedOver.store(true, ordering: .releasing)
     }
+    if isAnnouncedByHand || Scope.current?.transaction != nil { return nil }
     let scope = Scope.current
     let edit = scope?.edit?.claim(by: self, as: begun &+ 1, isKnown: true)
     let change = KnownChange(maker: .known(), edit: edit, collector: scope?.collector)

@@ -25,9 +25,12 @@
     private let second: NATSConnection
 
     /// A link whose first server has said that it ends soon, and that is connected to the second one.
-    init() throws {
+    init() throws { try self.init(pingInterval: 10) }
+
+    private init(pingInterval: Int) throws {
       second = NATSConnection(EmbeddedChannel(), backlog)
-      let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
+      var configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
+      configuration.pingInterval = pingInterval
       link = LinkState(NATSSession(id: 0xAB, name: "me", processID: 1), configuration)
       link.connect()
       link.handle(.connected(first), of: 1)
@@ -326,6 +329,24 @@
       #expect(effects.closes.map { $0 === first } == [true])
       #expect(effects.messageCount == 5)
       #expect(backlog.reads)
+    }
+
+    // Broken by: LinkState.tick, if it takes a server that it does not read for a silent one.
+    @Test("R6 A second server that waits for the first one is not left as if it were silent")
+    func heldBack() throws {
+      let stage = try Self(pingInterval: 1)
+      var link = stage.link
+      link.perform([.subscribe("x")])
+      for _ in 1...2 { stage.receive(.pong, from: 2, &link) }
+      _ = link.takeEffects()
+      stage.receiveMuch(&link)
+      for _ in 1...3 {
+        stage.receive(.ping, from: 1, &link)
+        link.tick()
+      }
+      let effects = link.takeEffects()
+      #expect(effects.closes.map { $0 === stage.first } == [true])
+      #expect(effects.messageCount == 5)
     }
 
     // Broken by: LinkState.handOver, if it reads a server whose messages the relay does not take.
