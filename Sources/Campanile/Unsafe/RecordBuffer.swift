@@ -201,9 +201,7 @@ import Synchronization
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
   ///
-  /// - Parameters:
-  ///   - only: The registration that all records are for, if they are arrivals.
-  ///   - counters: Count each of its values, and no request, before a waiting thread goes on.
+  /// - Parameter only: The registration of all records, whose values, but no requests, are counted.
   @_optimize(size)
   mutating func discardAll(of only: Registration? = nil, _ counters: DeliveryCounters? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
