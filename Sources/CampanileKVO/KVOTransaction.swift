@@ -12,9 +12,10 @@ public enum KVOTransaction {
   /// The change has the first old and the final new value. It names all properties of the observed
   /// object that changed. In a class with a ``KVORegistrar``, those are the properties that changed
   /// since an object was first observed. Observers are called when the outermost transaction ends,
-  /// on this thread, in the order of the first changes. If `body` throws, they are called too: what
-  /// it changed before stays changed. An observer that asked for `.prior` is called before its first
-  /// change.
+  /// on this thread, in the order of the first changes. In a class that sets through its registrar,
+  /// what an observer changes so is delivered after the change that called the observer. If `body`
+  /// throws, observers are called too: what it changed before stays changed. An observer that asked
+  /// for `.prior` is called before its first change.
   ///
   /// A transaction covers the changes of all objects that this thread makes meanwhile. Changes of
   /// other threads are reported as they are made. Transactions of other threads are reported when

@@ -201,7 +201,8 @@ extension Mailbox: Drainable {
     var only: Registration?
     while decide({ $0.giveUp(&batch, of: priority, keeping: &only) }) {
       // What is discarded may be the last that keeps the registration.
-      batch.discardAll(of: only, counters)
+      batch.discardAll(
+        of: only.map { Registration(list: $0.list, id: $0.id, counters: counters) })
       only = nil
     }
   }

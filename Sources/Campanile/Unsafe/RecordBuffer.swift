@@ -201,9 +201,9 @@ import Synchronization
   /// Each list of the records is checked once, whatever the number of records. Registrations end if
   /// their owner has died with the target.
   ///
-  /// - Parameter only: The registration of all records, whose values, but no requests, are counted.
+  /// - Parameter only: The registration of all records; its counters count values, and no requests.
   @_optimize(size)
-  mutating func discardAll(of only: Registration? = nil, _ counters: DeliveryCounters? = nil) {
+  mutating func discardAll(of only: Registration? = nil) {
     // Of a type that other code uses too: each type of dictionary is compiled separately.
     var lists: [ObjectIdentifier: any AnyObject & Sendable] = .init()
     var trackers: [DeliveryTracker] = []
@@ -212,7 +212,7 @@ import Synchronization
       func discard<Value>(_ type: Value.Type) {
         // SAFETY: as in `deliver`; the value is released before whoever waits is told.
         let value = unsafe place.assumingMemoryBound(to: type).move()
-        if !record.envelope.takeBack(value), only != nil { counters?.countDrop() }
+        if !record.envelope.takeBack(value) { only?.counters?.countDrop() }
       }
       discard(record.valueType)
       record.envelope.noteDropped()

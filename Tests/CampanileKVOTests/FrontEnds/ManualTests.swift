@@ -277,25 +277,28 @@ struct ManualTests {
     log.kvo.observe(device, \.level, [.old, .distinct], policy: .append) { log, _, change in
       log.lines.append("distinct \(change.old ?? -1) -> \(change.new)")
     }
-    KVOTransaction.perform {
-      device.will()
-      device.hardware = 1
+    for (before, inside) in [(0, 1), (2, 3)] {
+      log.lines = []
+      KVOTransaction.perform { announceTwice(device, level: inside) }
+      device.hardware = 2
       device.did()
-      device.will()
+      #expect(
+        log.lines == [
+          "\(before) -> \(inside)", "distinct \(before) -> \(inside)",
+          "\(inside) -> 2", "distinct \(inside) -> 2",
+        ])
     }
-    device.hardware = 2
+  }
+
+  /// Changes the level, and announces another change, which goes on.
+  private func announceTwice(
+    _ device: Device, level: Int, between observe: (Device) -> Void = { _ in }
+  ) {
+    device.will()
+    device.hardware = level
     device.did()
-    #expect(log.lines == ["0 -> 1", "distinct 0 -> 1", "1 -> 2", "distinct 1 -> 2"])
-    log.lines = []
-    KVOTransaction.perform {
-      device.will()
-      device.hardware = 3
-      device.did()
-      device.will()
-    }
-    device.hardware = 2
-    device.did()
-    #expect(log.lines == ["2 -> 3", "distinct 2 -> 3", "3 -> 2", "distinct 3 -> 2"])
+    observe(device)
+    device.will()
   }
 
   @Test("The prior call is made at the outermost announcement, with the value as it is")
@@ -445,13 +448,11 @@ struct ManualTests {
     ]
     var (late, lines): (ObservationToken?, [String]) = (nil, [])
     KVOTransaction.perform {
-      ending.will()
-      ending.hardware = 1
-      ending.did()
-      late = ending.observe(\.level, .old) { _, change in
-        lines.append("\(change.old ?? -1) -> \(change.new)")
+      announceTwice(ending, level: 1) {
+        late = $0.observe(\.level, .old) { _, change in
+          lines.append("\(change.old ?? -1) -> \(change.new)")
+        }
       }
-      ending.will()
     }
     #expect(log.lines == ["0 -> 2", "0 -> 2"])
     #expect(lines == ["-1 -> 2", "-1 -> 2"])

@@ -356,6 +356,20 @@ struct CurrentValueTests {
     #expect(heard.values == [0, 1])
   }
 
+  @Test("K14 The first follower that registers during an update is told it without an old value")
+  func firstInUpdate() {
+    let (changes, token) = (Recorder<ValueChange<Int>>(), Slot<ObservationToken>())
+    state.update { [state] value in
+      onThread { token.set(state.observe { changes.record($0) }) }()
+      value = 1
+    }
+    state.value = 2
+    #expect(changes.values.map(\.old) == [nil, 1])
+    #expect(changes.values.map(\.new) == [1, 2])
+    #expect(changes.values.allSatisfy { !$0.isInitial })
+    token.set(nil)
+  }
+
   @Test("update returns what the closure returns, and passes on what it throws")
   func update() {
     let token = state.observe { [heard] in heard.record($0.new) }

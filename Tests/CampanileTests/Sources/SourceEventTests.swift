@@ -259,6 +259,20 @@ struct SourceEventTests {
     withExtendedLifetime(recorders) {}
   }
 
+  @Test("K15 observations of the events and failures stay when the source finishes")
+  func staysAfterFinish() {
+    let (center, ticks, state) = (MessageCenter(), Broadcaster<Int>(), CurrentValue(0))
+    let tokens = [
+      center.events.observe { _ in }, center.failures.observe { _ in },
+      ticks.events.observe { _ in }, ticks.failures.observe { _ in },
+      state.events.observe { _ in }, state.failures.observe { _ in },
+    ]
+    center.finish()
+    ticks.finish()
+    state.finish()
+    for token in tokens { #expect(token.isActive) }
+  }
+
   @Test("K15 observations of the events and failures end with the source")
   func end() async {
     let leaks = LeakTracker()
