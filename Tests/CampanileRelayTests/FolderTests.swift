@@ -397,7 +397,7 @@ extension FolderTests {
           [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: file)
       }
       let link = try #require(relay.link as? MemberLink)
-      link.renewFiles()
+      link.renewFiles(at: .now + .seconds(3_600))
       for file in files {
         let attributes = try FileManager.default.attributesOfItem(atPath: file)
         let date = try #require(attributes[.modificationDate] as? Date)

@@ -39,6 +39,15 @@ struct InboxTests {
     #expect(inbox.append(Array(repeating: peers, count: 10)).pauses)
   }
 
+  // Broken by: RelayIncident.size, if names take nothing.
+  @Test("R6 The link stops reading while many long names wait")
+  func names() {
+    let message = RelayIncident.message(
+      sender: 1, subject: String(repeating: "a", count: 65_536), version: 0, path: [], payload: [])
+    #expect(!inbox.append(Array(repeating: message, count: 15)).pauses)
+    #expect(inbox.append([message]).pauses)
+  }
+
   @Test("Who delivers is told once, and again when there was nothing left")
   func schedules() {
     #expect(inbox.append([.connected]).isFirst)

@@ -96,6 +96,32 @@ struct RelayTests {
     }
   }
 
+  // Broken by: CarriedWay.carryIn, if it posts what was being decoded when carrying stopped.
+  @Test(
+    "R9 What arrives is not posted when carrying has stopped meanwhile", arguments: Kind.allCases)
+  func stopsWhileFinding(kind: Kind) async throws {
+    try await kind.withBus { bus in
+      let (sender, receiver) = (Member(bus), Member(bus))
+      let player = Player("a")
+      let levels = Recorder<Int>()
+      sender.relay.carry(
+        LevelChanged.self, in: sender.center, .outward, name: { $0.id }, find: { _ in nil })
+      receiver.relay.carry(
+        LevelChanged.self, in: receiver.center, .inward, name: { $0.id },
+        find: { [weak relay = receiver.relay, weak center = receiver.center] _ in
+          if let relay, let center { relay.stopCarrying(LevelChanged.self, in: center) }
+          return player
+        })
+      let token = receiver.center.observe(LevelChanged.self) { levels.record($0.level) }
+      for member in [sender, receiver] { try await member.relay.flush() }
+      sender.center.post(LevelChanged(level: 1), about: player)
+      sender.post([2])
+      #expect(try await receiver.ticks.next() == 2)
+      try levels.expectNothingMore()
+      withExtendedLifetime((sender, receiver, token)) {}
+    }
+  }
+
   @Test("Names have tokens that messages say, by which processes choose", arguments: Kind.allCases)
   func filters(kind: Kind) async throws {
     try await kind.withBus { bus in

@@ -119,4 +119,30 @@ struct TakeoverTests {
       return try await watcher.hear() == .welcome(generation: 2, busID: 7)
     }
   }
+
+  // Broken by: MemberLink.join(in:), if a bus without files begins with the first generation; and by
+  // MemberLink.prepare, if a member whose file is lost makes no other one.
+  @Test("R4 When the files of a bus were deleted, the next hub follows the last one")
+  func goesOnWithoutFiles() async throws {
+    try await withBus(orElse: "The hub has never had time") { folder in
+      let hub = try PlainHub(7, in: folder, busID: 7)
+      let own = try await RawMember(folder, generation: 7)
+      own.say(.hello(.init(1)))
+      _ = try await own.frames { $0.isOpen }
+      let member = relay(folder)
+      _ = try await own.frames { $0.peerCount == 2 }
+      try await member.flush()
+      if try folder.highestGeneration() != 7 { return false }
+      try FileManager.default.removeItem(atPath: folder.path)
+      hub.server.close()
+      let states = Recorder<RelayState>(timeout: .seconds(600))
+      let token = member.state.observe { states.record($0.new) }
+      withExtendedLifetime(hub) {}
+      try await member.flush()
+      #expect(try folder.highestGeneration() == 8)
+      #expect(try folder.livingMembers().count == 1)
+      withExtendedLifetime((member, token)) {}
+      return true
+    }
+  }
 }

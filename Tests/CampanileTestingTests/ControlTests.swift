@@ -288,6 +288,16 @@ struct ManualDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  // Broken by: ManualDelivery.isCurrent, if an ended place is still one.
+  @Test("After the end nothing is delivered inline, either")
+  func insideAfterTheEnd() {
+    let token = ticks.observe(on: manual.delivery) { [heard] in heard.record("\($0)") }
+    manual.end()
+    manual.run { ticks.send(1) }
+    #expect(heard.values == [] && manual.mailbox.discardedCount == 1)
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: Mailbox.discardPending, if it does not keep the list of what it discards.
   @Test("What is discarded with the place may be the last that keeps its own registration")
   func keepsItself() {

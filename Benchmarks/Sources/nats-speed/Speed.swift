@@ -93,37 +93,22 @@ struct Speed: Sendable {
 
 /// The time from the first arrival to the last.
 private final class Arrivals: Sendable {
-  private struct State {
-    var seen = 0
-    var first: UInt64 = 0
-    var elapsed: Int64?
-    var waiting: CheckedContinuation<Int64, Never>?
-  }
-
   private let count: Int
-  private let state = Mutex(State())
+  // Without a lock, as libnats counts.
+  private let seen = Atomic(0)
+  private let start = Atomic<UInt64>(0)
+  private let (elapsedTimes, elapsedTime) = AsyncStream<Int64>.makeStream()
 
   init(_ count: Int) { self.count = count }
 
   func arrive() {
-    let over = state.withLock { state -> (CheckedContinuation<Int64, Never>, Int64)? in
-      state.seen += 1
-      if state.seen == 1 { state.first = DispatchTime.now().uptimeNanoseconds }
-      guard state.seen == count else { return nil }
-      let elapsed = Int64(DispatchTime.now().uptimeNanoseconds - state.first)
-      state.elapsed = elapsed
-      return state.waiting.map { ($0, elapsed) }
+    let number = seen.add(1, ordering: .relaxed).newValue
+    if number == 1 { start.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed) }
+    if number == count {
+      let now = DispatchTime.now().uptimeNanoseconds
+      elapsedTime.yield(Int64(now - start.load(ordering: .relaxed)))
     }
-    if let (waiting, elapsed) = over { waiting.resume(returning: elapsed) }
   }
 
-  func elapsed() async -> Int64 {
-    await withCheckedContinuation { continuation in
-      let elapsed = state.withLock { state in
-        if state.elapsed == nil { state.waiting = continuation }
-        return state.elapsed
-      }
-      if let elapsed { continuation.resume(returning: elapsed) }
-    }
-  }
+  func elapsed() async -> Int64 { await elapsedTimes.first { _ in true } ?? 0 }
 }

@@ -14,6 +14,12 @@ struct LifetimeLookup: ~Copyable, Sendable {
     let identity = UInt(bitPattern: ObjectIdentifier(type(of: object)))
     // Says nothing of other memory, so that no order is needed.
     if plainClass.load(ordering: .relaxed) == identity { return nil }
+    return find(in: object, identity)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private func find(in object: AnyObject, _ identity: UInt) -> Lifetime.Storage? {
     if let owner = object as? any LifetimeOwner { return owner.lifetime.storage }
     plainClass.store(identity, ordering: .relaxed)
     return nil

@@ -2,7 +2,9 @@
 public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
   /// The error that the observer threw.
   public let error: any Error
-  /// The type of the message or value that the observer received.
+  /// The type of the source's messages or values.
+  ///
+  /// An observer of what ``ObservationSource/map(_:)`` returns receives another one.
   public let valueType: any Any.Type
   /// The file in which the observer was registered, as `#fileID` names it.
   public let file: String

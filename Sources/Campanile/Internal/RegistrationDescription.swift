@@ -1,6 +1,8 @@
 /// A description of one live registration of a source.
 public struct RegistrationDescription: Sendable, CustomStringConvertible {
-  /// The type of the messages or values that the observer receives.
+  /// The type of the source's messages or values.
+  ///
+  /// An observer of what ``ObservationSource/map(_:)`` returns receives another one.
   public let valueType: any Any.Type
   /// The name that the observer registered for, in sources with names, such as Foundation's
   /// centers.

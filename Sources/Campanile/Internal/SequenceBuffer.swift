@@ -81,7 +81,8 @@ final class SequenceBuffer: Sendable {
         if !state.withLock({ $0.wait() }) { wake() }
       }
     } onCancel: {
-      finish(isCancelled: true)
+      // The reader discards what is left: here, the runtime holds a lock.
+      finish()
     }
   }
 
@@ -89,6 +90,7 @@ final class SequenceBuffer: Sendable {
   private func wake() { reader.withLock { $0.take() }?.resume() }
 
   /// Ends the sequence; stored values can still be read, unless the reader's task was canceled.
+  @inline(never)
   @_optimize(size)
   func finish(isCancelled: Bool = false) {
     if state.withLock({ $0.finish() }) { wake() }

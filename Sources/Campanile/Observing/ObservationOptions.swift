@@ -64,7 +64,7 @@ extension ObservationOptions where Source: StateSource {
   /// later change has its own call at once.
   ///
   /// If a pause delays the first call, or a full buffer drops it, it carries the newest value
-  /// instead.
+  /// instead. A bounded sequence drops the first value like any other.
   ///
   /// The call is made on the observer's delivery. It is made before `observe` returns if delivery
   /// is immediate. It is too if the caller is on the delivery's target already, and a post from there

@@ -11,9 +11,11 @@ extension ObserverList {
     // SAFETY: only its identity, its type and whether it lives are used across isolations.
     let object = unsafe unsafeBitCast(
       member as AnyObject, to: (any AnyObject & Sendable).self)
+    let lifetime = registry.ownerLifetimes.lifetime(of: object)
     let traits = ObserverTraits(
       location: location,
-      details: ObserverDetails(owner: object, delivery: "the caller's isolation"))
+      details: ObserverDetails(
+        owner: object, delivery: "the caller's isolation", onEnd: lifetime?.remove))
     let observer = AnyObserver.direct(traits) { [weak object] (call: (Delegate) -> Void) in
       guard let object else { throw ObservationIsOver() }
       // The object is the member that was handed in as a `Delegate`.
@@ -22,6 +24,7 @@ extension ObserverList {
     let registration = registry.add(observer, isSwept: true, owner: ObjectIdentifier(object)) {
       _, _ in .list(self)
     }
+    if let registration { lifetime?.add(registration) }
     return registration ?? Registration(list: self, id: 0, counters: nil)
   }
 }

@@ -38,7 +38,8 @@ final class MemberLink: RelayLink {
     /// The relay's numbers of requests, by the member's.
     var correlations: [UInt64: UInt64] = [:]
     var isStopped = false
-    var tickCount = 0
+    /// When the files were given the present time.
+    var renewed = ContinuousClock.now
     let timer: any DispatchSourceTimer
   }
 
@@ -168,7 +169,12 @@ final class MemberLink: RelayLink {
     do throws(SystemError) {
       try prepare(folder)
       let generation = try folder.highestGeneration()
-      if generation == 0 { return try become(1, folder.claim(1), in: folder) }
+      if generation == 0 {
+        // The files may have been deleted: after those of this generation, nobody takes messages of
+        // an earlier one.
+        let next = state.withLock { $0.member.generation } + 1
+        return try become(next, folder.claim(next), in: folder)
+      }
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
         let number = newConnection()
         let channel = SocketChannel(socket, on: queue) { [weak self] in
@@ -211,7 +217,7 @@ final class MemberLink: RelayLink {
 
   private func prepare(_ folder: BusFolder) throws(SystemError) {
     try folder.prepare()
-    if state.withLock({ $0.lock != nil }) { return }
+    if state.withLock({ $0.lock != nil }), folder.isAnnounced(id.rawValue) { return }
     let busID = try folder.identify()
     let lock = try folder.announce(id.rawValue)
     state.withLock { state in
@@ -281,11 +287,18 @@ final class MemberLink: RelayLink {
     receiver?.receive([.disconnected(trouble)])
   }
 
-  /// Gives the files that the bus needs the present time.
+  /// Gives the files that the bus needs the present time, once an hour.
   ///
-  /// Systems remove files from folders for temporary ones that are older than some hours or days.
-  func renewFiles() {
+  /// Systems remove files from folders for temporary ones that are older than some hours or days. Hours
+  /// in which the computer sleeps count.
+  func renewFiles(at now: ContinuousClock.Instant = .now) {
     guard case .folder(let folder) = bus else { return }
+    let isHourOver = state.withLock { state in
+      if now - state.renewed < .seconds(3_600) { return false }
+      state.renewed = now
+      return true
+    }
+    if !isHourOver { return }
     let (lock, hub) = state.withLock { ($0.lock, $0.hub) }
     lock?.renew()
     hub?.renewFiles()
@@ -295,11 +308,7 @@ final class MemberLink: RelayLink {
   // MARK: Events
 
   private func tick() {
-    let isHourOver = state.withLock { state in
-      state.tickCount += 1
-      return state.tickCount % 36_000 == 0
-    }
-    if isHourOver { renewFiles() }
+    renewFiles()
     let hasGoneOn = state.withLock { $0.receiver }?.hasGoneOn() ?? false
     let deaf = act { state, actions -> UInt64? in
       let isReading = state.channel != nil && (state.isReading || !state.member.isOpen)
@@ -376,7 +385,7 @@ final class MemberLink: RelayLink {
       let wanted = state.wantsHub && state.member.isOpen ? state.member.generation + 1 : nil
       return (result, incidents, state.receiver, silence, wanted)
     }
-    receiver?.receive(incidents)
+    receiver?.receive(consume incidents)
     guard case .folder(let folder) = bus else { return result }
     if let silence {
       if folder.isClaimed(silence.generation + 1) {

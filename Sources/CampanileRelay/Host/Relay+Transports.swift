@@ -14,6 +14,7 @@ extension Relay.Transport {
   ///     the user, and no other user may have access. An app and its extensions need a folder in
   ///     the container of their app group. The path of a socket may have 107 bytes on Linux, and
   ///     103 on Apple platforms. It is the folder, a slash, the name of the bus, and 17 more bytes.
+  ///     If the path is relative, don't change the process's working directory.
   ///   - becomesHub: Whether this relay becomes the hub when it joins the bus. Use it in a process
   ///     that runs for a long time and isn't stopped by a debugger.
   public static func host(

@@ -16,7 +16,8 @@
 /// ```
 ///
 /// The first check of a version writes the sample, and fails: commit the sample. From then on, the
-/// test fails after a change that another version of the program could not decode.
+/// test fails if the program can no longer decode an earlier version. It also fails if the fields
+/// change and the version does not.
 public struct RelaySamples: Sendable {
   /// The reason why a check failed.
   public struct Failure: Error, Sendable, CustomStringConvertible {

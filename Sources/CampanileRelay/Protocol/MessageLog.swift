@@ -1,24 +1,29 @@
 /// The last messages of a member or a hub, from which another member can get what it lacks.
 ///
 /// The log is bounded in bytes. The oldest messages are forgotten first, in two steps. After the
-/// first step, place, sender, number and subject are left, so that a loss can be counted. Of even
-/// older messages, only the highest position is known.
+/// first step, place, sender, number and subject are left, so that a loss can be counted. These
+/// traces are bounded in number and in the bytes of their subjects. Of even older messages, only the
+/// highest position is known.
 struct MessageLog {
   private let limit: Int
   private let traceLimit: Int
+  private let subjectLimit: Int
   private var entries = Queue<LogEntry>()
   /// Entries whose payload has been forgotten, all older than `entries`.
   private var traces = Queue<LogEntry>()
   private var bytes = 0
+  /// The bytes of the subjects of the traces.
+  private var subjectBytes = 0
   /// The index after the last entry whose position has changed.
   private var resumed = 0
 
   /// The highest position of which no trace is left.
   private(set) var floor = Position.none
 
-  init(limit: Int, traceLimit: Int = 65_536) {
+  init(limit: Int, traceLimit: Int = 65_536, subjectLimit: Int = 4 << 20) {
     self.limit = limit
     self.traceLimit = traceLimit
+    self.subjectLimit = subjectLimit
   }
 
   var count: Int { traces.count + entries.count }
@@ -57,7 +62,11 @@ struct MessageLog {
 
   private mutating func appendTrace(_ entry: LogEntry) {
     traces.append(entry)
-    if traces.count > traceLimit, let oldest = traces.popFirst() {
+    subjectBytes += entry.message.subject.utf8.count
+    while traces.count > traceLimit || subjectBytes > subjectLimit,
+      let oldest = traces.popFirst()
+    {
+      subjectBytes -= oldest.message.subject.utf8.count
       floor = max(floor, oldest.message.position)
       resumed = max(0, resumed - 1)
     }
@@ -66,7 +75,7 @@ struct MessageLog {
   /// Forgets all but the last entries without a trace, and all positions.
   mutating func keepLast(_ kept: Int) {
     let last = (max(0, count - kept)..<count).map { self[$0] }
-    self = Self(limit: limit, traceLimit: traceLimit)
+    self = Self(limit: limit, traceLimit: traceLimit, subjectLimit: subjectLimit)
     for var entry in last {
       entry.message.position = .none
       entry.after = .none

@@ -16,8 +16,8 @@ struct Outbox {
   private var underWayHere = 0
   /// Other frames, each sent after the messages up to a number.
   private var frames = Queue<(after: UInt64, frame: MemberFrame)>()
-  /// The flushes that have not been answered.
-  private var flushes: [(after: UInt64, token: UInt64)] = []
+  /// The flushes that have not been answered: the last message before each, by its token.
+  private var flushes: [UInt64: UInt64] = [:]
 
   private let window: Int
 
@@ -55,7 +55,7 @@ struct Outbox {
   /// Takes back flushes that have not been sent, and does not tell the ends of others.
   mutating func forgetFlushes(_ tokens: Set<UInt64>) {
     let count = flushes.count
-    flushes.removeAll { tokens.contains($0.token) }
+    for token in tokens { flushes[token] = nil }
     if flushes.count == count { return }
     removeFrames { if case .flush(let token) = $0 { tokens.contains(token) } else { false } }
   }
@@ -68,16 +68,12 @@ struct Outbox {
   }
 
   mutating func flush(_ token: UInt64) {
-    flushes.append((lastNumber, token))
+    flushes[token] = lastNumber
     sendInOrder(.flush(token: token))
   }
 
   /// Ends a flush, and returns whether it had not ended before.
-  mutating func flushed(_ token: UInt64) -> Bool {
-    guard let index = flushes.firstIndex(where: { $0.token == token }) else { return false }
-    flushes.remove(at: index)
-    return true
-  }
+  mutating func flushed(_ token: UInt64) -> Bool { flushes.removeValue(forKey: token) != nil }
 
   /// The number of the last message under way, or 0.
   private var lastUnderWay: UInt64 {
@@ -168,8 +164,8 @@ struct Outbox {
   ///
   /// - Returns: The correlations of those requests.
   mutating func close() -> Set<UInt64> {
-    var waiting: [(after: UInt64, frame: MemberFrame)] = flushes.map {
-      ($0.after, .flush(token: $0.token))
+    var waiting: [(after: UInt64, frame: MemberFrame)] = flushes.sorted { $0.key < $1.key }.map {
+      ($0.value, .flush(token: $0.key))
     }
     var correlations: Set<UInt64> = []
     while let next = frames.popFirst() {

@@ -54,7 +54,7 @@ struct Outgoing {
     case .lost(let losses) where losses.allSatisfy { $0.count > 0 }:
       for loss in losses { rest.add(loss, &lossBytes, lossLimit) }
     case .peers:
-      // The newest list says all that the older ones said.
+      // The newest list counts. A member that has left since is not named any more.
       if peers == nil { rest.append(.peers) }
       peers = frame
     default: rest.append(.frame(frame))

@@ -28,14 +28,17 @@ final class Inbox: Sendable {
 
   /// - Returns: Whether these are the first, which somebody is to deliver, and whether the link is to
   ///   stop reading.
-  func append(_ incidents: [RelayIncident]) -> (isFirst: Bool, pauses: Bool) {
+  func append(_ incidents: consuming [RelayIncident]) -> (isFirst: Bool, pauses: Bool) {
     if incidents.isEmpty { return (false, false) }
-    let size = incidents.reduce(0) { $0 + $1.size }
+    let (count, size) = (incidents.count, incidents.reduce(0) { $0 + $1.size })
+    // Moved: who delivers takes the incidents out of the array, which would be copied if anybody else
+    // had it.
+    var batch: Batch? = Batch(incidents: incidents, size: size)
     return state.withLock { state in
       if isClosed.load(ordering: .relaxed) { return (false, false) }
-      state.batches.append(Batch(incidents: incidents, size: size))
+      state.batches.append(batch.take()!)
       state.size += size
-      state.appended += incidents.count
+      state.appended += count
       let pauses = state.size > Self.limit && !state.isPaused
       if pauses { state.isPaused = true }
       defer { state.isScheduled = true }
@@ -96,9 +99,9 @@ extension RelayIncident {
   /// How many bytes it takes in memory, about.
   fileprivate var size: Int {
     switch self {
-    case .message(_, _, _, _, let payload), .request(_, _, _, _, let payload),
-      .reply(_, _, let payload):
-      payload.count + 128
+    case .message(_, let subject, _, _, let payload), .request(_, _, let subject, _, let payload):
+      payload.count + subject.utf8.count + 128
+    case .reply(_, _, let payload): payload.count + 128
     case .peers(let peers): 64 * (peers.count + 1)
     default: 64
     }

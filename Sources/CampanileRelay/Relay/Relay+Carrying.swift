@@ -78,8 +78,8 @@ extension Relay {
 
   /// Stops carrying the messages of a type between the bus and a center.
   ///
-  /// After this method has returned, the relay posts none of them in this center. A call of an
-  /// observer may still be running. A type that is not carried there stays so.
+  /// After this method has returned, the relay posts none of them in this center, except one that it
+  /// has begun to post. A type that is not carried there stays so.
   public func stopCarrying<M: RelayedMessage>(_ type: M.Type, in center: MessageCenter) {
     core.carried.remove(ObjectIdentifier(type), center)?.end()
   }
@@ -215,6 +215,8 @@ final class CarriedWay: Sendable {
   /// Whether nothing more is sent, though the observer may be registered: another thread registers
   /// it, or is about to end it.
   private let isOutwardEnded = Atomic<Bool>(false)
+  /// Whether nothing more that arrives is posted.
+  private let isInwardEnded = Atomic<Bool>(false)
   // A cycle, which the end of the relay breaks: it ends all ways, and releases them.
   private let core: RelayCore
 
@@ -275,6 +277,8 @@ final class CarriedWay: Sendable {
         subject = find(payload.subject.split(separator: ".").last ?? "")
         if subject == nil { return }
       }
+      // It may have ended while the message was decoded.
+      if self?.isInwardEnded.load(ordering: .acquiring) != false { return }
       center.post(
         message, about: subject, along: payload.path + [carrier], trackedBy: payload.tracker)
     }
@@ -306,6 +310,7 @@ final class CarriedWay: Sendable {
 
   func end() {
     endOutward()
+    isInwardEnded.store(true, ordering: .releasing)
     let subscription = state.withLock { state in
       state.isEnded = true
       return state.subscription

@@ -162,7 +162,7 @@ final class RelayCore: RelayReceiver, Sendable {
   // MARK: Receiving
 
   func receive(_ incidents: consuming [RelayIncident]) {
-    let (isFirst, pauses) = inbox.append(incidents)
+    let (isFirst, pauses) = inbox.append(consume incidents)
     if pauses { link.setReading(false) }
     if isFirst { deliveries.async { self.deliverAll() } }
   }
@@ -179,7 +179,7 @@ final class RelayCore: RelayReceiver, Sendable {
         // Taken out of the array. A copy would count a reference to each object in the incident.
         var incident = RelayIncident.flushed(0)
         swap(&incident, &batch.incidents[index])
-        deliver(incident, &heading)
+        deliver(consume incident, &heading)
       }
       count += batch.incidents.count
     }
@@ -192,8 +192,8 @@ final class RelayCore: RelayReceiver, Sendable {
   func hasGoneOn() -> Bool { inbox.hasGoneOn() }
 
   /// - Parameter last: The heading of the message before, which this one often has too.
-  private func deliver(_ incident: RelayIncident, _ last: inout Routes.Heading?) {
-    switch incident {
+  private func deliver(_ incident: consuming RelayIncident, _ last: inout Routes.Heading?) {
+    switch consume incident {
     case .message(let sender, let subject, let version, let path, let payload):
       let heading = routes.find(subject, of: sender, after: last)
       last = heading

@@ -230,6 +230,9 @@ struct BusFolder: Sendable {
     return lock
   }
 
+  /// Whether the file of a member is there.
+  func isAnnounced(_ member: UInt64) -> Bool { unsafe access(memberPath(member), F_OK) == 0 }
+
   /// The members whose processes live.
   func livingMembers() throws(SystemError) -> [UInt64] {
     try names().compactMap { name in

@@ -48,12 +48,12 @@ public final class ManualDelivery: DeliveryTarget {
   /// The delivery to pass to `observe`.
   public var delivery: Delivery { .target(self) }
 
-  /// Whether the calling code runs here.
+  /// Whether the calling code runs here, and the place has not ended.
   public var isCurrent: Bool {
     // A task that was created here inherits the value, but does not run here.
     guard Self.current === self else { return false }
     let thread = SourceRegistry.currentThread
-    return state.withLock { $0.threads.contains(thread) }
+    return state.withLock { !$0.hasEnded && $0.threads.contains(thread) }
   }
 
   /// Adds a job.

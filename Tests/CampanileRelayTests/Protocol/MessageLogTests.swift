@@ -38,6 +38,21 @@ struct MessageLogTests {
     #expect(log.floor == at(1, 4))
   }
 
+  // Broken by: MessageLog.appendTrace, if only the number of traces is bounded.
+  @Test("R6 The subjects of forgotten messages are bounded in bytes")
+  func boundsSubjects() {
+    var log = MessageLog(limit: 300, subjectLimit: 35)
+    for number in 1...9 as ClosedRange<UInt64> {
+      let message = Message(1, number, at: at(1, number), subject: "0123456789", payload: [1])
+      log.append(LogEntry(message: message))
+      while log.trim() != nil {}
+    }
+    // Four entries of 75 bytes, and three traces of ten.
+    #expect(log.entries(since: .none).map(\.message.number) == [3, 4, 5, 6, 7, 8, 9])
+    #expect(log.entries(since: .none).map(\.isForgotten).filter { $0 }.count == 3)
+    #expect(log.floor == at(1, 2))
+  }
+
   @Test func selectsByPosition() {
     var log = MessageLog(limit: 1_000)
     _ = fill(&log, 1...4)

@@ -77,8 +77,9 @@ struct SeedBCTests {
 
   @Test("C3 one center is used from many threads at once", arguments: [1, 2, 8])
   func c3(width: Int) {
+    let screens = (0..<width).map { _ in Screen() }
     onThreads(width) { [center, queue] thread in
-      let screen = Screen()
+      let screen = screens[thread]
       for number in 0..<100 {
         let token = center.observe(Tick.self) { _ in }
         center.observe(Tick.self, owner: screen, on: queue.delivery) { $0.heard.record($1.number) }
@@ -87,9 +88,16 @@ struct SeedBCTests {
         _ = center.observerCount
         token.cancel()
       }
+      center.removeObservers(ownedBy: screen)
     }
     queue.flush()
     #expect(center.observerCount == 0)
+    for screen in screens {
+      center.observe(Tick.self, owner: screen, on: queue.delivery) { $0.heard.record($1.number) }
+    }
+    center.post(Tick(number: 100))
+    queue.flush()
+    for screen in screens { #expect(screen.heard.values.filter { $0 == 100 } == [100]) }
   }
 
   @Test("C4 a queued block does not run after the owner died", arguments: [1, 2, 8])

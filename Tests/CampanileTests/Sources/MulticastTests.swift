@@ -239,6 +239,32 @@ struct MulticastTests {
     #expect(multicast.count == 0)
   }
 
+  // Broken by: ObserverList.addMember, if it leaves out the member's lifetime.
+  @Test("K8 A member with a lifetime leaves when it dies")
+  func lifetime() {
+    final class Leaving: Listener, LifetimeOwner {
+      let lifetime = Lifetime()
+      func began() {}
+      func finished(_ number: Int) {}
+    }
+    let multicast = Multicast<any Listener>()
+    func add() -> Registration {
+      let member = Leaving()
+      let registration = multicast.add(member)
+      #expect(registration.isActive)
+      withExtendedLifetime(member) {}
+      return registration
+    }
+    #expect(!add().isActive)
+    // A membership that has ended is forgotten by a member that lives.
+    let member = Leaving()
+    multicast.add(member)
+    multicast.remove(member)
+    multicast.add(member)
+    #expect(multicast.count == 1)
+    withExtendedLifetime(member) {}
+  }
+
   @Test("The memberships are listed")
   func registrations() {
     let multicast = Multicast<any Listener>()

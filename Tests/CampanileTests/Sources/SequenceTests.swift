@@ -224,6 +224,25 @@ struct SequenceTests {
     await task.value
   }
 
+  // Broken by: SequenceBuffer.wait, if what has gathered is discarded where the task is canceled.
+  @Test(
+    "K7 What has gathered is released where the sequence is read, not by who cancels the task",
+    arguments: [Buffering.unbounded, .newest(8)])
+  func releasedByReader(buffering: Buffering) async {
+    let (source, live, executor) = (Broadcaster<Tracked>(), LiveCount(), ManualExecutor())
+    let values = source.values(buffering: buffering)
+    let task = Task(executorPreference: executor) {
+      for await _ in values {}
+    }
+    executor.runUntilIdle()
+    source.send(Tracked(live))
+    task.cancel()
+    #expect(live.current == 1)
+    executor.runUntilIdle()
+    #expect(live.current == 0)
+    await task.value
+  }
+
   // Broken by: SequenceBuffer.counts, if it leaves out what the reader has taken together.
   @Test(
     "What has not been read waits, whatever has been read before it",
