@@ -21,10 +21,8 @@ final class SequenceBuffer: Sendable {
     self.counters = counters
   }
 
-  deinit {
-    // Nobody is left to read what has gathered.
-    finish(isCancelled: true)
-  }
+  // Nobody is left to read what has gathered.
+  deinit { finish(isCancelled: true) }
 
   /// The counts of the registration that fills and keeps the buffer.
   var counts: BufferCounts {
