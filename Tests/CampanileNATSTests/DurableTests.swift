@@ -405,6 +405,104 @@
       withExtendedLifetime(one) {}
     }
 
+    /// Creates a stream for ticks.
+    private func createStream(_ relay: Relay, _ settings: String) async throws {
+      let stream = #"{"name":"S","subjects":["clock.>"],"num_replicas":1,\#(settings)}"#
+      _ = try await relay.request(
+        raw: Array(stream.utf8), to: "$JS.API.STREAM.CREATE.S", within: longPatience)
+    }
+
+    // Broken by: ConsumerTerms.relax, if it takes the refusal of a work queue for final.
+    @Test(
+      "A receiver with a name hears all that a work queue stores", arguments: NATSServer.programs)
+    func workQueue(program: String) async throws {
+      let server = try server(program)
+      let one = Member(.nats(server.url, .durable("S"), .pedantic), carrying: .outward)
+      try await createStream(one.relay, #""retention":"workqueue""#)
+      one.post(1...10)
+      try await one.relay.flush()
+      for (posted, heard) in [(11...20, 1...20), (21...30, 21...30)] {
+        let two = Member(bus(server, as: "two"), carrying: .inward)
+        try await two.relay.flush()
+        one.post(posted)
+        #expect(try await two.ticks.next(heard.count) == Array(heard))
+        await two.relay.drain()
+      }
+      withExtendedLifetime(one) {}
+    }
+
+    // Broken by: DurableState.answered, if a paused consumer is like any other.
+    @Test(
+      "A paused consumer is reported, and heard when the pause ends", arguments: NATSServer.programs
+    )
+    func paused(program: String) async throws {
+      let server = try server(program)
+      let one = Member(bus(server), carrying: .outward)
+      try await one.relay.flush()
+      func ask(_ request: String, _ json: String) async throws -> String {
+        let answer = try await one.relay.request(
+          raw: Array(json.utf8), to: "$JS.API.CONSUMER.\(request).S.two", within: longPatience)
+        return String(decoding: answer, as: UTF8.self)
+      }
+      let consumer = """
+        {"stream_name":"S","config":{"name":"two","durable_name":"two","deliver_policy":"new",
+         "ack_policy":"explicit","pause_until":"2999-01-01T00:00:00Z"}}
+        """
+      // Servers before version 2.11 pause nothing.
+      guard try await ask("CREATE", consumer).contains(#""paused":true"#) else { return }
+      let two = Member(bus(server, as: "two"), carrying: .inward)
+      #expect(try await two.event(.denied).reason.contains("paused"))
+      one.post(1...10)
+      try await one.relay.flush()
+      _ = try await ask("PAUSE", "{}")
+      #expect(try await two.ticks.next(10) == Array(1...10))
+      withExtendedLifetime((one, two)) {}
+    }
+
+    // Broken by: NATSSession.confirmed, if each post waits for the stream.
+    @Test(
+      "Posts to a stream that acknowledges nothing are stored once, and flushes end",
+      arguments: NATSServer.programs)
+    func noAcknowledgments(program: String) async throws {
+      let server = try server(program)
+      let one = Member(.nats(server.url, .durable("S"), .pedantic), carrying: .outward)
+      // What is sent again would be stored again.
+      try await createStream(one.relay, #""no_ack":true,"duplicate_window":100000000"#)
+      one.post(1...10)
+      try await one.relay.flush()
+      #expect(try await one.event(.denied).reason.contains("no_ack"))
+      one.post(11...20)
+      try await one.relay.flush()
+      #expect(try await count(one.relay) == 20)
+      withExtendedLifetime(one) {}
+    }
+
+    // Broken by: NATSSession.denied, if posts wait for acknowledgments that cannot arrive.
+    @Test(
+      "Posts of a relay that may not hear answers are stored once, and flushes end",
+      arguments: NATSServer.programs)
+    func deniedAnswers(program: String) async throws {
+      let server = try NATSServer(
+        program,
+        """
+        jetstream { store_dir: "FOLDER/js" }
+        authorization { users = [
+          { user: some, password: pw, permissions: { subscribe: { deny: "_INBOX.>" } } }
+          { user: all, password: pw }
+        ] }
+        """)
+      let all = Member(
+        .nats(server.url, .durable("S", creating: ["clock.>"]), .user("all", password: "pw")))
+      try await all.relay.flush()
+      let some = Member(
+        .nats(server.url, .durable("S"), .user("some", password: "pw")), carrying: .outward)
+      some.post(1...10)
+      try await some.relay.flush()
+      #expect(try await all.ticks.next(10) == Array(1...10))
+      #expect(try await count(all.relay) == 10)
+      withExtendedLifetime((some, all)) {}
+    }
+
     @Test("A name that the stream does not store is refused", arguments: NATSServer.programs)
     func unknownName(program: String) async throws {
       let server = try server(program)

@@ -61,6 +61,22 @@
       withExtendedLifetime((one, wrong)) {}
     }
 
+    // Broken by: Relay.Transport.nats, if nothing observes a link without a valid address.
+    @Test("An invalid address is logged, and the relay counts as not connected")
+    func invalidAddress() async throws {
+      let metrics = metrics
+      let lines = CampanileTesting.Recorder<String>(timeout: .seconds(600))
+      let logger = Logger(label: "test") { _ in KeepingHandler(lines: lines) }
+      let relay = Relay(.nats("http://a", .logger(logger)), name: "invalid address")
+      let line = try await lines.next()
+      #expect(line.hasPrefix("notice No connection to NATS."))
+      #expect(line.contains("neither nats nor tls") && line.contains("invalid address"))
+      let gauge = try metrics.expectGauge(
+        "campanile_nats_connected", [("relay", "invalid address")])
+      #expect(gauge.lastValue == 0)
+      withExtendedLifetime(relay) {}
+    }
+
     @Test("Messages, bytes and connections are counted", arguments: NATSServer.programs)
     func counts(program: String) async throws {
       let (metrics, server) = (metrics, try NATSServer(program))

@@ -125,6 +125,8 @@
     var num_ack_pending: Int?
     /// How many pulls of a consumer are open, without those whose connection is known to have ended.
     var num_waiting: Int?
+    /// Whether a consumer sends nothing for a time that somebody has set.
+    var paused: Bool?
     /// When a stream or a consumer was created.
     var created: String?
     /// The state of a stream.

@@ -22,5 +22,19 @@
       case settling
       case pulling
     }
+
+    /// The answer to the deletion of a consumer, which nobody reads.
+    static let deletionToken = "x"
+
+    /// What an arrival for a pull is.
+    enum News: Equatable {
+      case new(acknowledgment: String?)
+      /// It has been heard before, or nobody here subscribes to it.
+      case unwanted(acknowledgment: String)
+      /// Anything other than a message, or one that will arrive again.
+      case none
+      /// The server refuses a pull; a sentence.
+      case refusal(String)
+    }
   }
 #endif

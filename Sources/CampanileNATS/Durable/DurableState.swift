@@ -89,17 +89,17 @@
 
     /// Where the messages of pulls arrive: a token, with one token after it.
     var pullInbox: String { "p\(connection)" }
+    /// The same for the next connection.
+    var nextPullInbox: String { "p\(connection + 1)" }
 
     // MARK: Beginnings
 
-    /// - Parameter isSubscribed: Whether the connection takes the place of one that was there until now,
-    ///   and is subscribed to the same.
-    mutating func connected(_ info: ServerInfo, isSubscribed: Bool = false) {
+    mutating func connected(_ info: ServerInfo) {
       (isConnected, hasAwaitedDeletion) = (true, false)
       settling.isMissing()
       terms.isRecent = info.isAtLeast(2, 10)
       maxPayload = info.maxPayload
-      if !isSubscribed { (connection, pullsOfOthers) = (connection + 1, 0) }
+      (connection, pullsOfOthers) = (connection + 1, 0)
       pulls = PullBudget()
       if options.subjects.isEmpty || isStreamReady {
         streamIsReady()
@@ -122,6 +122,8 @@
     mutating func disconnected(isUnnoticed: Bool = false) {
       (isConnected, phase, unansweredCount) = (false, .idle, 0)
       if isUnnoticed { unnoticedEnd = pullsEnd }
+      // What a pull of this connection brings would arrive where nobody subscribes.
+      requests.removeAll { $0.token != Self.deletionToken }
     }
 
     /// - Parameter new: All that is to be heard. What is new is heard from now on.
@@ -236,7 +238,9 @@
     private mutating func deleteConsumer() {
       if isNamed || consumer.isEmpty { return }
       requests.append(
-        StreamRequest("CONSUMER.DELETE.\(options.stream).\(consumer)", token: "x", [String: Int]()))
+        StreamRequest(
+          "CONSUMER.DELETE.\(options.stream).\(consumer)", token: Self.deletionToken,
+          [String: Int]()))
       consumer = ""
     }
 
@@ -314,6 +318,12 @@
         if settling.isOver { pull() } else { phase = .settling }
         // Nobody has said so, if there was no connection, or no pull.
         if isAnother { return reportDeletion() }
+        // Its pulls have heartbeats nevertheless.
+        if response.paused == true {
+          return report(
+            "The consumer \"\(consumer)\" is paused, and sends nothing until the pause ends. "
+              + "The command \"nats consumer resume\" ends it.")
+        }
       default: break
       }
       return nil
@@ -381,16 +391,6 @@
     /// - Parameter isWhole: Whether there is a whole frame in it.
     mutating func arrived(isWhole: Bool) {
       if isWhole { hasFrame = true } else { hasPart = true }
-    }
-
-    enum News: Equatable {
-      case new(acknowledgment: String?)
-      /// It has been heard before, or nobody here subscribes to it.
-      case unwanted(acknowledgment: String)
-      /// Anything other than a message, or one that will arrive again.
-      case none
-      /// The server refuses a pull; a sentence.
-      case refusal(String)
     }
 
     /// Handles an arrival for a pull: a message of the stream, or a status of the pull.

@@ -291,7 +291,7 @@
         session.connected(info)
       } else {
         handOverSeconds = 0
-        session.writeSubscriptions(to: &lines[number]!.output)
+        session.writeSubscriptions(to: &lines[number]!.output, isNext: true)
         lines[number]!.output.writePing()
         lines[number]!.state.pinged(marking: Self.firstFlag)
       }

@@ -20,6 +20,9 @@
     var durable: DurableOptions?
     var logger: Logger?
 
+    /// A configuration without servers, for options.
+    init() {}
+
     /// - Parameter servers: Addresses with commas between them.
     init(
       servers text: String, isPedantic: Bool = false

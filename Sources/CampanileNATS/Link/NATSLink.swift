@@ -134,7 +134,7 @@
       // The array has no other owner then, so that the incidents can be taken out of it.
       var incidents: [RelayIncident] = []
       swap(&incidents, &effects.incidents)
-      receiver.receive(incidents)
+      receiver.receive(consume incidents)
       let delivered = effects.acknowledgments
       if delivered.isEmpty { return }
       receiver.receive([

@@ -78,7 +78,9 @@
     fileprivate var removingPercents: String {
       var (bytes, rest): ([UInt8], UTF8View) = ([], utf8)
       while let byte = rest.popFirst() {
+        // A number may have a sign, and an escape may not.
         if byte == UInt8(ascii: "%"), rest.count >= 2,
+          rest.prefix(2).allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
           let value = UInt8(Substring(rest.prefix(2)), radix: 16)
         {
           bytes.append(value)

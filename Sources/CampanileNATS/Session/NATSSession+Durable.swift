@@ -93,6 +93,8 @@
         let stream = durable?.options.stream
       else { return }
       readMark = max(readMark, mark)
+      // It may be another stream now, or none.
+      awaitsStream = true
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
         return sendAgain(mark, "No stream takes it.")
@@ -142,9 +144,7 @@
 
     /// Notes an attempt in vain, and asks why nothing is stored.
     private mutating func countAttempt() {
-      guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest), let durable else {
-        return
-      }
+      guard let oldest = outbox.oldestPost, let subject = outbox.subject(oldest) else { return }
       var attempts = vain ?? VainAttempts()
       attempts.count += 1
       attempts.mayTry = true
@@ -152,23 +152,42 @@
       if attempts.count == Self.attemptLimit {
         incidents.append(.denied(subject: subject, attempts.reason))
       }
-      if attempts.count == 1 { return }
-      self.durable?.requests.append(
-        StreamRequest(
-          "STREAM.INFO.\(durable.options.stream)", token: "q\(oldest)", [String: Int]()))
+      if attempts.count > 1 { askWhatIsStored() }
+    }
+
+    /// Asks which names the stream stores, and whether it acknowledges what it stores.
+    private mutating func askWhatIsStored() {
+      guard let oldest = outbox.oldestPost, let stream = durable?.options.stream else { return }
+      durable?.requests.append(
+        StreamRequest("STREAM.INFO.\(stream)", token: "q\(oldest)", [String: Int]()))
+    }
+
+    /// Nobody says which posts are stored: the server's confirmations count.
+    mutating func awaitStreamNoMore() {
+      if !awaitsStream { return }
+      (awaitsStream, storing, vain) = (false, 0, nil)
+      report(flushed: outbox.confirm(through: readMark, withPosts: true))
     }
 
     /// Handles JetStream's answer to which names the stream stores.
     ///
     /// If that of a post is not among them, no attempt to store the post will have success.
     private mutating func receivedStream(_ message: ServerMessage, _ token: Substring) {
-      guard let mark = UInt64(token), let durable, vain != nil, let subject = outbox.subject(mark),
+      guard let mark = UInt64(token), let durable, let subject = outbox.subject(mark),
         message.headers.status == nil, let response = StreamResponse(message.payload)
       else { return }
+      let stream = "The stream \"\(durable.options.stream)\""
+      if response.config?.no_ack == true {
+        let text =
+          "\(stream) doesn't acknowledge what it stores (no_ack). "
+          + "A message counts as stored when the server has read it."
+        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
+        return awaitStreamNoMore()
+      }
+      if vain == nil { return }
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
       guard response.error == nil, let config = response.config else { return }
-      let stream = "The stream \"\(durable.options.stream)\""
       if !(config.subjects ?? []).contains(where: { PatternSet.covers($0, subject) }) {
         let (count, flushed) = outbox.refuse(subject)
         let reason = "\(stream) has no such name among its subjects."
@@ -179,9 +198,6 @@
         incidents.append(.refused(subject: subject, reason))
         report(flushed: outbox.stored(mark))
       } else {
-        if config.no_ack == true {
-          vain?.reason = "\(stream) doesn't acknowledge what it stores (no_ack)."
-        }
         return
       }
       (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
@@ -192,9 +208,11 @@
       var reason: String?
       noteReadiness { reason = $0.tick() }
       if let reason { incidents.append(.denied(subject: nil, reason)) }
-      guard let seconds = storing else { return }
+      guard awaitsStream, let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 < Self.storingLimit - 1 { return }
+      // Before a post is sent again: a stream may acknowledge nothing.
+      if seconds + 1 == Self.storingLimit - 1, vain == nil { askWhatIsStored() }
       // What the server has not read is not sent again: it may be slow, or stopped.
       if readMark < outbox.oldestPost ?? 0 {
         if pingCount == 0 { wantsPing = true }

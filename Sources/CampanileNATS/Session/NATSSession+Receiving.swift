@@ -192,6 +192,10 @@
       case NATSSubject.presence, inbox + "*":
         // Without it nobody is known; without answers requests time out. It is tried again and again.
         reportOnce(denial, denial.subject)
+        // What the stream says of posts does not arrive, either.
+        if denial.kind == .subscribing, denial.subject != NATSSubject.presence {
+          awaitStreamNoMore()
+        }
       case let subject:
         if denial.kind == .subscribing {
           // Final: the server has no such subscription.

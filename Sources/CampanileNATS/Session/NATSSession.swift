@@ -67,6 +67,11 @@
     var vain: VainAttempts?
     /// The mark through which the server has read what was sent.
     var readMark: UInt64 = 0
+    /// Whether the stream says which posts it has stored.
+    ///
+    /// Otherwise posts are confirmed as without a stream: they count as stored when the server has read
+    /// them.
+    var awaitsStream: Bool
     /// The flushes that also wait until what was asked to be heard is in force.
     private var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
@@ -105,6 +110,7 @@
         PostHead.Sender(
           id: idText, name: nameText, acknowledgments: inbox + "a", isStored: durable != nil),
         keepsNewest: keepsNewest, limit: limit)
+      awaitsStream = durable != nil
       self.durable = durable.map { DurableState($0, id: idText) }
     }
 
@@ -263,11 +269,15 @@
     // MARK: Connections
 
     /// All subscriptions, for a new connection.
-    func writeSubscriptions(to output: inout ByteBuffer) {
+    ///
+    /// - Parameter isNext: Whether it is to take the place of the present one. It does not hear the pulls
+    ///   of the present one, which end with that.
+    func writeSubscriptions(to output: inout ByteBuffer, isNext: Bool = false) {
       output.writeSubscribe(inbox + "*", sid: Self.inboxSid)
       output.writeSubscribe(NATSSubject.presence, sid: Self.presenceSid)
       if let durable {
-        output.writeSubscribe(inbox + durable.pullInbox + ".*", sid: Self.streamSid)
+        let pullInbox = isNext ? durable.nextPullInbox : durable.pullInbox
+        output.writeSubscribe(inbox + pullInbox + ".*", sid: Self.streamSid)
       }
       for subscription in subscriptions.values.sorted(by: { $0.sid < $1.sid })
       where !isStored(subscription) {
@@ -284,8 +294,9 @@
       (pingNumber, answeredPings) = (0, 0)
       // Nothing else may be sent whose confirmation ends them.
       wantsPing = !heldFlushes.isEmpty
-      durable?.connected(info, isSubscribed: isSubscribed)
+      durable?.connected(info)
       if isSubscribed { return }
+      awaitsStream = durable != nil
       if asksForDenied {
         subscriptions.merge(denied) { $1 }
         (denied, asksForDenied) = ([:], false)
@@ -360,14 +371,14 @@
         case .flush: wantsPing = true
         case .request, .reply: if durable != nil { wantsPing = true }
         }
-        if durable == nil, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
+        if !awaitsStream, bytesSincePing > Self.pingInterval { pings.append(writePing()) }
         if written >= Self.outputSize { break }
       }
       outbox.endRun(to: &output)
       // What was before a flush may have been dropped.
       report(flushed: outbox.popConfirmed())
       writeStreamRequests()
-      if wantsPing || durable == nil && outbox.isAwaiting && pingCount == 0 {
+      if wantsPing || !awaitsStream && outbox.isAwaiting && pingCount == 0 {
         pings.append(writePing())
       }
       return (pings, written >= Self.outputSize)
@@ -441,7 +452,7 @@
       if isOwnPing { answeredPings = min(answeredPings + 1, pingNumber) }
       if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
       readMark = max(readMark, mark)
-      report(flushed: outbox.confirm(through: mark))
+      report(flushed: outbox.confirm(through: mark, withPosts: !awaitsStream))
       // The server has been asked once more since what was to be heard is in force.
       if durable?.isReady ?? true { report(flushed: heldFlushes.takeAll()) }
     }

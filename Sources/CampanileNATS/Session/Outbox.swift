@@ -336,13 +336,14 @@
 
     /// A server has taken all up to a mark.
     ///
+    /// - Parameter withPosts: Whether that confirms posts to a stream, too.
     /// - Returns: The flushes that have ended.
-    mutating func confirm(through mark: UInt64) -> [UInt64] {
+    mutating func confirm(through mark: UInt64, withPosts: Bool = false) -> [UInt64] {
       // By offsets: the indices of a buffer hold its memory, which would be copied.
       for offset in 0..<sent.count {
         let item = sent[offset: offset]
         if item.mark > mark { break }
-        if !isStored || item.kind != .post { confirm(at: offset) }
+        if !isStored || withPosts || item.kind != .post { confirm(at: offset) }
       }
       return popConfirmed()
     }

@@ -28,7 +28,10 @@
           for option in options { option.apply(&configuration) }
           return NATSLink(configuration, name: name, buffering)
         } catch {
-          return BrokenLink(error.description)
+          var configuration = NATSConfiguration()
+          for option in options { option.apply(&configuration) }
+          return BrokenLink(
+            error.description, LinkObserver(relay: name, configuration.logger))
         }
       }
     }
@@ -94,11 +97,17 @@
     let queue = DispatchQueue(label: "campanile.relay.nats")
     let step: UInt64 = 0
     private let reason: String
+    private let observer: LinkObserver
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String, _ observer: LinkObserver) {
+      (self.reason, self.observer) = (reason, observer)
+    }
 
     func start(_ receiver: any RelayReceiver) {
-      queue.async { [reason] in receiver.receive([.disconnected(reason)]) }
+      queue.async { [reason, observer] in
+        observer.happened(.disconnected(reason))
+        receiver.receive([.disconnected(reason)])
+      }
     }
 
     func perform(_ operations: [RelayOperation]) {}

@@ -160,9 +160,8 @@
       return link.takeEffects().incidents.count { if case .request = $0 { true } else { false } }
     }
 
-    // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
-    @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
-    func acknowledgedMeanwhile() throws {
+    /// A link to the first server, which is asked for the messages of a stream.
+    private func pulling() throws -> LinkState {
       let configuration = try NATSConfiguration(servers: "nats://a:1,nats://b:1")
       let options = DurableOptions(stream: "S", subjects: [], replicas: 1, consumer: "me")
       let session = NATSSession(id: 0xAB, name: "me", processID: 1, durable: options)
@@ -172,17 +171,64 @@
       link.handle(.connected(first), of: 1)
       receive(.info(Self.info()), .pong, from: 1, &link)
       for _ in 1...2 { link.tick() }
+      try answerRequests(from: 1, &link)
+      return link
+    }
+
+    /// Answers where the stream ends, and that there is a consumer.
+    private func answerRequests(from number: Int, _ link: inout LinkState) throws {
       func answer(_ token: String, _ json: String) {
         let message = ServerMessage(
           subject: "_INBOX.ab.\(token)", sid: NATSSession.inboxSid, reply: nil, headers: .none,
           payload: Array(json.utf8))
-        receive(.messages([message]), from: 1, &link)
+        receive(.messages([message]), from: number, &link)
       }
-      let requests = link.takeEffects().sends.map { String(buffer: $0.bytes) }.joined()
+      let requests = sent(to: number == 1 ? first : second, &link)
       let generation = try #require(
         requests.firstMatch(of: /_INBOX\.ab\.i([0-9]+)/).flatMap { Int($0.1) })
       answer("i\(generation)", #"{"created":"2026","state":{"last_seq":1}}"#)
       answer("c\(generation + 1)", "{}")
+    }
+
+    /// All that is sent to one of the servers.
+    private func sent(to connection: NATSConnection, _ link: inout LinkState) -> String {
+      link.takeEffects().sends.filter { $0.connection === connection }
+        .map { String(buffer: $0.bytes) }.joined()
+    }
+
+    // Broken by: NATSSession.writeSubscriptions, if both servers send what one pull asks for.
+    // Broken by: DurableState.disconnected, if what the first server is asked for is asked of the second.
+    @Test("R2 The second server sends nothing of what the first one was asked for")
+    func pullsOfFirst() throws {
+      var link = try pulling()
+      #expect(sent(to: first, &link).contains("MSG.NEXT.S.me _INBOX.ab.p1."))
+      receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
+      link.tick()
+      link.handle(.connected(second), of: 2)
+      receive(.info(Self.info()), .pong, from: 2, &link)
+      let subscriptions = sent(to: second, &link)
+      #expect(subscriptions.contains("SUB _INBOX.ab.p2.* 3\r\n"))
+      #expect(!subscriptions.contains("_INBOX.ab.p1."))
+      receive(.pong, from: 2, &link)
+      // The first server sends so much meanwhile that another pull is due.
+      for number in 2...400 {
+        let message = ServerMessage(
+          subject: "a", sid: NATSSession.streamSid, reply: "$JS.ACK.S.me.1.\(number).1.1.0",
+          headers: .none, payload: [])
+        receive(.messages([message]), from: 1, &link)
+      }
+      #expect(link.takeEffects().acknowledgments.count == 399)
+      for _ in 1...2 { receive(.pong, from: 1, &link) }
+      var other = link
+      #expect(!sent(to: second, &other).contains("MSG.NEXT"))
+      try answerRequests(from: 2, &link)
+      #expect(sent(to: second, &link).contains("MSG.NEXT.S.me _INBOX.ab.p2."))
+    }
+
+    // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
+    @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
+    func acknowledgedMeanwhile() throws {
+      var link = try pulling()
       let reply = "$JS.ACK.S.me.1.2.1.1.0"
       let message = ServerMessage(
         subject: "a", sid: NATSSession.streamSid, reply: reply, headers: .none, payload: [])

@@ -606,7 +606,7 @@
     @Test("R2 What arrives just before the answer for the consumer is heard before newer messages")
     func beforeAnswer() {
       var state = pulling("me")
-      state.connected(info, isSubscribed: true)
+      state.connected(info)
       _ = locate(&state)
       let reply = "$JS.ACK.S.me.1.11.1.1.0"
       #expect(state.received(message(reply)) == .none)
@@ -790,6 +790,40 @@
       #expect(state.requests.last?.json.contains("\"all\"") == true)
       #expect(answer(&state, json)?.contains("deliver policy") == true)
       #expect(state.requests.isEmpty)
+    }
+
+    // Broken by: ConsumerTerms.relax, if it takes the refusal of a work queue for final.
+    @Test("A work queue is asked for all that it stores, and that is tried once")
+    func workQueue() {
+      let refusal = """
+        {"error":{"code":400,"err_code":10101,
+         "description":"consumer must be deliver all on workqueue stream"}}
+        """
+      var state = located("me")
+      #expect(state.requests.last?.json.contains("\"new\"") == true)
+      #expect(answer(&state, refusal) == nil)
+      #expect(state.requests.last?.json.contains("\"all\"") == true)
+      var other = state
+      #expect(answer(&other, refusal)?.contains("workqueue") == true)
+      #expect(answer(&state) == nil)
+      #expect(state.isReady)
+      // A receiver without a name has no other policy.
+      var unnamed = located(nil)
+      #expect(answer(&unnamed, refusal)?.contains("workqueue") == true)
+    }
+
+    // Broken by: DurableState.answered, if a paused consumer is like any other.
+    @Test("That its consumer is paused is reported, and what comes later is heard")
+    func paused() {
+      var state = located("me")
+      let reason = answer(&state, #"{"paused":true,"pause_remaining":1000}"#)
+      #expect(reason?.contains("\"me\" is paused") == true)
+      #expect(state.isReady)
+      #expect(asked(&state).map(\.subject) == ["CONSUMER.MSG.NEXT.S.me"])
+      let reply = "$JS.ACK.S.me.1.11.1.0.0"
+      #expect(state.received(message(reply)) == .new(acknowledgment: reply))
+      var other = located("me")
+      #expect(answer(&other, #"{"paused":false}"#) == nil)
     }
 
     @Test("A relay that only posts creates the stream again, too")
@@ -1121,16 +1155,17 @@
     }
 
     // Broken by: DurableState.connected, if the pulls of each connection arrive at one place.
-    @Test("The pulls of a connection end with it, and go on with one that takes its place")
-    func pullsOfConnections() {
-      var state = pulling("me")
-      let before = state.pullInbox
-      #expect(state.requests.last?.token.hasPrefix(before + ".") ?? true)
-      state.connected(info, isSubscribed: true)
-      #expect(state.pullInbox == before)
+    // Broken by: DurableState.disconnected, if it leaves a pull to the next connection.
+    @Test("The pulls of a connection end with it")
+    func pullsOfConnections() throws {
+      var state = located("me")
+      _ = answer(&state)
+      let (before, next) = (state.pullInbox, state.nextPullInbox)
+      #expect(try #require(state.requests.last).token.hasPrefix(before + "."))
       state.disconnected()
+      #expect(state.requests.isEmpty)
       state.connected(info)
-      #expect(state.pullInbox != before)
+      #expect(state.pullInbox == next && next != before)
     }
 
     // Broken by: DurableState.received, if a pull that ends for its bytes counts as refused.

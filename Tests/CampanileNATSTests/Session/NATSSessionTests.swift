@@ -874,18 +874,81 @@
       #expect(told(&session) == ["refused x", "flushed 5"])
     }
 
-    @Test("A stream that acknowledges nothing is named as the reason")
-    func noAcknowledgments() {
-      var session = untaken("x")
-      for _ in 1...10 {
-        for _ in 1...30 { session.tickDurable() }
-        _ = written(&session)
-        answer(&session, "q1", #"{"config":{"subjects":["x"],"no_ack":true}}"#)
+    /// A session of whose posts nobody says whether they are stored, after 200 seconds, and all that it
+    /// has sent.
+    ///
+    /// - Parameter isDenied: Whether the server denies where acknowledgments arrive; otherwise the stream
+    ///   sends none.
+    private func unacknowledged(isDenied: Bool) -> (session: NATSSession, sent: String) {
+      var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+      for subject in ["x", "y"] { session.perform(post(subject)) }
+      session.perform(.flush(5))
+      var sent = ""
+      for second in 1...200 {
+        for mark in writeAll(&session) { session.confirmed(mark) }
+        let text = String(buffer: session.output)
+        session.output.clear()
+        sent += text
+        if isDenied, second == 2 {
+          session.denied(.init(kind: .subscribing, subject: session.inbox + "*", text: "no"))
+        } else if !isDenied, text.contains("STREAM.INFO.S ") {
+          answer(&session, "q1", #"{"config":{"subjects":["x"],"no_ack":true}}"#)
+        }
+        session.tick(isReading: true)
+      }
+      return (session, sent)
+    }
+
+    // Broken by: NATSSession.awaitStreamNoMore, if it does nothing.
+    // Broken by: NATSSession.tickDurable, if it asks only when a post has been sent again.
+    @Test(
+      "A post that nobody acknowledges is sent once, and counts as stored when the server has it",
+      arguments: [true, false])
+    func noAcknowledgments(isDenied: Bool) {
+      var (session, sent) = unacknowledged(isDenied: isDenied)
+      for mark in 1...2 {
+        #expect(sent.split(separator: "Nats-Msg-Id: ab-\(mark)\r\n").count == 2)
       }
       let reasons = session.incidents.compactMap { incident -> String? in
-        if case .denied("x", let reason) = incident { reason } else { nil }
+        if case .denied(_, let reason) = incident { reason } else { nil }
       }
-      #expect(reasons.count == 1 && reasons.first?.contains("no_ack") == true)
+      #expect(reasons.count == 1)
+      #expect(isDenied || reasons[0].contains("no_ack"))
+      #expect(told(&session).last == "flushed 5")
+      // What is posted from then on waits for the server alone.
+      for token in 6...8 as ClosedRange<UInt64> {
+        session.perform([post("x", bytes: 900), .flush(token)])
+        for mark in writeAll(&session) { session.confirmed(mark) }
+        #expect(told(&session) == ["flushed \(token)"])
+      }
+      #expect(session.outbox.isEmpty && session.outbox.frameMemory == 0)
+      // Without a flush, too.
+      session.perform(post("x"))
+      for mark in writeAll(&session) { session.confirmed(mark) }
+      #expect(session.outbox.isEmpty)
+    }
+
+    // Broken by: NATSSession.receivedAcknowledgment, if it goes on not to wait for a stream.
+    // Broken by: NATSSession.connected, if the next connection is like the one before.
+    @Test("A stream that acknowledged nothing is waited for when it is another, or is not there")
+    func acknowledgmentsAgain() {
+      for isConnectedAgain in [true, false] {
+        var (session, _) = unacknowledged(isDenied: false)
+        if isConnectedAgain {
+          session.disconnected("")
+          session.connected(ServerInfo())
+        }
+        session.perform([post("x"), .flush(6)])
+        let mark = written(&session).mark
+        // The server says that nobody takes the post before it answers the ping.
+        if !isConnectedAgain { answer(&session, "a4", nil) }
+        session.confirmed(mark ?? 0)
+        #expect(!told(&session).contains("flushed 6"))
+        for _ in 1...4 { session.tickDurable() }
+        #expect(written(&session).text.contains("Nats-Msg-Id: ab-4\r\n"))
+        answer(&session, "a4", #"{"stream":"S","seq":1}"#)
+        #expect(told(&session) == ["flushed 6"])
+      }
     }
 
     // Broken by: NATSSession.denied, if each acknowledgment is reported.
