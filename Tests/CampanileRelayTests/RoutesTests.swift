@@ -56,6 +56,14 @@ struct RoutesTests {
     heading = routes.find("a.b", of: 1, after: heading)
     #expect(heading.routes.map { $0 === second } == [true])
     routes.setPeers([RelayPeer(id: 1, name: "one", processID: 7, isHub: false)])
+    heading = routes.find("a.b", of: 1, after: heading)
+    #expect(heading.sender.name == "one")
+    // One that has left is named before its messages, and takes nobody's place.
+    for id in [1, 2] as [UInt64] {
+      routes.remember(RelayPeer(id: id, name: "gone", processID: 0, isHub: false))
+    }
     #expect(routes.find("a.b", of: 1, after: heading).sender.name == "one")
+    #expect(routes.find("a.b", of: 2).sender.name == "gone")
+    #expect(routes.find("a.b", of: 3).sender.name == "")
   }
 }

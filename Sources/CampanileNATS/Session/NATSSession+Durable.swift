@@ -39,13 +39,22 @@
       let envelope = Envelope(message.headers)
       if let envelope {
         if envelope.isRequest || envelope.sender == id { return }
-        know(envelope)
+        nameSender(envelope)
       }
       messageCount += 1
       incidents.append(
         .message(
           sender: envelope?.sender ?? 0, subject: message.subject,
           version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload))
+    }
+
+    /// Names who has sent a stored message. It may have left, so it does not become a peer.
+    private mutating func nameSender(_ envelope: Envelope) {
+      if envelope.sender == storedSender { return }
+      storedSender = envelope.sender
+      incidents.append(
+        .sender(
+          RelayPeer(id: envelope.sender, name: envelope.name, processID: 0, isHub: false)))
     }
 
     /// Messages have been delivered to all who observe them.

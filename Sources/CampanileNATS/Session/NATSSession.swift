@@ -59,6 +59,8 @@
     var reportedDenials: [String?: Set<ConnectionState.Denial.Kind>] = [:]
     /// The state of the stream that stores the messages, if there is one.
     var durable: DurableState?
+    /// Who has sent the last message of the stream.
+    var storedSender: UInt64?
     /// Messages of a stream to acknowledge, once they have been delivered.
     var acknowledgments: [String] = []
     /// For how many seconds what was sent has not been stored, if anything was.

@@ -127,9 +127,10 @@ package enum SubjectName {
         bytes.append(byte)
         continue
       }
-      guard rest.count >= 2, let value = UInt8(Substring(rest.prefix(2)), radix: 16) else {
-        return nil
-      }
+      // A number may have a sign, and an escape may not.
+      guard rest.count >= 2, rest.prefix(2).allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+        let value = UInt8(Substring(rest.prefix(2)), radix: 16)
+      else { return nil }
       bytes.append(value)
       rest = rest.dropFirst(2)
     }

@@ -236,6 +236,7 @@ final class RelayCore: RelayReceiver, Sendable {
         state.value = .connecting
       }
       if !reason.isEmpty { tell(RelayEvent(.unavailable, count: 0, reason)) }
+    case .sender(let peer): routes.remember(peer)
     case .peers(let peers):
       let names = peers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       routes.setPeers(names)

@@ -75,6 +75,8 @@ package enum RelayIncident: Sendable {
   /// An interruption is the end of a connection that was open: the next attempt follows at once.
   case disconnected(String, isInterruption: Bool = false)
   case peers([RelayPeer])
+  /// Who has sent the next messages, though it may have left the bus.
+  case sender(RelayPeer)
   /// To be called once what came before has been delivered to all who observe it, on queues and in tasks
   /// too.
   ///

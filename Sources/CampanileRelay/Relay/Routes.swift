@@ -49,6 +49,8 @@ final class Routes: Sendable {
     /// Whether no more requests are wanted, whoever asks for some.
     var isAnsweringOver = false
     var peers: [UInt64: RelayPeer] = [:]
+    /// The sender of stored messages, which may have left long ago.
+    var sender: RelayPeer?
   }
 
   private let state = Locked(State())
@@ -138,9 +140,10 @@ final class Routes: Sendable {
         if state.found.count >= Self.limit { state.found = [:] }
         state.found[name] = routes
       }
-      let peer =
-        state.peers[sender] ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false)
-      return Heading(name, routes, peer, generation.load(ordering: .relaxed))
+      let peer = state.peers[sender] ?? (state.sender?.id == sender ? state.sender : nil)
+      return Heading(
+        name, routes, peer ?? RelayPeer(id: sender, name: "", processID: 0, isHub: false),
+        generation.load(ordering: .relaxed))
     }
   }
 
@@ -151,6 +154,14 @@ final class Routes: Sendable {
     state.withLock { state in
       if state.peers.count > Self.limit { state.peers = [:] }
       for peer in peers { state.peers[peer.id] = peer }
+      generation.add(1, ordering: .releasing)
+    }
+  }
+
+  /// Names the sender of the messages that come next.
+  func remember(_ sender: RelayPeer) {
+    state.withLock { state in
+      state.sender = sender
       generation.add(1, ordering: .releasing)
     }
   }
