@@ -92,11 +92,6 @@
         deliversAll.toggle()
         return true
       }
-      // A stream that deletes what is acknowledged, a work queue, takes no other policy.
-      if name != nil, !deliversAll, error.err_code == 10_101 {
-        deliversAll = true
-        return true
-      }
       let refused: WritableKeyPath<Self, Bool>
       switch error.err_code {
       // Before version 2.10, a filter must not be wider than what the stream stores.

@@ -48,13 +48,17 @@
           version: envelope?.version ?? 0, path: envelope?.path ?? [], payload: message.payload))
     }
 
-    /// Names who has sent a stored message. It may have left, so it does not become a peer.
+    /// Names who has sent a stored message.
+    ///
+    /// It may have left, so it does not become a peer.
     private mutating func nameSender(_ envelope: Envelope) {
       if envelope.sender == storedSender { return }
       storedSender = envelope.sender
       incidents.append(
         .sender(
-          RelayPeer(id: envelope.sender, name: envelope.name, processID: 0, isHub: false)))
+          RelayPeer(
+            id: envelope.sender, name: Presence.isName(envelope.name) ? envelope.name : "",
+            processID: 0, isHub: false)))
     }
 
     /// Messages have been delivered to all who observe them.
@@ -98,14 +102,13 @@
 
     /// Handles the stream's answer to a post: it has stored the post, or reports why not.
     private mutating func receivedAcknowledgment(_ message: ServerMessage, _ token: Substring) {
-      guard let mark = UInt64(token), let subject = outbox.subject(mark),
-        let stream = durable?.options.stream
-      else { return }
-      readMark = max(readMark, mark)
-      // It may be another stream now, or none.
-      awaitsStream = true
+      guard let mark = UInt64(token), let stream = durable?.options.stream else { return }
       // Nobody leads the stream, at present, or there is none: it is sent again after a second.
       if message.headers.status != nil {
+        if outbox.subject(mark) == nil { return }
+        readMark = max(readMark, mark)
+        untaken.insert(mark)
+        storing = storing ?? 0
         return sendAgain(mark, "No stream takes it.")
       }
       // A service that answers all messages of the name sends something else.
@@ -114,6 +117,10 @@
         response = StreamResponse(message.payload)
         if response?.error == nil, response?.isAcknowledgment != true { return }
       }
+      // Also if the server had confirmed the post before: later ones are waited for.
+      awaitsStream = true
+      guard let subject = outbox.subject(mark) else { return }
+      readMark = max(readMark, mark)
       // A post that was stored before is as good as one that is stored now.
       if let error = response?.error {
         // 10002: the account has no room. 10158: sent twice, and the first one is not stored yet;
@@ -132,6 +139,7 @@
       }
       let oldest = outbox.oldestPost
       report(flushed: outbox.stored(mark))
+      untaken.remove(mark)
       // Later posts may be stored while the first one is not.
       if outbox.oldestPost != oldest { (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil) }
     }
@@ -174,8 +182,17 @@
     /// Nobody says which posts are stored: the server's confirmations count.
     mutating func awaitStreamNoMore() {
       if !awaitsStream { return }
-      (awaitsStream, storing, vain) = (false, 0, nil)
-      report(flushed: outbox.confirm(through: readMark, withPosts: true))
+      (awaitsStream, storing) = (false, 0)
+      confirmPosts(through: readMark)
+    }
+
+    /// The server has taken all up to a mark, but for posts that no stream has taken.
+    mutating func confirmPosts(through mark: UInt64) {
+      if durable == nil || awaitsStream { return report(flushed: outbox.confirm(through: mark)) }
+      let oldest = outbox.oldestPost
+      report(flushed: outbox.confirm(through: mark, postsWithout: untaken))
+      if outbox.oldestPost == oldest { return }
+      (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
     }
 
     /// Handles JetStream's answer to which names the stream stores.
@@ -185,15 +202,9 @@
       guard let mark = UInt64(token), let durable, let subject = outbox.subject(mark),
         message.headers.status == nil, let response = StreamResponse(message.payload)
       else { return }
+      let isSilent = response.config?.no_ack == true
+      guard vain != nil || isSilent else { return }
       let stream = "The stream \"\(durable.options.stream)\""
-      if response.config?.no_ack == true {
-        let text =
-          "\(stream) doesn't acknowledge what it stores (no_ack). "
-          + "A message counts as stored when the server has read it."
-        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
-        return awaitStreamNoMore()
-      }
-      if vain == nil { return }
       // 10059: there is no such stream, or there is none any more.
       if response.error?.err_code == 10_059 { self.durable?.streamMayBeMissing() }
       guard response.error == nil, let config = response.config else { return }
@@ -207,9 +218,15 @@
         incidents.append(.refused(subject: subject, reason))
         report(flushed: outbox.stored(mark))
       } else {
-        return
+        if !isSilent { return }
+        let text =
+          "\(stream) doesn't acknowledge what it stores (no_ack). "
+          + "A message counts as stored when the server has read it."
+        reportOnce(.init(kind: .publishing, subject: subject, text: text), "no_ack")
+        return awaitStreamNoMore()
       }
       (storing, vain) = (outbox.isAwaiting ? 0 : nil, nil)
+      untaken = untaken.filter { outbox.subject($0) != nil }
     }
 
     mutating func tickDurable() {
@@ -217,7 +234,7 @@
       var reason: String?
       noteReadiness { reason = $0.tick() }
       if let reason { incidents.append(.denied(subject: nil, reason)) }
-      guard awaitsStream, let seconds = storing else { return }
+      guard awaitsStream || !untaken.isEmpty, let seconds = storing else { return }
       storing = seconds + 1
       if seconds + 1 < Self.storingLimit - 1 { return }
       // Before a post is sent again: a stream may acknowledge nothing.
@@ -230,6 +247,7 @@
         storing = nil
         countAttempt()
         outbox.rewind()
+        untaken = []
       }
     }
   }

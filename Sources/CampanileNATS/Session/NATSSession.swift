@@ -74,6 +74,9 @@
     /// Otherwise posts are confirmed as without a stream: they count as stored when the server has read
     /// them.
     var awaitsStream: Bool
+    /// The marks of posts of which the server has said that no stream takes them, until they are sent
+    /// again.
+    var untaken: Set<UInt64> = []
     /// The flushes that also wait until what was asked to be heard is in force.
     private var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
@@ -337,7 +340,7 @@
       output.clear()
       durable?.disconnected(isUnnoticed: isUnnoticed)
       (pingNumber, answeredPings, ending) = (0, 0, [:])
-      (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
+      (wantsPing, storing, vain, readMark, untaken) = (false, nil, nil, 0, [])
       return outbox.disconnect()
     }
 
@@ -454,7 +457,7 @@
       if isOwnPing { answeredPings = min(answeredPings + 1, pingNumber) }
       if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
       readMark = max(readMark, mark)
-      report(flushed: outbox.confirm(through: mark, withPosts: !awaitsStream))
+      confirmPosts(through: mark)
       // The server has been asked once more since what was to be heard is in force.
       if durable?.isReady ?? true { report(flushed: heldFlushes.takeAll()) }
     }

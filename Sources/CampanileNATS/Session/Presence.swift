@@ -56,7 +56,7 @@
     }
 
     /// Whether a relay may have such a name.
-    private static func isName(_ text: String) -> Bool {
+    static func isName(_ text: String) -> Bool {
       text.utf8.count <= RelayLimits.relayName
     }
 

@@ -202,7 +202,7 @@ final class HubServer: Sendable {
   }
 
   private func tick() {
-    if let folder, folder.isClaimed(generation + 1) { return close() }
+    if let folder, folder.isClaimed(after: generation) { return close() }
     state.withLock { $0.acceptAgain() }
     act { $0.hub.tick(&$1) }
   }

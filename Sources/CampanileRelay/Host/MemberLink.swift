@@ -169,11 +169,11 @@ final class MemberLink: RelayLink {
     do throws(SystemError) {
       try prepare(folder)
       let generation = try folder.highestGeneration()
-      if generation == 0 {
-        // The files may have been deleted: after those of this generation, nobody takes messages of
-        // an earlier one.
-        let next = state.withLock { $0.member.generation } + 1
-        return try become(next, folder.claim(next), in: folder)
+      let known = state.withLock { $0.member.generation }
+      if generation == 0 || generation < known {
+        // The files have been deleted, if there was a bus: who was on it takes no messages of an
+        // earlier generation.
+        return try become(known + 1, folder.claim(known + 1), in: folder)
       }
       if let socket = try UnixSocket.connecting(to: folder.socketPath(generation)) {
         let number = newConnection()

@@ -72,6 +72,9 @@ struct MessageLog {
     }
   }
 
+  /// A message has a position, and no trace is left of it.
+  mutating func raiseFloor(to position: Position) { floor = max(floor, position) }
+
   /// Forgets all but the last entries without a trace, and all positions.
   mutating func keepLast(_ kept: Int) {
     let last = (max(0, count - kept)..<count).map { self[$0] }

@@ -134,7 +134,7 @@ struct Outbox {
     var position = position
     for number in first...last {
       let index = log.count - 1 - Int(lastNumber - number)
-      if index >= 0 { log.setPosition(position, at: index) }
+      if index >= 0 { log.setPosition(position, at: index) } else { log.raiseFloor(to: position) }
       position.sequence &+= 1
     }
     sequencedNumber = max(sequencedNumber, last)

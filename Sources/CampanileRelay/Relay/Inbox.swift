@@ -99,10 +99,15 @@ extension RelayIncident {
   /// How many bytes it takes in memory, about.
   fileprivate var size: Int {
     switch self {
-    case .message(_, let subject, _, _, let payload), .request(_, _, let subject, _, let payload):
-      payload.count + subject.utf8.count + 128
+    case .message(_, let subject, _, let path, let payload):
+      payload.count + subject.utf8.count + 8 * path.count + 128
+    case .request(_, _, let subject, _, let payload): payload.count + subject.utf8.count + 128
     case .reply(_, _, let payload): payload.count + 128
     case .peers(let peers): 64 * (peers.count + 1)
+    case .sender(let peer): peer.name.utf8.count + 128
+    case .lost(_, let subject, _, let reason), .denied(let subject, let reason):
+      (subject?.utf8.count ?? 0) + reason.utf8.count + 128
+    case .refused(let subject, let reason): subject.utf8.count + reason.utf8.count + 128
     default: 64
     }
   }

@@ -213,6 +213,12 @@ struct BusFolder: Sendable {
   /// Whether a generation after this one has been claimed.
   func isClaimed(_ generation: UInt64) -> Bool { unsafe access(lockPath(generation), F_OK) == 0 }
 
+  /// Whether any generation after this one has been claimed: if files were deleted, it may not be the
+  /// next.
+  func isClaimed(after generation: UInt64) -> Bool {
+    isClaimed(generation + 1) || ((try? highestGeneration()) ?? 0) > generation
+  }
+
   // MARK: Members
 
   /// Takes a lock that shows other processes that a member lives.

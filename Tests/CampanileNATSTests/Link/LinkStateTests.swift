@@ -225,6 +225,26 @@
       #expect(sent(to: second, &link).contains("MSG.NEXT.S.me _INBOX.ab.p2."))
     }
 
+    // Broken by: LinkState.perform, if a denial of the second server counts for the first.
+    // Broken by: LinkState.handOver, if it forgets that the second server denies answers.
+    @Test("A second server that denies answers changes nothing until it is the only one")
+    func secondDenies() throws {
+      var link = try pulling()
+      receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
+      link.tick()
+      link.handle(.connected(second), of: 2)
+      receive(.info(Self.info()), .pong, from: 2, &link)
+      receive(
+        .error("Permissions Violation for Subscription to \"_INBOX.ab.*\""), .pong, from: 2, &link)
+      #expect(link.session.awaitsStream)
+      for _ in 1...2 { receive(.pong, from: 1, &link) }
+      #expect(!link.session.awaitsStream)
+      let reasons = link.takeEffects().incidents.filter { incident in
+        if case .denied = incident { true } else { false }
+      }
+      #expect(reasons.count == 1)
+    }
+
     // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
     @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
     func acknowledgedMeanwhile() throws {

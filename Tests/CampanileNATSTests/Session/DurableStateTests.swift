@@ -792,24 +792,30 @@
       #expect(state.requests.isEmpty)
     }
 
-    // Broken by: ConsumerTerms.relax, if it takes the refusal of a work queue for final.
-    @Test("A work queue is asked for all that it stores, and that is tried once")
-    func workQueue() {
-      let refusal = """
-        {"error":{"code":400,"err_code":10101,
-         "description":"consumer must be deliver all on workqueue stream"}}
-        """
-      var state = located("me")
-      #expect(state.requests.last?.json.contains("\"new\"") == true)
-      #expect(answer(&state, refusal) == nil)
-      #expect(state.requests.last?.json.contains("\"all\"") == true)
-      var other = state
-      #expect(answer(&other, refusal)?.contains("workqueue") == true)
-      #expect(answer(&state) == nil)
-      #expect(state.isReady)
-      // A receiver without a name has no other policy.
-      var unnamed = located(nil)
-      #expect(answer(&unnamed, refusal)?.contains("workqueue") == true)
+    // Broken by: NATSSession.nameSender, if it takes any name.
+    @Test("R6 The sender of stored messages is named once in a row, if the name is not too long")
+    func storedSenders() {
+      var session = NATSSession(id: 1, name: "one", processID: 1)
+      session.durable = pulling()
+      let long = String(repeating: "x", count: 1_025)
+      for (number, (id, name)) in [(2, "two"), (2, "two"), (3, long), (2, "two")].enumerated() {
+        session.receivedStored(
+          message(
+            place(11 + number, 1 + number),
+            "NATS/1.0\r\nCampanile: \(id) \(number + 1) 1 0 \(name) -\r\n\r\n"))
+      }
+      let told = session.takeIncidents().map { incident in
+        switch incident {
+        case .sender(let peer): "\(peer.id) is '\(peer.name)'"
+        case .message(let sender, _, _, _, _): "message of \(sender)"
+        default: "else"
+        }
+      }
+      #expect(
+        told == [
+          "2 is 'two'", "message of 2", "message of 2", "3 is ''", "message of 3", "2 is 'two'",
+          "message of 2",
+        ])
     }
 
     // Broken by: DurableState.answered, if a paused consumer is like any other.

@@ -892,7 +892,7 @@
         if isDenied, second == 2 {
           session.denied(.init(kind: .subscribing, subject: session.inbox + "*", text: "no"))
         } else if !isDenied, text.contains("STREAM.INFO.S ") {
-          answer(&session, "q1", #"{"config":{"subjects":["x"],"no_ack":true}}"#)
+          answer(&session, "q1", #"{"config":{"subjects":["x","y"],"no_ack":true}}"#)
         }
         session.tick(isReading: true)
       }
@@ -949,6 +949,57 @@
         answer(&session, "a4", #"{"stream":"S","seq":1}"#)
         #expect(told(&session) == ["flushed 6"])
       }
+    }
+
+    // Broken by: NATSSession.confirmPosts, if it takes a post that no stream takes for stored.
+    // Broken by: NATSSession.receivedStream, if it doesn't compare names where nothing is acknowledged.
+    @Test("A name that no stream stores is refused, also if the stream acknowledges nothing")
+    func noStreamTakesIt() {
+      for isKnown in [false, true] {
+        var session = connected(DurableOptions(stream: "S", subjects: [], replicas: 1))
+        if isKnown { (session, _) = unacknowledged(isDenied: false) }
+        _ = told(&session)
+        let first: UInt64 = isKnown ? 4 : 1
+        session.perform([post("x"), .flush(6)])
+        session.perform([post("other"), .flush(7)])
+        var sent = ""
+        for _ in 1...20 {
+          let marks = writeAll(&session)
+          let text = String(buffer: session.output)
+          session.output.clear()
+          sent += text
+          // The server says that nobody takes a post before it answers the ping.
+          if text.contains("HPUB other ") { answer(&session, "a\(first + 2)", nil) }
+          for mark in marks { session.confirmed(mark) }
+          for word in text.split(separator: " ") where word.hasPrefix(session.inbox + "q") {
+            answer(
+              &session, String(word.dropFirst(session.inbox.count)),
+              #"{"config":{"subjects":["x"],"no_ack":true}}"#)
+          }
+          session.tick(isReading: true)
+        }
+        let told = told(&session)
+        #expect(told.contains("refused other"), "\(told)")
+        #expect(told.filter { $0.hasPrefix("flushed") } == ["flushed 6", "flushed 7"])
+        // It is sent again with the other, while it is not known that it is not acknowledged.
+        #expect(sent.split(separator: "HPUB x ").count <= (isKnown ? 2 : 3))
+        #expect(session.outbox.isEmpty && session.untaken.isEmpty)
+      }
+    }
+
+    // Broken by: NATSSession.receivedAcknowledgment, if it reads only answers to what waits.
+    @Test("A stream that acknowledges again is waited for, also if the server confirms first")
+    func acknowledgesAgain() {
+      var (session, _) = unacknowledged(isDenied: false)
+      session.perform(post("x"))
+      session.perform(.flush(6))
+      for mark in writeAll(&session) { session.confirmed(mark) }
+      #expect(told(&session).last == "flushed 6")
+      answer(&session, "a4", #"{"stream":"S","seq":4}"#)
+      session.perform(post("x"))
+      session.perform(.flush(7))
+      for mark in writeAll(&session) { session.confirmed(mark) }
+      #expect(!told(&session).contains("flushed 7"))
     }
 
     // Broken by: NATSSession.denied, if each acknowledgment is reported.

@@ -242,11 +242,6 @@ struct MulticastTests {
   // Broken by: ObserverList.addMember, if it leaves out the member's lifetime.
   @Test("K8 A member with a lifetime leaves when it dies")
   func lifetime() {
-    final class Leaving: Listener, LifetimeOwner {
-      let lifetime = Lifetime()
-      func began() {}
-      func finished(_ number: Int) {}
-    }
     let multicast = Multicast<any Listener>()
     func add() -> Registration {
       let member = Leaving()
@@ -256,12 +251,21 @@ struct MulticastTests {
       return registration
     }
     #expect(!add().isActive)
-    // A membership that has ended is forgotten by a member that lives.
+  }
+
+  // Broken by: ObserverList.addMember, if a membership that ends stays in the member's lifetime.
+  @Test("K16 A member with a lifetime keeps nothing of a membership that has ended")
+  func endedMembership() {
     let member = Leaving()
-    multicast.add(member)
-    multicast.remove(member)
-    multicast.add(member)
-    #expect(multicast.count == 1)
+    weak var list: ObserverList?
+    func join() {
+      let multicast = Multicast<any Listener>()
+      list = multicast.add(member).list
+      #expect(list != nil)
+      multicast.remove(member)
+    }
+    join()
+    #expect(list == nil)
     withExtendedLifetime(member) {}
   }
 
@@ -336,4 +340,10 @@ private final class PlainMember: PlainListener {
 
 private protocol Loose {
   func call()
+}
+
+private final class Leaving: Listener, LifetimeOwner {
+  let lifetime = Lifetime()
+  func began() {}
+  func finished(_ number: Int) {}
 }
