@@ -237,7 +237,7 @@
       while await stream.next() != nil {}
       await #expect(throws: (any Error).self) { try await PageClient(page) }
       await page.stop()
-      let again = try await inspector.serve(port: page.port)
+      let again = try await inspector.serve(port: page.port, quick)
       #expect(again.port == page.port)
       #expect(try await PageClient.ask(again, again.request()).status == 200)
       #expect(try await PageClient.ask(again, page.request()).status == 404)
