@@ -248,6 +248,7 @@
         countAttempt()
         outbox.rewind()
         untaken = []
+        if !awaitsStream { (rewoundPing, readMark) = (pingNumber, 0) }
       }
     }
   }

@@ -243,6 +243,26 @@
       }
     }
 
+    static func answerHeaders(failure: [UInt8]?) -> [UInt8] {
+      var headers: [UInt8] = []
+      headers.appendHeaderStart()
+      if let failure {
+        headers.appendHeader("Nats-Service-Error", line(failure))
+        headers.appendHeader("Nats-Service-Error-Code", "500")
+      }
+      headers.appendHeaderEnd()
+      return headers
+    }
+
+    /// Text for a header, which ends at a line break, and has only ASCII by the rules of NATS (ADR 4).
+    ///
+    /// A relay reads the whole text in the payload.
+    private static func line(_ text: [UInt8]) -> String {
+      String(decoding: text, as: UTF8.self).unicodeScalars.prefix(512).reduce(into: "") {
+        $0.unicodeScalars.append($1.value < 0x20 ? " " : $1.value < 0x7F ? $1 : "?")
+      }
+    }
+
     // MARK: Presence
 
     static let presenceToken = "here"

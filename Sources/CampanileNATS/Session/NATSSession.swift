@@ -77,13 +77,15 @@
     /// The marks of posts of which the server has said that no stream takes them, until they are sent
     /// again.
     var untaken: Set<UInt64> = []
+    /// The last ping before these were sent again: its answer does not confirm that.
+    var rewoundPing: UInt64?
     /// The flushes that also wait until what was asked to be heard is in force.
     private var flushesOfPatterns: Set<UInt64> = []
     /// Those of them that wait for nothing else.
     private var heldFlushes: [UInt64] = []
     /// How many pings that confirm what was sent were written on the present connection, and how many
     /// of them have an answer.
-    private var (pingNumber, answeredPings) = (UInt64(0), UInt64(0))
+    private(set) var (pingNumber, answeredPings) = (UInt64(0), UInt64(0))
     /// How many of them have no answer yet.
     var pingCount: UInt64 { pingNumber - answeredPings }
     /// Whether a ping is to follow the output.
@@ -300,8 +302,8 @@
       // Nothing else may be sent whose confirmation ends them.
       wantsPing = !heldFlushes.isEmpty
       durable?.connected(info)
-      if isSubscribed { return }
       awaitsStream = durable != nil
+      if isSubscribed { return }
       if asksForDenied {
         subscriptions.merge(denied) { $1 }
         (denied, asksForDenied) = ([:], false)
@@ -340,7 +342,8 @@
       output.clear()
       durable?.disconnected(isUnnoticed: isUnnoticed)
       (pingNumber, answeredPings, ending) = (0, 0, [:])
-      (wantsPing, storing, vain, readMark, untaken) = (false, nil, nil, 0, [])
+      (wantsPing, storing, vain, readMark) = (false, nil, nil, 0)
+      (untaken, rewoundPing) = ([], nil)
       return outbox.disconnect()
     }
 
@@ -383,7 +386,9 @@
       // What was before a flush may have been dropped.
       report(flushed: outbox.popConfirmed())
       writeStreamRequests()
-      if wantsPing || !awaitsStream && outbox.isAwaiting && pingCount == 0 {
+      // What no stream takes waits, and no answer would change that.
+      let isUnconfirmed = outbox.isAwaiting && (durable == nil || bytesSincePing > 0)
+      if wantsPing || !awaitsStream && isUnconfirmed && pingCount == 0 {
         pings.append(writePing())
       }
       return (pings, written >= Self.outputSize)
@@ -430,34 +435,18 @@
       }
     }
 
-    private static func answerHeaders(failure: [UInt8]?) -> [UInt8] {
-      var headers: [UInt8] = []
-      headers.appendHeaderStart()
-      if let failure {
-        headers.appendHeader("Nats-Service-Error", line(failure))
-        headers.appendHeader("Nats-Service-Error-Code", "500")
-      }
-      headers.appendHeaderEnd()
-      return headers
-    }
-
-    /// Text for a header, which ends at a line break, and has only ASCII by the rules of NATS (ADR 4).
-    ///
-    /// A relay reads the whole text in the payload.
-    private static func line(_ text: [UInt8]) -> String {
-      String(decoding: text, as: UTF8.self).unicodeScalars.prefix(512).reduce(into: "") {
-        $0.unicodeScalars.append($1.value < 0x20 ? " " : $1.value < 0x7F ? $1 : "?")
-      }
-    }
-
     /// The server has taken all up to a mark.
     ///
     /// - Parameter isOwnPing: Whether it has answered a ping that the session wrote.
     mutating func confirmed(_ mark: UInt64, isOwnPing: Bool = true) {
       if isOwnPing { answeredPings = min(answeredPings + 1, pingNumber) }
       if !ending.isEmpty { ending = ending.filter { $0.value.lastPing ?? 0 > answeredPings } }
-      readMark = max(readMark, mark)
-      confirmPosts(through: mark)
+      if let last = rewoundPing, answeredPings <= last {
+        report(flushed: outbox.confirm(through: mark))
+      } else {
+        (rewoundPing, readMark) = (nil, max(readMark, mark))
+        confirmPosts(through: mark)
+      }
       // The server has been asked once more since what was to be heard is in force.
       if durable?.isReady ?? true { report(flushed: heldFlushes.takeAll()) }
     }

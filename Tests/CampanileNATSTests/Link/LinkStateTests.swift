@@ -245,6 +245,22 @@
       #expect(reasons.count == 1)
     }
 
+    // Broken by: NATSSession.connected, if the server that takes over is like the one before.
+    @Test("A second server that permits answers is not taken for one that denies them")
+    func firstDenies() throws {
+      var link = try pulling()
+      receive(
+        .error("Permissions Violation for Subscription to \"_INBOX.ab.*\""), from: 1, &link)
+      #expect(!link.session.awaitsStream)
+      receive(.info(Self.info(isLameDuck: true)), from: 1, &link)
+      link.tick()
+      link.handle(.connected(second), of: 2)
+      receive(.info(Self.info()), .pong, from: 2, &link)
+      receive(.pong, from: 2, &link)
+      for _ in 1...2 { receive(.pong, from: 1, &link) }
+      #expect(link.session.awaitsStream)
+    }
+
     // Broken by: LinkState.acknowledge, if it writes what neither server is sent.
     @Test("R4 What has been delivered meanwhile is acknowledged to the second server")
     func acknowledgedMeanwhile() throws {

@@ -987,6 +987,30 @@
       }
     }
 
+    // Broken by: NATSSession.write, if it asks again and again whether what no stream takes has arrived.
+    // Broken by: NATSSession.confirmed, if the answer to an earlier ping confirms what is sent again.
+    @Test("What no stream takes waits quietly, and an earlier answer does not confirm it")
+    func waitsQuietly() {
+      var (session, _) = unacknowledged(isDenied: false)
+      session.perform([post("other"), .flush(6)])
+      var marks = writeAll(&session)
+      answer(&session, "a4", nil)
+      for mark in marks { session.confirmed(mark) }
+      session.output.clear()
+      #expect(writeAll(&session).isEmpty)
+      // Another post has a ping, which is answered when the first one has been sent again.
+      session.perform(post("x"))
+      session.perform(.flush(7))
+      marks = writeAll(&session)
+      session.tick(isReading: true)
+      #expect(written(&session).text.contains("HPUB other "))
+      for mark in marks { session.confirmed(mark) }
+      answer(&session, "a4", nil)
+      for _ in 1...3 { for mark in writeAll(&session) { session.confirmed(mark) } }
+      #expect(!told(&session).contains { $0.hasPrefix("flushed 6") || $0.hasPrefix("flushed 7") })
+      #expect(!session.outbox.isEmpty)
+    }
+
     // Broken by: NATSSession.receivedAcknowledgment, if it reads only answers to what waits.
     @Test("A stream that acknowledges again is waited for, also if the server confirms first")
     func acknowledgesAgain() {
