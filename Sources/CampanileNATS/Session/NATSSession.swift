@@ -77,7 +77,7 @@
     /// The marks of posts of which the server has said that no stream takes them, until they are sent
     /// again.
     var untaken: Set<UInt64> = []
-    /// The last ping before these were sent again: its answer does not confirm that.
+    /// The last ping before posts were sent again: an answer up to it confirms none of them.
     var rewoundPing: UInt64?
     /// The flushes that also wait until what was asked to be heard is in force.
     private var flushesOfPatterns: Set<UInt64> = []

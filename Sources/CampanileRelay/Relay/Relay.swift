@@ -148,10 +148,11 @@ extension Relay {
 ///
 /// Messages to a process that does not read are stored by the hub, with the policy of that process's
 /// own relay. The messages that a process posts are stored in that process until they can be sent.
-/// On one host, it also keeps as many bytes of what it has sent and heard, for those who lack a
-/// message when the hub dies. With a smaller buffer, more can be lost then.
 /// The policy holds for them until the relay begins to encode them; what their strings and arrays hold
 /// is not counted until then. Once they are encoded, on one host, the oldest ones are dropped first.
+///
+/// On one host, a process also keeps as many bytes of what it has sent and heard. From these, others
+/// get what they lack when the hub dies. With a smaller buffer, more can be lost then.
 public struct RelayBuffering: Sendable, Hashable {
   enum Policy: Sendable, Hashable {
     case newest

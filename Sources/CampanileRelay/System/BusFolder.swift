@@ -210,7 +210,7 @@ struct BusFolder: Sendable {
     }
   }
 
-  /// Whether a generation after this one has been claimed.
+  /// Whether a generation has been claimed.
   func isClaimed(_ generation: UInt64) -> Bool { unsafe access(lockPath(generation), F_OK) == 0 }
 
   /// Whether any generation after this one has been claimed: if files were deleted, it may not be the
