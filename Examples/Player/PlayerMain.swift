@@ -31,6 +31,12 @@ import Foundation
       "\(title): \(reader.format)\(controls.hasKeys ? ". Space pauses, q quits." : "")")
 
     let player = Player()
+    let commands = controls.commands.observe(owner: player) { player, command in
+      switch command {
+      case .togglePause: player.togglePause()
+      case .quit: player.stop()
+      }
+    }
     let raw = arguments.wantsSamples ? RawOutput(player) : nil
     defer { withExtendedLifetime(raw) {} }
     let trace = arguments.tracePath.map { _ in Trace(of: player.center, player.changesOfState) }
@@ -50,12 +56,6 @@ import Foundation
       player, duration: reader.duration, speed: arguments.speed, display: display)
     let statistics = Statistics()
     await statistics.follow(player)
-    let commands = controls.commands.observe(owner: player) { player, command in
-      switch command {
-      case .togglePause: player.togglePause()
-      case .quit: player.stop()
-      }
-    }
     let decoder = Decoder(reader, speed: arguments.speed, for: player)
     decoder.start()
 

@@ -9,8 +9,19 @@ struct Bench {
 
   private static let batch = 2_000
   private static let requestCount = 2_000
-  static let subject = "campanile.bench.message"
-  static let question = "campanile.bench.heard"
+  private let subjects = Subjects(of: getpid())
+
+  /// The subjects of a measurement: another one on the same bus has others.
+  struct Subjects {
+    let message: String
+    let question: String
+
+    /// - Parameter process: The process that measures.
+    init(of process: pid_t) {
+      message = "campanile.bench.\(process).message"
+      question = "campanile.bench.\(process).heard"
+    }
+  }
 
   /// Measures on the given bus, or on a private one if none is given.
   func run(_ arguments: Arguments) async throws -> Ending {
@@ -58,13 +69,13 @@ struct Bench {
     var flushes: [Task<Void, any Error>] = []
     for first in stride(from: 0, to: count, by: batch) {
       try Task.checkCancellation()
-      for _ in first..<min(first + batch, count) { relay.post(raw: bytes, to: Self.subject) }
+      for _ in first..<min(first + batch, count) { relay.post(raw: bytes, to: subjects.message) }
       flushes.append(Task { try await relay.flush() })
       if flushes.count > 2 { try await flushes.removeFirst().value }
     }
     for flush in flushes { try await flush.value }
     // The receiver gets this request after the messages.
-    let answer = try await relay.request(raw: [], to: Self.question, within: .seconds(30))
+    let answer = try await relay.request(raw: [], to: subjects.question, within: .seconds(30))
     let time = clock.now - start
     return (time, Int(String(decoding: answer, as: UTF8.self)) ?? 0)
   }
@@ -73,7 +84,7 @@ struct Bench {
     var times: [Duration] = []
     for _ in 0..<Self.requestCount {
       let start = ContinuousClock.now
-      _ = try await relay.request(raw: [], to: Self.question, within: .seconds(30))
+      _ = try await relay.request(raw: [], to: subjects.question, within: .seconds(30))
       times.append(.now - start)
     }
     return times
@@ -116,9 +127,10 @@ extension Session {
   /// Receives the messages of a measurement, until the input ends.
   func receive() async throws -> Ending {
     let count = Locked(0)
-    keep(relay.raw(Bench.subject).observe { _ in count.withLock { $0 += 1 } })
+    let subjects = Bench.Subjects(of: getppid())
+    keep(relay.raw(subjects.message).observe { _ in count.withLock { $0 += 1 } })
     keep(
-      relay.answer(raw: Bench.question) { _, _ in Array("\(count.withLock { $0 })".utf8) })
+      relay.answer(raw: subjects.question) { _, _ in Array("\(count.withLock { $0 })".utf8) })
     try await relay.flush()
     try Output.write("ready")
     Thread.detachNewThread {

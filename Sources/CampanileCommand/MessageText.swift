@@ -32,29 +32,41 @@ enum MessageText {
   /// JSON on one line, otherwise unchanged; `nil` for other bytes.
   static func json(_ bytes: [UInt8]) -> String? {
     if !isJSON(bytes) { return nil }
-    // In JSON, line ends are white space.
-    return String(decoding: bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
+    // In JSON, line ends and tabs are white space.
+    let spaces: Set<UInt8> = [0x09, 0x0A, 0x0D]
+    return String(decoding: bytes.map { spaces.contains($0) ? 0x20 : $0 }, as: UTF8.self)
   }
 
   static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
   /// Readable text.
   ///
-  /// Bytes that are not UTF-8 are written in base64.
+  /// JSON remains JSON. Bytes that are not UTF-8 are written in base64.
   static func readable(_ bytes: [UInt8]) -> String {
-    let text = json(bytes) ?? String(validating: bytes, as: UTF8.self)
-    return text.map(printable) ?? "base64:" + base64(bytes)
+    if let json = json(bytes) { return escaping(json, jsonEscape) }
+    return String(validating: bytes, as: UTF8.self).map(printable) ?? "base64:" + base64(bytes)
   }
 
   /// The text, with control characters escaped.
   static func printable(_ text: String) -> String {
+    escaping(text) { "\\u{" + String($0.value, radix: 16) + "}" }
+  }
+
+  private static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
     text.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
-        result += "\\u{" + String(scalar.value, radix: 16) + "}"
+      case .control, .format, .lineSeparator, .paragraphSeparator: result += escape(scalar)
       default: result.unicodeScalars.append(scalar)
       }
     }
+  }
+
+  /// The escape of a character in a JSON string: outside of strings, JSON on one line has none.
+  private static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
+    UTF16.encode(scalar)!.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
   }
 
   /// A text as a JSON string.

@@ -261,7 +261,7 @@ private final class PostedChanges<Value: Sendable>: Sendable {
         ? last.max(newest, ordering: .relaxed).oldValue : last.load(ordering: .relaxed)
       if arrived != nil || number < known {
         // A newer change was made inside this one: its value takes the place of the older one.
-        if isDistinct && newest <= known { return nil }
+        if isDistinct && change.step == .changed && newest <= known { return nil }
         return change.renewed(by: arrived ?? posted.newer)
       }
       // The indexes of an edit mean nothing to an observer that has not received the change before.

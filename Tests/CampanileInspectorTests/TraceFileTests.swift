@@ -173,6 +173,22 @@ struct TraceFileTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: ObserverRegistry.arriveSkipped, if it reports a request only during a pause.
+  @Test("A counter is at 0 when a change has brought what a resumed follower asks for")
+  func countersOfRequest() throws {
+    let (state, place) = (CurrentValue(0), ManualDelivery())
+    let token = state.observe(on: place.delivery, buffering: .newest(8)) { _ in }
+    let trace = Trace(of: state, callers: false)
+    for value in 1...2 { state.value = value }
+    token.pause()
+    #expect(place.runNext())
+    token.resume()
+    place.runAll()
+    let counters = try File(trace).traceEvents.filter { $0.ph == "C" }
+    #expect(counters.map { $0.args?["deliveries"] }.suffix(2) == [.number(1), .number(0)])
+    withExtendedLifetime(token) {}
+  }
+
   // Broken by: Trace.stop, if it does not note its time.
   @Test("Where a trace was stopped, what was open ends, also if it goes on later")
   func stopped() throws {

@@ -28,6 +28,9 @@ struct CommandTests {
         }
         return Array("\(number * 2)".utf8)
       },
+      relay.answer(raw: "family") { _, _ in
+        Array("{\t\"a\": \"\u{1F469}\u{200D}\u{1F467}\u{E0001}\"}".utf8)
+      },
       relay.answer(raw: "never") { _, _ in
         // Until the relay goes.
         try await Task.sleep(for: .seconds(1_000))
@@ -39,6 +42,9 @@ struct CommandTests {
       try await bus.start("request", "double", "--within", "300", "--", "-21").result() == (
         0, ["-42"], []
       ))
+    // Broken by: MessageText.readable, if it writes JSON as it writes other text.
+    let family = try await bus.start("request", "family", "{}", "--within", "300").result()
+    #expect(family.output == [#"{ "a": "\#u{1F469}\u200d\#u{1F467}\udb40\udc01"}"#])
     let failed = try await bus.start("request", "double", "{}", "--within", "300").result()
     #expect(failed.status == 1 && failed.output.isEmpty && failed.notes.count == 1)
     let late = try await bus.start("request", "never", "{}", "--within", "0.1").result()
@@ -128,7 +134,7 @@ struct CommandTests {
   func signalToBench() async throws {
     let relay = Relay(bus.transport)
     let (news, source) = AsyncStream<Void>.makeStream()
-    let token = relay.raw("campanile.bench.message").observe { _ in source.yield() }
+    let token = relay.raw("campanile.bench.*.message").observe { _ in source.yield() }
     try await relay.flush()
     let process = try bus.start("bench", "--count", "1000000000")
     // A process that ends early posts nothing.
@@ -173,7 +179,7 @@ struct CommandTests {
     }
     let hub = try start("hub")
     #expect(await hub.line() == "This process passes messages on.")
-    let listener = try start("listen", "campanile.bench.message", "--count", "1")
+    let listener = try start("listen", "campanile.bench.*.message", "--count", "1")
     await listener.waitUntilListening()
     #expect(try await start("bench", "--count", "500").result().status == 0)
     // Not the first line, unless the measurement was made elsewhere.

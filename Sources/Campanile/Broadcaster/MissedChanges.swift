@@ -300,7 +300,8 @@ extension ObserverRegistry {
     guard let keeper = observer.details?.skipKeeper,
       let told = keeper.admit(value, to: observer, isArrival: isArrival)
     else {
-      noteSkipped(observer, registration(), post)
+      // A request of a state, which was not reported when it was queued, is reported only during a pause.
+      if post.number != 0 || observer.isPaused { noteSkipped(observer, registration(), post) }
       return
     }
     let call = isArrival ? begin(observer, registration(), post) : nil
@@ -332,14 +333,12 @@ extension ObserverRegistry {
   }
 
   /// Reports that an observer is not called because of a pause now or before, unless it has ended.
-  ///
-  /// A request of a state is reported only during a pause.
   @inline(never)
   @_optimize(size)
   private func noteSkipped(
     _ observer: AnyObserver, _ registration: Registration, _ post: borrowing Post
   ) {
-    if observer.isEnded || post.number == 0 && !observer.isPaused { return }
+    if observer.isEnded { return }
     note(.skipped, of: post, observer, registration)
   }
 

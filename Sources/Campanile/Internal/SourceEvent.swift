@@ -42,7 +42,8 @@ public struct SourceEvent: Sendable {
     /// The request of a resumed observer for what it missed is reported, too, if newer values replace
     /// it, or its target discards it. ``Registration/droppedCount`` is exact.
     case dropped
-    /// A delivery was due while the registration was paused.
+    /// A delivery was due while the registration was paused, or when a follower of a state already knew
+    /// what it would bring.
     case skipped
     /// An observer has thrown; `returned` follows.
     case failed

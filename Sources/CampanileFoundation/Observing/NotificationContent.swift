@@ -16,11 +16,11 @@ package class NotificationContent: @unchecked Sendable {
   @usableFromInline final let notification: Notification
   /// Whether ``notification`` is all that was posted.
   @usableFromInline final let isWhole: Bool
-  fileprivate let decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?
+  fileprivate let decoded: [ObjectIdentifier: DecodedValue]?
 
   init(
     _ notification: consuming Notification,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]? = nil, isWhole: Bool = true
+    decoded: [ObjectIdentifier: DecodedValue]? = nil, isWhole: Bool = true
   ) {
     self.notification = notification
     self.decoded = decoded
@@ -39,7 +39,7 @@ package class NotificationContent: @unchecked Sendable {
   ///     `nil`.
   static func make(
     _ notification: consuming Notification, about instance: AnyObject?,
-    decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?, by feed: NotificationHub.Feed?
+    decoded: [ObjectIdentifier: DecodedValue]?, by feed: NotificationHub.Feed?
   ) -> NotificationContent {
     let isDying = instance.map { isDeinitializing($0) } ?? false
     if feed?.mayBeRead ?? true && !isDying {
@@ -69,7 +69,7 @@ package class NotificationContent: @unchecked Sendable {
   /// The result of decoding with `codec`, or `nil` if that codec did not run.
   final func decoded(
     for codec: ObjectIdentifier
-  ) -> Result<any Sendable, any Error>? { decoded?[codec] }
+  ) -> Result<any Sendable, any Error>? { decoded?[codec]?.result }
 
   /// Calls `body` with the whole notification, on the posting thread or while that thread waits.
   ///
@@ -110,7 +110,7 @@ private final class TransientContent: NotificationContent, @unchecked Sendable {
   private var info: [AnyHashable: Any]?
 
   init(
-    _ notification: Notification, decoded: [ObjectIdentifier: Result<any Sendable, any Error>]?,
+    _ notification: Notification, decoded: [ObjectIdentifier: DecodedValue]?,
     by feed: NotificationHub.Feed?, dying: AnyObject?
   ) {
     self.feed = feed

@@ -28,7 +28,8 @@ public import Foundation
 /// each other.
 ///
 /// Enqueuing first removes the waiting entries that coalesce with the new entry, whatever their
-/// style and their own coalescing. Then it appends the new entry: the last entry decides what is
+/// style and their own coalescing. By default these are the entries of the same type about the same
+/// subject; with the coalescing `.none` there are none. Then it appends the new entry: the last entry decides what is
 /// posted, and when. Entries for other centers stay. Entries are found by name and subject, so the
 /// cost does not depend on the number of waiting entries. Task-local values of the code that
 /// enqueues are not carried to observers, except with the style `now`.
@@ -40,7 +41,7 @@ public import Foundation
 ///
 /// All methods are safe to call from any thread, and from inside an observer: what is enqueued
 /// there is posted in a later turn. No lock is held while anything is posted. A released queue
-/// still posts what is waiting. If its place has ended, waiting posts are discarded and counted.
+/// still posts what is waiting. If its place has ended, or has canceled its operations, waiting posts are discarded and counted.
 public final class PostingQueue: Sendable {
   /// When to post.
   public enum Style: Sendable, Hashable {
@@ -69,7 +70,8 @@ public final class PostingQueue: Sendable {
   /// The number of waiting posts.
   public var count: Int { line.withLock { $0.count } }
 
-  /// The number of posts that were discarded because their place had ended.
+  /// The number of posts that were discarded because their place had ended, or had canceled its
+  /// operations.
   public var discardedCount: Int { line.withLock { $0.discardedCount } }
 
   // MARK: Messages
@@ -226,7 +228,7 @@ public final class PostingQueue: Sendable {
 
   /// One turn at the place.
   ///
-  /// If it is released without having run, the place has ended.
+  /// If it is released without having run, the place has ended, or has canceled its operations.
   private final class Turn: Sendable {
     private let queue: Locked<PostingQueue?>
 

@@ -83,11 +83,11 @@ final class NotificationCodecs: Sendable {
   /// - Returns: The results by codec, or `nil` if nothing has to be decoded.
   func decode(
     _ notification: Notification
-  ) -> [ObjectIdentifier: Result<any Sendable, any Error>]? {
+  ) -> [ObjectIdentifier: DecodedValue]? {
     if isEmpty { return nil }
     let uses = state.withLock { living(of: notification.name, &$0) }
-    var decoded: [ObjectIdentifier: Result<any Sendable, any Error>] = [:]
-    for use in uses { decoded[use.codec.id] = use.codec.decode(notification) }
+    var decoded: [ObjectIdentifier: DecodedValue] = [:]
+    for use in uses { decoded[use.codec.id] = DecodedValue(notification, by: use.codec) }
     return decoded
   }
 
@@ -99,5 +99,17 @@ final class NotificationCodecs: Sendable {
     if living.isEmpty { state.tables[name] = nil }
     if state.tables.isEmpty { areNone.store(true, ordering: .releasing) }
     return living
+  }
+}
+
+/// What a codec has made of a notification.
+struct DecodedValue: Sendable {
+  let result: Result<any Sendable, any Error>
+  /// Kept: a later codec at its address would have the same identity.
+  private let codec: NotificationCodec
+
+  fileprivate init(_ notification: Notification, by codec: NotificationCodec) {
+    result = codec.decode(notification)
+    self.codec = codec
   }
 }

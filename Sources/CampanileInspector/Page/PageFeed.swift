@@ -41,6 +41,8 @@
 
     func sections() -> [PageSection] {
       let start = now()
+      // Somebody asks in time.
+      if start < next { isNextShown = false }
       if !isMaking, start >= next {
         isMaking = true
         // Nobody has asked for a while: an old result would look current. The next one is shown at any

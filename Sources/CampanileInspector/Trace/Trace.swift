@@ -69,7 +69,7 @@ public final class Trace: Sendable {
   ///   - sources: Message centers, broadcasters, current values, notification sources of
   ///     Foundation's centers, and changes of key paths.
   ///   - capacity: The number of events that are kept. Newer events overwrite the oldest. Each
-  ///     takes about 150 bytes, and a post its description in addition.
+  ///     takes about 180 bytes, and a post its description in addition.
   ///   - values: Whether posted values are described, by `String(describing:)` on the posting
   ///     thread. Of each description, the first 1,000 Unicode scalars are kept.
   ///   - callers: Whether the call stack of each post is captured. Of different call stacks, the

@@ -12,8 +12,10 @@ public import Observation
 /// ```
 ///
 /// Each call is one change of the property: it reads the array once, changes it, and sets it, which
-/// copies the elements once. A call that changes nothing reports nothing. The proxy keeps the
-/// object alive. Create a proxy when it is needed.
+/// copies the elements once. Only `replaceSubrange(_:with:)` may make two changes. An algorithm of
+/// `MutableCollection`, such as `partition(by:)`, makes several: call it in `edit(_:)` for one change. A
+/// call that changes nothing reports nothing. The proxy keeps the object alive. Create a proxy when it
+/// is needed.
 ///
 /// Use the proxy in the isolation of the object. A call is not atomic: if several threads edit one
 /// array at once, the last setter prevails. To read an array that other threads edit, read

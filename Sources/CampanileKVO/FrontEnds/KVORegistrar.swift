@@ -210,8 +210,8 @@ public struct KVORegistrar: ~Copyable, Sendable {
   /// and its `didChange` may be on different threads. Other changes of the property that begin
   /// meanwhile, on any thread, are part of the announced change. It is reported once, when all of
   /// them have ended. So a `willChange` without its `didChange(_:keyPath:)` keeps every later
-  /// change of the property from being reported. An announcement inside a set of the same property
-  /// is part of the set, unless it ends after the set.
+  /// change of the property from being reported. Do not announce a change inside a set of the same
+  /// property: it may be reported twice.
   public func willChange<Subject: Observable & AnyObject, Member>(
     _ subject: Subject, keyPath: KeyPath<Subject, Member>
   ) {

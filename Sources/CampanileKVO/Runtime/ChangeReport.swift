@@ -103,6 +103,11 @@ struct ChangeReport {
       // The delivered old value is the value before the later change.
       if later.old != nil { firstBegan = max(firstBegan, later.firstBegan) }
       old = later.old
+    } else if later.old != nil, firstBegan != .max, later.firstBegan < firstBegan {
+      // It ended later, and had begun first.
+      replace(old)
+      old = later.old
+      firstBegan = later.firstBegan
     } else {
       replace(later.old)
     }

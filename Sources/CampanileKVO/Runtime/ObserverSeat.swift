@@ -297,6 +297,12 @@ final class ObserverSeat {
   private func release<Value>(_ kept: Kept) -> KVOChange<Value>? {
     // The box that was kept for this observer.
     guard let change = (kept.change as? Box<Value>)?.change else { return nil }
+    if change.step == .prior {
+      // Its number is that of the change before. The initial value may include the change that it
+      // announces.
+      if kept.number != 0 && kept.number < floor { return nil }
+      return state.evaluation.map { $0.renewed(change) } ?? change
+    }
     if kept.number != 0 { return kept.number <= floor ? nil : change }
     let isEarly = kept.began <= birth.load(ordering: .relaxed)
     let known = isEarly ? change.asUnknown : change

@@ -33,14 +33,16 @@ public import Foundation
 /// - **Order.** Observers are called in the order in which they were added. The posts of one thread
 ///   through one center arrive everywhere in that order. No center receives an answer before its
 ///   question.
-/// - **Delivery.** A notification is delivered at most once. `relay.events` reports losses, and
+/// - **Delivery.** A notification is delivered at most once. An observer that is added between the post
+///   and the delivery on the main queue may receive it. `relay.events` reports losses, and
 ///   notifications that cannot be decoded or sent.
 /// - **User info.** Each process, the posting one included, receives a copy of the property list.
 ///   Property lists contain strings, numbers, dates, data, arrays, and dictionaries with strings as
 ///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
 ///   refused, with the key. The same holds for a notification whose encoding is longer than a
 ///   megabyte, or whose name is longer than 64 KB. Special characters of a name count as escaped, with
-///   three bytes or more. The entry under `NotificationBridge.pathKey` is not posted.
+///   three bytes or more. A notification may have a million values, each counted as often as it is
+///   referred to. The entry under `NotificationBridge.pathKey` is not posted.
 /// - **Lifetime.** Several centers can share a relay. A center keeps its relay, and the observations
 ///   end with the center.
 ///
@@ -226,7 +228,7 @@ public final class DistributedCenter: Sendable {
 extension DistributedCenter {
   /// Which notifications an observer receives of those that arrive while the center is suspended.
   public enum SuspensionBehavior: UInt, Sendable {
-    /// None.
+    /// None, except with an observer that delivers immediately.
     case drop = 1
     /// The last one of each name and object, once the center is no longer suspended, or once it
     /// holds a thousand calls.

@@ -40,8 +40,10 @@ struct DistributedPost: Sendable {
       try check(userInfo, "userInfo")
       list[Key.userInfo] = userInfo
     }
-    return [UInt8](
+    let bytes = [UInt8](
       try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0))
+    try BinaryPropertyList.check(bytes)
+    return bytes
   }
 
   /// Decodes the result of `encode`.
@@ -50,6 +52,7 @@ struct DistributedPost: Sendable {
     guard bytes.starts(with: Self.firstBytes) else {
       throw DistributedPostError("A notification is a binary property list.")
     }
+    try BinaryPropertyList.check(bytes)
     // SAFETY: The pointer for the format is `nil`.
     let list = unsafe try PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
     guard let list = list as? [String: Any], let name = list[Key.name] as? String else {

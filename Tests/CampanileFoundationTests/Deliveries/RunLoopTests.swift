@@ -291,6 +291,56 @@ struct RunLoopTests {
     #expect(heard.values == [0, 1])
   }
 
+  @Test("What comes in a turn that has run the run loop in another mode is delivered in either")
+  func nestedInAnotherMode() {
+    let mode = RunLoop.Mode("CampanileTests")
+    TestSupport.onThread { [center, heard] in
+      let delivery = Delivery.runLoop(.current, modes: [.default, mode])
+      let token = center.observe(Rung.self, on: delivery.ordered) { [center, heard] rung in
+        heard.record(rung.number)
+        if rung.number > 1 { return }
+        _ = RunLoop.current.run(mode: mode, before: Date())
+        center.post(Rung(number: 2))
+      }
+      center.post(Rung(number: 1))
+      let end = Date(timeIntervalSinceNow: 10)
+      while heard.values.isEmpty, Date() < end {
+        _ = RunLoop.current.run(mode: .default, before: Date())
+      }
+      while heard.count < 2, Date() < end { _ = RunLoop.current.run(mode: mode, before: Date()) }
+      withExtendedLifetime(token) {}
+    }()
+    #expect(heard.values == [1, 2])
+  }
+
+  @Test(
+    "In a run of the run loop inside a call, only deliveries of the same modes and mailbox wait")
+  func nestedInACall() {
+    TestSupport.onThread { [center, heard] in
+      let (common, other) = (
+        Delivery.thread(.current), Delivery.runLoop(.current, modes: [.default])
+      )
+      let tokens = [
+        center.observe(Rung.self, on: common) { [heard] rung in
+          for _ in 0..<3 where rung.number == 1 {
+            _ = RunLoop.current.run(mode: .default, before: Date())
+          }
+          heard.record(10 + rung.number)
+        },
+        center.observe(Rung.self, on: common.ordered) { [heard] in heard.record(20 + $0.number) },
+        center.observe(Rung.self, on: other.ordered) { [heard] in heard.record(30 + $0.number) },
+        center.observe(Rung.self, on: common, buffering: .newest(8)) { [heard] in
+          heard.record(40 + $0.number)
+        },
+      ]
+      center.post(Rung(number: 1))
+      for _ in 0..<3 { _ = RunLoop.current.run(mode: .default, before: Date()) }
+      withExtendedLifetime(tokens) {}
+    }()
+    #expect(Set(heard.values.prefix(2)) == [31, 41])
+    #expect(heard.values.dropFirst(2) == [11, 21])
+  }
+
   @Test("A thread that has not named itself, and no modes, are precondition failures")
   func preconditions() async {
     expect(

@@ -309,6 +309,9 @@
       #expect(await next() == "1")
       time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
       #expect(await next() == "2")
+      // It has been shown in time, and grows old again.
+      time.withLock { $0 = $0.advanced(by: .seconds(3_600)) }
+      #expect(await next() == "3")
       // Whoever always asks late is shown something, too.
       var shown: Set<Data> = []
       while shown.count < 2 {

@@ -1,6 +1,7 @@
 import Campanile
 import CampanileKVO
 import Observation
+import Synchronization
 import Testing
 
 @Suite("Options")
@@ -85,6 +86,40 @@ struct OptionTests {
     follow(\.volume, [.initial, .prior, .old, .distinct])
     radio.volume = 3
     #expect(log.lines == ["initial - 0", "prior 0 0", "changed 0 3"])
+  }
+
+  // Broken by: ObserverSeat.release, if it treats a prior call as the change that it announces.
+  @Test("A change that is made in an initial call has its prior call, and its old value")
+  func setInInitial() {
+    let heard = Recorder<String>()
+    let hear: @Sendable (KVOChange<Int>) -> Void = { [heard] change in
+      heard.record("\(change.phase) \(change.old.map { "\($0)" } ?? "-") \(change.new)")
+    }
+    let token = radio.observe(\.volume, [.initial, .prior, .old]) { radio, change in
+      hear(change)
+      if change.phase == .initial { radio.volume = 5 }
+    }
+    #expect(heard.values == ["initial - 0", "prior 0 5", "changed 0 5"])
+    // With values from the setter, after a change that others have been told.
+    let gauge = Gauge()
+    let other = gauge.observe(\.level) { _, _ in }
+    gauge.level = 1
+    let late = gauge.observe(\.level, [.initial, .prior]) { gauge, change in
+      hear(change)
+      if change.phase == .initial { gauge.level = 7 }
+    }
+    #expect(heard.values.dropFirst(3) == ["initial - 1", "prior - 7", "changed - 7"])
+    withExtendedLifetime((token, other, late)) {}
+  }
+
+  /// Sets through its registrar.
+  private final class Gauge: SharedObservable {
+    private let registrar = KVORegistrar()
+    private let state = Mutex(0)
+    var level: Int {
+      get { registrar.get(self, \.level, in: state) }
+      set { registrar.set(self, \.level, in: state, to: newValue) }
+    }
   }
 
   @Test("Distinct goes with other options, whichever comes first")

@@ -15,6 +15,8 @@ struct ManualTests {
       return hardware
     }
     var twice: Int { level * 2 }
+    @Observed var other = 0
+    var sum: Int { level + other }
     func will() { registrar.willChange(self, keyPath: \.level) }
     func did() { registrar.didChange(self, keyPath: \.level) }
   }
@@ -35,6 +37,25 @@ struct ManualTests {
     #expect(log.lines.isEmpty)
     device.did()
     #expect(log.lines == ["0 -> 3"])
+  }
+
+  // Broken by: ChangeReport.add, if it keeps the old value of what ended first.
+  @Test("A transaction around an announcement around a set has the first old value")
+  func aroundASet() {
+    var heard: [String] = []
+    let tokens = [[.old], [.old, .distinct]].map { (options: KVOChange<Int>.Options) in
+      device.observe(\.sum, options) { _, change in
+        heard.append("\(change.old ?? -1) -> \(change.new)")
+      }
+    }
+    KVOTransaction.perform {
+      device.will()
+      device.hardware = 5
+      device.other = 2
+      device.did()
+    }
+    #expect(heard == ["0 -> 7", "0 -> 7"])
+    withExtendedLifetime(tokens) {}
   }
 
   // Broken by: ObservedProperty.endByHand, if it does not say so to the transaction.

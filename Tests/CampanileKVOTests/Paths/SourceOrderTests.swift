@@ -49,12 +49,14 @@ struct SourceOrderTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("A set by an observer of a source in its prior call is told at once")
-  func setInPrior() {
+  @Test(
+    "A set by an observer of a source in its prior call is told at once",
+    arguments: [false, true])
+  func setInPrior(isDistinct: Bool) {
     let counter = Counter()
     let heard = Recorder<String>()
     let isFirst = Locked(true)
-    let source = counter.changes(of: \.count, .prior)
+    let source = counter.changes(of: \.count, isDistinct ? [.prior, .distinct] : .prior)
     let tokens = [
       source.observe { [counter] _ in
         let isDue = isFirst.withLock { isFirst in

@@ -208,9 +208,13 @@ struct DistributedCenterTests {
     }
     let wanted = ["name": "LevelChanged"]
     relay.post(raw: try bytes(of: wanted, .xml), to: "notification.LevelChanged")
+    // Broken by: DistributedPost.init, if it does not count the values: it fills the memory.
+    for handmade in [ReferringList.ofManyValues, ReferringList.ofItself] {
+      relay.post(raw: handmade, to: "notification.LevelChanged")
+    }
     relay.post(raw: try bytes(of: wanted, .binary), to: "notification.LevelChanged")
     #expect(try await heard.next() == "LevelChanged -")
-    let reported = try await events.next(lists.count + 2)
+    let reported = try await events.next(lists.count + 4)
     #expect(reported.allSatisfy { $0.kind == .undecodable })
     #expect(reported.allSatisfy { $0.subject == "notification.LevelChanged" })
     #expect(reported.allSatisfy { $0.sender?.name == "relay" })

@@ -1,0 +1,80 @@
+import CampanileFoundation
+import Foundation
+import Testing
+
+@testable import CampanileNotificationCenter
+
+/// Property lists whose arrays refer to each other.
+enum ReferringList {
+  /// Some hundred bytes for 2^30 arrays.
+  static let ofManyValues = list((0..<30).map { [$0 + 1, $0 + 1] } + [[]])
+  static let ofItself = list([[0]])
+
+  /// A notification with arrays in its user info, the first of which contains the others.
+  ///
+  /// - Parameter arrays: The numbers of the arrays that each array has as its elements.
+  static func list(_ arrays: [[UInt8]]) -> [UInt8] {
+    func text(_ text: String) -> [UInt8] { [0x50 | UInt8(text.utf8.count)] + text.utf8 }
+    let objects: [[UInt8]] =
+      [
+        [0xD2, 1, 3, 2, 4], text("name"), text("LevelChanged"), text("userInfo"), [0xD1, 5, 6],
+        text("x"),
+      ] + arrays.map { array in [0xA0 | UInt8(array.count)] + array.map { $0 + 6 } }
+    var bytes = Array("bplist00".utf8)
+    var offsets: [UInt8] = []
+    for object in objects {
+      offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]
+      bytes += object
+    }
+    let table = UInt64(bytes.count)
+    bytes += offsets + [0, 0, 0, 0, 0, 0, 2, 1]
+    for number in [UInt64(objects.count), 0, table] {
+      bytes += (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+    return bytes
+  }
+}
+
+@Suite("The values of a binary property list")
+struct BinaryPropertyListTests {
+  @Test("A value counts as often as it is referred to")
+  func counted() throws {
+    // Two dictionaries, five texts, and 2^19 - 1 arrays; then twice as many arrays.
+    let most = (0..<18).map { [UInt8($0 + 1), UInt8($0 + 1)] } + [[]]
+    try BinaryPropertyList.check(ReferringList.list(most))
+    #expect(throws: DistributedPostError.self) {
+      try BinaryPropertyList.check(ReferringList.list([[1, 1]] + most.map { $0.map { $0 + 1 } }))
+    }
+  }
+
+  @Test("Foundation's lists are accepted, also with one array at two places, and with many values")
+  func honest() throws {
+    let array: NSArray = ["one", Data([1, 2]), Date(timeIntervalSince1970: 0), 5, 1.5, true]
+    let lists: [[AnyHashable: Any]] = [
+      ["a": array, "b": array], ["many": (0..<100_000).map { "\($0)" }],
+      ["empty": [Int](), "nested": [["a": [["b": "c"]]]]], [:],
+    ]
+    for list in lists {
+      let bytes = try DistributedPost.encode("LevelChanged", nil, list, [])
+      let post = try DistributedPost(bytes)
+      #expect(post.content.notification.userInfo as NSDictionary? == list as NSDictionary)
+    }
+  }
+
+  @Test("References and sizes that lead nowhere are refused")
+  func broken() throws {
+    let list = ReferringList.list([[1, 2], [2], []])
+    try BinaryPropertyList.check(list)
+    for place in list.indices {
+      for byte in [0, 1, 0x7F, 0x80, 0xAF, 0xDF, 0xFF] as [UInt8] {
+        var changed = list
+        changed[place] = byte
+        // It may still be a list; it must not trap.
+        try? BinaryPropertyList.check(changed)
+      }
+      #expect(throws: DistributedPostError.self) {
+        try BinaryPropertyList.check(Array(list[..<place]))
+      }
+    }
+  }
+}
