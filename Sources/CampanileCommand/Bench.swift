@@ -11,7 +11,7 @@ struct Bench {
   private static let requestCount = 2_000
   private let subjects = Subjects(of: getpid())
 
-  /// The subjects of a measurement: another one on the same bus has others.
+  /// The subjects of a measurement: another one of the same host has others.
   struct Subjects {
     let message: String
     let question: String

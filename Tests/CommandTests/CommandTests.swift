@@ -183,7 +183,7 @@ struct CommandTests {
     await listener.waitUntilListening()
     #expect(try await start("bench", "--count", "500").result().status == 0)
     // Not the first line, unless the measurement was made elsewhere.
-    #expect(try await start("post", "campanile.bench.message", "1").result().status == 0)
+    #expect(try await start("post", "campanile.bench.0.message", "1").result().status == 0)
     #expect(try #require(await listener.line()).hasPrefix("campanile bench "))
   }
 }

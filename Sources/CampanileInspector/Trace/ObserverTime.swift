@@ -30,7 +30,8 @@ public struct ObserverTime: Sendable, CustomStringConvertible {
   public private(set) var longestWait = Duration.zero
   /// The number of values that were dropped by a full buffer, or with the end of the target.
   public internal(set) var droppedCount = 0
-  /// The number of deliveries that were skipped because the registration was paused.
+  /// The number of deliveries that were skipped: the registration was paused, or a follower of a
+  /// state knew already what they would bring.
   public internal(set) var skippedCount = 0
   /// The number of calls that threw an error.
   public internal(set) var failureCount = 0

@@ -103,8 +103,10 @@ struct ChangeReport {
       // The delivered old value is the value before the later change.
       if later.old != nil { firstBegan = max(firstBegan, later.firstBegan) }
       old = later.old
-    } else if later.old != nil, firstBegan != .max, later.firstBegan < firstBegan {
-      // It ended later, and had begun first.
+    } else if later.old != nil, firstBegan != .max, later.firstBegan < firstBegan,
+      later.toldBefore == toldBefore
+    {
+      // It ended later, and had begun first. Nothing has been told in between.
       replace(old)
       old = later.old
       firstBegan = later.firstBegan

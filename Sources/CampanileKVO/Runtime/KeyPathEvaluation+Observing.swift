@@ -166,7 +166,7 @@ extension KeyPathEvaluation {
       if !handsOver { return value }
     }
     let exact = readExactly(with: ReadCollector()) { read(root) }
-    seat.raiseFloor(to: exact.number)
+    seat.knows(exact.number)
     return exact.value
   }
 }

@@ -29,8 +29,12 @@ final class ObserverSeat {
   /// Changes delivered by then may be older than that value.
   private let fresh = Atomic<UInt>(0)
   private let lowest = Atomic<UInt>(.max)
+  /// The newest change that the initial value includes, if changes have numbers.
+  private let firstNumber = Atomic<UInt>(0)
 
   /// A change that waits for the initial call, in a box.
+  ///
+  /// A prior call has the numbers of what had begun and had been stored when it was made.
   private struct Kept {
     let change: AnyObject
     let began: UInt
@@ -121,6 +125,12 @@ final class ObserverSeat {
   ///
   /// Another thread may have recorded a newer one.
   func raiseFloor(to number: UInt) { lowest.max(number, ordering: .relaxed) }
+
+  /// Records that the initial value includes a change and all before it.
+  func knows(_ number: UInt) {
+    firstNumber.store(number, ordering: .relaxed)
+    raiseFloor(to: number)
+  }
 
   /// Records how many changes had begun and been delivered when the observer was added, or when it
   /// read its initial value.
@@ -226,8 +236,12 @@ final class ObserverSeat {
     }
     if !wishes.contains(.old) && change.hasOld { change = change.withoutOld }
     guard let waiting else { return change }
-    let kept = Kept(
-      change: Box(change), began: state.began.first, count: state.count, number: state.number)
+    var (began, number) = (state.began.first, state.number)
+    if change.step == .prior, let evaluation = state.evaluation {
+      let handsOver = evaluation.handsOver
+      (began, number) = (handsOver ? .max : evaluation.begun, handsOver ? evaluation.revision : 0)
+    }
+    let kept = Kept(change: Box(change), began: began, count: state.count, number: number)
     if waiting.state.withLock({ $0.keep(kept) }) { return nil }
     // The initial call may have been made since the change was checked.
     if wishes.contains(.initial) && change.step == .changed {
@@ -297,14 +311,15 @@ final class ObserverSeat {
   private func release<Value>(_ kept: Kept) -> KVOChange<Value>? {
     // The box that was kept for this observer.
     guard let change = (kept.change as? Box<Value>)?.change else { return nil }
-    if change.step == .prior {
-      // Its number is that of the change before. The initial value may include the change that it
-      // announces.
-      if kept.number != 0 && kept.number < floor { return nil }
-      return state.evaluation.map { $0.renewed(change) } ?? change
-    }
-    if kept.number != 0 { return kept.number <= floor ? nil : change }
+    let first = firstNumber.load(ordering: .relaxed)
     let isEarly = kept.began <= birth.load(ordering: .relaxed)
+    if change.step == .prior {
+      // The initial value may include the change that it announces.
+      if kept.number < first { return nil }
+      let known = isEarly ? change.asUnknown : change
+      return state.evaluation.map { $0.renewed(known) } ?? known
+    }
+    if kept.number != 0 { return kept.number <= first ? nil : change }
     let known = isEarly ? change.asUnknown : change
     return kept.count <= fresh.load(ordering: .relaxed) ? refreshed(known) : known
   }

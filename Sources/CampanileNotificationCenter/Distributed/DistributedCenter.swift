@@ -41,8 +41,9 @@ public import Foundation
 ///   keys. If a post contains anything else, no observer receives it, and the relay reports it as
 ///   refused, with the key. The same holds for a notification whose encoding is longer than a
 ///   megabyte, or whose name is longer than 64 KB. Special characters of a name count as escaped, with
-///   three bytes or more. A notification may have a million values, each counted as often as it is
-///   referred to. The entry under `NotificationBridge.pathKey` is not posted.
+///   three bytes or more. A notification may have a million values, which may be nested 500 levels
+///   deep. Each counts as often as it is referred to, and counts one more for every 16 bytes of a
+///   string or of data. The entry under `NotificationBridge.pathKey` is not posted.
 /// - **Lifetime.** Several centers can share a relay. A center keeps its relay, and the observations
 ///   end with the center.
 ///

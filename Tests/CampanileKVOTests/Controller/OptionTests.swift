@@ -112,6 +112,41 @@ struct OptionTests {
     withExtendedLifetime((token, other, late)) {}
   }
 
+  // Broken by: ObserverSeat.release, if it compares with the changes that others have been told.
+  @Test("A change and a transaction in an initial call are both told, with their prior calls")
+  func transactionInInitial() {
+    let (gauge, heard) = (Gauge(), Recorder<String>())
+    let other = gauge.observe(\.level) { _, _ in }
+    gauge.level = 1
+    let token = gauge.observe(\.level, [.initial, .prior]) { [heard] gauge, change in
+      heard.record("\(change.phase) \(change.new)")
+      guard change.phase == .initial else { return }
+      gauge.level = 7
+      KVOTransaction.perform { gauge.level = 8 }
+    }
+    #expect(
+      heard.values == ["initial 1", "prior 8", "changed 7", "prior 8", "changed 8"])
+    withExtendedLifetime((other, token)) {}
+  }
+
+  @Test("An initial value that is newer than what others have been told has its prior call")
+  func initialAheadOfOthers() {
+    let (gauge, heard) = (Gauge(), Recorder<String>())
+    let late = Recorder<ObservationToken>()
+    let other = gauge.observe(\.level) { [heard, late] gauge, change in
+      if change.new != 1 { return }
+      gauge.level = 2
+      let token = gauge.observe(\.level, [.initial, .prior]) { [heard] gauge, change in
+        heard.record("\(change.phase) \(change.new)")
+        if change.phase == .initial { gauge.level = 3 }
+      }
+      late.record(token)
+    }
+    gauge.level = 1
+    #expect(heard.values == ["initial 2", "prior 3", "changed 3"])
+    withExtendedLifetime((other, late)) {}
+  }
+
   /// Sets through its registrar.
   private final class Gauge: SharedObservable {
     private let registrar = KVORegistrar()

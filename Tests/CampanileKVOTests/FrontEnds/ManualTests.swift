@@ -55,6 +55,16 @@ struct ManualTests {
       device.did()
     }
     #expect(heard == ["0 -> 7", "0 -> 7"])
+    // Begun before a change that has been told since.
+    heard = []
+    device.will()
+    device.other = 3
+    KVOTransaction.perform {
+      device.other = 4
+      device.hardware = 6
+      device.did()
+    }
+    #expect(heard == ["7 -> 8", "7 -> 8", "8 -> 10", "8 -> 10"])
     withExtendedLifetime(tokens) {}
   }
 

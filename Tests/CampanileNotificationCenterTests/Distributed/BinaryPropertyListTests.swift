@@ -12,14 +12,21 @@ enum ReferringList {
 
   /// A notification with arrays in its user info, the first of which contains the others.
   ///
-  /// - Parameter arrays: The numbers of the arrays that each array has as its elements.
-  static func list(_ arrays: [[UInt8]]) -> [UInt8] {
-    func text(_ text: String) -> [UInt8] { [0x50 | UInt8(text.utf8.count)] + text.utf8 }
+  /// - Parameters:
+  ///   - arrays: The numbers of the arrays that each array has as its elements.
+  ///   - length: The length of a text, whose number is that after the last array.
+  static func list(_ arrays: [[UInt8]], text length: Int = 0) -> [UInt8] {
+    func marker(_ kind: UInt8, _ count: Int) -> [UInt8] {
+      if count < 15 { return [kind << 4 | UInt8(count)] }
+      return [kind << 4 | 0xF, 0x11, UInt8(count >> 8), UInt8(count & 0xFF)]
+    }
+    func text(_ text: String) -> [UInt8] { marker(0x5, text.utf8.count) + text.utf8 }
     let objects: [[UInt8]] =
       [
         [0xD2, 1, 3, 2, 4], text("name"), text("LevelChanged"), text("userInfo"), [0xD1, 5, 6],
         text("x"),
-      ] + arrays.map { array in [0xA0 | UInt8(array.count)] + array.map { $0 + 6 } }
+      ] + arrays.map { array in marker(0xA, array.count) + array.map { $0 + 6 } }
+      + [text(String(repeating: "a", count: length))]
     var bytes = Array("bplist00".utf8)
     var offsets: [UInt8] = []
     for object in objects {
@@ -39,12 +46,41 @@ enum ReferringList {
 struct BinaryPropertyListTests {
   @Test("A value counts as often as it is referred to")
   func counted() throws {
-    // Two dictionaries, five texts, and 2^19 - 1 arrays; then twice as many arrays.
+    // Two dictionaries, four texts, and 2^19 - 1 arrays; then twice as many arrays.
     let most = (0..<18).map { [UInt8($0 + 1), UInt8($0 + 1)] } + [[]]
     try BinaryPropertyList.check(ReferringList.list(most))
     #expect(throws: DistributedPostError.self) {
       try BinaryPropertyList.check(ReferringList.list([[1, 1]] + most.map { $0.map { $0 + 1 } }))
     }
+  }
+
+  // Broken by: BinaryPropertyList.content, if a text counts one whatever its length.
+  @Test("A long text counts more each time that it is referred to")
+  func texts() throws {
+    let doubled = (1...15).map { [UInt8($0), UInt8($0)] }
+    try BinaryPropertyList.check(ReferringList.list(doubled, text: 100))
+    #expect(throws: DistributedPostError.self) {
+      try BinaryPropertyList.check(ReferringList.list(doubled, text: 4_096))
+    }
+  }
+
+  // Broken by: BinaryPropertyList.size, if it does not count the references that it reads.
+  @Test("An array that refers to itself after many others is given up early")
+  func circle() throws {
+    let array = [UInt8](repeating: 1, count: 20_000) + [0]
+    var list = try BinaryPropertyList(ReferringList.list([array, []]))
+    #expect(throws: DistributedPostError.self) { try list.check() }
+    #expect(list.readCount <= BinaryPropertyList.greatestSize + 1)
+  }
+
+  @Test("What is nested too deep is refused, with the reason")
+  func deep() throws {
+    let nested = { (levels: Int) in (0..<levels).reduce([] as [Any]) { inner, _ in [inner] } }
+    _ = try DistributedPost.encode("LevelChanged", nil, ["x": nested(500)], [])
+    let error = try #require(throws: DistributedPostError.self) {
+      try DistributedPost.encode("LevelChanged", nil, ["x": nested(600)], [])
+    }
+    #expect(error.description.contains("nested deeper than 512 levels"))
   }
 
   @Test("Foundation's lists are accepted, also with one array at two places, and with many values")
