@@ -51,8 +51,8 @@ struct BinaryPropertyList {
 
   private static let noList = DistributedPostError("A notification is a binary property list.")
   private static let tooLarge = DistributedPostError(
-    "A notification has more than \(greatestSize) values, each counted as often as it is referred to."
-  )
+    "A notification has more than \(greatestSize) values. Each counts as often as it is referred to, "
+      + "and one more for every 16 bytes of a string or of data.")
   private static let tooDeep = DistributedPostError(
     "A notification has values nested deeper than \(greatestDepth) levels.")
 
