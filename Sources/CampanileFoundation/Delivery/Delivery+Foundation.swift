@@ -11,7 +11,8 @@ extension Delivery {
   /// If the poster is in an operation of that queue and no delivery waits there, the observer runs
   /// inline. A burst of messages becomes one operation. On a queue that runs many operations at
   /// once, the unbounded observers still run one at a time. While the queue is suspended,
-  /// deliveries wait; a burst that is being delivered is finished first. `cancelAllOperations()` discards the waiting deliveries, and counts them.
+  /// deliveries wait; a burst that is being delivered is finished first. `cancelAllOperations()`
+  /// discards the waiting deliveries, and counts them.
   ///
   /// For the main operation queue, this is `mainQueue`.
   public static func operationQueue(_ queue: OperationQueue) -> Delivery {
@@ -35,7 +36,8 @@ extension Delivery {
   /// sources, and `run(mode:before:)` waits until its date unless a source fires. Deliveries in the
   /// same modes never overlap. If an observer runs the run loop during its call, the next delivery in
   /// the same modes waits until that call has returned. The main queue behaves in the same way.
-  /// An observer with a bounded buffer may be called meanwhile, if the outer call is inline. Deliveries that name other modes are made meanwhile if the run loop is in one of theirs.
+  /// An observer with a bounded buffer may be called meanwhile, if the outer call is inline.
+  /// Deliveries that name other modes are made meanwhile if the run loop is in one of theirs.
   ///
   /// The run loop is not retained. When its thread ends, waiting deliveries are discarded and
   /// counted, and so are later ones: see ``discardedDeliveryCount``.

@@ -29,10 +29,10 @@ public import Foundation
 ///
 /// Enqueuing first removes the waiting entries that coalesce with the new entry, whatever their
 /// style and their own coalescing. By default these are the entries of the same type about the same
-/// subject; with the coalescing `.none` there are none. Then it appends the new entry: the last entry decides what is
-/// posted, and when. Entries for other centers stay. Entries are found by name and subject, so the
-/// cost does not depend on the number of waiting entries. Task-local values of the code that
-/// enqueues are not carried to observers, except with the style `now`.
+/// subject; with the coalescing `.none` there are none. Then it appends the new entry: the last
+/// entry decides what is posted, and when. Entries for other centers stay. Entries are found by
+/// name and subject, so the cost does not depend on the number of waiting entries. Task-local
+/// values of the code that enqueues are not carried to observers, except with the style `now`.
 ///
 /// A subject that is in its `deinit` when it is enqueued cannot be kept. The entry is then posted
 /// without a subject, as a notification without an object, and observers of that subject do not
@@ -41,7 +41,8 @@ public import Foundation
 ///
 /// All methods are safe to call from any thread, and from inside an observer: what is enqueued
 /// there is posted in a later turn. No lock is held while anything is posted. A released queue
-/// still posts what is waiting. If its place has ended, or has canceled its operations, waiting posts are discarded and counted.
+/// still posts what is waiting. If its place has ended, or has canceled its operations, waiting
+/// posts are discarded and counted.
 public final class PostingQueue: Sendable {
   /// When to post.
   public enum Style: Sendable, Hashable {

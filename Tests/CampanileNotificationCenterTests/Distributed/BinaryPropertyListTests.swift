@@ -64,7 +64,7 @@ struct BinaryPropertyListTests {
     }
   }
 
-  // Broken by: BinaryPropertyList.size, if it does not count the references that it reads.
+  // Broken by: BinaryPropertyList.size, if it does not limit how many references it reads.
   @Test("An array that refers to itself after many others is given up early")
   func circle() throws {
     let array = [UInt8](repeating: 1, count: 20_000) + [0]
