@@ -56,11 +56,11 @@ struct ChangeKeeper {
   /// Before any change is delivered, it is the old value of the first change that has read it. The
   /// other changes may have found what the first one sets.
   private var known: AnyObject?
-  /// Whether that value has been delivered.
+  /// The number of the change that has read that value; 0 if it has been delivered.
   ///
   /// An undelivered value is not what observers know if an earlier change could not be read and has
   /// not been delivered.
-  private var isKnownTold = false
+  private var knownBefore: UInt = 0
 
   init(skipsBeginnings: Bool = false) { self.skipsBeginnings = skipsBeginnings }
 
@@ -149,7 +149,7 @@ struct ChangeKeeper {
     pending[index].isUnread = false
     if known == nil {
       known = old
-      isKnownTold = false
+      knownBefore = pending[index].number
     }
     if edit != nil && isSettled(for: thread()) { pending[index].edit = edit }
   }
@@ -328,7 +328,10 @@ struct ChangeKeeper {
   private mutating func giveOut(_ report: inout ChangeReport) {
     tellsValues = report.values != nil
     if !tellsValues && report.toldBefore != toldCount { report.dropEdit() }
-    if let known, isKnownTold || !report.isUnread { report.known = known }
+    if let known, knownBefore == 0 || !report.isUnread {
+      report.known = known
+      report.knownBefore = knownBefore
+    }
     toldCount &+= 1
   }
 
@@ -338,7 +341,7 @@ struct ChangeKeeper {
   ///   releases.
   mutating func keepTold(_ told: inout AnyObject?) {
     swap(&known, &told)
-    isKnownTold = true
+    knownBefore = 0
   }
 
   /// Forgets the value that observers know, once no change can need it.

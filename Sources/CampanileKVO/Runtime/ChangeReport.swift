@@ -77,6 +77,8 @@ struct ChangeReport {
   ///
   /// `nil` if that value is unknown, so that there is nothing to compare with.
   var known: AnyObject?
+  /// The number of the change that has read that value; 0 if it has been delivered.
+  var knownBefore: UInt = 0
   var changed: ChangedPaths
   /// The box of the values before and after, if the class provided them.
   var values: AnyObject?

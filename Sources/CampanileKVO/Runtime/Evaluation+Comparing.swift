@@ -33,15 +33,21 @@ extension Evaluation {
   /// The box of the value that an observer knows after `count` changes.
   ///
   /// Only the changes that are being delivered are considered.
-  func known(after count: UInt) -> AnyObject? {
-    if count == state.count { return told }
-    let next = compared.first { $0.count == count &+ 1 }
-    return (next ?? compared.last)?.known
+  ///
+  /// - Returns: The box, and the number of the change that has read the value, or 0 if it was
+  ///   delivered.
+  func known(after count: UInt) -> (value: AnyObject, before: UInt)? {
+    if count == state.count { return told.map { ($0, 0) } }
+    guard let entry = compared.first(where: { $0.count == count &+ 1 }) ?? compared.last else {
+      return nil
+    }
+    return entry.known.map { ($0, entry.before) }
   }
 
-  /// Records the next delivered value, and the value known before.
-  func compare(_ new: AnyObject, with known: AnyObject?) {
-    compared.append((state.count, depth, known))
+  /// Records the next delivered value, and the value known before, which the change `before` has
+  /// read.
+  func compare(_ new: AnyObject, with known: AnyObject?, before: UInt) {
+    compared.append((state.count, depth, known, before))
     told = new
   }
 

@@ -72,10 +72,11 @@ class Evaluation {
   ///
   /// The innermost call of a thread is its last.
   let priors = Locked<[(thread: UInt, mark: UInt)]>([])
-  /// The box of the value known before each change that is being delivered, the innermost last.
+  /// The box of the value known before each change that is being delivered, the innermost last, and
+  /// the number of the change that has read it, or 0 if it had been delivered.
   ///
   /// Used if values are compared, by the delivering thread.
-  var compared: [(count: UInt, depth: Int, known: AnyObject?)] = []
+  var compared: [(count: UInt, depth: Int, known: AnyObject?, before: UInt)] = []
   /// The box of the value delivered last, while changes are being delivered.
   ///
   /// Used if values are compared, by the delivering thread.

@@ -168,7 +168,7 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
       edit = announced.edit
     }
     let old = report.old == nil ? nil : old(of: report)
-    if state.isCompared { compare(OldValue(new), with: report.known) }
+    if state.isCompared { compare(OldValue(new), with: report.known, before: report.knownBefore) }
     state.isEdit = edit != nil
     return makeChange(old, new, report, edit)
   }
@@ -189,7 +189,8 @@ final class KeyPathEvaluation<Root: AnyObject, Value, Change: ChangeOfValue<Valu
     let old = state.needsOld ? OldValue(values.old) : nil
     // A setter may store something else than it was given.
     let edit = report.edit?.edit
-    if state.isCompared { compare(OldValue(values.new), with: old) }
+    // The class has read it for this very change.
+    if state.isCompared { compare(OldValue(values.new), with: old, before: .max) }
     let made = edit?.mayEnd(with: values.new) == true ? edit : nil
     state.isEdit = made != nil
     return makeChange(old, values.new, report, made)

@@ -194,6 +194,8 @@ final class ObserverSeat {
   private func admit<Value>(_ change: KVOChange<Value>) -> KVOChange<Value>? {
     if let waiting, waiting.state.withLock({ $0.pass() }) { return claim() ? change : nil }
     var change = change
+    // Before the value may be read for this observer alone.
+    let (isUntold, born) = (isUntold, birth.load(ordering: .relaxed))
     switch change.step {
     case .initial: break
     case .prior:
@@ -208,17 +210,16 @@ final class ObserverSeat {
         if number <= floor { return nil }
       } else {
         let (first, last) = state.began
-        let birth = birth.load(ordering: .relaxed)
         // The newest change that the value includes, which was read for all.
         let included = state.evaluation?.included ?? 0
         if included > floor {
           raiseFloor(to: included)
-        } else if last <= birth && isUntold && (included != 0 || !wishes.contains(.initial)) {
+        } else if last <= born && isUntold && (included != 0 || !wishes.contains(.initial)) {
           // The observer knows no value that would be outdated. Where values have numbers, the
           // initial value includes the change.
           return nil
         }
-        if first <= birth { change = change.asUnknown }
+        if first <= born { change = change.asUnknown }
         if state.count <= fresh.load(ordering: .relaxed) { change = refreshed(change) }
       }
       let told = mark.exchange(state.count, ordering: .relaxed)
@@ -227,9 +228,18 @@ final class ObserverSeat {
       if change.deed != nil && told &+ 1 != state.count { change = change.asSetting }
       if let areEqual, let evaluation = state.evaluation {
         if let known = evaluation.known(after: told) {
-          if areEqual(known, OldValue(change.new)) { return nil }
-          // If changes overlap, the value when this one began may be the new value already.
-          if change.hasOld && wishes.contains(.old) { change = change.following(known) }
+          if isUntold && known.before <= born {
+            // Read before the observer joined, or delivered to others. The observer still knows the
+            // value that it joined at.
+            if change.hasOld && areEqual(OldValue(change.known), OldValue(change.new)) {
+              mark.store(told, ordering: .relaxed)
+              return nil
+            }
+          } else {
+            if areEqual(known.value, OldValue(change.new)) { return nil }
+            // If changes overlap, the value when this one began may be the new value already.
+            if change.hasOld && wishes.contains(.old) { change = change.following(known.value) }
+          }
         }
         evaluation.keepTold()
       }

@@ -119,6 +119,29 @@ import Testing
     withExtendedLifetime((first, token)) {}
   }
 
+  // Broken by: ObserverSeat.admit, if a value from before the observer's time is what it knows.
+  @Test(
+    "K14 Distinct tells a change back to the value before the one that an observer joined in",
+    arguments: [false, true])
+  func backToBeforeJoining(isInitial: Bool) {
+    let hasSet = Gate()
+    let first = device.observe(\.value, .distinct) { _, _ in }
+    let end = set(5, stayingAt: hasSet)
+    let token = follow(isInitial ? [.initial, .distinct] : .distinct)
+    device.value = 0
+    #expect(heard.values.last == 0)
+    hasSet.open()
+    end()
+    #expect(heard.values.last == 0)
+    // What is set again is told to nobody.
+    let count = heard.values.count
+    device.value = 0
+    #expect(heard.values.count == count)
+    device.value = 5
+    #expect(heard.values.last == 5)
+    withExtendedLifetime((first, token)) {}
+  }
+
   @MainActor @Observable final class Stage {
     @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
     let device: Switch
