@@ -40,7 +40,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   init(_ value: Value, registry: ObserverRegistry) { storage = StateStorage(value, registry) }
 
   deinit {
-    finish()
+    // At once: a change that is still on the way is that of a thread that has ended.
+    registry.finish([storage.list])
     registry.finishReports()
   }
 
@@ -98,11 +99,12 @@ public final class CurrentValue<Value: Sendable>: StateSource {
 
   /// Ends every observation and every sequence, and refuses later ones.
   ///
-  /// Queued deliveries are not made. A sequence still returns the changes that it had stored. The
-  /// value can still be read and set. A second call does nothing. The observers of ``events`` and
-  /// ``failures`` stay until the state is released.
+  /// Queued deliveries are not made. A sequence still returns all changes that were set before, and
+  /// a combined state still delivers them: if such a change is being delivered, these two end after
+  /// it. The value can still be read and set. A second call does nothing. The observers of
+  /// ``events`` and ``failures`` stay until the state is released.
   public func finish() {
-    storage.registry.finish([storage.list])
+    storage.finish()
   }
 
   /// The number of observations that have not ended.

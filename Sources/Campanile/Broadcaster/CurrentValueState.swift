@@ -46,6 +46,9 @@ struct CurrentValueState: ~Copyable {
   /// Queues a change for the notifying thread.
   mutating func keep<Notice>(_ notice: Notice) { waiting.append(Envelope(), notice) }
 
+  /// Whether no change is being delivered or queued.
+  var isIdle: Bool { !isTelling && waiting.isEmpty }
+
   /// Ends the turn of the notifying thread, if nothing is queued.
   ///
   /// - Returns: Whether its turn is over; if not, it continues.

@@ -12,7 +12,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// The thread that runs `update`'s closure, or 0.
   private let updater = Atomic<UInt>(0)
 
-  /// A change, or the request of a follower that resumes after a pause.
+  /// A change, the request of a follower that resumes after a pause, or the end.
   ///
   /// An object, so that only its class is made for each type of value, and not what copies it.
   private final class Notice: Sendable {
@@ -24,17 +24,20 @@ final class StateStorage<Value: Sendable>: Sendable {
     /// The details of the set, if the events are observed or a context is carried; the context of
     /// who resumed the follower.
     let details: PostDetails?
+    /// Whether the readers end here.
+    let isEnd: Bool
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
 
     init(
       _ change: ValueChange<Value>, limit: UInt64 = .max, follower: Registration? = nil,
-      details: PostDetails? = nil
+      details: PostDetails? = nil, isEnd: Bool = false
     ) {
       self.change = change
       self.limit = limit
       self.follower = follower
       self.details = details
+      self.isEnd = isEnd
     }
   }
 
@@ -253,7 +256,9 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   @_optimize(size)
   private func deliver(_ notice: Notice, _ post: borrowing Post) {
-    if let follower = notice.follower {
+    if notice.isEnd {
+      registry.finish([list])
+    } else if let follower = notice.follower {
       registry.post(notice.change, onlyTo: follower, .resumption)
     } else if post.skippedID == 0 && !registry.isWatched {
       registry.post(notice.change, post, to: list, in: 0...notice.limit, .everyone)
@@ -280,6 +285,19 @@ final class StateStorage<Value: Sendable>: Sendable {
     registry.reach(.willTakeBack)
     for _ in 0..<(1 << min(offers, 7)) { Platform.linger() }
     return !current.withLock { state, _ in state.takeBack() }
+  }
+
+  // MARK: The end
+
+  /// Ends the followers, and the readers after the changes that were set before.
+  @_optimize(size)
+  func finish() {
+    let isOnTheWay = current.withLock { state, value in
+      if state.isIdle { return false }
+      state.keep(Notice(.resumption(value), isEnd: true))
+      return true
+    }
+    registry.finish([list], exceptReaders: isOnTheWay)
   }
 
   // MARK: Pauses

@@ -281,7 +281,7 @@ final class ObserverDetails: Sendable {
   let isAsynchronous: Bool
   /// Called once, when the registration has ended, outside all locks.
   let onEnd: (@Sendable (Registration) -> Void)?
-  /// Called instead, if the source had already finished.
+  /// Called instead, if the source had already finished; only readers have it.
   let onRefused: (@Sendable () -> Void)?
   let buffer: BufferCounts?
   /// Keeps what the observer misses while it is paused, if anything does.
@@ -311,6 +311,9 @@ final class ObserverDetails: Sendable {
     self.onEnd = onEnd
     self.onRefused = onRefused
   }
+
+  /// Whether the observer stores values for a sequence or a derived state.
+  var isReader: Bool { onRefused != nil }
 
   /// Whether there was an owner.
   var hasOwner: Bool { ownerReference != nil }

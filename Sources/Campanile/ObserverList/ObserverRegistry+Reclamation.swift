@@ -213,23 +213,34 @@ extension ObserverRegistry {
   ///
   /// In the order of a table of subjects, which is the order of their hashes, this would take
   /// quadratic time. The remaining entries would cluster in one part of the smaller tables.
-  func finish(_ lists: (borrowing Held) -> [ObserverList]) {
+  func finish(
+    exceptReaders: Bool = false, _ lists: (borrowing Held) -> [ObserverList]
+  ) {
     let ordered = Self.oldestFirst(
       withState { state, held -> [LiveRegistration] in
         state.isFinished = true
         return registrations(in: lists(held), held)
-      })
+      }, exceptReaders)
     endAll(ordered)
   }
 
   /// Ends what `lists` hold, oldest first, and refuses every later registration.
+  ///
+  /// - Parameter exceptReaders: Whether sequences and derived states stay, for which values are on the
+  ///   way.
   @inline(never)
-  func finish(_ lists: [ObserverList]) { finish { _ in lists } }
+  func finish(_ lists: [ObserverList], exceptReaders: Bool = false) {
+    finish(exceptReaders: exceptReaders) { _ in lists }
+  }
 
   // Apart, for nobody to keep the observers while they end: each is released in its turn.
   @inline(never)
-  private static func oldestFirst(_ found: [LiveRegistration]) -> [Registration] {
-    LiveRegistration.oldestFirst(found).map(\.registration)
+  private static func oldestFirst(
+    _ found: [LiveRegistration], _ exceptReaders: Bool
+  ) -> [Registration] {
+    LiveRegistration.oldestFirst(found).compactMap { one in
+      exceptReaders && one.observer.details?.isReader == true ? nil : one.registration
+    }
   }
 
   // Apart: what takes a closure is compiled for each one.

@@ -407,6 +407,57 @@ struct CurrentValueTests {
     withExtendedLifetime(token) {}
   }
 
+  // Broken by: StateStorage.finish, if the readers end before what is on the way to them.
+  @Test("K14 A sequence has what was set before finish(), also during a delivery")
+  func finishDuringDelivery() async throws {
+    let values = state.values()
+    let token = state.observe { [state, heard] change in
+      heard.record(change.new)
+      guard change.new == 1 else { return }
+      state.value = 2
+      state.finish()
+      // Set after the end.
+      state.value = 3
+    }
+    state.value = 1
+    let read = Recorder(reading: values.map(\.new))
+    try await read.expect(1, within: patience)
+    try await read.expect(2, within: patience)
+    try await read.expectEnd(within: patience)
+    #expect(heard.values == [1])
+    #expect(!token.isActive)
+    #expect(state.observerCount == 0)
+  }
+
+  @Test("K14 nor is it lost if another thread delivers, in a combined state either")
+  func finishDuringDeliveryElsewhere() async throws {
+    let other = CurrentValue(0)
+    let both = state.combined(with: other)
+    let (values, pairs) = (state.values(), both.values())
+    let inside = Gate()
+    let token = both.observe { [heard] change in
+      heard.record(change.new.0 + change.new.1)
+      inside.pass()
+    }
+    let first = onThread { [state] in state.value = 1 }
+    inside.waitUntilReached()
+    state.value = 2
+    other.value = 10
+    state.finish()
+    other.finish()
+    #expect(!state.observe { _ in }.isActive)
+    inside.open()
+    first()
+    let read = Recorder(reading: values.map(\.new))
+    try await read.expect(1, within: patience)
+    try await read.expect(2, within: patience)
+    try await read.expectEnd(within: patience)
+    let last = Recorder(reading: pairs.map { $0.new.0 * 100 + $0.new.1 })
+    for value in [100, 110, 210] { try await last.expect(value, within: patience) }
+    try await last.expectEnd(within: patience)
+    #expect(!token.isActive)
+  }
+
   @Test("After finish() the value can be set and nobody hears")
   func finish() {
     let token = state.observe { [heard] in heard.record($0.new) }

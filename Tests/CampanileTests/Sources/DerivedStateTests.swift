@@ -311,6 +311,25 @@ struct DerivedStateTests {
   }
 
   // Broken by: MessageCenter.latest, if a center that has ended begins again.
+  @Test("K14 The last message of a type is read, though the center finishes while one is delivered")
+  func finishedDuringDelivery() async throws {
+    let (center, inside) = (MessageCenter(), Gate())
+    let latest = center.latest(of: Tick.self)
+    let values = latest.values()
+    let token = latest.observe { _ in inside.pass() }
+    let first = onThread { center.post(Tick(number: 1)) }
+    inside.waitUntilReached()
+    center.post(Tick(number: 2))
+    center.finish()
+    inside.open()
+    first()
+    let read = Recorder(reading: values.map { $0.new?.number })
+    try await read.expect(1, within: patience)
+    try await read.expect(2, within: patience)
+    try await read.expectEnd(within: patience)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("A center that has finished keeps its last message for those who ask for it then")
   func latestOfFinished() {
     let center = MessageCenter()
