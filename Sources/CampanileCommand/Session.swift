@@ -3,6 +3,7 @@ import CampanileNATS
 import CampanileRelay
 import Dispatch
 import Foundation
+import Synchronization
 
 /// The name and the folder of a bus.
 struct BusName: Sendable {
@@ -35,6 +36,10 @@ struct BusName: Sendable {
   }
 }
 
+private final class Reason: Sendable {
+  let isTold = Atomic(false)
+}
+
 /// A relay for the duration of one command.
 final class Session: Sendable {
   let relay: Relay
@@ -42,6 +47,8 @@ final class Session: Sendable {
   private let events: ObservationToken
   /// Observations that last until the session has left the bus.
   private let tokens = Locked<[ObservationToken]>([])
+  /// Whether an event has said why there is no connection.
+  private let reason = Reason()
   /// Yields whether the relay has connected, or a server could not be reached.
   private let (news, attempts) = AsyncStream<Bool>.makeStream()
   private let (endings, endingSource) = AsyncStream<Ending>.makeStream()
@@ -49,9 +56,11 @@ final class Session: Sendable {
   init(_ bus: BusName, name: String, becomesHub: Bool = false) {
     self.bus = bus
     relay = Relay(bus.transport(becomesHub: becomesHub), name: name)
-    events = relay.events.observe { [attempts] event in
+    events = relay.events.observe { [attempts, reason] event in
       Output.note(MessageText.printable(event.description))
-      if event.kind == .unavailable { attempts.yield(false) }
+      guard event.kind == .unavailable else { return }
+      reason.isTold.store(true, ordering: .relaxed)
+      attempts.yield(false)
     }
   }
 
@@ -133,8 +142,15 @@ final class Session: Sendable {
   ///
   /// Failures are reported by `events`. Later, the relay reconnects without a limit.
   private func connect() async throws {
-    let token = relay.state.observe(.initial) { [attempts] change in
+    let token = relay.state.observe(.initial) { [attempts, reason] change in
       if change.new == .connected { attempts.yield(true) }
+      // The first attempt may have failed before its event was observed.
+      if change.isInitial, case .unavailable(let text) = change.new,
+        !reason.isTold.load(ordering: .relaxed)
+      {
+        Output.note(MessageText.printable(text))
+        attempts.yield(false)
+      }
     }
     let servers = bus.serverCount
     let limit = Task { [attempts] in

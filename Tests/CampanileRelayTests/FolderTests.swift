@@ -230,7 +230,9 @@ struct FolderTests {
       try make(folder.appending(path: "test"))
       let file = folder.appending(path: "test/bus.id")
       try Data("no number".utf8).write(to: file)
-      #expect(try await trouble(folder.path) == "The file \(file.path) holds no number.")
+      #expect(
+        try await trouble(folder.path) == "The file \(file.path) holds no number. "
+          + "End the processes that use the bus, and remove it.")
     }
   }
 

@@ -59,11 +59,12 @@ final class HubServer: Sendable {
   ///   - generation: Which it is of.
   ///   - own: The member that it is part of.
   ///   - expected: The members that it waits for, which may have died.
+  ///   - logLimit: The bytes that its log may have.
   ///   - claim: Keeps others from this generation.
   ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
-    claim: FileLock, onRefusal: @escaping @Sendable (String) -> Void
+    logLimit: Int = HubState.standardLogLimit, claim: FileLock, onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
     self.onRefusal = onRefusal
     self.generation = generation
@@ -75,7 +76,8 @@ final class HubServer: Sendable {
     let expected = expected.filter { !folder.isDead($0.rawValue) }
     state = Locked(
       State(
-        hub: HubState(generation: generation, busID: busID, own: own, expected: expected),
+        hub: HubState(
+          generation: generation, busID: busID, own: own, expected: expected, logLimit: logLimit),
         expected: expected, timer: DispatchSource.makeTimerSource(queue: queue), accepts: accepts))
   }
 

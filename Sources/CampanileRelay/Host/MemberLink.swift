@@ -47,6 +47,8 @@ final class MemberLink: RelayLink {
   let step: UInt64
   private let id: MemberID
   private let bus: Bus
+  /// The bytes of messages that are kept for others.
+  private let logLimit: Int
   private let state: Locked<State>
 
   /// Where the members meet.
@@ -57,6 +59,7 @@ final class MemberLink: RelayLink {
 
   init(_ bus: Bus, name: String, _ buffering: RelayBuffering, wantsHub: Bool = false) {
     self.bus = bus
+    logLimit = buffering.byteCount
     id = MemberID(rawValue: .random(in: 1 ... .max))
     step =
       switch bus {
@@ -67,7 +70,7 @@ final class MemberLink: RelayLink {
       State(
         member: MemberState(
           id: id, name: name, processID: getpid(), buffering: buffering.bufferingPolicy,
-          logLimit: buffering.byteCount),
+          logLimit: logLimit),
         wantsHub: wantsHub, timer: DispatchSource.makeTimerSource(queue: queue)))
   }
 
@@ -250,7 +253,7 @@ final class MemberLink: RelayLink {
     if !hubAnswers, let hub { expected.remove(hub) }
     let server = try HubServer(
       generation: generation, busID: busID, own: id, expected: expected, folder: folder,
-      claim: claim
+      logLimit: max(HubState.standardLogLimit, logLimit), claim: claim
     ) { [weak self] reason in self?.reportRefusal(reason) }
     server.start()
     state.withLock { ($0.hub, $0.wantsHub) = (server, false) }

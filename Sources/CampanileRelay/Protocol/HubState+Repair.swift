@@ -6,11 +6,18 @@ extension HubState {
   struct Repair {
     var connection: ConnectionID
     var ticks = 0
+    /// How much has been collected, and for how many ticks no more has come.
+    var collected = (count: 0, idleTicks: 0)
     /// The members whose logs are asked for.
     var asked: [ConnectionID]
     /// Whether one of them has not answered or has left, and may know what the others do not.
     var isIncomplete = false
   }
+
+  /// For how many ticks a repair waits for members that live and do not get on with their logs.
+  ///
+  /// An observer may keep a member from reading for as long as messages wait for it.
+  private static let longestIdle = 50
 
   /// Begins with the next late member.
   mutating func repairNext(_ actions: inout [HubAction]) {
@@ -28,14 +35,19 @@ extension HubState {
     lastToken += 1
     ask(place, since: min(since, lowest), &actions)
     var asked = [members[place].connection]
-    if lowest < since {
-      // The hub's logs begin later. What is missing is in those of others.
+    if lowest < since || hasForgotten(after: lowest, for: members[place]) {
+      // The hub's logs begin later. What is missing may be in those of others.
       for other in members.indices where members[other].stage == .open {
         ask(other, since: lowest, &actions)
         asked.append(members[other].connection)
       }
     }
     repair = Repair(connection: members[place].connection, asked: asked)
+  }
+
+  /// Whether the hub's logs have no payload of something that a member may lack.
+  private func hasForgotten(after position: Position, for member: HubMember) -> Bool {
+    [log, older].contains { $0.hasForgotten(after: position) { member.hears($0) } }
   }
 
   /// A connection has been closed.
@@ -57,13 +69,18 @@ extension HubState {
     }
     repair?.ticks += 1
     let patience = places[current.connection].map { members[$0].patience } ?? 0
+    let count = current.asked.compactMap { places[$0] }.reduce(0) { count, place in
+      count + members[place].collected.count + (members[place].collectToken == nil ? 1 : 0)
+    }
+    let idleTicks = count == current.collected.count ? current.collected.idleTicks + 1 : 0
+    repair?.collected = (count, idleTicks)
     guard current.ticks + 1 >= patience else { return }
     let isUnderWay = current.asked.contains { connection in
       guard let place = places[connection] else { return false }
       return members[place].collectToken != nil && members[place].isPresent
     }
     // One that has much to send takes its time.
-    if isUnderWay { return }
+    if isUnderWay && idleTicks < Self.longestIdle { return }
     for connection in current.asked {
       guard let place = places[connection] else { continue }
       if connection == current.connection, members[place].collectToken != nil {
@@ -108,9 +125,10 @@ extension HubState {
     if !current.isIncomplete { since = min(since, lowest(for: members[place].joinedAt)) }
     let offered = takeOver(from: place, &actions)
     // What the member has is not sent to it, and what it offered is settled.
-    let merged = Recovered.merge(log.entries(since: .none) + older.entries(since: .none)).filter {
-      !offered.contains($0.message.key)
-    }
+    // What the hub has forgotten may be among what the others have sent.
+    let positioned = others.flatMap { members[$0].collected }.filter { $0.message.position != .none }
+    let known = log.entries(since: .none) + older.entries(since: .none) + positioned
+    let merged = Recovered.merge(known).filter { !offered.contains($0.message.key) }
     let floor = max(
       log.floor, older.floor, others.map { members[$0].floor }.max() ?? .none,
       // What somebody has not told of may be missing, and nobody can know how much that is.

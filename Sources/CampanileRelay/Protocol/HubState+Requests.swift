@@ -57,7 +57,19 @@ extension HubState {
   mutating func forgetRequests(of member: HubMember) {
     let id = member.peer.id
     if members.contains(where: { $0.peer.id == id }) { return }
-    for place in members.indices { members[place].asked.removeAll { $0.request.from == id } }
+    for place in members.indices { forgetRequests(askedOf: place) { $0.request.from == id } }
+  }
+
+  /// Forgets some of the requests that a member was asked.
+  ///
+  /// Those that wait for it are taken back: a member that is stopped would have ever more of them.
+  private mutating func forgetRequests(
+    askedOf place: Int, where isOver: (HubMember.Asked) -> Bool
+  ) {
+    let over = members[place].asked.filter(isOver).map(\.key)
+    if over.isEmpty { return }
+    members[place].outgoing.forget(Set(over))
+    members[place].asked.removeAll(where: isOver)
   }
 
   /// A member has left that was asked.
@@ -73,11 +85,7 @@ extension HubState {
   mutating func tickRequests(_ actions: inout [HubAction]) {
     for place in members.indices where !members[place].asked.isEmpty {
       for index in members[place].asked.indices { members[place].asked[index].ticks -= 1 }
-      let over = members[place].asked.filter { $0.ticks == 0 }.map(\.key)
-      if over.isEmpty { continue }
-      // A member that is stopped would have ever more of them.
-      members[place].outgoing.forget(Set(over))
-      members[place].asked.removeAll { $0.ticks == 0 }
+      forgetRequests(askedOf: place) { $0.ticks == 0 }
     }
   }
 }

@@ -46,6 +46,9 @@ struct HubState {
     case open
   }
 
+  /// The bytes that a hub's log may have, whatever its process keeps for itself.
+  static let standardLogLimit = 8 << 20
+
   /// How many ticks of 100 ms a hub waits for a member.
   static let patience = 5
   /// After how many ticks without a hello a connection is closed.
@@ -58,7 +61,7 @@ struct HubState {
   ///   - logLimit: The bytes that the hub's log may have.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: some Sequence<MemberID>,
-    logLimit: Int = 8 << 20
+    logLimit: Int = standardLogLimit
   ) {
     self.generation = generation
     self.busID = busID

@@ -270,12 +270,15 @@ struct BusFolder: Sendable {
       if let text = readLine(of: file), let id = UInt64(text, radix: 16), id != 0 { return id }
       let new = UInt64.random(in: 1 ... .max)
       let temporary = file + "." + String(new, radix: 16)
+      // On the disk before it has the name: after a power failure a file may be empty.
       try write(String(new, radix: 16), to: temporary)
       // The first one stays.
       _ = unsafe link(temporary, file)
       unsafe unlink(temporary)
     }
-    throw SystemError(sentence: "The file \(file) holds no number.")
+    throw SystemError(
+      sentence: "The file \(file) holds no number. End the processes that use the bus, and remove it."
+    )
   }
 
   /// Gives the file with the bus's number the present time.
@@ -310,7 +313,7 @@ struct BusFolder: Sendable {
     let count = unsafe bytes.withUnsafeBytes {
       unsafe ProgramCalls.write($0, to: descriptor)
     }
-    if count != bytes.count {
+    if count != bytes.count || fsync(descriptor) != 0 {
       let code = errno
       unsafe unlink(file)
       throw SystemError("The file \(file) cannot be written", code: code)

@@ -142,6 +142,25 @@ final class HubStateTests {
       ])
   }
 
+  // Broken by: HubState.forgetRequests, if what waits for a stopped member stays.
+  @Test("R6 A request whose process has left does not wait for a process that is stopped")
+  func forgetsRequestsOfWhoLeft() {
+    for id in 1...3 { _ = join(id) }
+    _ = receive(2, .answer("time"))
+    _ = actions { $0.waiting(Outgoing.window, on: ConnectionID(rawValue: 2), &$1) }
+    for id in [1, 3] as [MemberID] {
+      let request = Request(correlation: 1, from: id, subject: "time", version: 0, payload: [])
+      _ = receive(Int(id.rawValue), .request(request, deadline: 10_000))
+    }
+    _ = actions { $0.disconnected(ConnectionID(rawValue: 3), &$1) }
+    let sent = actions { $0.waiting(0, on: ConnectionID(rawValue: 2), &$1) }
+    let asking = sent.compactMap { action -> MemberID? in
+      guard case .send(_, .request(let request)) = action else { return nil }
+      return request.from
+    }
+    #expect(asking == [1])
+  }
+
   @Test func opensAfterFiveTicks() {
     hub = HubState(generation: 2, busID: 7, own: 1, expected: [2])
     _ = join(1)
@@ -427,6 +446,58 @@ final class HubStateTests {
     // The second member is stopped. It alone might know what came after the third one's position.
     let told = actions { for _ in 1...5 { $0.tick(&$1) } }
     #expect(told.contains(send(3, .lost([.unknown(before: at(2, 5))]))))
+  }
+
+  // Broken by: HubState.tickRepair, if it waits for a member for as long as that lives.
+  @Test("A member whose observer keeps it from reading does not keep a late one off the bus")
+  func waitsForNobodyForEver() {
+    awaitSecondMember()
+    var told: [HubAction] = []
+    for _ in 1...100 where told.isEmpty {
+      for id in 1...3 { _ = receive(id, .pong(at(3, 0))) }
+      told = actions { $0.tick(&$1) }.filter { action in
+        if case .send([ConnectionID(rawValue: 3)], .open) = action { true } else { false }
+      }
+    }
+    #expect(told.count == 1)
+  }
+
+  @Test("A member that has much to send is waited for")
+  func waitsForWhoSends() {
+    awaitSecondMember()
+    for number in 1...100 as ClosedRange<UInt64> {
+      _ = receive(2, .collected(LogEntry(message: Message(2, number, at: at(2, number)))))
+      for id in 1...3 { _ = receive(id, .pong(at(3, 0))) }
+      #expect(!actions { $0.tick(&$1) }.contains { $0 == send(3, .lost([.unknown(before: at(2, 5))])) })
+    }
+    let sent = receive(2, .collectedAll(token: 2, floor: .none))
+    #expect(sent.contains(send(3, .message(Message(2, 3, at: at(2, 3))))))
+  }
+
+  // Broken by: HubState.repairNext, if it asks nobody for what only the hub has forgotten.
+  @Test("R4 What the hub has forgotten is asked of those who have not, for who was stopped")
+  func asksForWhatItHasForgotten() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [], logLimit: 200)
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = receive(1, .message(Message(1, 1, subject: "alert")))
+    for number in 2...6 as ClosedRange<UInt64> {
+      let payload = [UInt8](repeating: 0, count: 100)
+      _ = receive(1, .message(Message(1, number, subject: "other", payload: payload)))
+    }
+    // One that hears of nothing that was forgotten needs nobody else.
+    let others = join(3, at: at(2, 5), subscriptions: ["alarm"])
+    #expect(!others.contains(send(1, .collect(token: 2, since: at(2, 5)))))
+    _ = receive(3, .collectedAll(token: 2, floor: .none))
+
+    let asked = join(2, at: at(2, 5), subscriptions: ["alert"])
+    #expect(asked.contains(send(1, .collect(token: 3, since: at(2, 5)))))
+    let alert = Message(1, 1, at: at(3, 1), subject: "alert")
+    _ = receive(1, .collected(LogEntry(message: alert)))
+    for id in [1, 3] { _ = receive(id, .collectedAll(token: 3, floor: .none)) }
+    let sent = receive(2, .collectedAll(token: 3, floor: .none))
+    #expect(sent.contains(send(2, .message(alert))))
+    #expect(!sent.contains { if case .send(_, .lost) = $0 { true } else { false } })
   }
 
   @Test("R7 What a member may have known that leaves during a repair is reported")
