@@ -63,12 +63,18 @@
     /// How many requests nobody has answered in time since the last that had success, or was refused.
     private var unansweredCount = 0
     private var hasGathered = false
+    /// How long what is to be heard has been gathered.
+    private var gatheredSeconds = 0
+    /// Whether what is to be heard has changed since the consumer was asked for.
+    private var hasChanged = false
     /// Whether nothing more is asked for.
     private var hasEndedHearing = false
     private var reported = ""
     private var seconds = 0
 
     private static let progressInterval = 3
+    /// How many seconds of changes are taken together.
+    private static let longestGathering = 3
     /// How many seconds a request may take: longer, after others that nobody has answered.
     private var patience: Int { min(60, Self.shortestPatience << min(unansweredCount, 4)) }
     private static let shortestPatience = 5
@@ -82,7 +88,7 @@
     /// Whether what was asked to be heard is in force.
     var isReady: Bool {
       if !isConnected || !isStreamReady { return false }
-      return patterns.isEmpty || phase == .pulling
+      return patterns.isEmpty || phase == .pulling && !hasChanged
     }
 
     var isNamed: Bool { options.consumer != nil }
@@ -139,13 +145,16 @@
         pulls.forget()
       }
       guard isConnected && isStreamReady else { return }
-      if phase == .awaitingDeletion {
-        // A consumer with a name is asked for all at once.
-        silence = 0
-      } else if isNamed {
-        begin(.gathering)
-      } else {
-        locate()
+      switch phase {
+      // It is asked for with the rest. However often something changes, no phase begins again and
+      // again: nothing would be heard.
+      case .awaitingDeletion: break
+      case .gathering: silence = 0
+      case .creatingStream where !patterns.isEmpty, .locating where !patterns.isEmpty: break
+      case .creatingConsumer where !patterns.isEmpty, .settling where !patterns.isEmpty,
+        .pulling where hasChanged && !patterns.isEmpty:
+        hasChanged = true
+      default: if isNamed { begin(.gathering) } else { locate() }
       }
     }
 
@@ -218,6 +227,7 @@
 
     private mutating func createConsumer() {
       begin(.creatingConsumer)
+      hasChanged = false
       consumer = options.consumer ?? "relay\(id)n\(generation)"
       var request = consumerRequest()
       if request.json.count > maxPayload {
@@ -247,6 +257,7 @@
     private mutating func begin(_ phase: Phase) {
       generation += 1
       (self.phase, silence, lastConsumerSequence) = (phase, 0, 0)
+      gatheredSeconds = 0
       // The pulls of a consumer with a name go on while it is changed.
       if !isNamed || settling.isDue { pulls.forget() }
     }
@@ -364,9 +375,23 @@
       (phase, silence, pullsOfOthers) = (.pulling, 0, nil)
       if settling.count > 0 { pulls.hearAgain(settling.count, maxPayload: maxPayload) }
       settling.end()
+      askForMore()
+      if hasChanged && isNamed { begin(.gathering) }
+    }
+
+    private mutating func askForMore() {
       guard !hasEndedHearing, let pull = pulls.next() else { return }
       pullsEnd = seconds + pull.expires / 1_000_000_000 + 1
       ask(pull)
+    }
+
+    /// Asks for more in place of what has arrived.
+    private mutating func goOn() {
+      switch phase {
+      case .pulling: pull()
+      case .gathering where hasGathered && !settling.isDue: askForMore()
+      default: break
+      }
     }
 
     private mutating func ask(_ pull: PullRequest) {
@@ -422,7 +447,7 @@
       // The rest of a consumer before this one.
       if !isNamed, place.consumer != consumer { return .none }
       pulls.arrived()
-      defer { if phase == .pulling { pull() } }
+      defer { goOn() }
       let isWanted = patterns.want(message.subject, at: place)
       if isNamed { return deliveries.hear(place, isWanted: isWanted) }
       guard place.consumerSequence == lastConsumerSequence + 1 else {
@@ -483,7 +508,7 @@
     private mutating func endedPull(pending: UInt64?) {
       heardOfPull()
       pulls.ended(pending: pending)
-      if phase == .pulling { pull() }
+      goOn()
     }
 
     /// The server does not do what a pull asks for.
@@ -565,7 +590,8 @@
           return unanswered()
         }
       case .gathering:
-        if silence > 1 {
+        gatheredSeconds += 1
+        if silence > 1 || gatheredSeconds > Self.longestGathering {
           hasGathered = !patterns.isEmpty
           locate()
         }
@@ -578,7 +604,9 @@
         if settling.isOver { pull() }
       // A server with nothing to send says so each five seconds.
       case .pulling:
-        if silence > 2 * Self.shortestPatience {
+        if hasChanged {
+          locate()
+        } else if silence > 2 * Self.shortestPatience {
           receiveAnew()
         } else if silence > Self.shortestPatience, pulls.isUsedUp {
           // A pull that has brought exactly the bytes that it asked for ends without a word.

@@ -11,8 +11,11 @@
       init(_ place: StreamPlace) { (number, time) = (place.streamSequence, place.time) }
     }
 
-    /// The messages that were heard and that can arrive again.
-    private var heard: Set<Message> = []
+    // The messages that were heard and that can arrive again: so many are remembered as can be sent
+    // again, and more. The older ones are dropped when the others are full. Their times say nothing
+    // here: the clocks of two servers may differ.
+    private var recent: Set<Message> = []
+    private var older: Set<Message> = []
     /// Those whose observers have not all been called, by number, and where they are acknowledged.
     private var unfinished: [UInt64: (message: Message, acknowledgment: String)] = [:]
     /// Where messages are acknowledged that nobody here is to hear.
@@ -34,11 +37,8 @@
       if unfinished[message.number]?.message == message { return .none }
       // The stream has lost that one: acknowledging it would acknowledge this one.
       unfinished[message.number] = nil
-      let isNew = heard.insert(message).inserted
-      // So many are remembered as can be sent again, and more.
-      if heard.count > 16 * PullBudget.batch {
-        heard = Set(heard.sorted { $0.time < $1.time }.suffix(8 * PullBudget.batch))
-      }
+      let isNew = recent.insert(message).inserted && !older.contains(message)
+      if recent.count > 8 * PullBudget.batch { (older, recent) = (recent, []) }
       guard isNew && isWanted else {
         unwanted.insert(place.acknowledgment)
         return .unwanted(acknowledgment: place.acknowledgment)

@@ -31,14 +31,18 @@
       }
     }
 
+    /// Counts all subjects anew, above all numbers before.
+    mutating func beginAnew() {
+      highest = max(highest, number)
+      (last, current, number) = ([:], "", 0)
+      since = highest + 1
+    }
+
     @inline(never)
     private mutating func begin(_ subject: String) {
       if number > 0 { last[current] = number }
+      if last[subject] == nil, last.count >= limit { beginAnew() }
       highest = max(highest, number)
-      if last[subject] == nil, last.count >= limit {
-        last = [:]
-        since = highest + 1
-      }
       (current, number) = (subject, last[subject].map { $0 + 1 } ?? since)
     }
   }

@@ -33,8 +33,25 @@
     private enum Waiting {
       case posts(RelayPosts)
       case other(Kind, token: UInt64, FrameStore.Place, size: Int)
-      /// How many posts of each subject there was no room for: their numbers are missing.
-      case dropped([String: Int])
+      /// Posts that there was no room for: their numbers are missing.
+      case dropped(Dropped)
+    }
+
+    /// How many posts of each subject there was no room for.
+    private struct Dropped {
+      private(set) var counts: [String: Int] = [:]
+      /// Whether there were too many subjects to count: then all are counted anew.
+      private(set) var isAnew = false
+
+      mutating func add(_ subject: String, _ count: Int = 1, limit: Int) {
+        if counts[subject] == nil, counts.count >= limit { (counts, isAnew) = ([:], true) }
+        counts[subject, default: 0] += count
+      }
+
+      mutating func add(_ later: Self, limit: Int) {
+        if later.isAnew { self = Self(isAnew: true) }
+        for (subject, count) in later.counts { add(subject, count, limit: limit) }
+      }
     }
 
     private var frames = FrameStore()
@@ -152,7 +169,7 @@
         guard case .other(.request, let token, let place, _) = item else { continue }
         if requests.contains(token) { frames.forget(place) }
       }
-      rest.removeAll {
+      removeFromRest {
         if case .other(.request, let token, _, _) = $0 { requests.contains(token) } else { false }
       }
       func isOver(_ item: Item) -> Bool {
@@ -166,11 +183,27 @@
 
     /// Forgets flushes that nobody waits for, as far as they have not been sent.
     mutating func forget(flushes: Set<UInt64>) {
-      rest.removeAll {
+      removeFromRest {
         if case .other(.flush, let token, _, _) = $0 { flushes.contains(token) } else { false }
       }
       front.removeAll { $0.kind == .flush && flushes.contains($0.token) }
       again.removeAll { $0.kind == .flush && flushes.contains($0.token) }
+    }
+
+    private mutating func removeFromRest(where isOver: (Waiting) -> Bool) {
+      var kept = CircularBuffer<Waiting>()
+      for item in rest where !isOver(item) {
+        if case .dropped(let later) = item, let last = kept.indices.last,
+          case .dropped(var dropped) = kept[last]
+        {
+          kept[last] = .dropped(Dropped())
+          dropped.add(later, limit: numbers.limit)
+          kept[last] = .dropped(dropped)
+        } else {
+          kept.append(item)
+        }
+      }
+      rest = kept
     }
 
     /// Keeps posts.
@@ -205,13 +238,16 @@
 
     /// Counts a post that has no place behind what waits.
     private mutating func countDropped(_ subject: String) {
-      guard let last = rest.indices.last, case .dropped(var counts) = rest[last] else {
-        return rest.append(.dropped([subject: 1]))
+      if let last = rest.indices.last, case .dropped(var dropped) = rest[last] {
+        // Not copied while it changes.
+        rest[last] = .dropped(Dropped())
+        dropped.add(subject, limit: numbers.limit)
+        rest[last] = .dropped(dropped)
+      } else {
+        var dropped = Dropped()
+        dropped.add(subject, limit: numbers.limit)
+        rest.append(.dropped(dropped))
       }
-      // Not copied while it changes.
-      rest[last] = .dropped([:])
-      counts[subject, default: 0] += 1
-      rest[last] = .dropped(counts)
     }
 
     private mutating func dropOldest(_ dropped: (String) -> Void) {
@@ -292,8 +328,9 @@
         case .posts(let next):
           (posts, heading) = (next, -1)
           return nil
-        case .dropped(let counts):
-          for (subject, count) in counts { numbers.skip(subject, count) }
+        case .dropped(let dropped):
+          if dropped.isAnew { numbers.beginAnew() }
+          for (subject, count) in dropped.counts { numbers.skip(subject, count) }
         case .other(let kind, let token, let place, let size):
           nextMark += 1
           return Item(

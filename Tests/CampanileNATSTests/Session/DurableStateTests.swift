@@ -451,10 +451,9 @@
       #expect(answer(&state, missing) == nil)
       #expect(state.phase == .awaitingDeletion && state.isStreamUnknown)
       state.tick()
-      // Asked for more meanwhile, it waits as long as after the last deletion.
-      state.setPatterns(patterns("a", "b"))
-      state.tick()
       #expect(state.requests.isEmpty)
+      // Asked for more meanwhile, it waits no longer.
+      state.setPatterns(patterns("a", "b"))
       state.tick()
       #expect(state.phase == .locating)
       #expect(answer(&state, missing) == nil)
@@ -671,6 +670,50 @@
       }
       #expect(seconds < 15)
       #expect(pulls.map { $0.contains("\"expires\":1000000000") } == [true, false])
+    }
+
+    // Broken by: DurableState.setPatterns, if each change begins again.
+    @Test(
+      "R1 A receiver is ready, and hears, however often something is carried or is not any more",
+      arguments: ["me", nil])
+    func changesForEver(name: String?) {
+      var state = pulling(name)
+      var (readyCount, lastPulls) = (0, 0)
+      for round in 1...60 {
+        state.setPatterns(patterns("a", "b\(round)"))
+        state.tick()
+        while let request = state.requests.first {
+          state.requests.removeFirst()
+          if request.subject.hasPrefix("$JS.API.CONSUMER.MSG.NEXT") {
+            if round > 40 { lastPulls += 1 }
+          } else {
+            // Something changes between a question and its answer, too.
+            if round % 3 == 0 { state.setPatterns(patterns("a", "c\(round)")) }
+            let json = #"{"created":"2026","state":{"last_seq":1}}"#
+            _ = state.answered(request.token[...], message(nil, "", json))
+          }
+        }
+        if state.isReady { readyCount += 1 }
+        // All that was asked for has been sent.
+        _ = state.received(message(nil, "NATS/1.0 408 Request Timeout\r\n\r\n"))
+      }
+      #expect(lastPulls >= 3)
+      #expect(readyCount >= 3)
+    }
+
+    // Broken by: DurableState.setPatterns, if changes make it wait for a deletion for ever.
+    @Test("What is carried after a deletion does not put off the new stream")
+    func changesAfterDeletion() {
+      var state = pulling("me")
+      _ = state.received(message(nil, "NATS/1.0 409 Consumer Deleted\r\n\r\n"))
+      var asked = 0
+      for round in 1...10 {
+        state.setPatterns(patterns("a", "b\(round)"))
+        state.tick()
+        asked += state.requests.filter { $0.subject.contains("STREAM.INFO") }.count
+        state.requests.removeAll()
+      }
+      #expect(asked > 0)
     }
 
     // Broken by: DurableState.pull, if it goes on when the relay ends.
@@ -1137,6 +1180,25 @@
       #expect(connect("2") == nil)
       // With the stream, all of its consumers are gone; the new one is heard from the beginning.
       #expect(connect("3", stream: "2027") == nil)
+    }
+
+    // Broken by: NamedDeliveries.hear, if it keeps what has the latest times.
+    @Test("R4 What was heard is known again, though a server's clock is behind that of another one")
+    func clockBehind() {
+      var deliveries = NamedDeliveries()
+      func hear(_ number: Int, at time: Int, count: Int = 1) -> DurableState.News {
+        let reply = "$JS.ACK.S.me.\(count).\(number).\(number).\(time).0"
+        let news = deliveries.hear(StreamPlace(reply)!, isWanted: true)
+        _ = deliveries.finished(reply)
+        return news
+      }
+      for number in 1...20_000 { _ = hear(number, at: 1_000_000 + number) }
+      for number in 20_001...20_100 { _ = hear(number, at: number) }
+      for number in [19_000, 20_001, 20_100] {
+        let time = number > 20_000 ? number : 1_000_000 + number
+        let reply = "$JS.ACK.S.me.2.\(number).\(number).\(time).0"
+        #expect(hear(number, at: time, count: 2) == .unwanted(acknowledgment: reply))
+      }
     }
 
     // Broken by: NamedDeliveries.finished, if it asks for the number alone.
