@@ -191,6 +191,9 @@ class Evaluation {
     return isOver
   }
 
+  /// Whether a change has begun and has not been delivered.
+  var isBusy: Bool { keeper.withLock { $0.isBusy } }
+
   /// The number of changes that have begun.
   var begun: UInt { keeper.withLock { $0.begun } }
 

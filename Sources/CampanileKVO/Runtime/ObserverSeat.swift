@@ -9,7 +9,7 @@ final class ObserverSeat {
   let wishes: ObserverWishes
   /// Compares the boxes of two values, if changes to equal values are left out.
   private let areEqual: ((AnyObject, AnyObject) -> Bool)?
-  /// Additional state of an observer with `.once` or `.initial`.
+  /// Additional state of an observer with `.once`, `.initial` or `.distinct`.
   private let waiting: Waiting?
   /// The bits of the evaluation's state that require a check of the change.
   private let mask = Atomic<UInt>(~0)
@@ -61,6 +61,9 @@ final class ObserverSeat {
     /// Whether changes wait for the initial call.
     var isWaiting: Bool
     var kept = Fifo<Kept>()
+    /// The box of the value that an observer with `.distinct` joined at, while changes were in
+    /// progress.
+    var joinedAt: AnyObject?
     /// The thread whose next call does not wait, or 0.
     var passing: UInt = 0
 
@@ -90,7 +93,8 @@ final class ObserverSeat {
     self.wishes = wishes
     self.areEqual = areEqual
     let isInitial = wishes.contains(.initial)
-    waiting = isInitial || wishes.contains(.once) ? Waiting(isInitial) : nil
+    waiting =
+      isInitial || wishes.contains(.once) || areEqual != nil ? Waiting(isInitial) : nil
     let units = units
     if units != 0 { state.add(units) }
   }
@@ -98,6 +102,11 @@ final class ObserverSeat {
   /// Lets the observer receive the changes that begin from here on.
   func start(at evaluation: Evaluation) {
     evaluation.recordPlainChanges()
+    if areEqual != nil && !wishes.contains(.initial) && evaluation.isBusy {
+      // Before: what begins from here on is told.
+      let value = evaluation.newest
+      waiting?.state.withLock { $0.joinedAt = value }
+    }
     comesAfter(evaluation.begun)
     lowest.store(evaluation.revision, ordering: .relaxed)
     if !wishes.contains(.initial) { settle() }
@@ -227,20 +236,19 @@ final class ObserverSeat {
       // An earlier observer has made a change that this observer receives first.
       if change.deed != nil && told &+ 1 != state.count { change = change.asSetting }
       if let areEqual, let evaluation = state.evaluation {
-        if let known = evaluation.known(after: told) {
-          if isUntold && known.before <= born {
-            // Read before the observer joined, or delivered to others. The observer still knows the
-            // value that it joined at.
-            if change.hasOld && areEqual(OldValue(change.known), OldValue(change.new)) {
-              mark.store(told, ordering: .relaxed)
-              return nil
-            }
-          } else {
-            if areEqual(known.value, OldValue(change.new)) { return nil }
-            // If changes overlap, the value when this one began may be the new value already.
-            if change.hasOld && wishes.contains(.old) { change = change.following(known.value) }
+        let known = evaluation.known(after: told)
+        // A value that was read before the observer joined, or that was delivered to others, is not
+        // what it knows: that is still the value that it joined at.
+        let isFirst = isUntold && known.map { $0.before <= born } ?? false
+        if let known = isFirst ? joinedAt(isOver: false) : known?.value {
+          if areEqual(known, OldValue(change.new)) {
+            if isFirst { mark.store(told, ordering: .relaxed) }
+            return nil
           }
+          // If changes overlap, the value when this one began may be the new value already.
+          if change.hasOld && wishes.contains(.old) { change = change.following(known) }
         }
+        _ = joinedAt(isOver: true)
         evaluation.keepTold()
       }
     }
@@ -259,6 +267,13 @@ final class ObserverSeat {
       change = released
     }
     return claim() ? change : nil
+  }
+
+  /// The box of the value that the observer joined at, if it was kept.
+  ///
+  /// - Parameter isOver: Whether it is not needed any more.
+  private func joinedAt(isOver: Bool) -> AnyObject? {
+    waiting?.state.withLock { isOver ? $0.joinedAt.take() : $0.joinedAt }
   }
 
   /// Uses up the only call of an observer with `.once`.
@@ -299,14 +314,25 @@ final class ObserverSeat {
   ) {
     guard let waiting else { return }
     pass(KVOChange(initial: value, at: path), call)
+    var last = value
     while true {
+      // A change that begins from here on is told with the value before it.
+      let isBusy = areEqual != nil && state.evaluation?.isBusy == true
+      let known = isBusy ? OldValue(last) : nil
       var kept: Kept?
       waiting.state.withLock { state in
         kept = state.kept.popFirst()
-        if kept == nil { state.isWaiting = false }
+        if kept != nil { return }
+        state.isWaiting = false
+        state.joinedAt = known
       }
       guard let kept else { break }
-      if let change: KVOChange<Value> = release(kept) { pass(change, call) }
+      guard let change: KVOChange<Value> = release(kept) else { continue }
+      if change.step == .changed {
+        if areEqual?(OldValue(last), OldValue(change.new)) == true { continue }
+        last = change.new
+      }
+      pass(change, call)
     }
     settle()
   }
