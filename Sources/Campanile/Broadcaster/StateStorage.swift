@@ -292,6 +292,7 @@ final class StateStorage<Value: Sendable>: Sendable {
   /// Ends the followers, and the readers after the changes that were set before.
   @_optimize(size)
   func finish() {
+    checkAccess()
     let isOnTheWay = current.withLock { state, value in
       if state.isIdle { return false }
       state.keep(Notice(.resumption(value), isEnd: true))

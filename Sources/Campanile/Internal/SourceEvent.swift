@@ -22,8 +22,9 @@ public struct SourceEvent: Sendable {
     case postReturned
     /// A delivery to one observer was queued, for its target or in the observer's own buffer.
     ///
-    /// It is followed by `called`, `skipped`, `dropped` or the `ended` of the registration. For a
-    /// sequence nothing follows, because its reader is not an observer.
+    /// It is followed by `called`, `skipped`, `dropped` or the `ended` of the registration. If the
+    /// registration ends on another thread at that time, `ended` may come before it. For a sequence
+    /// nothing follows, because its reader is not an observer.
     case queued
     /// An observer is about to be called.
     ///

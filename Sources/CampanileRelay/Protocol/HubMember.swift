@@ -26,6 +26,8 @@ struct HubMember {
   /// The part of its log that has been read, and the token of `collect` that it has to answer.
   var collected: [LogEntry] = []
   var collectToken: UInt64?
+  /// Whether it has not answered such a question in time: it is not asked again until it does.
+  var isDeaf = false
   var floor = Position.none
   /// How many ticks of silence the hub waits for its log; more after each failed attempt.
   var patience = HubState.patience

@@ -88,9 +88,11 @@ extension HubState {
     guard members[place].collectToken == token else {
       // The answer to a question that has been given up.
       members[place].collected = []
+      members[place].isDeaf = false
       return
     }
     members[place].collectToken = nil
+    members[place].isDeaf = false
     members[place].floor = floor
     endRecovery(&actions)
     endRepair(&actions)

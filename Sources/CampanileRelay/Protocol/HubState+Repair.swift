@@ -10,6 +10,10 @@ extension HubState {
     var collected = (count: 0, idleTicks: 0)
     /// The members whose logs are asked for.
     var asked: [ConnectionID]
+    /// Whether others than the late member are asked.
+    var asksOthers = false
+    /// Whether they may know of messages that the hub does not know.
+    var mayLackTraces = false
     /// Whether one of them has not answered or has left, and may know what the others do not.
     var isIncomplete = false
   }
@@ -34,20 +38,42 @@ extension HubState {
     let lowest = lowest(for: joinedAt)
     lastToken += 1
     ask(place, since: min(since, lowest), &actions)
-    var asked = [members[place].connection]
+    repair = Repair(connection: members[place].connection, asked: [members[place].connection])
+    // The hub's logs begin later. What is missing is in those of others.
+    repair?.mayLackTraces = lowest < since
     if lowest < since || hasForgotten(after: lowest, for: members[place]) {
-      // The hub's logs begin later. What is missing may be in those of others.
-      for other in members.indices where members[other].stage == .open {
-        ask(other, since: lowest, &actions)
-        asked.append(members[other].connection)
-      }
+      askOthers(since: lowest, &actions)
     }
-    repair = Repair(connection: members[place].connection, asked: asked)
+  }
+
+  /// Asks the open members for what the hub has not, or not any more.
+  private mutating func askOthers(since lowest: Position, _ actions: inout [HubAction]) {
+    repair?.asksOthers = true
+    let mayLackTraces = repair?.mayLackTraces == true
+    for other in members.indices where members[other].stage == .open {
+      // The hub counts what is lost without their payloads.
+      if !mayLackTraces && !members[other].isPresent { continue }
+      if members[other].isDeaf {
+        if mayLackTraces { repair?.isIncomplete = true }
+        continue
+      }
+      ask(other, since: lowest, &actions)
+      repair?.asked.append(members[other].connection)
+    }
   }
 
   /// Whether the hub's logs have no payload of something that a member may lack.
   private func hasForgotten(after position: Position, for member: HubMember) -> Bool {
-    [log, older].contains { $0.hasForgotten(after: position) { member.hears($0) } }
+    // Few subjects, and many messages.
+    var heard: [String: Bool] = [:]
+    return [log, older].contains { log in
+      log.hasForgotten(after: position) { subject in
+        if let known = heard[subject] { return known }
+        let hears = member.hears(subject)
+        heard[subject] = hears
+        return hears
+      }
+    }
   }
 
   /// A connection has been closed.
@@ -90,7 +116,10 @@ extension HubState {
         repairNext(&actions)
         return
       }
-      if members[place].collectToken != nil { repair?.isIncomplete = true }
+      if members[place].collectToken != nil {
+        if current.mayLackTraces { repair?.isIncomplete = true }
+        members[place].isDeaf = true
+      }
       members[place].collectToken = nil
     }
     endRepair(&actions)
@@ -118,19 +147,31 @@ extension HubState {
     guard let current = repair, let place = places[current.connection] else { return }
     let asked = current.asked.compactMap { places[$0] }
     guard asked.allSatisfy({ members[$0].collectToken == nil }) else { return }
+    let lowest = lowest(for: members[place].joinedAt)
+    // The hub may have forgotten more meanwhile.
+    if !current.asksOthers, hasForgotten(after: lowest, for: members[place]) {
+      lastToken += 1
+      askOthers(since: lowest, &actions)
+      if repair?.asked.count != 1 { return }
+    }
     repair = nil
     let others = asked.filter { $0 != place }
 
     for other in others { keep(members[other].collected) }
-    if !current.isIncomplete { since = min(since, lowest(for: members[place].joinedAt)) }
+    if !current.isIncomplete { since = min(since, lowest) }
     let offered = takeOver(from: place, &actions)
     // What the member has is not sent to it, and what it offered is settled.
     // What the hub has forgotten may be among what the others have sent.
-    let positioned = others.flatMap { members[$0].collected }.filter { $0.message.position != .none }
-    let known = log.entries(since: .none) + older.entries(since: .none) + positioned
-    let merged = Recovered.merge(known).filter { !offered.contains($0.message.key) }
+    let known = log.entries(since: .none) + older.entries(since: .none)
+    let forgotten = Set(known.lazy.filter(\.isForgotten).map(\.message.key))
+    let found = others.flatMap { members[$0].collected }.filter { entry in
+      !entry.isForgotten && entry.message.position != .none
+        && forgotten.contains(entry.message.key)
+    }
+    let merged = Recovered.merge(known + found).filter { !offered.contains($0.message.key) }
+    let othersFloor = others.map { members[$0].floor }.max() ?? .none
     let floor = max(
-      log.floor, older.floor, others.map { members[$0].floor }.max() ?? .none,
+      log.floor, older.floor, current.mayLackTraces ? othersFloor : .none,
       // What somebody has not told of may be missing, and nobody can know how much that is.
       current.isIncomplete ? since : .none)
     give(merged, floor: floor, to: place, &actions)

@@ -494,10 +494,56 @@ final class HubStateTests {
     #expect(asked.contains(send(1, .collect(token: 3, since: at(2, 5)))))
     let alert = Message(1, 1, at: at(3, 1), subject: "alert")
     _ = receive(1, .collected(LogEntry(message: alert)))
-    for id in [1, 3] { _ = receive(id, .collectedAll(token: 3, floor: .none)) }
+    // What they have forgotten too has a trace in the hub's log.
+    for id in [1, 3] { _ = receive(id, .collectedAll(token: 3, floor: at(3, 1))) }
     let sent = receive(2, .collectedAll(token: 3, floor: .none))
     #expect(sent.contains(send(2, .message(alert))))
     #expect(!sent.contains { if case .send(_, .lost) = $0 { true } else { false } })
+  }
+
+  // Broken by: HubState.endRepair, if it asks for what was forgotten before the repair alone.
+  @Test("R4 What the hub forgets during a repair is asked of those who have not")
+  func asksForWhatItForgetsMeanwhile() {
+    hub = HubState(generation: 3, busID: 7, own: 1, expected: [], logLimit: 200)
+    _ = join(1, at: at(2, 5))
+    _ = receive(1, .collectedAll(token: 1, floor: .none))
+    _ = join(2, at: at(2, 5), subscriptions: ["alert"])
+    _ = receive(1, .message(Message(1, 1, subject: "alert")))
+    for number in 2...6 as ClosedRange<UInt64> {
+      let payload = [UInt8](repeating: 0, count: 100)
+      _ = receive(1, .message(Message(1, number, subject: "other", payload: payload)))
+    }
+    #expect(
+      receive(2, .collectedAll(token: 2, floor: .none))
+        == [send(1, .collect(token: 3, since: at(2, 5)))])
+    let alert = Message(1, 1, at: at(3, 1), subject: "alert")
+    _ = receive(1, .collected(LogEntry(message: alert)))
+    let sent = receive(1, .collectedAll(token: 3, floor: .none))
+    #expect(sent.contains(send(2, .message(alert))))
+    #expect(sent.contains { if case .send([ConnectionID(rawValue: 2)], .open) = $0 { true } else { false } })
+  }
+
+  // Broken by: HubState.askOthers, if it asks who has not answered again and again.
+  @Test("Each late member does not wait anew for one that does not answer")
+  func asksWhoDoesNotAnswerOnce() {
+    awaitSecondMember()
+    for _ in 1...100 {
+      for id in 1...3 { _ = receive(id, .pong(at(3, 0))) }
+      _ = actions { $0.tick(&$1) }
+    }
+    func asks(_ id: Int, _ actions: [HubAction]) -> Bool {
+      actions.contains {
+        if case .send([ConnectionID(rawValue: id)], .collect) = $0 { true } else { false }
+      }
+    }
+    let fourth = join(4, at: at(2, 1))
+    #expect(asks(1, fourth) && asks(3, fourth) && !asks(2, fourth))
+    for id in [1, 3] { _ = receive(id, .collectedAll(token: 3, floor: .none)) }
+    let opened = receive(4, .collectedAll(token: 3, floor: .none))
+    #expect(opened.contains(send(4, .lost([.unknown(before: at(2, 5))]))))
+    // It has answered in the end, and is asked.
+    _ = receive(2, .collectedAll(token: 2, floor: .none))
+    #expect(asks(2, join(5, at: at(2, 1))))
   }
 
   @Test("R7 What a member may have known that leaves during a repair is reported")
