@@ -256,6 +256,46 @@ struct TraceTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test("Of a long chain of causes, the description of a post names the last eight")
+  func manyCauses() throws {
+    let (center, target) = (MessageCenter(), ManualDelivery())
+    let count = 300
+    let trace = Trace(of: center, callers: false)
+    let posts = Recorder<Int>()
+    let token = center.observe(Rang.self, on: target.delivery) { _ in
+      posts.record(1)
+      if posts.count < count { center.post(Rang()) }
+    }
+    center.post(Rang())
+    while target.runAll() > 0 {}
+    let last = try #require(trace.posts.last)
+    #expect(last.causes.count == count - 1)
+    let cause = try #require(last.description.split(separator: "\n").first)
+    let numbers = last.causes.prefix(8).map { "#\($0)" }.joined(separator: ", ")
+    #expect(cause.hasSuffix(", caused by \(numbers), and others"))
+    withExtendedLifetime(token) {}
+  }
+
+  // Broken by: WaitingCounts.take, if what an ended observer is sent waits for ever.
+  @Test("A delivery that another thread queues while the observer ends does not count for ever")
+  func queuedAfterEnd() throws {
+    let (center, target) = (MessageCenter(), ManualDelivery())
+    let events = Recorder(observing: center.events)
+    let token = center.observe(Rang.self, on: target.delivery) { _ in }
+    center.post(Rang())
+    token.cancel()
+    let records = events.values.map(TraceRecord.init)
+    let queued = try #require(records.first { $0.kind == .queued })
+    let ended = try #require(records.first { $0.kind == .ended })
+    let place = ObserverPlace(file: "", line: 1, delivery: "a target")
+    var counts = WaitingCounts()
+    #expect(counts.take(queued, at: place) == 1)
+    #expect(counts.take(ended, at: place) == 0)
+    var others = WaitingCounts()
+    #expect(others.take(ended, at: place) == nil)
+    #expect(others.take(queued, at: place) == nil)
+  }
+
   @Test("The slow observer stands first, and not the one whose post calls it")
   func slowest() async throws {
     let center = MessageCenter()

@@ -147,12 +147,14 @@
     let value: String?
     let place: String?
     let calls: [Call]
+    /// The number of calls that are not shown.
+    let leftOut: Int
 
     init(_ post: TracedPost) {
       number = post.number
       parent = post.parent
       source = post.source
-      type = "\(post.valueType)"
+      type = post.name ?? "\(post.valueType)"
       value = post.value.map { String($0.prefix(200)) }
       place = post.callers.first?.description
       calls = post.calls.prefix(50).map { call in
@@ -160,6 +162,7 @@
           place: "\(call.file):\(call.line)", waited: call.waited.microseconds,
           took: call.took?.microseconds)
       }
+      leftOut = post.calls.count - calls.count
     }
   }
 

@@ -129,6 +129,7 @@
           line.append(element("span", ", waited " + time(call.waited), "faint"));
           list.append(line);
         }
+        if (row.leftOut > 0) list.append(element("li", number(row.leftOut) + " more calls", "faint"));
         for (const child of children.get(row.number) ?? []) list.append(post(child, children));
         if (list.childElementCount > 0) item.append(list);
         return item;

@@ -22,12 +22,13 @@
     let limits: PageLimits
     private let feeds: [PageFeed]
     private let listener: AsyncSocket
+    private let pool: any AsyncSocketPool
     /// The number of browsers that are shown the page.
     private let streamCount = Locked(0)
 
     init(port: UInt16, trace: Trace, limits: PageLimits) async throws {
       do {
-        let pool = try await PagePool.shared.prepared()
+        pool = try await PagePool.shared.prepared()
         let bound: UInt16
         (listener, bound) = try Self.listen(to: .inet(ip4: "127.0.0.1", port: port), pool)
         access = PageAccess(port: bound)
@@ -69,8 +70,19 @@
     /// Serves until the task is canceled.
     func run() async {
       await accept()
-      try? listener.socket.close()
+      await close(listener)
     }
+
+    /// Closes a socket once the pool does not know it any more.
+    ///
+    /// The pool wakes a reader before it forgets the socket, in one job of its actor. If the socket is
+    /// closed in between, it forgets nothing, and does not wait for a later socket of the same number.
+    private func close(_ socket: AsyncSocket) async {
+      if let pool = pool as? any Actor { await passThrough(pool) }
+      try? socket.close()
+    }
+
+    private func passThrough(_ pool: isolated any Actor) {}
 
     private func accept() async {
       await withTaskGroup(of: Void.self) { group in
@@ -95,7 +107,7 @@
           count += 1
           group.addTask {
             try? await self.answer(socket)
-            try? socket.close()
+            await self.close(socket)
           }
         }
       }

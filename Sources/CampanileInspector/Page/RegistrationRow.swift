@@ -1,7 +1,8 @@
 #if Page
   import Campanile
 
-  /// The live registrations that have the same place, owner type, value type, delivery and source.
+  /// The live registrations that have the same place, owner type, value type or name, delivery and
+  /// source.
   struct RegistrationRow: Codable, Equatable {
     let source: String
     let type: String
@@ -43,7 +44,7 @@
 
     private init(_ registration: RegistrationDescription, at source: String) {
       self.source = source
-      type = "\(registration.valueType)"
+      type = registration.name ?? "\(registration.valueType)"
       owner = registration.ownerType.map { "\($0)" }
       delivery = registration.delivery
       place = "\(registration.file):\(registration.line)"

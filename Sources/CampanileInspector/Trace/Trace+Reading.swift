@@ -143,12 +143,14 @@ public struct TracedPost: Sendable, CustomStringConvertible {
   /// - Complexity: O(*n*) in the number of causes.
   public var causes: [UInt64] { Array(sequence(first: number) { parents[$0] }.dropFirst()) }
 
-  /// The type, the caller and the causes, followed by the calls, one a line.
+  /// The type, the caller and the last eight causes, followed by the calls, one a line.
   public var description: String {
     let place = callers.first.map { " from \($0)" } ?? ""
-    let causes = causes
-    let cause =
-      causes.isEmpty ? "" : ", caused by \(causes.map { "#\($0)" }.joined(separator: ", "))"
+    // Posts that cause each other without an end would make a text of quadratic length.
+    let shown = 8
+    var near = sequence(first: number) { parents[$0] }.dropFirst().prefix(shown + 1).map { "#\($0)" }
+    if near.count > shown { near[shown] = "and others" }
+    let cause = near.isEmpty ? "" : ", caused by \(near.joined(separator: ", "))"
     let head = "#\(number) \(value ?? name ?? "\(valueType)")\(place)\(cause)"
     return ([head] + calls.map { "  \($0)" }).joined(separator: "\n")
   }

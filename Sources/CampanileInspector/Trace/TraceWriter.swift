@@ -235,8 +235,10 @@ private struct TaskLanes {
 }
 
 /// Counts the waiting deliveries of each place.
-private struct WaitingCounts {
+struct WaitingCounts {
   private var counts: [String: Int] = [:]
+  /// Observers that have ended. Another thread may have queued a delivery just before.
+  private var ended: Set<ObserverKey> = []
   /// How often each post waits for an observer.
   private var open: [ObserverKey: [UInt64?: Int]] = [:]
 
@@ -248,6 +250,7 @@ private struct WaitingCounts {
     let change: Int
     switch record.kind {
     case .queued:
+      if ended.contains(observer) { return nil }
       open[observer, default: [:]][record.post, default: 0] += 1
       change = 1
     // Of a delivery that was not queued, these say nothing about others that are.
@@ -256,7 +259,9 @@ private struct WaitingCounts {
       open[observer]?[record.post] = count == 1 ? nil : count - 1
       change = -1
     // Waiting deliveries of an ended observer are not made.
-    case .ended: change = -(open.removeValue(forKey: observer)?.values.reduce(0, +) ?? 0)
+    case .ended:
+      ended.insert(observer)
+      change = -(open.removeValue(forKey: observer)?.values.reduce(0, +) ?? 0)
     default: return nil
     }
     if change == 0 { return nil }

@@ -10,7 +10,7 @@ struct BinaryPropertyList {
   /// A list of a megabyte is smaller if nothing in it is referred to twice.
   static let greatestSize = 1 << 20
   /// That of Foundation on most platforms.
-  private static let greatestDepth = 512
+  static let greatestDepth = 512
   private static let trailerSize = 32
 
   private let bytes: [UInt8]
@@ -50,10 +50,10 @@ struct BinaryPropertyList {
   }
 
   private static let noList = DistributedPostError("A notification is a binary property list.")
-  private static let tooLarge = DistributedPostError(
+  static let tooLarge = DistributedPostError(
     "A notification has more than \(greatestSize) values. Each counts as often as it is referred to, "
       + "and one more for every 16 bytes of a string or of data.")
-  private static let tooDeep = DistributedPostError(
+  static let tooDeep = DistributedPostError(
     "A notification has values nested deeper than \(greatestDepth) levels.")
 
   /// An integer, its most significant byte first.

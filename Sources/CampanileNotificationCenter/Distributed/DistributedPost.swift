@@ -37,7 +37,7 @@ struct DistributedPost: Sendable {
     if var userInfo {
       // It names centers of this process.
       userInfo[NotificationBridge.pathKey] = nil
-      try check(userInfo, "userInfo")
+      try check(userInfo)
       list[Key.userInfo] = userInfo
     }
     let bytes = [UInt8](
@@ -82,26 +82,46 @@ struct DistributedPost: Sendable {
     return value
   }
 
-  /// - Parameter path: The position of the value, for the error.
-  private static func check(_ value: Any, _ path: String) throws {
+  /// Checks that a value is a property list, before Foundation reads all of it.
+  private static func check(_ userInfo: [AnyHashable: Any]) throws {
+    var count = 0
+    if let (path, problem) = try problem(in: userInfo, depth: 1, &count) {
+      throw DistributedPostError("A notification cannot be posted: userInfo\(path) \(problem).")
+    }
+  }
+
+  /// What keeps a value from being a property list, and where.
+  ///
+  /// - Parameter count: The number of values so far. One counts as often as it is referred to.
+  /// - Throws: An error if there are too many values or levels.
+  private static func problem(
+    in value: Any, depth: Int, _ count: inout Int
+  ) throws -> (path: String, text: String)? {
+    count += 1
+    guard count <= BinaryPropertyList.greatestSize else { throw BinaryPropertyList.tooLarge }
+    guard depth <= BinaryPropertyList.greatestDepth else { throw BinaryPropertyList.tooDeep }
+    // The arrays first: on Linux, asking whether one is an object makes one of all of it.
     switch value {
-    case is String, is Data, is Date, is NSNumber: break
     case let values as [Any]:
-      for (index, value) in values.enumerated() { try check(value, "\(path)[\(index)]") }
+      for (index, value) in values.enumerated() {
+        if let (path, text) = try problem(in: value, depth: depth + 1, &count) {
+          return ("[\(index)]\(path)", text)
+        }
+      }
+      return nil
     case let values as [AnyHashable: Any]:
       for (key, value) in values {
         guard key.base is String else {
-          throw DistributedPostError(
-            "A notification cannot be posted: \(path) has a key that is a \(type(of: key.base)), "
-              + "and the keys of a property list are strings.")
+          let text = "has a key that is a \(type(of: key.base)), and the keys of a property list are"
+          return ("", text + " strings")
         }
-        try check(value, "\(path)[\"\(key)\"]")
+        if let (path, text) = try problem(in: value, depth: depth + 1, &count) {
+          return ("[\"\(key)\"]\(path)", text)
+        }
       }
-    default:
-      throw DistributedPostError(
-        "A notification cannot be posted: \(path) is a \(type(of: value)), which is no property "
-          + "list."
-      )
+      return nil
+    case is String, is Data, is Date, is NSNumber: return nil
+    default: return ("", "is a \(type(of: value)), which is no property list")
     }
   }
 }

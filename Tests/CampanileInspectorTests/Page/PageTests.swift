@@ -1,5 +1,6 @@
 #if Page
   import Campanile
+  import CampanileFoundation
   import Dispatch
   import Foundation
   import Testing
@@ -284,6 +285,30 @@
       let token = center.observe(Told.self) { _ in }
       #expect(RegistrationRow.rows(Trace(of: center, center)).map(\.count) == [1])
       withExtendedLifetime(token) {}
+    }
+
+    // Broken by: RegistrationRow.init, PostRow.init, if they show the type of all notifications.
+    @Test("Notifications are shown by their names, and those observed on one line apart")
+    func names() {
+      let center = NotificationCenter()
+      let names = ["Opened", "Closed"].map { Notification.Name($0) }
+      let trace = Trace(of: center.allNotifications)
+      let tokens = names.map { center.notifications(of: $0).observe { _ in } }
+      for name in names { center.post(name: name, object: nil) }
+      #expect(Set(RegistrationRow.rows(trace).map(\.type)).isSuperset(of: ["Opened", "Closed"]))
+      #expect(trace.posts.map { PostRow($0).type } == ["Opened", "Closed"])
+      withExtendedLifetime(tokens) {}
+    }
+
+    @Test("Of a post with many calls, the number of those that are not shown is")
+    func manyCalls() {
+      let trace = Trace(of: center, callers: false)
+      let tokens = (1...53).map { _ in center.observe(Told.self) { _ in } }
+      center.post(Told())
+      let rows = trace.posts.map { PostRow($0) }
+      #expect(rows.map(\.calls.count) == [50])
+      #expect(rows.map(\.leftOut) == [3])
+      withExtendedLifetime(tokens) {}
     }
 
     // Broken by: PageFeed.sections, if it hands out what it has, however old that is.
