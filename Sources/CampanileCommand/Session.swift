@@ -47,7 +47,7 @@ final class Session: Sendable {
   private let events: ObservationToken
   /// Observations that last until the session has left the bus.
   private let tokens = Locked<[ObservationToken]>([])
-  /// Whether an event has said why there is no connection.
+  /// Whether an event with the reason has been printed.
   private let reason = Reason()
   /// Yields whether the relay has connected, or a server could not be reached.
   private let (news, attempts) = AsyncStream<Bool>.makeStream()

@@ -1,6 +1,7 @@
 /// One change of an observed value, as its observers receive it.
 ///
-/// The values are those at the time of the change, wherever and whenever the observer runs.
+/// The values do not change any more, wherever and whenever the observer runs. If changes nest or
+/// overlap, ``new`` may be a newer value than the change has set.
 public struct KVOChange<Value> {
   // The first fields: their places do not depend on the type of the value, which code that checks
   // them need not look up.

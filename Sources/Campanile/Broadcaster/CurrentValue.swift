@@ -42,7 +42,7 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   deinit {
     // At once: nobody sets the value any more. What is still on the way is that of a thread that has
     // ended, or of a follower that resumes.
-    registry.finish([storage.list])
+    storage.end()
     registry.finishReports()
   }
 
@@ -101,8 +101,8 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// Queued deliveries are not made. A sequence still returns all changes that were set before, and
-  /// a combined state still delivers them: if such a change is being delivered, these two end after
-  /// it. The value can still be read and set. A second call does nothing. The observers of
+  /// a combined state still delivers them. If one of these is being delivered, they end after it. The
+  /// value can still be read and set. A second call does nothing. The observers of
   /// ``events`` and ``failures`` stay until the state is released.
   public func finish() {
     storage.finish()

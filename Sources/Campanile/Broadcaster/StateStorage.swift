@@ -19,25 +19,22 @@ final class StateStorage<Value: Sendable>: Sendable {
     let change: ValueChange<Value>
     /// The newest follower that receives it.
     let limit: UInt64
-    /// The only follower that receives it, if it is a request.
+    /// The only follower that receives it, if it is a request; `nil` for the end.
     let follower: Registration?
     /// The details of the set, if the events are observed or a context is carried; the context of
     /// who resumed the follower.
     let details: PostDetails?
-    /// Whether the readers end here.
-    let isEnd: Bool
     /// The thread that set the value.
     let setter = ThreadRecord.currentID
 
     init(
       _ change: ValueChange<Value>, limit: UInt64 = .max, follower: Registration? = nil,
-      details: PostDetails? = nil, isEnd: Bool = false
+      details: PostDetails? = nil
     ) {
       self.change = change
       self.limit = limit
       self.follower = follower
       self.details = details
-      self.isEnd = isEnd
     }
   }
 
@@ -256,9 +253,8 @@ final class StateStorage<Value: Sendable>: Sendable {
   @inline(never)
   @_optimize(size)
   private func deliver(_ notice: Notice, _ post: borrowing Post) {
-    if notice.isEnd {
-      registry.finish([list])
-    } else if let follower = notice.follower {
+    if notice.change.isResumption {
+      guard let follower = notice.follower else { return end() }
       registry.post(notice.change, onlyTo: follower, .resumption)
     } else if post.skippedID == 0 && !registry.isWatched {
       registry.post(notice.change, post, to: list, in: 0...notice.limit, .everyone)
@@ -295,11 +291,16 @@ final class StateStorage<Value: Sendable>: Sendable {
     checkAccess()
     let isOnTheWay = current.withLock { state, value in
       if state.isIdle { return false }
-      state.keep(Notice(.resumption(value), isEnd: true))
+      state.keep(Notice(.resumption(value)))
       return true
     }
     registry.finish([list], exceptReaders: isOnTheWay)
   }
+
+  /// Ends the followers and the readers at once.
+  @inline(never)
+  @_optimize(size)
+  func end() { registry.finish([list]) }
 
   // MARK: Pauses
 

@@ -39,8 +39,8 @@ public struct Delivery: Sendable, CustomStringConvertible {
 
   /// On `queue`, which is retained for as long as the registration lives.
   ///
-  /// Runs inline when the poster is on `queue`, or on a queue that targets it, and nothing is waiting
-  /// there. On a global queue it always queues. On a concurrent queue the unbounded observers still run
+  /// Runs inline when the poster is on `queue` and nothing is waiting there. A queue that targets
+  /// `queue` counts as `queue`, if it was never passed to this method itself. On a global queue it always queues. On a concurrent queue the unbounded observers still run
   /// one at a time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
     // It may be the main queue, whose mailbox has a pace of its own.

@@ -18,7 +18,7 @@ public struct ObserverFailure: Error, Sendable, CustomStringConvertible {
     line = location.line
   }
 
-  /// One line that names the observer, the type of the value and the error.
+  /// A sentence that names the observer, the type of the value and the error.
   public var description: String {
     "The observer of \(valueType) registered at \(file):\(line) threw \(error)"
   }

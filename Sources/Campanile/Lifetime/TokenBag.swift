@@ -93,6 +93,7 @@ public final class TokenBag: Sendable {
       defer {
         state.registrations = []
         state.tokens = []
+        state.schedule = PurgeSchedule(from: 32)
       }
       return (state.registrations, state.tokens)
     }

@@ -220,33 +220,37 @@ extension ObserverRegistry {
       withState { state, held -> [LiveRegistration] in
         state.isFinished = true
         return registrations(in: lists(held), held)
-      }, exceptReaders)
-    endAll(ordered)
+      })
+    endAll(ordered, exceptReaders)
   }
 
   /// Ends what `lists` hold, oldest first, and refuses every later registration.
+  @inline(never)
+  func finish(_ lists: [ObserverList]) { finish(lists, exceptReaders: false) }
+
+  /// Does the same.
   ///
   /// - Parameter exceptReaders: Whether sequences and derived states stay, for which values are on the
   ///   way.
   @inline(never)
-  func finish(_ lists: [ObserverList], exceptReaders: Bool = false) {
+  func finish(_ lists: [ObserverList], exceptReaders: Bool) {
     finish(exceptReaders: exceptReaders) { _ in lists }
   }
 
   // Apart, for nobody to keep the observers while they end: each is released in its turn.
   @inline(never)
-  private static func oldestFirst(
-    _ found: [LiveRegistration], _ exceptReaders: Bool
-  ) -> [Registration] {
-    LiveRegistration.oldestFirst(found).compactMap { one in
-      exceptReaders && one.observer.details?.isReader == true ? nil : one.registration
-    }
+  private static func oldestFirst(_ found: [LiveRegistration]) -> [Registration] {
+    LiveRegistration.oldestFirst(found).map(\.registration)
   }
 
   // Apart: what takes a closure is compiled for each one.
   @inline(never)
-  private func endAll(_ registrations: [Registration]) {
-    for registration in registrations { end(registration) }
+  @_optimize(size)
+  private func endAll(_ registrations: [Registration], _ exceptReaders: Bool) {
+    for registration in registrations {
+      if exceptReaders, observer(of: registration)?.details?.isReader == true { continue }
+      end(registration)
+    }
     // The lists keep the registry, which must not keep them forever.
     _ = withState { $0.ownerSweep.removeAll() }
   }

@@ -68,10 +68,11 @@ package enum Platform {
     #endif
   }
 
-  /// Writes one line to standard error.
+  /// Writes one line to standard error, with spaces for line breaks.
   @_optimize(size)
   package static func writeToStandardError(_ line: String) {
     var bytes = Array(line.utf8)
+    for index in bytes.indices where bytes[index] == 10 || bytes[index] == 13 { bytes[index] = 32 }
     bytes.append(UInt8(ascii: "\n"))
     unsafe bytes.withUnsafeBytes { buffer in
       var rest = unsafe buffer[...]

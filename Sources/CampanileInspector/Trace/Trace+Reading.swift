@@ -148,7 +148,8 @@ public struct TracedPost: Sendable, CustomStringConvertible {
     let place = callers.first.map { " from \($0)" } ?? ""
     // Posts that cause each other without an end would make a text of quadratic length.
     let shown = 8
-    var near = sequence(first: number) { parents[$0] }.dropFirst().prefix(shown + 1).map { "#\($0)" }
+    let chain = sequence(first: number) { parents[$0] }.dropFirst()
+    var near = chain.prefix(shown + 1).map { "#\($0)" }
     if near.count > shown { near[shown] = "and others" }
     let cause = near.isEmpty ? "" : ", caused by \(near.joined(separator: ", "))"
     let head = "#\(number) \(value ?? name ?? "\(valueType)")\(place)\(cause)"

@@ -237,7 +237,9 @@ private struct TaskLanes {
 /// Counts the waiting deliveries of each place.
 struct WaitingCounts {
   private var counts: [String: Int] = [:]
-  /// Observers that have ended. Another thread may have queued a delivery just before.
+  /// The observers that have ended.
+  ///
+  /// Another thread may have queued a delivery just before.
   private var ended: Set<ObserverKey> = []
   /// How often each post waits for an observer.
   private var open: [ObserverKey: [UInt64?: Int]] = [:]

@@ -72,8 +72,9 @@ class Evaluation {
   ///
   /// The innermost call of a thread is its last.
   let priors = Locked<[(thread: UInt, mark: UInt)]>([])
-  /// The box of the value known before each change that is being delivered, the innermost last, and
-  /// the number of the change that has read it, or 0 if it had been delivered.
+  /// The box of the value known before each change that is being delivered, the innermost last.
+  ///
+  /// The last number is that of the change that has read the value, or 0 if it had been delivered.
   ///
   /// Used if values are compared, by the delivering thread.
   var compared: [(count: UInt, depth: Int, known: AnyObject?, before: UInt)] = []
@@ -191,8 +192,8 @@ class Evaluation {
     return isOver
   }
 
-  /// Whether a change has begun and has not been delivered.
-  var isBusy: Bool { keeper.withLock { $0.isBusy } }
+  /// Whether a change has begun and has not been delivered, or may have.
+  var isBusy: Bool { keeper.withLock { $0.isBusy || $0.isBehind } }
 
   /// The number of changes that have begun.
   var begun: UInt { keeper.withLock { $0.begun } }

@@ -239,8 +239,9 @@ final class ObserverSeat {
         let known = evaluation.known(after: told)
         // A value that was read before the observer joined, or that was delivered to others, is not
         // what it knows: that is still the value that it joined at.
-        let isFirst = isUntold && known.map { $0.before <= born } ?? false
-        if let known = isFirst ? joinedAt(isOver: false) : known?.value {
+        let isFirst = isUntold && known.map { $0.before <= born } ?? true
+        let kept = joinedAt(isOver: !isFirst)
+        if let known = isFirst ? kept : known?.value {
           if areEqual(known, OldValue(change.new)) {
             if isFirst { mark.store(told, ordering: .relaxed) }
             return nil
@@ -253,7 +254,7 @@ final class ObserverSeat {
       }
     }
     if !wishes.contains(.old) && change.hasOld { change = change.withoutOld }
-    guard let waiting else { return change }
+    guard let waiting, wishes.contains(.initial) else { return claim() ? change : nil }
     var (began, number) = (state.began.first, state.number)
     if change.step == .prior, let evaluation = state.evaluation {
       let handsOver = evaluation.handsOver
@@ -262,7 +263,7 @@ final class ObserverSeat {
     let kept = Kept(change: Box(change), began: began, count: state.count, number: number)
     if waiting.state.withLock({ $0.keep(kept) }) { return nil }
     // The initial call may have been made since the change was checked.
-    if wishes.contains(.initial) && change.step == .changed {
+    if change.step == .changed {
       guard let released: KVOChange<Value> = release(kept) else { return nil }
       change = released
     }

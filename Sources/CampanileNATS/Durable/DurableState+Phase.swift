@@ -12,7 +12,7 @@
       case creatingStream
       /// Asks where the stream ends, and whether it is still the same stream.
       case locating
-      /// Waits until the subscriptions have not changed for a second.
+      /// Waits until the subscriptions have not changed for a second, or have changed for long enough.
       ///
       /// A consumer with a name doesn't keep messages that it isn't asked for.
       case gathering

@@ -31,6 +31,8 @@
     private var maxPayload = 0
     /// How long no expected message has arrived.
     private var silence = 0
+    /// How long no answer to a pull has arrived, whatever else was asked for meanwhile.
+    private var pullSilence = 0
     /// Whether a part of a frame, and a whole one, have arrived since the last second.
     private var (hasPart, hasFrame) = (false, false)
     private var pulls = PullBudget()
@@ -75,6 +77,7 @@
     private static let progressInterval = 3
     /// How many seconds of changes are taken together.
     private static let longestGathering = 3
+    private static let longestFirstGathering = 30
     /// How many seconds a request may take: longer, after others that nobody has answered.
     private var patience: Int { min(60, Self.shortestPatience << min(unansweredCount, 4)) }
     private static let shortestPatience = 5
@@ -403,6 +406,7 @@
 
     /// The server sends what was asked for, or says that there is nothing.
     private mutating func heardOfPull() {
+      pullSilence = 0
       // Meanwhile the silence of another request is measured.
       guard phase == .pulling else { return }
       (silence, isUnanswered) = (0, false)
@@ -490,14 +494,16 @@
       // Said of a pull with a limit of bytes, too.
       case 409 where message.headers.statusText.contains("Batch Completed"):
         endedPull(pending: number("Nats-Pending-Messages") ?? 0)
-      case 409 where phase == .pulling && message.headers.statusText.contains("Exceeds MaxBytes"):
-        guard pulls.grow(left: number("Nats-Pending-Bytes") ?? 0) else {
-          return refused(status, message.headers.statusText)
-        }
+      case 409 where message.headers.statusText.contains("Exceeds MaxBytes"):
+        guard pulls.grow(left: number("Nats-Pending-Bytes") ?? 0) else { fallthrough }
         endedPull(pending: number("Nats-Pending-Messages"))
       default:
         let text = message.headers.statusText
         if phase == .pulling || text.contains(Self.deletion) { return refused(status, text) }
+        if pulls.shrink(by: text) {
+          goOn()
+          return nil
+        }
         settling.isMissing()
         pulls.forget()
       }
@@ -578,6 +584,7 @@
       if phase != .pulling || !hasPart || hasFrame { silence += 1 }
       (hasPart, hasFrame) = (false, false)
       settling.tick()
+      tickPulls()
       switch phase {
       case .idle: break
       case .awaitingDeletion:
@@ -591,7 +598,9 @@
         }
       case .gathering:
         gatheredSeconds += 1
-        if silence > 1 || gatheredSeconds > Self.longestGathering {
+        // A consumer that is there already may be asked for less at first, and then loses the rest.
+        let limit = hasGathered ? Self.longestGathering : Self.longestFirstGathering
+        if silence > 1 || gatheredSeconds > limit {
           hasGathered = !patterns.isEmpty
           locate()
         }
@@ -617,6 +626,15 @@
         }
       }
       return nil
+    }
+
+    /// Forgets pulls that are lost, which other phases than that of pulling do not find out.
+    private mutating func tickPulls() {
+      pullSilence = isNamed && pulls.isOpen ? pullSilence + 1 : 0
+      if pullSilence <= 2 * Self.shortestPatience { return }
+      settling.isMissing()
+      pulls.forget()
+      pullSilence = 0
     }
 
     /// Nobody has answered a request: a sentence from the second one on.

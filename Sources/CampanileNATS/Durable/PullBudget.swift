@@ -22,6 +22,9 @@
     /// Whether so many messages are still to come that no pull is due.
     var isUsedUp: Bool { open > nextSize / 2 }
 
+    /// Whether messages are still to come.
+    var isOpen: Bool { open > 0 }
+
     private var nextSize: Int { againCount > 0 ? min(size, againSize) : size }
 
     /// How many messages a pull without a limit of bytes asks for: eight megabytes at the most.

@@ -112,8 +112,8 @@ struct DistributedPost: Sendable {
     case let values as [AnyHashable: Any]:
       for (key, value) in values {
         guard key.base is String else {
-          let text = "has a key that is a \(type(of: key.base)), and the keys of a property list are"
-          return ("", text + " strings")
+          let text = "has a key that is a \(type(of: key.base)), "
+          return ("", text + "and the keys of a property list are strings")
         }
         if let (path, text) = try problem(in: value, depth: depth + 1, &count) {
           return ("[\"\(key)\"]\(path)", text)

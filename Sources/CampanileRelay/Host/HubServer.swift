@@ -64,7 +64,8 @@ final class HubServer: Sendable {
   ///   - onRefusal: Told why somebody was sent away; called on the hub's queue.
   init(
     generation: UInt64, busID: UInt64, own: MemberID, expected: Set<MemberID>, folder: BusFolder,
-    logLimit: Int = HubState.standardLogLimit, claim: FileLock, onRefusal: @escaping @Sendable (String) -> Void
+    logLimit: Int = HubState.standardLogLimit, claim: FileLock,
+    onRefusal: @escaping @Sendable (String) -> Void
   ) throws(SystemError) {
     self.onRefusal = onRefusal
     self.generation = generation

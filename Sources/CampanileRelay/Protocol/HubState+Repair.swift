@@ -49,6 +49,8 @@ extension HubState {
   /// Asks the open members for what the hub has not, or not any more.
   private mutating func askOthers(since lowest: Position, _ actions: inout [HubAction]) {
     repair?.asksOthers = true
+    repair?.ticks = 0
+    repair?.collected = (0, 0)
     let mayLackTraces = repair?.mayLackTraces == true
     for other in members.indices where members[other].stage == .open {
       // The hub counts what is lost without their payloads.

@@ -278,8 +278,8 @@ struct BusFolder: Sendable {
       unsafe unlink(temporary)
     }
     throw SystemError(
-      sentence: "The file \(file) holds no number. End the processes that use the bus, and remove it."
-    )
+      sentence: "The file \(file) holds no number. End the processes that use the bus, and remove "
+        + "it.")
   }
 
   /// Gives the file with the bus's number the present time.

@@ -58,6 +58,8 @@ extension MessageCenter {
   /// Checks that the center has no observers, except recorders and the center's memory of last
   /// messages.
   ///
+  /// Followers of `latest(of:)` observe that memory, and are not seen here.
+  ///
   /// A recorder that observes this center, or reads a sequence of its messages, doesn't count: it
   /// belongs to the test. An observer that calls a recorder does count. A recorder that reads a
   /// sequence made of that one, such as with `map`, counts until the task that reads has ended. The

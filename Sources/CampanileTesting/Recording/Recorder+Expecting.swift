@@ -26,8 +26,17 @@ extension Recorder {
       throw ExpectationFailure(
         .timedOut,
         "Expected \(counted(count, "value")) within \(limit.duration), and "
-          + (came.isEmpty ? "none came." : "only \(came.count) came: \(came)."),
+          + (came.isEmpty ? "none came" : "only \(came.count) came: \(came)") + "\(endOfSequence).",
         Caller(file, line))
+    }
+  }
+
+  /// How the sequence that is read has ended, if it has, for a failure.
+  private var endOfSequence: String {
+    switch log.end {
+    case .none: ""
+    case .success: ". The sequence has ended"
+    case .failure(let error): ". The sequence threw \(error)"
     }
   }
 

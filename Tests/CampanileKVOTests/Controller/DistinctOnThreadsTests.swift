@@ -196,6 +196,21 @@ import Testing
     withExtendedLifetime((first, token)) {}
   }
 
+  @Test("K14 nor if nobody wanted the value before what was in progress")
+  func initialValueOfUnreadChange() {
+    let gate = Gate()
+    let first = device.observe(\.value) { _, _ in }
+    let end = set(3, stayingAt: gate)
+    let token = follow([.initial, .distinct])
+    #expect(heard.values == [3])
+    gate.open()
+    end()
+    #expect(heard.values == [3])
+    device.value = 4
+    #expect(heard.values == [3, 4])
+    withExtendedLifetime((first, token)) {}
+  }
+
   @MainActor @Observable final class Stage {
     @ObservationIgnored private let _$observationRegistrar = KVORegistrar()
     let device: Switch

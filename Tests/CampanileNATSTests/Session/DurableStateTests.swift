@@ -701,6 +701,63 @@
       #expect(readyCount >= 3)
     }
 
+    /// Answers all that is asked except pulls, and returns how many pulls there are.
+    private func answerAll(_ state: inout DurableState, _ json: String) -> Int {
+      var pulls = 0
+      while let request = state.requests.first {
+        state.requests.removeFirst()
+        if request.subject.hasPrefix("$JS.API.CONSUMER.MSG.NEXT") {
+          pulls += 1
+        } else {
+          _ = state.answered(request.token[...], message(nil, "", json))
+        }
+      }
+      return pulls
+    }
+
+    // Broken by: DurableState.received, if the end of a pull is a loss while subscriptions change.
+    @Test("A pull that ends for its bytes while subscriptions change is no loss")
+    func bytesWhileChanging() {
+      var state = pulling("me")
+      state.setPatterns(patterns("a", "b"))
+      #expect(state.phase == .gathering)
+      let header =
+        "NATS/1.0 409 Message Size Exceeds MaxBytes\r\nNats-Pending-Messages: 400\r\n"
+        + "Nats-Pending-Bytes: 1000\r\n\r\n"
+      #expect(state.received(message(nil, header)) == .none)
+      #expect(answerAll(&state, "{}") == 1)
+      for _ in 1...2 { state.tick() }
+      _ = answerAll(
+        &state, #"{"created":"2026","state":{"last_seq":1},"num_ack_pending":5}"#)
+      #expect(state.isReady)
+    }
+
+    // Broken by: DurableState.tickPulls, if each change begins its time again.
+    @Test("Pulls that are lost are asked for again, however often something changes")
+    func lostPullsWhileChanging() {
+      var state = pulling("me")
+      var pulls = 0
+      for round in 1...60 {
+        if round % 5 == 0 { state.setPatterns(patterns("a", "b\(round)")) }
+        state.tick()
+        let asked = answerAll(&state, #"{"created":"2026","state":{"last_seq":1}}"#)
+        if round > 30 { pulls += asked }
+      }
+      #expect(pulls >= 1)
+    }
+
+    @Test("R4 A receiver that begins waits until all that a program subscribes to is there")
+    func firstGathering() {
+      var state = DurableState(options("me"), id: "x")
+      state.setPatterns(patterns("a"))
+      state.connected(info)
+      for round in 1...8 {
+        state.setPatterns((0...round).map { try! SubjectPattern(validating: "a\($0)") })
+        state.tick()
+        #expect(state.phase == .gathering)
+      }
+    }
+
     // Broken by: DurableState.setPatterns, if changes make it wait for a deletion for ever.
     @Test("What is carried after a deletion does not put off the new stream")
     func changesAfterDeletion() {

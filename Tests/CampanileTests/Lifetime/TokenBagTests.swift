@@ -202,6 +202,11 @@ struct TokenBagTests {
     #expect((1...33).contains(leaks.alive.count))
     bag.cancel()
     try leaks.expectGone()
+    // A bag that was full once is as one that was not.
+    for _ in 0...1_000 { insert(ended: false) }
+    bag.cancel()
+    for _ in 0..<500 { insert(ended: true) }
+    #expect((1...33).contains(leaks.alive.count))
   }
 
   @Test("An observer can cancel the bag that keeps it")

@@ -160,12 +160,21 @@ struct ErrorTests {
         throw TestFailure()
       }
       center.post(Tick(number: 1))
-      withExtendedLifetime(token) {}
+      let other = center.observe(Tock.self, file: "F", line: 43) { _ in throw LongFailure() }
+      center.post(Tock())
+      withExtendedLifetime((token, other)) {}
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     let lines = text.split(separator: "\n").filter { $0.contains("threw") }
     #expect(
-      lines == ["The observer of Tick registered at Some/File.swift:42 threw TestFailure()"])
+      lines == [
+        "The observer of Tick registered at Some/File.swift:42 threw TestFailure()",
+        "The observer of Tock registered at F:43 threw one line  and another",
+      ])
+  }
+
+  private struct LongFailure: Error, CustomStringConvertible {
+    var description: String { "one line\r\nand another" }
   }
 
   // Broken by: ObserverRegistry.report, if it asks only whether there are registrations.
