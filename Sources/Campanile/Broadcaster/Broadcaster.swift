@@ -1,6 +1,6 @@
 /// A source of values that any number of observers can follow.
 ///
-/// Observers receive each value once, in the order in which they registered:
+/// Observers receive each value once:
 ///
 /// ```swift
 /// let ticks = Broadcaster<Int>()

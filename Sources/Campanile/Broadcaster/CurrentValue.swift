@@ -101,9 +101,9 @@ public final class CurrentValue<Value: Sendable>: StateSource {
   /// Ends every observation and every sequence, and refuses later ones.
   ///
   /// Queued deliveries are not made. A sequence still returns all changes that were set before, and
-  /// a combined state still delivers them. If one of these is being delivered, they end after it. The
-  /// value can still be read and set. A second call does nothing. The observers of
-  /// ``events`` and ``failures`` stay until the state is released.
+  /// a combined state still delivers them. If one of these is being delivered, they end after it.
+  /// The value can still be read and set. A second call does nothing. The observers of ``events`` and
+  /// ``failures`` stay until the state is released.
   public func finish() {
     storage.finish()
   }

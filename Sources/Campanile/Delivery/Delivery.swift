@@ -18,8 +18,8 @@ public import Dispatch
 /// The observers on one target receive the messages of all threads in one order, and one at a time.
 /// An observer with a bounded buffer has its own order. Immediate and queued observers of one post
 /// have no order between them. A queued delivery is checked again when its turn comes: nothing
-/// arrives after the registration or its owner has ended. The poster is never blocked. A burst of
-/// messages wakes the target once.
+/// arrives after the registration or its owner has ended. The poster does not wait for it. A
+/// burst of messages wakes the target once.
 ///
 /// For an observer that is isolated to the main actor, see ``MainDelivery``. To run on an actor,
 /// pass the actor itself.
@@ -40,8 +40,8 @@ public struct Delivery: Sendable, CustomStringConvertible {
   /// On `queue`, which is retained for as long as the registration lives.
   ///
   /// Runs inline when the poster is on `queue` and nothing is waiting there. A queue that targets
-  /// `queue` counts as `queue`, if it was never passed to this method itself. On a global queue it always queues. On a concurrent queue the unbounded observers still run
-  /// one at a time.
+  /// `queue` counts as `queue`, if it was never passed to this method itself. On a global queue it
+  /// always queues. On a concurrent queue the unbounded observers still run one at a time.
   public static func queue(_ queue: DispatchQueue) -> Delivery {
     // It may be the main queue, whose mailbox has a pace of its own.
     _ = QueueTarget.main

@@ -12,8 +12,9 @@
 ///
 /// ## Behavior
 ///
-/// Observers receive each element once, in the order in which they registered. The forms with an
-/// owner hold the owner weakly and pass it to the observer. They keep the owner alive during the
+/// Observers receive each element once. Immediate observers are called in the order in which they
+/// registered, and so are those on one target. The forms with an owner hold the owner weakly and
+/// pass it to the observer. They keep the owner alive during the
 /// call, and the observation ends with the owner. The forms without an owner return a token that
 /// ends the observation when it is released. Every method is safe from any thread and from inside
 /// an observer. No lock is held while an observer runs.

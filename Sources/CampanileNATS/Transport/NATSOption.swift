@@ -63,7 +63,9 @@
     ///
     /// Each message is stored at least once. Each receiver that has a name hears each message at
     /// least once, even after a restart of the servers or of the receiver. It acknowledges a message
-    /// when its observers have run. A flush waits until the stream has stored the earlier posts.
+    /// when each delivery of it has ended, as `postAndWait` does. A message that a bounded buffer or a
+    /// pause keeps from an observer is acknowledged too. So an observer that must hear each message
+    /// has no bound, and an owner that lives as long as the relay. A flush waits until the stream has stored the earlier posts.
     ///
     /// - Parameters:
     ///   - stream: The name of the stream.
